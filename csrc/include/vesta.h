@@ -1,0 +1,353 @@
+/* vesta.h -- 64-bit ids that never repeat, sort by time, can be read back and can be made by hand.
+ *
+ * This header is the manual of the library.  Every id comes out of a range that somebody granted once:
+ * a store grants a worker number and a range of its ticks to a process (a lease), the generator grants
+ * the next tick to a caller.  Two grants never overlap, so ids are unique whatever clocks do.
+ *
+ *     struct vesta_gen *gen;
+ *     struct vesta_error err;
+ *     struct vesta_pause pause;
+ *     uint64_t id;
+ *     if (vesta_open(&(struct vesta_opts){ .layout = "vesta-milli", .has_worker = 1, .worker = 7 }, &gen, &err) != VESTA_OK)
+ *         die(err.text);
+ *     if (vesta_next_wait(gen, &id, 100 * 1000, &pause) == VESTA_OK)
+ *         printf("%" PRIu64 "\n", id);
+ *     vesta_close(gen);
+ *
+ * Words: a *layout* says what the 64 bits mean.  A *tick* is time << seq_bits | seq, one number that only grows.
+ * A *worker* is the leased number in the id.  A *pause* is the answer of a generator that has no id to give now.
+ *
+ * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code; the result comes last and is set only
+ * on success.  `err` may be NULL.  Texts are UTF-8 and NUL-terminated.  Units stand in the names (_ms, _us).
+ * The library prints nothing, never exits and installs no signal handler.
+ */
+#ifndef VESTA_H
+#define VESTA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VESTA_VERSION "0.1.0"
+#define VESTA_API __attribute__((visibility("default")))
+
+/* ------------------------------------------------------------------ limits */
+
+#define VESTA_BATCH_MAX 10000     /* ids in one batch, on every face */
+#define VESTA_FIELDS_MAX 16       /* fields of a layout */
+#define VESTA_NAME_MAX 16         /* a field's name, with its NUL */
+#define VESTA_NAMESPACE_MAX 65    /* a namespace: [A-Za-z0-9_.:-]{1,64}, with its NUL */
+#define VESTA_LAYOUT_TEXT_MAX 512 /* a layout as canonical text, with its NUL */
+#define VESTA_FORMAT_MAX 24       /* an id in any text form, with its NUL */
+#define VESTA_ISO_MAX 32          /* an RFC 3339 time, with its NUL */
+
+/* ------------------------------------------------------------------ errors */
+
+enum vesta_code {
+    VESTA_OK = 0,
+    VESTA_EPAUSE = -1,    /* no id just now: struct vesta_pause says why and for how long */
+    VESTA_ELAYOUT = -2,   /* bad_layout: a layout text that cannot be, or a preset that does not exist */
+    VESTA_EFIELD = -3,    /* bad_field: a field's value is missing, too large, unknown or another constant */
+    VESTA_EID = -4,       /* bad_id: not an id of this layout, or not an id at all */
+    VESTA_EMISMATCH = -5, /* mismatch: the existing file or namespace says otherwise; both values are named */
+    VESTA_ENOGEN = -6,    /* no_generator: no generator file, and not enough said to make one */
+    VESTA_ECLOSED = -7,   /* closed: the handle was closed */
+    VESTA_EEPOCH = -8,    /* epoch_end: the layout's time field is over */
+    VESTA_ENAME = -9,     /* unknown_name: no such namespace, preset or tag */
+    VESTA_EOPTION = -10,  /* bad_option: an option that is wrong in itself */
+    VESTA_EIO = -11,      /* io: the file system or the store said no; errno's text is in the message */
+    VESTA_ENOMEM = -12,   /* no_memory */
+    VESTA_EFULL = -13     /* too_many: the answer is larger than what the caller can hold */
+};
+
+/* What went wrong, as a sentence that names the value and, where there is one, the way out. */
+struct vesta_error {
+    int code; /* enum vesta_code */
+    char text[256];
+};
+
+/* The stable name of a code: "bad_layout" for VESTA_ELAYOUT.  Never NULL.  Threads: any. */
+VESTA_API const char *vesta_code_name(int code);
+
+/* ------------------------------------------------------------------ layouts
+ *
+ * A layout is written as text, from the highest bit to the lowest:
+ *
+ *     version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z
+ *
+ * `name:width` or `name:width=constant`; `time` and `seq` once each, together at most 62 bits; no field wider than
+ * 53; the widths add up to 64 (63 gets a leading sign:1=0).  The leased field is called `worker` or `machine`.
+ * `unit` is 1ms, 10ms or 1s; `epoch` is RFC 3339 or Unix milliseconds; `seq_start=spread:N` starts the sequence of a
+ * new time unit at hash(time, worker) % N.  A preset's name may stand first, followed by overrides:
+ * `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
+ */
+
+struct vesta_field {
+    char name[VESTA_NAME_MAX];
+    uint8_t width; /* bits, 1 to 53 */
+    uint8_t shift; /* the field's lowest bit, 0 to 63 */
+    uint8_t fixed; /* 1: written as name:width=constant, only `value` is possible */
+    uint64_t value; /* the constant; 0 for a field that is not fixed */
+    uint64_t max;  /* (1 << width) - 1 */
+};
+
+/* A layout is plain data: copy it freely, share it between threads.  Made by vesta_layout_parse only. */
+struct vesta_layout {
+    struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
+    int field_count;
+    int time, seq, worker;  /* indexes into field; worker is -1 where no field is leased */
+    int64_t epoch_ms;       /* Unix milliseconds of time 0 */
+    int32_t unit_ms;        /* 1, 10 or 1000 */
+    uint32_t spread;        /* seq_start=spread:N; 0: the sequence starts at 0 */
+    uint64_t fingerprint;   /* of names, widths, order, unit and epoch; not of constants or spread */
+};
+
+/* Reads a layout or preset text.  Threads: any.  Errors: VESTA_ELAYOUT, naming the word that is wrong. */
+VESTA_API int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_error *err);
+
+/* Writes the canonical text; parsing it gives the same layout, and writing that the same text.
+ * Shape: buf of VESTA_LAYOUT_TEXT_MAX bytes; returns the length without the NUL.  Threads: any. */
+VESTA_API size_t vesta_layout_text(const struct vesta_layout *layout, char *buf);
+
+/* The first unusable instant, in Unix milliseconds.  Threads: any. */
+VESTA_API int64_t vesta_layout_end_ms(const struct vesta_layout *layout);
+
+/* The index of a field by name, or -1.  `worker` and `machine` both name the leased field.  Threads: any. */
+VESTA_API int vesta_layout_find(const struct vesta_layout *layout, const char *name);
+
+/* The i-th preset, or NULL behind the last: name, layout text, one line about it.  Threads: any. */
+struct vesta_preset {
+    const char *name, *text, *about;
+};
+VESTA_API const struct vesta_preset *vesta_preset_at(int i);
+
+/* ------------------------------------------------------------------ ids */
+
+/* What an id says.  values[] follows layout->field[]. */
+struct vesta_parts {
+    uint64_t values[VESTA_FIELDS_MAX];
+    uint64_t time, seq, worker; /* worker is 0 where no field is leased */
+    int64_t unix_ms;            /* when the id's time unit began */
+};
+
+/* Joins values (in the order of layout->field) into an id.  Threads: any.
+ * Errors: VESTA_EFIELD names the field, the value and its maximum, or the constant it must have. */
+VESTA_API int vesta_compose(const struct vesta_layout *layout, const uint64_t *values, uint64_t *id, struct vesta_error *err);
+
+/* Takes an id apart; the exact inverse of vesta_compose.  Threads: any.
+ * Errors: VESTA_EID where a fixed field has another value: another layout made this id. */
+VESTA_API int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_parts *out, struct vesta_error *err);
+
+struct vesta_value {
+    const char *name;
+    uint64_t value;
+};
+
+/* Makes an id by hand from named values.  `time`, `seq` and the leased field (by its own name, or as `worker`) are
+ * needed, other fields are 0 or their constant unless given.  Not a grant: nobody else is kept from the same id.
+ * Threads: any.  Errors: VESTA_EFIELD names the field that is missing, unknown, given twice or too large. */
+VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *id,
+                         struct vesta_error *err);
+
+/* The smallest and largest id of [from_ms, until_ms): ids sort by time within equal higher fields, so there is one
+ * pair per combination of the fields above `time` that `given` does not name and the layout does not fix.
+ * until_ms == from_ms means the one time unit of from_ms.
+ * Shape: pairs[0..*count), at most max; an id x of the interval has min <= x <= max of one pair.  Threads: any.
+ * Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to name);
+ * VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */
+struct vesta_pair {
+    uint64_t min, max;
+};
+VESTA_API int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t until_ms, const struct vesta_value *given,
+                          size_t given_count, struct vesta_pair *pairs, size_t max, size_t *count, struct vesta_error *err);
+
+/* Which presets could have made an id by now_ms, likeliest first.  An id carries no marker of its layout: a late
+ * time after the epoch and a low sequence speak for a layout, they do not prove it.
+ * Shape: out[0..return value), at most max.  Threads: any. */
+struct vesta_guess {
+    const struct vesta_preset *preset;
+    struct vesta_parts parts;
+};
+VESTA_API size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_guess *out, size_t max);
+
+/* Proposes a layout for a need.  Threads: any.
+ * Errors: VESTA_EFIELD when 63 bits cannot hold the need; the text says which part is too much. */
+struct vesta_fit_need {
+    double rate;      /* ids per second that one node must be able to give, > 0 */
+    uint64_t nodes;   /* workers alive at a time, >= 1 */
+    double years;     /* how long the time field must last from epoch_ms on, > 0 */
+    int64_t epoch_ms; /* when time 0 is */
+};
+struct vesta_fit {
+    struct vesta_layout layout;
+    double rate_max; /* ids per second and node */
+    uint64_t nodes_max;
+    double years_max;
+    int64_t end_ms;
+};
+VESTA_API int vesta_fit(const struct vesta_fit_need *need, struct vesta_fit *out, struct vesta_error *err);
+
+/* ------------------------------------------------------------------ text */
+
+enum vesta_base { VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32 /* Crockford's */, VESTA_BASE62 };
+
+/* Writes an id.  Decimal is unsigned; hex has 16 digits, base32 13 and base62 11, zero-padded so that texts sort as
+ * ids do.  Shape: buf of VESTA_FORMAT_MAX bytes; returns the length without the NUL.  Threads: any. */
+VESTA_API size_t vesta_format(enum vesta_base base, uint64_t id, char *buf);
+
+/* Reads an id: digits of that base only, no sign, no space, no overflow; leading zeros are accepted.  Base32 reads
+ * lower case, and O as 0, I and L as 1 (Crockford).  Threads: any.  Errors: VESTA_EID. */
+VESTA_API int vesta_parse(enum vesta_base base, const char *text, size_t length, uint64_t *id);
+
+/* Writes Unix milliseconds as RFC 3339 in UTC, milliseconds only where they are not 0.
+ * Shape: buf of VESTA_ISO_MAX bytes; returns the length.  Threads: any. */
+VESTA_API size_t vesta_iso(int64_t unix_ms, char *buf);
+
+/* Reads RFC 3339 or Unix milliseconds.  Threads: any.  Errors: VESTA_EFIELD. */
+VESTA_API int vesta_time_parse(const char *text, int64_t *unix_ms, struct vesta_error *err);
+
+/* ------------------------------------------------------------------ generators
+ *
+ * All mutable words of a generator live in one shared mapping of a file.  Every process that opens the same path
+ * shares one cursor, so forks, nginx workers and reloads need no care, and kill -9 leaves an exact cursor behind.
+ */
+
+struct vesta_gen;
+
+enum vesta_why {
+    VESTA_FULL = 1,    /* the time unit's sequence is used up */
+    VESTA_CLOCK_BACK,  /* the clock is behind what was already seen */
+    VESTA_CLOCK_AHEAD, /* the clock leapt forward against the machine's uptime and is not confirmed yet */
+    VESTA_AHEAD,       /* the cursor is ahead of the clock (a lease's start, borrowed ticks) */
+    VESTA_LEASE,       /* no lease is held, or its range is used up; the keeper is asked for more */
+    VESTA_CHOOSE,      /* a policy must pick a worker: vesta_choose */
+    VESTA_END,         /* the layout's time is over */
+    VESTA_CLOSED,      /* the handle is closed */
+    VESTA_FAILSTOP     /* the store went back or denies what it granted: a person must look */
+};
+
+struct vesta_pause {
+    enum vesta_why why;
+    uint32_t slot;        /* the slot that paused; a verdict applies to it alone */
+    uint64_t ahead_ticks; /* how far the cursor is ahead of the clock */
+    int64_t back_us;      /* how far the clock is behind what was seen; 0 if it is not */
+    int64_t wait_us;      /* when to try again; -1: waiting will not help */
+};
+
+/* "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed", "failstop".  Never NULL. */
+VESTA_API const char *vesta_why_name(enum vesta_why why);
+
+enum vesta_pacing {
+    VESTA_PACING_DEFAULT = 0, /* the file's; clock where there is no file yet */
+    VESTA_PACING_CLOCK = 1,   /* jump forward to the clock: the time field is the time of the call (Snowflake) */
+    VESTA_PACING_HISTORY = 2  /* never jump: time is counted up from the start, idle time stays usable (Butterfly) */
+};
+
+/* The clock a generator looks at; NULL in vesta_opts means the machine's. */
+struct vesta_clock {
+    void *self;
+    int64_t (*unix_us)(void *self);            /* CLOCK_REALTIME, microseconds */
+    int64_t (*boot_us)(void *self);            /* CLOCK_BOOTTIME, microseconds: monotonic, counts suspend */
+    void (*sleep_us)(void *self, int64_t us);
+};
+
+enum vesta_flags {
+    VESTA_UNSAFE_PRIVATE = 1, /* an anonymous mapping without a lease: outside every guarantee */
+    VESTA_NO_KEEPER = 2       /* never start a keeper thread in this process (nginx master, tests) */
+};
+
+/* How to open a generator.  Zero is the default of everything. */
+struct vesta_opts {
+    const char *layout;     /* layout or preset text; NULL: the file's, else vesta-second */
+    const char *path;       /* the generator file; NULL: <state>/<namespace>.gen */
+    const char *store;      /* file:DIR; NULL: the file's, else file:<state> */
+    const char *namespace_; /* NULL: the file's, else "default" */
+    const char *fields;     /* values of this handle's constant fields: "method=1 version=0" */
+    const char *group;      /* group that may share files made by this call (mode 0660); NULL: owner only */
+    int has_worker;         /* 1: `worker` is a claim of exactly that number */
+    uint64_t worker;
+    int any_worker;         /* 1: draw a free number, keep it in the store (what `vesta gen` does) */
+    enum vesta_pacing pacing;
+    int64_t ahead_ms_max;   /* how far ids may run ahead of the clock; 0: the default (none; one unit for 1 s
+                               layouts), -1: not at all */
+    unsigned flags;         /* enum vesta_flags */
+    const struct vesta_clock *clock; /* outlives the handle */
+};
+
+/* Opens, or makes, the generator of a path.  <state> is $VESTA_STATE, else /var/lib/vesta if writable, else
+ * ${XDG_STATE_HOME:-~/.local/state}/vesta.  Two opens of one file in a process share one mapping.  No lease is
+ * claimed yet: the first vesta_next says VESTA_LEASE and wakes the keeper.
+ * Threads: any.  Own: close with vesta_close.
+ * Errors: VESTA_ELAYOUT, VESTA_EOPTION, VESTA_EFIELD; VESTA_ENOGEN: no file, and no worker, any_worker or store
+ * given; VESTA_EMISMATCH: file or namespace say otherwise; VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
+VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
+
+/* Unmaps this handle only; the lease stays held for other handles and for the next start.  gen may be NULL.
+ * Threads: no other call on this handle may run or follow. */
+VESTA_API void vesta_close(struct vesta_gen *gen);
+
+/* Gives one id.  Never sleeps, blocks, locks, allocates, calls back or enters the kernel (the clock is the vdso's).
+ * Threads: any; after fork() in parent and child.  Errors: VESTA_EPAUSE, *id untouched. */
+VESTA_API int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
+
+/* Gives up to n ids of contiguous ticks in one step: at least one, or a pause.
+ * Shape: ids[0..*got) ascending within equal higher fields; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
+VESTA_API int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause);
+
+/* As vesta_next, but sleeps through pauses for up to wait_us_max in all, spinning only the last microseconds, and
+ * starts or wakes the keeper where a lease is needed.  Threads: any; blocks.
+ * Errors: VESTA_EPAUSE with the last pause. */
+VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause);
+
+/* Exactly n ids, or none that the caller may use: waits like vesta_next_wait.  Ids taken before a failing pause are
+ * spent, not repeated.  Shape: ids[0..n).  Threads: any; blocks.  Errors: VESTA_EPAUSE. */
+VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max, struct vesta_pause *pause);
+
+/* One sentence about a pause, with what the keeper last met.  Shape: buf[0..size).  Threads: any. */
+VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size);
+
+/* ------------------------------------------------------------------ verdicts: what a policy may do about a pause */
+
+/* Lets the slot that paused run up to `tick` (exclusive), never above its lease; ignored if the slot has changed.
+ * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
+VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
+
+/* ------------------------------------------------------------------ keeping */
+
+/* Starts this process's keeper now instead of at the first VESTA_LEASE: one thread with all signals blocked, one
+ * per generator file and process; one process on the host is elected to do the work.  Call again after fork() in
+ * the child.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM. */
+VESTA_API int vesta_keep(struct vesta_gen *gen);
+
+/* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
+ * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be asked for
+ * afterwards: they need a new claim.  Threads: any; blocks for the store.  Errors: VESTA_EIO. */
+VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
+
+/* What a generator is, just now. */
+struct vesta_info {
+    struct vesta_layout layout;
+    char namespace_[VESTA_NAMESPACE_MAX];
+    const char *path, *store; /* the handle's; "" where there is none */
+    enum vesta_pacing pacing;
+    int64_t ahead_ms_max;
+    int holds_lease;          /* 1: `worker`, `tick` and `limit` mean something */
+    int drew_worker;          /* 1: this process drew the number at random */
+    uint64_t worker;
+    uint64_t tick, limit;     /* the next tick, and the lease's end (exclusive) */
+    uint32_t slot, slots_used;
+    char keeper[192];         /* what the keeper last said, "" if nothing */
+    char warning[256];        /* e.g. that the layout's time ends within a year; "" if nothing */
+};
+VESTA_API void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out);
+
+/* The handle's layout; lives as long as the handle.  Threads: any. */
+VESTA_API const struct vesta_layout *vesta_gen_layout(const struct vesta_gen *gen);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

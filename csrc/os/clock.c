@@ -1,0 +1,34 @@
+/* clock.c -- the machine's clocks.  CLOCK_REALTIME dates ids; CLOCK_BOOTTIME, which no one can set and which counts
+ * suspend, tells a step of the former from time that really passed. */
+#include "os/os.h"
+
+#include <errno.h>
+#include <time.h>
+
+static int64_t read_us(clockid_t id) {
+    struct timespec ts;
+    clock_gettime(id, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+static int64_t unix_us(void *self) {
+    (void)self;
+    return read_us(CLOCK_REALTIME);
+}
+
+static int64_t boot_us(void *self) {
+    (void)self;
+    return read_us(CLOCK_BOOTTIME);
+}
+
+static void sleep_us(void *self, int64_t us) {
+    (void)self;
+    struct timespec ts = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
+        ;
+}
+
+const struct vesta_clock *vs_clock_system(void) {
+    static const struct vesta_clock clock = {NULL, unix_us, boot_us, sleep_us};
+    return &clock;
+}

@@ -1,0 +1,85 @@
+/* env.c -- what the environment says: the boot, the host, the place for state. */
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int vs_boot_id(char *buf) {
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t got = read(fd, buf, VS_BOOT_ID_MAX - 1);
+    close(fd);
+    if (got < 36) {
+        errno = EIO;
+        return -1;
+    }
+    buf[36] = '\0';
+    return 0;
+}
+
+/* Writable, or makeable: the parent is writable and the folder is not there yet. */
+static bool usable(const char *dir, const char *parent) {
+    return access(dir, W_OK | X_OK) == 0 || (errno == ENOENT && access(parent, W_OK | X_OK) == 0);
+}
+
+int vs_state_dir(char *buf, size_t size) {
+    const char *set = getenv("VESTA_STATE"), *base = NULL, *tail = "";
+    if (set && *set) {
+        base = set;
+    } else if (usable("/var/lib/vesta", "/var/lib")) {
+        base = "/var/lib/vesta";
+    } else if ((set = getenv("XDG_STATE_HOME")) && *set == '/') {
+        base = set, tail = "/vesta";
+    } else if ((set = getenv("HOME")) && *set == '/') {
+        base = set, tail = "/.local/state/vesta";
+    }
+    if (!base)
+        return -1;
+    int length = snprintf(buf, size, "%s%s", base, tail);
+    return length > 0 && (size_t)length < size ? 0 : -1;
+}
+
+void vs_host_name(char *buf, size_t size) {
+    if (gethostname(buf, size) != 0)
+        snprintf(buf, size, "unknown");
+    buf[size - 1] = '\0';
+}
+
+static int make_dir(const char *path, int group) {
+    if (mkdir(path, group >= 0 ? 0770 : 0700) != 0)
+        return errno == EEXIST ? 0 : -1;
+    if (group < 0)
+        return 0;
+    /* the umask may have cut the group's rights off */
+    return chown(path, (uid_t)-1, (gid_t)group) == 0 && chmod(path, 0770) == 0 ? 0 : -1;
+}
+
+int vs_make_dirs(const char *path, int group) {
+    char part[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part) {
+        errno = length ? ENAMETOOLONG : ENOENT;
+        return -1;
+    }
+    memcpy(part, path, length + 1);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0755) != 0 && errno != EEXIST)
+            return -1;
+        *slash = '/';
+    }
+    return make_dir(part, group);
+}
+
+int vs_share_file(int fd, int group) {
+    if (group < 0)
+        return 0;
+    return fchown(fd, (uid_t)-1, (gid_t)group) == 0 && fchmod(fd, 0660) == 0 ? 0 : -1;
+}

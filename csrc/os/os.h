@@ -1,0 +1,33 @@
+/* os.h -- the only doors to the world below the stores: time, randomness, environment, locks, mappings. */
+#ifndef VS_OS_H
+#define VS_OS_H
+
+#include "vesta.h"
+
+#include <stdbool.h>
+
+/* The machine's clocks, through the vdso.  Lives for ever. */
+const struct vesta_clock *vs_clock_system(void);
+
+/* Fills buf with random bytes from the kernel.  0, or -1 with errno. */
+int vs_random(void *buf, size_t size);
+
+/* The kernel's boot id as 36 characters and a NUL.  0, or -1 with errno. */
+#define VS_BOOT_ID_MAX 40
+int vs_boot_id(char *buf);
+
+/* The folder where state lives: $VESTA_STATE, else /var/lib/vesta if writable, else the user's state folder.
+ * The folder need not exist yet.  0, or -1: no candidate, or the path is longer than size. */
+int vs_state_dir(char *buf, size_t size);
+
+/* This machine's name, "unknown" if it has none. */
+void vs_host_name(char *buf, size_t size);
+
+/* Makes a folder and its parents, mode 0700, or 0770 and owned by `group` (gid, or -1 for none).
+ * 0, or -1 with errno. */
+int vs_make_dirs(const char *path, int group);
+
+/* Gives an open file to `group` with mode 0660; nothing for -1.  0, or -1 with errno. */
+int vs_share_file(int fd, int group);
+
+#endif
