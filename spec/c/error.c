@@ -1,0 +1,54 @@
+/* error.c -- the names of codes, and messages that fit. */
+#include "check.h"
+#include "core/core.h"
+
+#include <limits.h>
+
+static void names_are_stable(void) {
+    static const struct {
+        int code;
+        const char *name;
+    } want[] = {
+        {VESTA_OK, "ok"}, {VESTA_EPAUSE, "pause"}, {VESTA_ELAYOUT, "bad_layout"}, {VESTA_EFIELD, "bad_field"},
+        {VESTA_EID, "bad_id"}, {VESTA_EMISMATCH, "mismatch"}, {VESTA_ENOGEN, "no_generator"},
+        {VESTA_ECLOSED, "closed"}, {VESTA_EEPOCH, "epoch_end"}, {VESTA_ENAME, "unknown_name"},
+        {VESTA_EOPTION, "bad_option"}, {VESTA_EIO, "io"}, {VESTA_ENOMEM, "no_memory"}, {VESTA_EFULL, "too_many"},
+    };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) CHECK_STR(vesta_code_name(want[i].code), want[i].name);
+}
+
+static void whys_are_stable(void) {
+    static const char *const want[] = {"full", "clock_back", "clock_ahead", "ahead", "lease",
+                                       "choose", "epoch_end", "closed", "failstop"};
+    for (int i = 0; i < 9; i++) CHECK_STR(vesta_why_name((enum vesta_why)(i + VESTA_FULL)), want[i]);
+}
+
+static void strangers_have_a_name_too(void) {
+    static const int codes[] = {1, -14, 100, INT_MIN, INT_MAX};
+    for (size_t i = 0; i < 5; i++) CHECK_STR(vesta_code_name(codes[i]), "unknown");
+    CHECK_STR(vesta_why_name((enum vesta_why)0), "unknown");
+    CHECK_STR(vesta_why_name((enum vesta_why)10), "unknown");
+}
+
+static void failing_fills_and_returns(void) {
+    struct vesta_error err;
+    CHECK_EQ_I64(vs_fail(&err, VESTA_EIO, "%s %d", "disk", 7), VESTA_EIO);
+    CHECK_EQ_I64(err.code, VESTA_EIO);
+    CHECK_STR(err.text, "disk 7");
+    CHECK_EQ_I64(vs_fail(NULL, VESTA_EID, "nobody listens"), VESTA_EID);
+}
+
+static void long_texts_are_cut(void) {
+    struct vesta_error err;
+    vs_fail(&err, VESTA_EIO, "%0300d", 1);
+    CHECK_EQ_U64(strlen(err.text), sizeof err.text - 1);
+}
+
+static const struct check_case cases[] = {
+    {"every code has its stable name", names_are_stable},
+    {"every pause has its stable name", whys_are_stable},
+    {"an unknown code or pause is called unknown", strangers_have_a_name_too},
+    {"a failure fills the error and returns its code, or only the latter", failing_fills_and_returns},
+    {"a text that is too long is cut", long_texts_are_cut},
+};
+CHECK_MAIN(cases)
