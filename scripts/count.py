@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""count.py FILE.xml -- counts the tests in a JUnit file written by ctest, and shows the output of those that failed.
+
+A program that reports its own claims, as `N passed, M failed` (our C harness) or `N successes / M failures / K errors`
+(busted), counts as that many tests; any other counts as one.  A program that fails counts as one failure at least.
+The last line is `PASSED FAILED SKIPPED`.  Knows nothing of what is tested.
+"""
+import re
+import sys
+import xml.etree.ElementTree
+
+OURS = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
+BUSTED = re.compile(r"(\d+) success(?:es)? / (\d+) failures? / (\d+) errors?")
+COLOUR = re.compile(r"(?:\x1b|\[NON-XML-CHAR-0x1B\])\[[0-9;]*m")
+
+
+def claims(output):
+    """Passed and failed as the program itself says, or (0, 0) if it says nothing."""
+    output = COLOUR.sub("", output)
+    passed = failed = 0
+    for match in OURS.finditer(output):
+        passed, failed = passed + int(match[1]), failed + int(match[2])
+    for match in BUSTED.finditer(output):
+        passed, failed = passed + int(match[1]), failed + int(match[2]) + int(match[3])
+    return passed, failed
+
+
+def is_skipped(case):
+    """The test itself said so; a program that is not there counts as a failure, though ctest calls it skipped."""
+    skipped = case.find("skipped")
+    return skipped is not None and skipped.get("message", "").startswith("SKIP_")
+
+
+def count(cases):
+    passed = failed = 0
+    skipped, broken = [], []
+    for case in cases:
+        status, output = case.get("status"), case.findtext("system-out") or ""
+        if status == "disabled" or is_skipped(case):
+            skipped.append(case.get("name"))
+            continue
+        own_passed, own_failed = claims(output)
+        if status == "run":
+            passed += own_passed or 1
+            failed += own_failed
+        else:
+            passed += own_passed
+            failed += own_failed or 1
+        if status != "run" or own_failed:
+            broken.append((case.get("name"), output))
+    return passed, failed, skipped, broken
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    cases = xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase")
+    passed, failed, skipped, broken = count(cases)
+    for name, output in broken:
+        print(f"--- {name}\n{output.rstrip()}")
+    for name in skipped:
+        print(f"skipped: {name}")
+    print(passed, failed, len(skipped))
+
+
+main()

@@ -1,0 +1,140 @@
+# shellcheck shell=bash
+# lib.sh -- what scripts/run and scripts/test share: the list of packages, apt, and a line of progress.
+# Knows nothing of vesta but which Debian packages it needs.  Sourced by bash.
+
+# One list a purpose.  docs/dependencies.md says what each is for.
+packages_for() {
+    case $1 in
+        run) echo gcc libc6-dev cmake ninja-build pkg-config libuv1-dev node-llhttp ;;
+        test)
+            packages_for run
+            echo g++ clang python3 git curl redis-tools procps strace faketime make
+            echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev
+            echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua
+            ;;
+        *) echo "packages_for: no purpose called $1" >&2; return 1 ;;
+    esac
+}
+
+missing_packages() {
+    local name
+    for name in $(packages_for "$1"); do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
+    done
+}
+
+# quietly LABEL LOG COMMAND...: the command's output goes to LOG; prints LABEL, and every ten seconds that it still runs.
+quietly() {
+    local label=$1 log=$2 begun=$SECONDS next=10 rc=0 pid
+    shift 2
+    echo "$label"
+    "$@" >>"$log" 2>&1 </dev/null &
+    pid=$!
+    while kill -0 $pid 2>/dev/null; do
+        sleep 0.1
+        if [ $((SECONDS - begun)) -ge $next ]; then
+            echo "  still at it after $next s: $(tail -n 1 "$log" | tr -d '\r' | cut -c1-90)"
+            next=$((next + 10))
+        fi
+    done
+    wait $pid || rc=$?
+    return $rc
+}
+
+APT_FLAGS=(-y -q --no-install-recommends --no-remove -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0)
+APT_ENV=(env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C)
+POLICY=/usr/sbin/policy-rc.d
+POLICY_MARK="# vesta: no service starts while packages are being installed; removed afterwards"
+
+# As root, or through sudo.  AS_ROOT stays unset where neither is possible.
+find_root() {
+    if [ "$(id -u)" = 0 ]; then
+        AS_ROOT=()
+    elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }; }; then
+        AS_ROOT=(sudo)
+    else
+        return 1
+    fi
+}
+
+# Debian starts a service as it installs it, unless this file says no.  One that is already there is its owner's word.
+hold_services() {
+    if [ -e "$POLICY" ] && ! grep -qF "$POLICY_MARK" "$POLICY"; then return; fi
+    trap 'release_services; exit 130' INT TERM
+    printf '#!/bin/sh\n%s\nexit 101\n' "$POLICY_MARK" | "${AS_ROOT[@]}" tee "$POLICY" >/dev/null
+    "${AS_ROOT[@]}" chmod 755 "$POLICY"
+}
+
+release_services() {
+    if grep -qF "$POLICY_MARK" "$POLICY" 2>/dev/null; then "${AS_ROOT[@]}" rm -f "$POLICY"; fi
+    trap - INT TERM
+}
+
+explain_apt() {
+    local log=$1
+    echo "apt could not install what is missing.  Its last words:"
+    grep -E '^(E|W|Err):?' "$log" | tail -n 5 | sed 's/^/  /'
+    if grep -qE 'Could not get lock|Unable to acquire the dpkg' "$log"; then
+        echo "Another apt or dpkg is running: let it finish, then run this again."
+    elif grep -qE 'Unable to locate package|has no installation candidate' "$log"; then
+        echo "This machine's archives lack a package.  vesta is made on Debian 12 (bookworm), with its main archive."
+    elif grep -qE 'remove is disabled|unmet dependencies|held broken' "$log"; then
+        echo "A package here conflicts with one that is needed, and nothing is removed on your behalf."
+        echo "Known: Debian's luajit and libluajit-5.1-2 against luajit2 (apt-get remove them, if nothing needs them)."
+    elif grep -qE 'Temporary failure|Could not (connect|resolve)|Failed to fetch|Connection (failed|timed out)' "$log"; then
+        echo "The archive did not answer: look at the network and /etc/apt/sources.list."
+    elif grep -qE 'No space left|enough free space' "$log"; then
+        echo "The disk is full."
+    elif grep -q 'dpkg was interrupted' "$log"; then
+        echo "An earlier installation broke off: run dpkg --configure -a, then this again."
+    fi
+    echo "The whole log: $log"
+}
+
+# The lists of a fresh machine are empty, those of an old one name packages that are gone: update, but only then.
+apt_install() {
+    local log=$1 install
+    shift
+    install=("${AS_ROOT[@]}" "${APT_ENV[@]}" apt-get install "${APT_FLAGS[@]}" "$@")
+    if ! "${APT_ENV[@]}" apt-get install -s "${APT_FLAGS[@]}" "$@" >>"$log" 2>&1; then
+        update_lists "$log" || return 1
+    fi
+    quietly "installing $# packages and what they need: $*" "$log" "${install[@]}" && return
+    grep -qE '404 +Not Found|Failed to fetch' "$log" || return 1
+    update_lists "$log" && quietly "installing again, with fresh lists" "$log" "${install[@]}"
+}
+
+update_lists() {
+    : >"$1" # what apt said with the old lists would explain nothing
+    quietly "fetching apt's package lists (apt-get update)" "$1" "${AS_ROOT[@]}" "${APT_ENV[@]}" apt-get update -q \
+        -o DPkg::Lock::Timeout=120
+}
+
+# install_packages PURPOSE LOG: installs what is missing; exits with 2 and the line to type where it may not.
+install_packages() {
+    local purpose=$1 log=$2 missing
+    command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {
+        echo "This is no Debian: install what docs/dependencies.md lists, then: cmake --preset release && cmake --build --preset release"
+        exit 2
+    }
+    missing=$(missing_packages "$purpose")
+    if [ -z "$missing" ]; then
+        echo "packages: all $(packages_for "$purpose" | wc -w) are here"
+        return
+    fi
+    if ! find_root; then
+        echo "Packages are missing, and installing them needs root or sudo.  Run this as root, then try again:"
+        echo "  apt-get update && apt-get install --no-install-recommends --no-remove" $missing
+        exit 2
+    fi
+    mkdir -p "$(dirname "$log")"
+    : >"$log"
+    hold_services
+    # shellcheck disable=SC2086
+    if ! apt_install "$log" $missing; then
+        release_services
+        explain_apt "$log" >&2
+        exit 2
+    fi
+    release_services
+}

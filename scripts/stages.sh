@@ -1,0 +1,47 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# stages.sh -- the stages of scripts/test: what each builds and runs.  Most are a preset and the tests that carry a label.
+# A stage appends `PASSED FAILED SKIPPED` lines to its count file, prints what failed, and returns 1 on any failure.
+
+# name | minutes it may take | what it does
+STAGES='
+release  |  5 | the release preset, warnings as errors
+c        |  8 | the debug preset: every test that has no stage of its own
+asan     | 10 | C and server tests under AddressSanitizer and UndefinedBehaviorSanitizer
+floors   |  2 | includes point downward, functions and files keep their length
+'
+
+# Labels whose tests have a stage of their own: the stage c runs the rest, so that no test is forgotten.
+OWN='floors'
+NOT_FOR_SANITIZERS="$OWN"
+
+jobs=$(nproc)
+
+build() {
+    cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"
+}
+
+# tests PRESET CTEST-FLAGS...: builds the preset, runs those tests, counts them.
+tests() {
+    local preset=$1 xml=$PWD/$OUT/$stage.$1.xml counted rc=0
+    shift
+    build "$preset" || return 1
+    rm -f "$xml"
+    (cd build/"$preset" && ctest -j "$jobs" --no-tests=error --output-junit "$xml" \
+        --test-output-size-passed 1000000 --test-output-size-failed 1000000 "$@") || rc=$? # no test at all is a failure too
+    [ -f "$xml" ] || return 1
+    counted=$(python3 scripts/count.py "$xml") || return 1
+    sed '$d' <<<"$counted"
+    # shellcheck disable=SC2046 # three numbers
+    count $(tail -n 1 <<<"$counted") && return $rc
+}
+
+# count PASSED FAILED SKIPPED
+count() {
+    echo "$*" >>$OUT/"$stage".count
+    [ "$2" = 0 ]
+}
+
+stage_release() { build release && count 1 0 0; }
+stage_c() { tests debug -LE "^($OWN)$"; }
+stage_asan() { tests asan -LE "^($NOT_FOR_SANITIZERS)$"; }
+stage_floors() { tests debug -L '^floors$'; }

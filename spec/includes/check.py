@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""check.py [ROOT] -- holds the floors of the house: who may include whom, how long a function or file may get.
+
+    check.py ROOT          one line a violation, then `N passed, M failed`, a claim for each rule
+    check.py --self-test   plants one violation of each rule in a small house, and asks that each is found
+
+Reads source text only: a C file is scanned for its braces, not parsed.  The public header is also compiled alone.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LINES_FILE_MAX = 500
+LINES_FUNCTION_MAX = 60
+
+# A floor may include itself and lower floors; floors of one height do not see each other.
+HEIGHT = {"core": 0, "os": 1, "store": 2, "keeper": 3, "lua": 3, "client": 4, "server": 4, "host": 4, "main": 5}
+
+# Foreign headers and the only floors that may know them.
+ONLY_IN = [
+    (r"(lua|lauxlib|lualib|luajit)\.h", {"lua", "host"}),
+    (r"(sqlite3|mysql|mariadb_com|zookeeper)\.h|(mysql|mariadb|zookeeper)/.*", {"store"}),
+    (r"(uv|llhttp)\.h", {"server"}),
+]
+
+# What a floor without I/O has no use for: it runs in the simulator as it is.
+NOT_IN_CORE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+SOURCES = ("csrc", "spec", "bench", "examples", "lua", "scripts")
+SUFFIXES = (".c", ".h", ".lua", ".py", ".sh")
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read().split("\n")
+
+
+def walk(root, tops, suffixes):
+    for top in tops:
+        for folder, folders, files in os.walk(os.path.join(root, top)):
+            folders.sort()
+            for name in sorted(files):
+                if name.endswith(suffixes):
+                    yield os.path.join(folder, name)
+
+
+def includes(root):
+    """Every include of csrc as (where, own floor, header)."""
+    csrc = os.path.join(root, "csrc")
+    for path in walk(root, ["csrc"], (".c", ".h")):
+        floor = os.path.relpath(path, csrc).split(os.sep)[0]
+        for number, line in enumerate(lines_of(path), 1):
+            match = INCLUDE.match(line)
+            if match:
+                yield f"{os.path.relpath(path, root)}:{number}", floor, match[1]
+
+
+def floors_known(root):
+    csrc = os.path.join(root, "csrc")
+    for floor in sorted(os.listdir(csrc)):
+        if os.path.isdir(os.path.join(csrc, floor)) and floor != "include" and floor not in HEIGHT:
+            yield f"csrc/{floor}: a floor whose height spec/includes/check.py does not know"
+
+
+def points_downward(root):
+    for where, floor, header in includes(root):
+        other = header.split("/")[0]
+        if floor == "include":
+            if other in HEIGHT:
+                yield f"{where}: the public header includes {header}"
+        elif "/" in header and other in HEIGHT and other != floor and HEIGHT[other] >= HEIGHT.get(floor, -1):
+            yield f"{where}: {floor} includes {header}, which is not below it"
+
+
+def floor_named(root):
+    """An include by a bare or relative path would hide its floor from the rule above."""
+    csrc = os.path.join(root, "csrc")
+    for where, floor, header in includes(root):
+        beside = os.path.join(csrc, floor, header)
+        if ".." in header.split("/") or (floor != "include" and os.path.exists(beside)):
+            yield f"{where}: {header} is included without its floor's name; write {floor}/..."
+
+
+def foreign_at_home(root):
+    for where, floor, header in includes(root):
+        for pattern, homes in ONLY_IN:
+            if re.fullmatch(pattern, header) and floor not in homes:
+                yield f"{where}: {header} belongs in {' and '.join(sorted(homes))} only"
+
+
+def core_without_io(root):
+    for where, floor, header in includes(root):
+        if floor == "core" and re.fullmatch(NOT_IN_CORE, header):
+            yield f"{where}: core does no I/O and includes {header}"
+
+
+def files_short(root):
+    for path in walk(root, SOURCES, SUFFIXES):
+        count = len(lines_of(path)) - 1
+        if count > LINES_FILE_MAX:
+            yield f"{os.path.relpath(path, root)}: {count} lines, at most {LINES_FILE_MAX}"
+
+
+def code_only(lines):
+    """The lines with strings, characters, comments and preprocessor lines blanked."""
+    text = "\n".join(lines)
+    pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def functions(path):
+    """(first line, length, head) of every block at the outermost level that follows a `)`: a function's body."""
+    text = code_only(lines_of(path))
+    text = re.sub(r"\bextern\s*\{", lambda match: match[0].replace("{", ";"), text)
+    depth, number, head, begun = 0, 1, "", 0
+    for letter in text:
+        if letter == "\n":
+            number += 1
+        if letter == "{":
+            if depth == 0:
+                begun = number if head.rstrip().endswith(")") else 0
+            depth += 1
+        elif letter == "}":
+            depth = max(depth - 1, 0)
+            if depth == 0 and begun:
+                yield begun, number - begun + 1, " ".join(head.split())
+        if depth == 0:
+            head = "" if letter in ";}" else head + letter
+
+
+def functions_short(root):
+    for path in walk(root, SOURCES, (".c", ".h")):
+        for first, length, head in functions(path):
+            if length > LINES_FUNCTION_MAX:
+                name = re.findall(r"(\w+)\s*\(", head)
+                yield f"{os.path.relpath(path, root)}:{first}: {name[0] if name else '?'} has {length} lines, at most {LINES_FUNCTION_MAX}"
+
+
+def header_alone(root):
+    header = os.path.join(root, "csrc", "include", "vesta.h")
+    flags = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    for language, compiler in (("c", ["gcc", "-std=c99"]), ("c++", ["g++", "-std=c++11"])):
+        if not shutil.which(compiler[0]):
+            yield f"{compiler[0]} is not here (Debian: {compiler[0]})"
+            continue
+        # from standard input: a header named on the command line is warned about for itself
+        run = subprocess.run(compiler + flags + ["-x", language, "-"], input=f'#include "{header}"\n', text=True,
+                             capture_output=True, check=False)
+        if run.returncode != 0:
+            yield f"csrc/include/vesta.h does not compile alone with {' '.join(compiler)}: {run.stderr.strip()}"
+
+
+RULES = [
+    ("every floor of csrc has a known height", floors_known),
+    ("includes point downward", points_downward),
+    ("an include names its floor", floor_named),
+    ("foreign headers stay on their floor", foreign_at_home),
+    ("core includes nothing that does I/O", core_without_io),
+    (f"no file is longer than {LINES_FILE_MAX} lines", files_short),
+    (f"no function is longer than {LINES_FUNCTION_MAX} lines", functions_short),
+    ("the public header compiles alone as C99 and C++11", header_alone),
+]
+
+
+def report(claims):
+    failed = 0
+    for claim, found in claims:
+        failed += bool(found)
+        print(("not ok - " if found else "ok - ") + claim)
+        for line in found:
+            print("  " + line)
+    print(f"{len(claims) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+# One planted file a rule: what stands in it breaks that rule and no other.
+PLANTS = {
+    floors_known: ("csrc/attic/box.c", "int box;\n"),
+    points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),
+    floor_named: ("csrc/core/bare.c", '#include "core.h"\n'),
+    foreign_at_home: ("csrc/server/script.c", "#include <lauxlib.h>\n"),
+    core_without_io: ("csrc/core/clock.c", "#include <time.h>\n"),
+    files_short: ("lua/long.lua", "-- a line\n" * (LINES_FILE_MAX + 1)),
+    functions_short: ("bench/long.c", "int f(int a)\n{\n" + "    a++; /* } */\n" * (LINES_FUNCTION_MAX - 1) + "}\n"),
+    header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),
+}
+
+# What must not be taken for a violation.
+SOUND = {
+    "csrc/include/vesta.h": "#ifndef V\n#define V\nint v(void);\n#endif\n",
+    "csrc/core/core.h": '#include "vesta.h"\n#include <string.h>\n',
+    "csrc/keeper/keeper.h": '#include "store/store.h"\n#include <pthread.h>\n',
+    "csrc/store/sqlite.c": '#include "core/core.h"\n#include <sqlite3.h>\n',
+    "csrc/main/long_table.c": "static const int t[] = {\n" + "    1,\n" * 90 + "};\n"
+                              + 'static int f(void) {\n    return \'{\' + "{"[0];\n}\n#define G(x) do { \\\n  x; } while (0)\n' * 30,
+}
+
+
+def house(folder, planted=None):
+    for path, text in list(SOUND.items()) + ([planted] if planted else []):
+        path = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return folder
+
+
+def self_test():
+    claims = []
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = [line for _, rule in RULES for line in rule(house(folder))]
+        claims.append(("a sound house has no violation", wrong))
+    for name, rule in RULES:
+        with tempfile.TemporaryDirectory() as folder:
+            house(folder, PLANTS[rule])
+            found = {other: list(other(folder)) for _, other in RULES}
+            wrong = [] if found.pop(rule) else ["the planted violation was not found"]
+            wrong += [line for lines in found.values() for line in lines]
+            claims.append((f"a house that breaks it fails: {name}", wrong))
+    return report(claims)
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        sys.exit(__doc__)
+    if arguments[0] == "--self-test":
+        return self_test()
+    return report([(claim, list(rule(arguments[0]))) for claim, rule in RULES])
+
+
+sys.exit(main(sys.argv[1:]))
