@@ -14,6 +14,29 @@ int vs_fail(struct vesta_error *err, int code, const char *fmt, ...) {
     return code;
 }
 
+const char *vs_quote(char *buf, const char *text, size_t length) {
+    static const char hex[] = "0123456789abcdef";
+    static const size_t room = VS_QUOTE_MAX - sizeof "..."; /* so that the dots always fit */
+    size_t used = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool plain = c >= ' ' && c <= '~';
+        if (used + (plain ? 1 : 4) > room) {
+            memcpy(buf + used, "...", 3);
+            used += 3;
+            break;
+        }
+        if (plain)
+            buf[used++] = (char)c;
+        else {
+            memcpy(buf + used, (char[]){'\\', 'x', hex[c >> 4], hex[c & 15]}, 4);
+            used += 4;
+        }
+    }
+    buf[used] = 0;
+    return buf;
+}
+
 /* Names are part of the API on every face; a code never changes its name. */
 static const char *const code_names[] = {
     [-VESTA_OK] = "ok",
@@ -44,12 +67,10 @@ static const char *const why_names[] = {
     [VESTA_FAILSTOP] = "failstop",
 };
 
-#define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
-
 const char *vesta_code_name(int code) {
-    return code <= 0 && code > -COUNT(code_names) ? code_names[-code] : "unknown";
+    return code <= 0 && code > -(int)VS_COUNT(code_names) ? code_names[-code] : "unknown";
 }
 
 const char *vesta_why_name(enum vesta_why why) {
-    return (int)why > 0 && (int)why < COUNT(why_names) ? why_names[why] : "unknown";
+    return (int)why > 0 && why < (int)VS_COUNT(why_names) ? why_names[why] : "unknown";
 }

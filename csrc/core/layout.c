@@ -1,0 +1,305 @@
+/* layout.c -- the text of a layout, both ways.  Pure: text in, plain data out; no clock, no allocation. */
+#include "core/core.h"
+
+#include <stdio.h>
+
+/* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
+struct draft {
+    struct vesta_layout layout; /* field[]: names, widths and constants; the rest is worked out at the end */
+    bool has_unit, has_epoch, has_start, from_preset;
+    bool said[VESTA_FIELDS_MAX]; /* the field was written by the reader, not by the preset */
+    uint64_t spread;
+    struct vesta_error *err;
+};
+
+static int bad(struct draft *d, struct vs_word word, const char *why) {
+    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %s", VS_QUOTE(word.at, word.length), why);
+}
+
+/* ------------------------------------------------------------------ words: name:width, name:width=constant */
+
+static bool is_name(struct vs_word name) {
+    if (name.length == 0 || name.length >= VESTA_NAME_MAX) return false;
+    for (size_t i = 0; i < name.length; i++) {
+        char c = name.at[i];
+        bool letter = c >= 'a' && c <= 'z';
+        if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '_'))) return false;
+    }
+    return true;
+}
+
+/* Words that stand beside the fields in a layout text or in an explained id: a field of that name would hide them. */
+static bool is_reserved(struct vs_word name) {
+    static const char *const reserved[] = {"unit", "epoch", "seq_start", "id", "unix_ms", "iso"};
+    for (size_t i = 0; i < VS_COUNT(reserved); i++)
+        if (vs_word_is(name, reserved[i])) return true;
+    return false;
+}
+
+static bool is_leased_name(const char *name) {
+    return strcmp(name, "worker") == 0 || strcmp(name, "machine") == 0;
+}
+
+static int find_name(const struct vesta_layout *layout, struct vs_word name) {
+    for (int i = 0; i < layout->field_count; i++)
+        if (vs_word_is(name, layout->field[i].name)) return i;
+    return -1;
+}
+
+/* Where the field goes: its own place if a preset has it, else behind the last.  -1: refused. */
+static int place_field(struct draft *d, struct vs_word word, struct vs_word name) {
+    struct vesta_layout *l = &d->layout;
+    int i = find_name(l, name);
+    if (i >= 0 && (!d->from_preset || d->said[i])) return bad(d, word, "this field is written twice"), -1;
+    if (i < 0 && d->from_preset)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': the preset has no such field, it has %s",
+                       VS_QUOTE(word.at, word.length), VS_NAMES(l)),
+               -1;
+    if (i < 0 && l->field_count == VESTA_FIELDS_MAX) return bad(d, word, "there are at most 16 fields"), -1;
+    return i >= 0 ? i : l->field_count++;
+}
+
+static int read_constant(struct draft *d, struct vs_word word, struct vs_word text, struct vesta_field *field) {
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &field->value) != VESTA_OK)
+        return bad(d, word, "the constant behind '=' must be a decimal number");
+    if (field->value > field->max)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu", VS_QUOTE(word.at, word.length),
+                       field->width, (unsigned long long)field->max);
+    if (strcmp(field->name, "time") == 0 || strcmp(field->name, "seq") == 0 || is_leased_name(field->name))
+        return bad(d, word, "time, seq and the leased field change with every id, they cannot be constant");
+    field->fixed = 1;
+    return VESTA_OK;
+}
+
+static int read_field(struct draft *d, struct vs_word word, struct vs_word name, struct vs_word rest) {
+    struct vs_word width = rest, constant;
+    struct vesta_field field = {0};
+    uint64_t bits;
+    bool has_constant = vs_split(rest, '=', &width, &constant);
+    if (!is_name(name)) return bad(d, word, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
+    if (is_reserved(name)) return bad(d, word, "a field cannot have this name, it means something else beside an id");
+    if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > 53)
+        return bad(d, word, "a field's width is 1 to 53 bits");
+    memcpy(field.name, name.at, name.length);
+    field.width = (uint8_t)bits;
+    field.max = (UINT64_C(1) << bits) - 1;
+    int rc = has_constant ? read_constant(d, word, constant, &field) : VESTA_OK;
+    if (rc != VESTA_OK) return rc;
+    int i = place_field(d, word, name);
+    if (i < 0) return VESTA_ELAYOUT;
+    d->layout.field[i] = field;
+    d->said[i] = true;
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
+
+static int read_unit(struct draft *d, struct vs_word word, struct vs_word value) {
+    static const struct {
+        const char *name;
+        int32_t ms;
+    } units[] = {{"1ms", 1}, {"10ms", 10}, {"1s", 1000}};
+    for (size_t i = 0; i < VS_COUNT(units); i++)
+        if (vs_word_is(value, units[i].name)) {
+            d->layout.unit_ms = units[i].ms;
+            return VESTA_OK;
+        }
+    return bad(d, word, "the unit is 1ms, 10ms or 1s");
+}
+
+static int read_epoch(struct draft *d, struct vs_word word, struct vs_word value) {
+    struct vesta_error why;
+    if (vs_time_read(value, &d->layout.epoch_ms, &why) != VESTA_OK)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch: %s", why.text);
+    if (d->layout.epoch_ms < 0 || d->layout.epoch_ms > VS_EPOCH_MS_MAX)
+        return bad(d, word, "the epoch lies between 1970 and 9999");
+    return VESTA_OK;
+}
+
+static int read_start(struct draft *d, struct vs_word word, struct vs_word value) {
+    struct vs_word how, count;
+    if (!vs_split(value, ':', &how, &count) || !vs_word_is(how, "spread") ||
+        vesta_parse(VESTA_DECIMAL, count.at, count.length, &d->spread) != VESTA_OK)
+        return bad(d, word, "write seq_start=spread:N");
+    return VESTA_OK;
+}
+
+static int read_option(struct draft *d, struct vs_word word, struct vs_word name, struct vs_word value) {
+    const struct {
+        const char *name;
+        int (*read)(struct draft *, struct vs_word, struct vs_word);
+        bool *has;
+    } options[] = {{"unit", read_unit, &d->has_unit}, {"epoch", read_epoch, &d->has_epoch}, {"seq_start", read_start, &d->has_start}};
+    for (size_t i = 0; i < VS_COUNT(options); i++) {
+        if (!vs_word_is(name, options[i].name)) continue;
+        if (*options[i].has) return bad(d, word, "this is written twice");
+        *options[i].has = true;
+        return options[i].read(d, word, value);
+    }
+    return bad(d, word, "beside fields, name:width, there are unit=, epoch= and seq_start=");
+}
+
+static int read_words(struct draft *d, const char *text) {
+    struct vs_word word, name, rest;
+    while (vs_next_word(&text, &word)) {
+        bool option = vs_split(word, '=', &name, &rest) && !memchr(name.at, ':', name.length);
+        if (!option && !vs_split(word, ':', &name, &rest))
+            return bad(d, word, "this is no field, name:width, and a preset's name stands first and alone");
+        int rc = option ? read_option(d, word, name, rest) : read_field(d, word, name, rest);
+        if (rc != VESTA_OK) return rc;
+    }
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ presets */
+
+static int no_preset(struct draft *d, struct vs_word name) {
+    char names[160];
+    size_t used = 0;
+    for (int i = 0; vesta_preset_at(i); i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s", vesta_preset_at(i)->name);
+    assert(used < sizeof names);
+    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: there is no preset '%s'; there are%s", VS_QUOTE(name.at, name.length), names);
+}
+
+/* If the text opens with a name, reads that preset and moves *text behind the name. */
+static int read_preset(struct draft *d, const char **text) {
+    const char *behind = *text;
+    struct vs_word word;
+    if (!vs_next_word(&behind, &word))
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: it is empty; write a preset's name, such as vesta-second, or fields");
+    if (memchr(word.at, ':', word.length) || memchr(word.at, '=', word.length)) return VESTA_OK;
+    const struct vesta_preset *preset = vs_preset_find(word);
+    if (!preset) return no_preset(d, word);
+    int rc = read_words(d, preset->text);
+    assert(rc == VESTA_OK);
+    d->from_preset = true;
+    d->has_unit = d->has_epoch = d->has_start = false; /* they may be written once more */
+    memset(d->said, 0, sizeof d->said);
+    *text = behind;
+    return rc;
+}
+
+/* ------------------------------------------------------------------ the whole */
+
+static int total_bits(const struct vesta_layout *l) {
+    int bits = 0;
+    for (int i = 0; i < l->field_count; i++) bits += l->field[i].width;
+    return bits;
+}
+
+/* 63 bits are ids that stay positive in a signed number: the bit above them is spelled out. */
+static int add_sign(struct draft *d) {
+    static const struct vesta_field sign = {.name = "sign", .width = 1, .fixed = 1, .max = 1};
+    struct vesta_layout *l = &d->layout;
+    int bits = total_bits(l);
+    if (bits == 64) return VESTA_OK;
+    if (bits != 63)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to %d, not to 64 (or 63 and a sign bit)", bits);
+    if (find_name(l, (struct vs_word){"sign", 4}) >= 0 || l->field_count == VESTA_FIELDS_MAX)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to 63, and there is no room for a field sign:1=0");
+    memmove(&l->field[1], &l->field[0], sizeof *l->field * (size_t)l->field_count++);
+    l->field[0] = sign;
+    return VESTA_OK;
+}
+
+static void place_shifts(struct vesta_layout *l) {
+    unsigned shift = 64;
+    l->time = l->seq = l->worker = -1;
+    for (int i = 0; i < l->field_count; i++) {
+        shift -= l->field[i].width;
+        l->field[i].shift = (uint8_t)shift;
+        if (strcmp(l->field[i].name, "time") == 0) l->time = i;
+        if (strcmp(l->field[i].name, "seq") == 0) l->seq = i;
+        if (is_leased_name(l->field[i].name)) l->worker = i;
+    }
+}
+
+static int check_whole(struct draft *d) {
+    const struct vesta_layout *l = &d->layout;
+    if (l->time < 0 || l->seq < 0)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field '%s' is missing", l->time < 0 ? "time" : "seq");
+    if (find_name(l, (struct vs_word){"worker", 6}) >= 0 && find_name(l, (struct vs_word){"machine", 7}) >= 0)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: worker and machine both name the leased field, there is only one");
+    int tick_bits = l->field[l->time].width + l->field[l->seq].width;
+    if (tick_bits > 62) return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: time and seq have %d bits together, at most 62 are possible", tick_bits);
+    if (!d->has_unit && !d->from_preset) return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: 1ms, 10ms or 1s");
+    if (!d->has_epoch && !d->from_preset)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch= is missing, when time 0 is: epoch=2026-01-01T00:00:00Z");
+    uint64_t spread_max = l->field[l->seq].max < UINT32_MAX ? l->field[l->seq].max : UINT32_MAX;
+    if ((d->has_start && d->spread == 0) || d->spread > spread_max)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: seq_start=spread:%llu: with %u bits of seq it is 1 to %llu",
+                       (unsigned long long)d->spread, l->field[l->seq].width, (unsigned long long)spread_max);
+    return VESTA_OK;
+}
+
+static uint64_t fingerprint(const struct vesta_layout *layout);
+
+int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_error *err) {
+    struct draft d = {.err = err};
+    int rc;
+    assert(text && out);
+    if ((rc = read_preset(&d, &text)) != VESTA_OK) return rc;
+    if ((rc = read_words(&d, text)) != VESTA_OK) return rc;
+    if ((rc = add_sign(&d)) != VESTA_OK) return rc;
+    place_shifts(&d.layout);
+    if ((rc = check_whole(&d)) != VESTA_OK) return rc;
+    d.layout.spread = (uint32_t)d.spread;
+    d.layout.fingerprint = fingerprint(&d.layout);
+    *out = d.layout;
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ the other way */
+
+/* The longest text fits: 16 names of 15, 16 ':' and spaces, 22 digits of widths, 14 '=' and 35 digits of constants
+ * (64 bits in all), and " unit=10ms epoch=9999-12-31T23:59:59.999Z seq_start=spread:4294967295". */
+_Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 70 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
+
+static size_t write_fields(const struct vesta_layout *layout, char *buf, bool constants) {
+    size_t used = 0, room = VESTA_LAYOUT_TEXT_MAX;
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *f = &layout->field[i];
+        used += (size_t)snprintf(buf + used, room - used, "%s:%u", f->name, f->width);
+        if (f->fixed && constants) used += (size_t)snprintf(buf + used, room - used, "=%llu", (unsigned long long)f->value);
+        buf[used++] = ' ';
+    }
+    char epoch[VESTA_ISO_MAX];
+    vesta_iso(layout->epoch_ms, epoch);
+    const char *unit = layout->unit_ms == 1 ? "1ms" : layout->unit_ms == 10 ? "10ms" : "1s";
+    return used + (size_t)snprintf(buf + used, room - used, "unit=%s epoch=%s", unit, epoch);
+}
+
+size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
+    size_t used = write_fields(layout, buf, true);
+    if (layout->spread) used += (size_t)snprintf(buf + used, VESTA_LAYOUT_TEXT_MAX - used, " seq_start=spread:%u", layout->spread);
+    assert(used < VESTA_LAYOUT_TEXT_MAX);
+    return used;
+}
+
+/* FNV-1a of the canonical text without constants and seq_start: anyone can work it out again. */
+static uint64_t fingerprint(const struct vesta_layout *layout) {
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    size_t length = write_fields(layout, text, false);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* ------------------------------------------------------------------ questions */
+
+int64_t vesta_layout_end_ms(const struct vesta_layout *layout) {
+    return vs_time_ms(layout, layout->field[layout->time].max + 1);
+}
+
+int vesta_layout_find(const struct vesta_layout *layout, const char *name) {
+    if (is_leased_name(name)) return layout->worker;
+    return find_name(layout, (struct vs_word){name, strlen(name)});
+}
+
+const char *vs_names(const struct vesta_layout *layout, char *buf) {
+    size_t used = 0;
+    for (int i = 0; i < layout->field_count; i++)
+        used += (size_t)snprintf(buf + used, VS_NAMES_MAX - used, "%s%s", i ? " " : "", layout->field[i].name);
+    return buf;
+}

@@ -1,0 +1,170 @@
+/* time.c -- RFC 3339 and Unix milliseconds, both ways.  The calendar is arithmetic here: no libc time, no zone, no
+ * locale, no clock.  Days are counted from 0000-01-01 of the Gregorian calendar, extended backwards. */
+#include "core/core.h"
+
+#define MS_PER_DAY 86400000
+#define UNIX_DAY 719528 /* 1970-01-01 */
+
+/* ------------------------------------------------------------------ the calendar */
+
+static int64_t floor_div(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+static bool is_leap(int64_t year) {
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+static int64_t days_before_year(int64_t year) {
+    int64_t last = year - 1;
+    int64_t leap_days = floor_div(last, 4) - floor_div(last, 100) + floor_div(last, 400) + 1; /* +1: year 0 itself */
+    return 365 * year + leap_days;
+}
+
+static int days_before_month(int64_t year, int month) {
+    static const short before[] = {0, 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365};
+    return before[month] + (month > 2 && is_leap(year));
+}
+
+static int days_in_month(int64_t year, int month) {
+    return days_before_month(year, month + 1) - days_before_month(year, month);
+}
+
+static int64_t year_of_day(int64_t day) {
+    int64_t year = floor_div(day * 400, 146097); /* 400 years have 146097 days: at most one year off */
+    while (days_before_year(year) > day) year--;
+    while (days_before_year(year + 1) <= day) year++;
+    return year;
+}
+
+static int month_of_day(int64_t year, int day) {
+    int month = 1;
+    while (month < 12 && days_before_month(year, month + 1) <= day) month++;
+    return month;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static char *put(char *at, char mark, int64_t value, int width) {
+    char digits[20];
+    int count = 0;
+    if (mark) *at++ = mark;
+    for (; value > 0 || count < width; value /= 10) digits[count++] = (char)('0' + value % 10);
+    while (count > 0) *at++ = digits[--count];
+    return at;
+}
+
+/* Years behind 9999 or before 0 cannot be RFC 3339; they get a sign, as ISO 8601 has it. */
+static char *put_year(char *at, int64_t year) {
+    if (year < 0) return put(at, '-', -year, 4);
+    return put(at, year > 9999 ? '+' : 0, year, 4);
+}
+
+size_t vesta_iso(int64_t unix_ms, char *buf) {
+    int64_t day = floor_div(unix_ms, MS_PER_DAY);
+    int ms = (int)(unix_ms - day * MS_PER_DAY);
+    day += UNIX_DAY;
+    int64_t year = year_of_day(day);
+    int day_of_year = (int)(day - days_before_year(year));
+    int month = month_of_day(year, day_of_year);
+    char *at = put_year(buf, year);
+    at = put(at, '-', month, 2);
+    at = put(at, '-', day_of_year - days_before_month(year, month) + 1, 2);
+    at = put(at, 'T', ms / 3600000, 2);
+    at = put(at, ':', ms / 60000 % 60, 2);
+    at = put(at, ':', ms / 1000 % 60, 2);
+    if (ms % 1000) at = put(at, '.', ms % 1000, 3);
+    *at++ = 'Z';
+    *at = 0;
+    return (size_t)(at - buf);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* Takes `mark` (any of its characters; "" for none) and then exactly `count` digits off the front of text. */
+static bool take(struct vs_word *text, const char *mark, int count, int *out) {
+    struct vs_word rest = *text;
+    if (*mark) {
+        if (rest.length == 0 || *rest.at == 0 || !strchr(mark, *rest.at)) return false;
+        rest.at++, rest.length--;
+    }
+    if (rest.length < (size_t)count) return false;
+    int value = 0;
+    for (int i = 0; i < count; i++) {
+        if (rest.at[i] < '0' || rest.at[i] > '9') return false;
+        value = value * 10 + (rest.at[i] - '0');
+    }
+    *text = (struct vs_word){rest.at + count, rest.length - (size_t)count};
+    *out = value;
+    return true;
+}
+
+struct instant {
+    int year, month, day, hour, minute, second, ms, offset_minutes;
+    bool finer_than_ms;
+};
+
+/* The fraction, if there is one: its first three digits count, the others must be zeros to be no lie. */
+static bool take_fraction(struct vs_word *text, struct instant *out) {
+    int digit;
+    if (text->length == 0 || *text->at != '.') return true;
+    if (!take(text, ".", 1, &digit)) return false;
+    out->ms = digit * 100;
+    for (int scale = 10; take(text, "", 1, &digit); scale /= 10) {
+        out->ms += digit * scale;
+        if (scale == 0 && digit != 0) out->finer_than_ms = true;
+    }
+    return true;
+}
+
+static bool take_zone(struct vs_word *text, struct instant *out) {
+    int hours, minutes;
+    if (text->length == 1 && (*text->at == 'Z' || *text->at == 'z')) return true;
+    int sign = text->length > 0 && *text->at == '-' ? -1 : 1;
+    if (!take(text, "+-", 2, &hours) || !take(text, ":", 2, &minutes)) return false;
+    out->offset_minutes = sign * (hours * 60 + minutes);
+    return text->length == 0 && hours < 24 && minutes < 60;
+}
+
+static bool take_instant(struct vs_word text, struct instant *out) {
+    *out = (struct instant){0};
+    return take(&text, "", 4, &out->year) && take(&text, "-", 2, &out->month) && take(&text, "-", 2, &out->day) &&
+           take(&text, "Tt ", 2, &out->hour) && take(&text, ":", 2, &out->minute) && take(&text, ":", 2, &out->second) &&
+           take_fraction(&text, out) && take_zone(&text, out);
+}
+
+/* Why there is no such instant, or NULL. */
+static const char *instant_fault(const struct instant *t) {
+    if (t->month < 1 || t->month > 12) return "there are 12 months";
+    if (t->day < 1 || t->day > days_in_month(t->year, t->month)) return "that month has no such day";
+    if (t->hour > 23 || t->minute > 59) return "a day ends at 23:59";
+    if (t->second > 59) return "Unix time has no leap second, use the second after it";
+    if (t->finer_than_ms) return "it is finer than a millisecond";
+    return NULL;
+}
+
+static int64_t instant_ms(const struct instant *t) {
+    int64_t day = days_before_year(t->year) + days_before_month(t->year, t->month) + t->day - 1 - UNIX_DAY;
+    int64_t second = t->hour * 3600 + (t->minute - t->offset_minutes) * 60 + t->second;
+    return day * MS_PER_DAY + second * 1000 + t->ms;
+}
+
+int vs_time_read(struct vs_word text, int64_t *unix_ms, struct vesta_error *err) {
+    struct instant instant;
+    uint64_t number;
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &number) == VESTA_OK && number <= INT64_MAX) {
+        *unix_ms = (int64_t)number;
+        return VESTA_OK;
+    }
+    if (!take_instant(text, &instant))
+        return vs_fail(err, VESTA_EFIELD, "'%s' is no time: write RFC 3339 with a zone, 2026-01-31T12:00:00Z, or Unix milliseconds",
+                       VS_QUOTE(text.at, text.length));
+    const char *fault = instant_fault(&instant);
+    if (fault) return vs_fail(err, VESTA_EFIELD, "'%s' is no time: %s", VS_QUOTE(text.at, text.length), fault);
+    *unix_ms = instant_ms(&instant);
+    return VESTA_OK;
+}
+
+int vesta_time_parse(const char *text, int64_t *unix_ms, struct vesta_error *err) {
+    return vs_time_read((struct vs_word){text, strlen(text)}, unix_ms, err);
+}
