@@ -1,0 +1,87 @@
+/* range.c -- the ids of an interval of time, as pairs of a smallest and a largest.  Pure. */
+#include "core/core.h"
+
+#include <stdio.h>
+
+/* The field values that are left open: 0 in min, all ones in max; the rest is the same in both. */
+struct span {
+    const struct vesta_layout *layout;
+    uint64_t values[VESTA_FIELDS_MAX];
+    bool named[VESTA_FIELDS_MAX];
+    uint64_t first, last; /* of the time field */
+};
+
+/* Fields stand from the highest to the lowest: an index below time's is above it in the id. */
+static bool is_free_above(const struct span *s, int i) {
+    return i < s->layout->time && !s->named[i] && !s->layout->field[i].fixed;
+}
+
+static unsigned bits_above(const struct span *s) {
+    unsigned bits = 0;
+    for (int i = 0; i < s->layout->time; i++)
+        if (is_free_above(s, i)) bits += s->layout->field[i].width;
+    return bits;
+}
+
+static int too_many(const struct span *s, uint64_t need, size_t max, struct vesta_error *err) {
+    char names[VS_NAMES_MAX] = "";
+    size_t used = 0;
+    for (int i = 0; i < s->layout->time; i++)
+        if (is_free_above(s, i)) used += (size_t)snprintf(names + used, sizeof names - used, " %s", s->layout->field[i].name);
+    return vs_fail(err, VESTA_EFULL, "the interval has %llu pairs of ids, not %zu: fields above time part it; name the value of%s",
+                   (unsigned long long)need, max, names);
+}
+
+/* Time fields of [from_ms, until_ms), cut to what the layout has. */
+static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, struct vesta_error *err) {
+    const struct vesta_layout *l = s->layout;
+    char from[VESTA_ISO_MAX], until[VESTA_ISO_MAX];
+    int64_t end_ms = vesta_layout_end_ms(l);
+    if (until_ms < from_ms) {
+        vesta_iso(from_ms, from), vesta_iso(until_ms, until);
+        return vs_fail(err, VESTA_EFIELD, "the interval ends at %s, before it starts at %s", until, from);
+    }
+    int64_t last_ms = until_ms > from_ms ? until_ms - 1 : from_ms;
+    if (last_ms < l->epoch_ms || from_ms >= end_ms) {
+        vesta_iso(l->epoch_ms, from), vesta_iso(end_ms, until);
+        return vs_fail(err, VESTA_EEPOCH, "the interval lies outside this layout's time, which is from %s until %s", from, until);
+    }
+    if (from_ms < l->epoch_ms) from_ms = l->epoch_ms;
+    if (last_ms >= end_ms) last_ms = end_ms - 1;
+    s->first = (uint64_t)((from_ms - l->epoch_ms) / l->unit_ms);
+    s->last = (uint64_t)((last_ms - l->epoch_ms) / l->unit_ms);
+    return VESTA_OK;
+}
+
+/* The pair number k: its bits are dealt to the free fields above time, lowest first, so that pairs ascend. */
+static struct vesta_pair pair_at(const struct span *s, uint64_t k) {
+    const struct vesta_layout *l = s->layout;
+    struct vesta_pair pair = {0, 0};
+    for (int i = l->field_count; i-- > 0;) {
+        const struct vesta_field *f = &l->field[i];
+        uint64_t low = s->values[i], high = s->values[i];
+        if (i == l->time)
+            low = s->first, high = s->last;
+        else if (is_free_above(s, i))
+            low = high = k & f->max, k >>= f->width;
+        else if (!s->named[i] && !f->fixed)
+            low = 0, high = f->max;
+        pair.min |= low << f->shift;
+        pair.max |= high << f->shift;
+    }
+    return pair;
+}
+
+int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t until_ms, const struct vesta_value *given,
+                size_t given_count, struct vesta_pair *pairs, size_t max, size_t *count, struct vesta_error *err) {
+    struct span s = {.layout = layout};
+    int rc = vs_values_take(layout, given, given_count, s.values, s.named, err);
+    if (rc != VESTA_OK) return rc;
+    if (s.named[layout->time]) return vs_fail(err, VESTA_EFIELD, "time cannot be given: it comes from the interval");
+    if ((rc = take_interval(&s, from_ms, until_ms, err)) != VESTA_OK) return rc;
+    uint64_t need = UINT64_C(1) << bits_above(&s);
+    if (need > max) return too_many(&s, need, max, err);
+    for (uint64_t k = 0; k < need; k++) pairs[k] = pair_at(&s, k);
+    *count = (size_t)need;
+    return VESTA_OK;
+}

@@ -1,0 +1,172 @@
+/* text.c -- ids as digits: four bases, both ways, and what is no id. */
+#include "tools.h"
+
+static const enum vesta_base bases[] = {VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32, VESTA_BASE62};
+
+static void check_both_ways(uint64_t id) {
+    for (size_t b = 0; b < 4; b++) {
+        char buf[VESTA_FORMAT_MAX];
+        uint64_t back = ~id;
+        size_t length = vesta_format(bases[b], id, buf);
+        if (strlen(buf) != length || vesta_parse(bases[b], buf, length, &back) != VESTA_OK || back != id)
+            CHECK_FAIL("base %d of %" PRIu64 " is '%s', which is %" PRIu64, (int)b, id, buf, back);
+    }
+}
+
+static void random_ids_come_back(void) {
+    uint64_t dice = 1;
+    for (int i = 0; i < 200000; i++) check_both_ways(roll(&dice) >> roll_below(&dice, 64));
+}
+
+static void edges_come_back(void) {
+    uint64_t power = 1;
+    for (int i = 0; i < 20; i++, power *= 10)
+        for (int d = -1; d <= 1; d++) check_both_ways(power + (uint64_t)d);
+    for (int i = 0; i < 64; i++)
+        for (int d = -1; d <= 1; d++) check_both_ways((UINT64_C(1) << i) + (uint64_t)d);
+}
+
+static void decimal_is_what_printf_says(void) {
+    char want[32], got[VESTA_FORMAT_MAX];
+    uint64_t dice = 2, power = 1;
+    for (int i = 0; i < 20; i++, power *= 10)
+        for (int d = -1; d <= 1; d++) {
+            snprintf(want, sizeof want, "%" PRIu64, power + (uint64_t)d);
+            vesta_format(VESTA_DECIMAL, power + (uint64_t)d, got);
+            CHECK_STR(got, want);
+        }
+    for (int i = 0; i < 100000; i++) {
+        uint64_t id = roll(&dice) >> roll_below(&dice, 64);
+        snprintf(want, sizeof want, "%" PRIu64, id);
+        vesta_format(VESTA_DECIMAL, id, got);
+        CHECK_STR(got, want);
+    }
+}
+
+static void texts_are_known(void) {
+    static const struct {
+        uint64_t id;
+        const char *text[4];
+    } known[] = {
+        {0, {"0", "0000000000000000", "0000000000000", "00000000000"}},
+        {61, {"61", "000000000000003d", "000000000001X", "0000000000z"}},
+        {1138729511026688, {"1138729511026688", "00040bab20000000", "0010BNCG00000", "005DLyEuNDU"}},
+        {UINT64_MAX, {"18446744073709551615", "ffffffffffffffff", "FZZZZZZZZZZZZ", "LygHa16AHYF"}},
+    };
+    char buf[VESTA_FORMAT_MAX];
+    for (size_t i = 0; i < VS_COUNT(known); i++)
+        for (size_t b = 0; b < 4; b++) {
+            vesta_format(bases[b], known[i].id, buf);
+            CHECK_STR(buf, known[i].text[b]);
+        }
+}
+
+static void texts_sort_as_ids(void) {
+    uint64_t dice = 3;
+    for (int i = 0; i < 100000; i++) {
+        uint64_t a = roll(&dice) >> roll_below(&dice, 64), b = roll_below(&dice, 4) ? roll(&dice) : a + roll_below(&dice, 3);
+        for (size_t n = 1; n < 4; n++) {
+            char ta[VESTA_FORMAT_MAX], tb[VESTA_FORMAT_MAX];
+            vesta_format(bases[n], a, ta), vesta_format(bases[n], b, tb);
+            if ((a < b) != (strcmp(ta, tb) < 0)) CHECK_FAIL("%s and %s", ta, tb);
+        }
+    }
+}
+
+struct text {
+    enum vesta_base base;
+    const char *at;
+    size_t length;
+};
+#define TEXT(base, literal) {base, literal, sizeof literal - 1}
+
+static void no_ids(void) {
+    static const struct text bad[] = {
+        TEXT(VESTA_DECIMAL, ""), TEXT(VESTA_DECIMAL, "-1"), TEXT(VESTA_DECIMAL, "+1"), TEXT(VESTA_DECIMAL, "0x10"),
+        TEXT(VESTA_DECIMAL, "1e3"), TEXT(VESTA_DECIMAL, "18446744073709551616"), TEXT(VESTA_DECIMAL, "18446744073709551620"),
+        TEXT(VESTA_DECIMAL, "99999999999999999999"), TEXT(VESTA_DECIMAL, "\xd9\xa1\xd9\xa2"), TEXT(VESTA_DECIMAL, "12 34"),
+        TEXT(VESTA_DECIMAL, " 1"), TEXT(VESTA_DECIMAL, "1 "), TEXT(VESTA_DECIMAL, "1\n"), TEXT(VESTA_DECIMAL, "12\0" "34"),
+        TEXT(VESTA_DECIMAL, "\0"), TEXT(VESTA_DECIMAL, "1\0"), TEXT(VESTA_DECIMAL, "1.0"), TEXT(VESTA_DECIMAL, "1,000"),
+        TEXT(VESTA_DECIMAL, "\xef\xbc\x91"), TEXT(VESTA_DECIMAL, "a"), TEXT(VESTA_DECIMAL, "/"), TEXT(VESTA_DECIMAL, ":"),
+        TEXT(VESTA_HEX, ""), TEXT(VESTA_HEX, "0x10"), TEXT(VESTA_HEX, "10000000000000000"), TEXT(VESTA_HEX, "g"),
+        TEXT(VESTA_HEX, "@"), TEXT(VESTA_HEX, "`"), TEXT(VESTA_HEX, "-1"), TEXT(VESTA_HEX, "\x01"), TEXT(VESTA_HEX, "\xe1"),
+        TEXT(VESTA_BASE32, ""), TEXT(VESTA_BASE32, "G000000000000"), TEXT(VESTA_BASE32, "U"), TEXT(VESTA_BASE32, "u"),
+        TEXT(VESTA_BASE32, "-"), TEXT(VESTA_BASE32, "{"), TEXT(VESTA_BASE32, "@"), TEXT(VESTA_BASE32, "10000000000000"),
+        TEXT(VESTA_BASE62, ""), TEXT(VESTA_BASE62, "LygHa16AHYG"), TEXT(VESTA_BASE62, "zzzzzzzzzzz"), TEXT(VESTA_BASE62, "_"),
+        TEXT(VESTA_BASE62, "["), TEXT(VESTA_BASE62, "100000000000"),
+    };
+    for (size_t i = 0; i < VS_COUNT(bad); i++) {
+        uint64_t id = 77;
+        if (vesta_parse(bad[i].base, bad[i].at, bad[i].length, &id) != VESTA_EID || id != 77)
+            CHECK_FAIL("case %zu, '%s', is taken for %" PRIu64, i, bad[i].at, id);
+    }
+}
+
+static void huge_numbers(void) {
+    enum { DIGITS = 401 }; /* 10^400 */
+    char digits[DIGITS];
+    uint64_t id = 77;
+    memset(digits, '0', DIGITS);
+    for (size_t b = 0; b < 4; b++) {
+        CHECK_EQ_I64(vesta_parse(bases[b], digits, DIGITS, &id), VESTA_OK); /* leading zeros, however many */
+        CHECK_EQ_U64(id, 0);
+    }
+    digits[0] = '1';
+    id = 77;
+    for (size_t b = 0; b < 4; b++) CHECK_EQ_I64(vesta_parse(bases[b], digits, DIGITS, &id), VESTA_EID);
+    CHECK_EQ_U64(id, 77);
+}
+
+static void spellings(void) {
+    static const struct {
+        struct text text;
+        uint64_t id;
+    } same[] = {
+        {TEXT(VESTA_HEX, "DEADbeef"), 0xdeadbeef},
+        {TEXT(VESTA_BASE32, "oO1iIlL"), 1082401},
+        {TEXT(VESTA_BASE32, "zZ"), 1023},
+        {TEXT(VESTA_BASE62, "aA"), 36 * 62 + 10},
+        {TEXT(VESTA_DECIMAL, "000018446744073709551615"), UINT64_MAX},
+        {TEXT(VESTA_DECIMAL, "9223372036854775808"), UINT64_C(1) << 63},
+    };
+    for (size_t i = 0; i < VS_COUNT(same); i++) {
+        uint64_t id = 77;
+        CHECK_EQ_I64(vesta_parse(same[i].text.base, same[i].text.at, same[i].text.length, &id), VESTA_OK);
+        CHECK_EQ_U64(id, same[i].id);
+    }
+}
+
+static void every_byte_is_a_digit_or_not(void) {
+    static const char *const digits[] = {"0123456789", "0123456789abcdefABCDEF",
+                                         "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghjkmnpqrstvwxyzOoIiLl",
+                                         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"};
+    for (size_t b = 0; b < 4; b++)
+        for (int byte = 0; byte < 256; byte++) {
+            char c = (char)byte;
+            uint64_t id;
+            CHECK_EQ_I64(vesta_parse(bases[b], &c, 1, &id) == VESTA_OK, byte != 0 && strchr(digits[b], byte) != NULL);
+        }
+}
+
+static void nothing_is_read_behind_the_length(void) {
+    static const char text[] = "18446744073709551615";
+    for (size_t length = 0; length < sizeof text; length++) {
+        uint64_t id;
+        int rc = vesta_parse(VESTA_DECIMAL, at_wall(text, length), length, &id);
+        CHECK_EQ_I64(rc, length == 0 ? VESTA_EID : VESTA_OK);
+    }
+}
+
+static const struct check_case cases[] = {
+    {"200,000 random ids come back from four bases", random_ids_come_back},
+    {"powers of ten and two and their neighbours come back from four bases", edges_come_back},
+    {"decimal digits are printf's", decimal_is_what_printf_says},
+    {"the texts of four ids are these", texts_are_known},
+    {"hex, base32 and base62 texts sort as ids do", texts_sort_as_ids},
+    {"what is no id is refused and sets nothing", no_ids},
+    {"10^400 is refused, and 401 zeros are 0", huge_numbers},
+    {"case and Crockford's look-alikes are read", spellings},
+    {"each of 256 bytes is a digit of its base or is refused", every_byte_is_a_digit_or_not},
+    {"no byte behind the length is read", nothing_is_read_behind_the_length},
+};
+CHECK_MAIN(cases)

@@ -1,0 +1,47 @@
+/* tools.h -- what several specs need beside the harness: layouts that must parse, dice, a page with a wall behind it. */
+#ifndef SPEC_TOOLS_H
+#define SPEC_TOOLS_H
+
+#include "check.h"
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A layout that the spec itself wrote; a failure is the case's failure. */
+__attribute__((unused)) static struct vesta_layout parsed(const char *text) {
+    struct vesta_layout layout;
+    struct vesta_error err;
+    memset(&layout, 0, sizeof layout);
+    if (vesta_layout_parse(text, &layout, &err) != VESTA_OK) CHECK_FAIL("'%s': %s", text, err.text);
+    return layout;
+}
+
+/* splitmix64: the same numbers on every run. */
+__attribute__((unused)) static uint64_t roll(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+__attribute__((unused)) static uint64_t roll_below(uint64_t *state, uint64_t limit) {
+    return roll(state) % limit;
+}
+
+/* Copies bytes so that they end where a page without access begins: one read too many is a crash. */
+__attribute__((unused)) static const char *at_wall(const void *bytes, size_t length) {
+    static char *wall;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (!wall) {
+        char *map = mmap(NULL, page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map == MAP_FAILED || mprotect(map + page, page, PROT_NONE) != 0) abort();
+        wall = map + page;
+    }
+    if (length > page) abort();
+    memcpy(wall - length, bytes, length);
+    return wall - length;
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* vectors.c -- ids that other generators published or made: spec/vectors/ids.csv, which says how it is to be read. */
+#include "tools.h"
+
+struct vector {
+    const char *kind, *layout, *values, *id, *hex, *unix_ms;
+    int line;
+};
+
+/* Calls `test` for each vector; returns how many there were. */
+static int each_vector(void (*test)(const struct vector *)) {
+    char text[512], *cell[6], *rest;
+    int line = 0, count = 0;
+    FILE *file = fopen(SPEC_DIR "/vectors/ids.csv", "r");
+    if (!file) return 0;
+    while (fgets(text, sizeof text, file)) {
+        line++;
+        if (*text == '#' || *text == '\n') continue;
+        rest = text;
+        for (int i = 0; i < 6; i++) cell[i] = strtok_r(rest, ",\n", &rest);
+        test(&(struct vector){cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], line});
+        count++;
+    }
+    fclose(file);
+    return count;
+}
+
+static uint64_t number(const char *text) {
+    uint64_t value = 0;
+    CHECK_EQ_I64(vesta_parse(VESTA_DECIMAL, text, strlen(text), &value), VESTA_OK);
+    return value;
+}
+
+/* "a=1 b=2" into names and values; cuts `text` up. */
+static size_t read_values(char *text, struct vesta_value *values) {
+    size_t count = 0;
+    for (char *word; (word = strtok_r(text, " ", &text)); count++) {
+        char *value = strchr(word, '=');
+        *value++ = 0;
+        values[count] = (struct vesta_value){word, number(value)};
+    }
+    return count;
+}
+
+#define CHECK_LINE(cond)                                                                          \
+    do {                                                                                          \
+        if (!(cond)) CHECK_FAIL("ids.csv:%d: does not hold: %s", v->line, #cond);                 \
+    } while (0)
+
+static void made(const struct vector *v) {
+    struct vesta_layout layout = parsed(v->layout);
+    struct vesta_value values[VESTA_FIELDS_MAX];
+    struct vesta_error err = {0};
+    char buf[512];
+    uint64_t id = 77;
+    snprintf(buf, sizeof buf, "%s", v->values);
+    int rc = vesta_make(&layout, values, read_values(buf, values), &id, &err);
+    if (strcmp(v->kind, "refused") == 0) {
+        CHECK_LINE(rc == VESTA_EFIELD && id == 77);
+        CHECK_HAS(err.text, "time cannot be");
+    } else {
+        CHECK_LINE(rc == VESTA_OK && id == number(v->id));
+    }
+}
+
+static void read_back(const struct vector *v) {
+    struct vesta_layout layout = parsed(v->layout);
+    struct vesta_value values[VESTA_FIELDS_MAX];
+    struct vesta_parts parts;
+    char buf[512];
+    uint64_t id = number(v->id), again = 0;
+    int rc = vesta_explain(&layout, id, &parts, NULL);
+    if (strcmp(v->kind, "refused") == 0) {
+        CHECK_LINE(rc == VESTA_EID);
+        return;
+    }
+    snprintf(buf, sizeof buf, "%s", v->values);
+    CHECK_LINE(read_values(buf, values) == (size_t)layout.field_count);
+    CHECK_LINE(rc == VESTA_OK);
+    for (int i = 0; i < layout.field_count; i++) {
+        CHECK_LINE(strcmp(values[i].name, layout.field[i].name) == 0);
+        CHECK_LINE(parts.values[i] == values[i].value);
+    }
+    CHECK_LINE(parts.unix_ms == (int64_t)number(v->unix_ms));
+    CHECK_LINE(vesta_compose(&layout, parts.values, &again, NULL) == VESTA_OK && again == id);
+}
+
+static void dated(const struct vector *v) {
+    struct vesta_layout layout = parsed(v->layout);
+    int64_t unix_ms = (int64_t)number(v->unix_ms), back = 0;
+    struct vesta_value values[VESTA_FIELDS_MAX];
+    char buf[512], iso[VESTA_ISO_MAX];
+    snprintf(buf, sizeof buf, "%s", v->values);
+    size_t count = read_values(buf, values);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(values[i].name, "time") == 0) {
+            CHECK_LINE(vs_time_of(&layout, unix_ms * 1000) == (int64_t)values[i].value);
+            CHECK_LINE(vs_time_ms(&layout, values[i].value) == unix_ms);
+        }
+    vesta_iso(unix_ms, iso);
+    CHECK_LINE(vesta_time_parse(iso, &back, NULL) == VESTA_OK && back == unix_ms);
+}
+
+static void written(const struct vector *v) {
+    char buf[VESTA_FORMAT_MAX];
+    uint64_t id = 0;
+    vesta_format(VESTA_DECIMAL, number(v->id), buf);
+    CHECK_LINE(strcmp(buf, v->id) == 0);
+    vesta_format(VESTA_HEX, number(v->id), buf);
+    CHECK_LINE(strcmp(buf, v->hex) == 0);
+    CHECK_LINE(vesta_parse(VESTA_HEX, v->hex, strlen(v->hex), &id) == VESTA_OK && id == number(v->id));
+}
+
+static void composed(const struct vector *v) {
+    struct vesta_layout layout = parsed(v->layout);
+    struct vesta_parts parts;
+    uint64_t id = number(v->id);
+    if (vesta_explain(&layout, id, &parts, NULL) != VESTA_OK) return;
+    uint64_t base = vs_layout_base(&layout, parts.worker, parts.values);
+    uint64_t tick = parts.time << layout.field[layout.seq].width | parts.seq;
+    CHECK_LINE(vs_compose_tick(&layout, base, tick) == id);
+    CHECK_LINE(vs_tick_of(&layout, id) == tick);
+}
+
+#define VECTORS 143
+static void all_are_made(void) { CHECK_EQ_I64(each_vector(made), VECTORS); }
+static void all_are_read_back(void) { CHECK_EQ_I64(each_vector(read_back), VECTORS); }
+static void all_are_dated(void) { CHECK_EQ_I64(each_vector(dated), VECTORS); }
+static void all_are_written(void) { CHECK_EQ_I64(each_vector(written), VECTORS); }
+static void all_are_composed(void) { CHECK_EQ_I64(each_vector(composed), VECTORS); }
+
+static const struct check_case cases[] = {
+    {"143 known ids are made from their values, or refused where their time was over", all_are_made},
+    {"143 known ids say their values and their time, or are refused", all_are_read_back},
+    {"143 known times are their time fields, both ways", all_are_dated},
+    {"143 known ids are written in decimal and hex as known", all_are_written},
+    {"143 known ids come out of the tick and the base, as on the hot path", all_are_composed},
+};
+CHECK_MAIN(cases)
