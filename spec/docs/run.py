@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""run.py --build FOLDER FILE.md... -- runs the examples in the documents and compares what they print.
+
+    ```console             lines that begin with `$ ` are commands (a trailing backslash continues them), the lines
+                           below a command are exactly what it prints, on stdout and stderr together
+    ```lua                 runs if its first line is `-- run: lua5.1 lua5.4 luajit`, under each; what it prints is what
+                           stands behind `-->` in its lines, top to bottom
+    ```c                   compiled and run if its first line is `// run`; `// -->` as in Lua
+    any other block        is not run
+
+In what is expected `...` stands for any text within a line, and for any lines where it stands alone.
+In a ```console ids block a number of 13 or more digits is an example: it matches any such number, which then takes its
+place further down in the document.
+The ports 8088 and 8089 stand for two free ones, in commands and in what they print.
+A command that ends in `&` goes on in the background until its block ends; its listening ports are waited for.
+Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.
+
+    run.py --self-test     documents that are wrong on purpose must fail
+"""
+import argparse
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SECONDS_BLOCK_MAX = 60
+EXAMPLE = re.compile(r"(?<![\w.])\d{13,20}(?![\w.]*\w)")
+PORTS = ("8088", "8089")
+
+WAIT = """wait_port() { for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null && return; sleep 0.1; done
+  echo "nothing listens on port $1 after 10 s"; }
+"""
+
+
+class Wrong(Exception):
+    """A document says something else than what happens."""
+
+
+def blocks(text):
+    """(line number, language, lines) of every fenced block."""
+    begun, language, inside = 0, None, []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("```"):
+            if language is None:
+                begun, language, inside = number, line[3:].strip(), []
+            else:
+                yield begun, language, inside
+                language = None
+        elif language is not None:
+            inside.append(line)
+    if language is not None:
+        raise Wrong(f"the block that begins in line {begun} does not end")
+
+
+def sessions(lines):
+    """(command, expected lines) of a console block."""
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append([line[2:], []])
+        elif found and not found[-1][1] and found[-1][0].endswith("\\"):
+            found[-1][0] += "\n" + line
+        elif found:
+            found[-1][1].append(line)
+        else:
+            raise Wrong(f"a console block begins with a command (`$ `), not with: {line}")
+    return found
+
+
+class Document:
+    """The folder, the ports and the example numbers that the blocks of one document share."""
+
+    def __init__(self, folder, build):
+        self.folder, self.build = folder, os.path.abspath(build)
+        self.numbers, self.binds = {}, False
+        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
+        self.env = {"PATH": f"{self.build}:{os.environ.get('PATH', '')}", "HOME": folder, "TZ": "UTC",
+                    "LC_ALL": "C.UTF-8", "VESTA_STATE": os.path.join(folder, "state"), "TERM": "dumb"}
+        self.env.update({name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")})
+
+    def real(self, text):
+        """The text with its examples replaced by what they stand for here."""
+        text = EXAMPLE.sub(lambda match: self.numbers.get(match[0], match[0]), text)
+        return re.sub(r"\b(?:8088|8089)\b", lambda match: self.ports[match[0]], text)
+
+    def line_matches(self, expected, got):
+        """Whether the line fits; if so, example numbers seen for the first time are bound."""
+        pattern, fresh, at = "", [], 0
+        expected = self.real(expected)
+        for match in EXAMPLE.finditer(expected):
+            pattern += any_text(expected[at:match.start()])
+            if match[0] in self.numbers.values() or not self.binds:
+                pattern += match[0]
+            else:
+                pattern += r"(\d{13,20})"
+                fresh.append(match[0])
+            at = match.end()
+        found = re.fullmatch(pattern + any_text(expected[at:]), got)
+        if found:
+            self.numbers.update(zip(fresh, found.groups()))
+        return bool(found)
+
+    def compare(self, expected, got):
+        """Raises Wrong at the first line that differs."""
+        at = 0
+        for number, line in enumerate(expected):
+            if line.strip() == "...":
+                after = expected[number + 1:]
+                if not after:
+                    return
+                while at < len(got) and not self.line_matches(after[0], got[at]):
+                    at += 1
+            elif at >= len(got) or not self.line_matches(line, got[at]):
+                raise Wrong(f"want: {self.real(line)}\ngot:  {got[at] if at < len(got) else '(nothing more)'}")
+            else:
+                at += 1
+        if at < len(got):
+            raise Wrong(f"got more than what is said:\n{chr(10).join(got[at:])}")
+
+    def run(self, command):
+        """Runs in a process group of its own, and ends the group."""
+        process = subprocess.Popen(command, cwd=self.folder, env=self.env, text=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            return process.communicate(timeout=SECONDS_BLOCK_MAX)[0]
+        except subprocess.TimeoutExpired:
+            raise Wrong(f"does not end within {SECONDS_BLOCK_MAX} s") from None
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def console(self, lines):
+        """One shell a command would lose variables and jobs, so the block's shell is fed command by command."""
+        shell = subprocess.Popen(["bash"], cwd=self.folder, env=self.env, text=True, stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        signal.signal(signal.SIGALRM, lambda *_: os.killpg(shell.pid, signal.SIGKILL))
+        signal.alarm(SECONDS_BLOCK_MAX)
+        try:
+            self.feed(shell, WAIT)
+            for command, expected in sessions(lines):
+                got = self.feed(shell, self.real(command))
+                try:
+                    self.compare(expected, got)
+                except Wrong as wrong:
+                    raise Wrong(f"$ {self.real(command)}\n{wrong}") from None
+        finally:
+            signal.alarm(0)
+            shell.stdin.close()
+            os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()
+
+    def feed(self, shell, command):
+        """One command's lines: its output goes to a file, so that a job in the background does not speak in between."""
+        ports = re.findall(r":(\d{4,5})\b", command) if command.rstrip().endswith("&") else []
+        waits = "".join(f"wait_port {port}\n" for port in ports)
+        mark = f"--- end of command {id(command)}"
+        out = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".out", delete=False).name
+        shell.stdin.write(f"{{ {command}\n}} >{out} 2>&1 </dev/null\n{waits}echo '{mark}'\n")
+        shell.stdin.flush()
+        said = []
+        for line in shell.stdout:
+            if line.rstrip("\n") == mark:
+                break
+            said.append(line.rstrip("\n"))
+        else:
+            raise Wrong(f"$ {command}\nthe shell ended, or the block took more than {SECONDS_BLOCK_MAX} s")
+        with open(out, encoding="utf-8", errors="replace") as file:
+            return said + file.read().splitlines()
+
+    def lua(self, lines):
+        for lua in lines[0].split(":", 1)[1].split():
+            version = "5.1" if lua == "luajit" else lua.removeprefix("lua")
+            self.env["LUA_PATH"] = f"{REPO}/lua/?.lua;{REPO}/lua/?/init.lua;;"
+            self.env["LUA_CPATH"] = f"{self.build}/lua/{version}/?.so;;"
+            path = self.write("example.lua", lines)
+            try:
+                self.compare(promised(lines, "-->"), self.run([lua, path]).splitlines())
+            except Wrong as wrong:
+                raise Wrong(f"under {lua}\n{wrong}") from None
+
+    def c(self, lines):
+        path, program = self.write("example.c", lines), os.path.join(self.folder, "example")
+        said = self.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{REPO}/csrc/include", path, "-o", program,
+                         f"{self.build}/csrc/libvesta.a", "-pthread", "-lm"])
+        if said:
+            raise Wrong(f"does not compile:\n{said}")
+        self.compare(promised(lines, "// -->"), self.run([program]).splitlines())
+
+    def write(self, name, lines):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        return path
+
+
+def any_text(text):
+    return ".*".join(re.escape(part) for part in text.split("..."))
+
+
+def promised(lines, mark):
+    return [line.split(mark, 1)[1].strip() for line in lines if mark in line]
+
+
+def free_ports(count):
+    """Below the range that the kernel gives to clients, so that none of them takes one meanwhile."""
+    found = []
+    for port in range(23000 + os.getpid() % 900, 24000):
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) != 0:
+                found.append(str(port))
+        if len(found) == count:
+            return found
+    raise Wrong("no free port from 23000 to 23999")
+
+
+def kind(language, lines):
+    if language in ("console", "console ids"):
+        return "console"
+    first = lines[0] if lines else ""
+    if language == "lua" and first.startswith("-- run:"):
+        return "lua"
+    if language == "c" and first.strip() == "// run":
+        return "c"
+    return None
+
+
+def check(path, build):
+    """(claim, what is wrong or None) for each block of the document that runs."""
+    with open(path, encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder:
+        document = Document(folder, build)
+        name = os.path.relpath(path, REPO) if path.startswith(REPO) else os.path.basename(path)
+        try:
+            for number, language, lines in blocks(file.read()):
+                way = kind(language, lines)
+                if way is None:
+                    continue
+                document.binds = language.endswith(" ids")
+                try:
+                    getattr(document, way)(lines)
+                    yield f"{name}:{number} {way}", None
+                except Wrong as wrong:
+                    yield f"{name}:{number} {way}", str(wrong)
+        except Wrong as wrong:
+            yield name, str(wrong)
+
+
+def report(claims):
+    passed = failed = 0
+    for claim, wrong in claims:
+        if wrong is None:
+            passed += 1
+            print("ok - " + claim)
+        else:
+            failed += 1
+            print(f"not ok - {claim}\n    " + wrong.replace("\n", "\n    "))
+        sys.stdout.flush()
+    print(f"{passed} passed, {failed} failed")
+    return 0 if passed and not failed else 1
+
+
+# what the block is, whether it is right, the block
+SAMPLES = [
+    ("the same output passes", True, "```console\n$ echo a; echo b >&2\na\nb\n$ true\n```"),
+    ("another line fails", False, "```console\n$ echo a\nb\n```"),
+    ("a missing line fails", False, "```console\n$ echo a\na\nb\n```"),
+    ("an extra line fails", False, "```console\n$ echo a; echo b\na\n```"),
+    ("dots match within a line", True, "```console\n$ echo begin 17 end\nbegin ... end\n```"),
+    ("dots match within a line only", False, "```console\n$ echo begin; echo end\nbegin...end\n```"),
+    ("dots alone match any lines", True, "```console\n$ seq 9\n1\n...\n8\n9\n```"),
+    ("dots alone do not match what follows", False, "```console\n$ seq 9\n1\n...\n9\n10\n```"),
+    ("an example number stands for another", True,
+     "```console ids\n$ echo 12345678901234\n99999999999999\n$ echo 99999999999999\n99999999999999\n```"),
+    ("an example number stands for one only", False,
+     "```console ids\n$ echo 12345678901234\n99999999999999\n$ echo 12345678901235\n99999999999999\n```"),
+    ("a long number is meant as it stands in other blocks", False, "```console\n$ echo 12345678901234\n99999999999999\n```"),
+    ("an example number goes on in other blocks", True, "```console ids\n$ echo 12345678901234\n99999999999999\n```\n"
+     "```console\n$ echo 99999999999999\n12345678901234\n```"),
+    ("a shorter number is meant as it stands", False, "```console\n$ echo 123\n124\n```"),
+    ("variables live through a block", True, "```console\n$ a=1\n$ echo $a\n1\n```"),
+    ("a command may have several lines", True, "```console\n$ echo a \\\n    b\na b\n```"),
+    ("a job in the background ends with its block", True, "```console\n$ sleep 100 &\n$ jobs %1\n[1]+...sleep 100 &\n```"),
+    ("a block that exits fails", False, "```console\n$ exit 0\n```"),
+    ("an unfinished block fails", False, "```console\n$ true\n"),
+    ("a command that is not there fails", False, "```console\n$ no-such-command\n```"),
+    ("Lua prints what its comments say", True, "```lua\n-- run: lua5.4 lua5.1\nprint(1 + 1) --> 2\n```"),
+    ("Lua that prints something else fails", False, "```lua\n-- run: lua5.4\nprint(1 + 1) --> 3\n```"),
+    ("Lua that raises fails", False, "```lua\n-- run: lua5.4\nerror 'x'\n```"),
+    ("C that does not compile fails", False, "```c\n// run\nint main(void) { return x; }\n```"),
+]
+
+
+def self_test(build):
+    for claim, right, text in SAMPLES:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "sample.md")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            results = list(check(path, build))
+            good = bool(results) and (all(wrong is None for _, wrong in results) == right)
+            yield claim, None if good else f"{results}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    if options.self_test:
+        return report(self_test(options.build))
+    return report(claim for path in options.files for claim in check(os.path.abspath(path), options.build))
+
+
+sys.exit(main())
