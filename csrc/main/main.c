@@ -1,0 +1,214 @@
+/* main.c -- the program: one table of commands, and what is done around each of them. */
+#include "main/main.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORD_MAX 32 /* a word longer than this resembles no command and no option */
+
+static const struct vs_command commands[] = {
+    {"explain", vs_cmd_explain, "take ids apart: fields, time, worker",
+     "explain [OPTION...] [ID...]",
+     "Shows what the bits of an id say.  Ids are operands, or lines of stdin.  An id carries no mark of\n"
+     "its layout: another --layout reads other fields out of it, and `vesta guess` says which are likely.\n"
+     "\n"
+     "  $ vesta explain 2319542600899494910\n"
+     "  2319542600899494910  read as vesta-second\n"
+     "\n"
+     "    0 0 10 000000110000101010111011010011 00000000000000000000 1111111110\n"
+     "    │ │ │  │                              │                    └─ machine 1022  the worker\n"
+     "    │ │ │  │                              └─ seq 0\n"
+     "    │ │ │  └─ time 12758739  2015-05-28T08:05:39Z, 11 years ago\n"
+     "    │ │ └─ method 2\n"
+     "    │ └─ type 0\n"
+     "    └─ version 0\n"
+     "\n"
+     "    hex 2030abb4c00003fe   base32 20C5BPK0000ZY   base62 2lLWqFGstB8\n"
+     "\n"
+     "  $ vesta explain --json --layout vesta-legacy-second 1138729511026688\n"
+     "  {\"id\":\"1138729511026688\",\"version\":0,\"type\":0,\"method\":0,\"machine\":1,\"time\":12235264,\"seq\":0,\"worker\":1,\"unix_ms\":1432276864000,\"iso\":\"2015-05-22T06:41:04Z\"}\n"},
+    {"make", vs_cmd_make, "make one id by hand from its fields",
+     "make [OPTION...] FIELD=VALUE...",
+     "Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are\n"
+     "needed, other fields are 0 or their constant.  Nobody else is kept from the same id: for ids of\n"
+     "your own use `vesta gen`.  time= is a number, or a date.\n"
+     "\n"
+     "  $ vesta make time=12758739 seq=0 machine=1022 method=2\n"
+     "  2319542600899494910\n"
+     "\n"
+     "  $ vesta make --layout snowflake time=2026-01-01T00:00:00Z seq=0 worker=7\n"
+     "  2006515713438674944\n"},
+    {"range", vs_cmd_range, "the smallest and largest ids of a time",
+     "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
+     "The ids that can have been made from T0 until before T1, for a WHERE id BETWEEN; without T1 those of\n"
+     "the one time unit of T0.  Times are RFC 3339 or Unix milliseconds.  There is one pair for each\n"
+     "combination of the fields above the time, unless you name their values.\n"
+     "\n"
+     "  $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z\n"
+     "  2006515713438646272 2006878101304246271\n"
+     "\n"
+     "  $ vesta range 2026-01-01T00:00:00Z version=0 method=0\n"
+     "  372785981423616000 372785982497357823  version=0  method=0\n"},
+    {"guess", vs_cmd_guess, "which known layouts could have made an id",
+     "guess [OPTION...] [ID...]",
+     "Reads an id under every preset and lists those it fits, likeliest first, with the time and the\n"
+     "fields each would mean.  It is a guess: an id carries no mark of its layout.\n"
+     "\n"
+     "  $ vesta guess 1138729511026688\n"
+     "  1138729511026688  could be, likeliest first:\n"
+     "    vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago       version=0 method=0 machine=1 seq=0\n"
+     "    sonyflake            2014-09-08T20:32:15.680Z, 12 years ago   seq=0 machine=0\n"
+     "    ...\n"
+     "\n"
+     "  $ vesta guess 1138729511026688 --json\n"
+     "  {\"id\":\"1138729511026688\",\"guesses\":[{\"layout\":\"vesta-legacy-second\",\"worker\":1,...\n"},
+    {"fit", vs_cmd_fit, "propose a layout for a need",
+     "fit --rate N/s --nodes N --years N [OPTION...]",
+     "Splits 63 bits so that every node can give so many ids in a second, so many nodes can live at a\n"
+     "time, and the time lasts so long; shows what is left to spare.\n"
+     "\n"
+     "  $ vesta fit --rate 50000/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z\n"
+     "  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z\n"
+     "  ...\n"
+     "\n"
+     "  $ vesta fit --rate 2000/day --nodes 3 --years 100 --json\n"
+     "  {\"text\":\"sign:1=0 time:42 seq:19 worker:2 unit=1ms ...\n"},
+    {"layout", vs_cmd_layout, "the presets, or what a layout means and how long it lasts",
+     "layout [OPTION...] [TEXT|PRESET]",
+     "Without a layout: the presets, one a line.  With one: its canonical text, a picture of the bits, how\n"
+     "many ids it has room for, when its time ends, and the fingerprint that generator files are checked\n"
+     "against.  A preset may be followed by overrides.\n"
+     "\n"
+     "  $ vesta layout\n"
+     "  PRESET               ENDS               ABOUT\n"
+     "  vesta-second         2049-01-09         Vesta's max-peak since April 2017: ...\n"
+     "  ...\n"
+     "\n"
+     "  $ vesta layout uid epoch=2026-01-01T00:00:00Z\n"
+     "  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z\n"
+     "  ...\n"},
+    {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids",
+     "audit [OPTION...] [FILE...]",
+     "Reads decimal ids, one a line in the first column, from files or stdin, and counts exactly how many\n"
+     "are there twice.  With --layout also: ids of another layout, from the future, out of order within\n"
+     "their worker, and how many each worker made.  Needs 24 bytes of memory an id, for the while.\n"
+     "Exit code 1 if an id is there twice, 2 if a line is no id.\n"
+     "\n"
+     "  $ vesta gen -n 1000000 | vesta audit\n"
+     "  total             1,000,000\n"
+     "  distinct          1,000,000\n"
+     "  duplicates                0\n"
+     "\n"
+     "  $ printf '7\\n8\\n7\\n' | vesta audit\n"
+     "  total                     3\n"
+     "  distinct                  2\n"
+     "  duplicates                1\n"
+     "    7  2 times: stdin line 1, stdin line 3\n"},
+};
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+const struct vs_command *vs_command_find(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ did you mean */
+
+static size_t least(size_t a, size_t b, size_t c) {
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Levenshtein's distance, of words up to WORD_MAX. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[WORD_MAX + 1], m = strlen(a), n = strlen(b);
+    if (m > WORD_MAX || n > WORD_MAX) return WORD_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= m; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t above = row[j];
+            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+const char *vs_nearest(const char *word, const char *const *names) {
+    const char *best = NULL;
+    size_t best_distance = 3; /* two slips of the pen, less for short words */
+    for (; *names; names++) {
+        size_t d = distance(word, *names);
+        if (d < best_distance && d * 2 <= strlen(*names)) {
+            best = *names;
+            best_distance = d;
+        }
+    }
+    return best;
+}
+
+static int unknown_command(const char *word) {
+    const char *names[COMMANDS + 2] = {0};
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    names[COMMANDS] = "help";
+    const char *near = vs_nearest(word, names);
+    if (near) return vs_usage("there is no command %s; did you mean %s?", vs_shown_text(word), near);
+    return vs_usage("there is no command %s", vs_shown_text(word));
+}
+
+/* ------------------------------------------------------------------ help and version */
+
+static int print_overview(void) {
+    vs_outf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\nUsage: vesta COMMAND ...\n\n",
+            VESTA_VERSION);
+    for (size_t i = 0; i < COMMANDS; i++)
+        vs_outf("  %-8s  %s\n", commands[i].name, commands[i].line);
+    vs_outf("\n`vesta help COMMAND` teaches a command; `vesta --version` prints the version.\n"
+            "Exit codes: 0 done, 1 it could not be done (or a duplicate was found), 2 the call was wrong.\n");
+    return VS_DONE;
+}
+
+static int run_command(int argc, char **argv) {
+    const struct vs_command *command = vs_command_find(argv[0]);
+    if (!command) return unknown_command(argv[0]);
+    vs_say_as(command->name);
+    return command->run(argc, argv);
+}
+
+static int print_help(int argc, char **argv) {
+    if (argc == 0) return print_overview();
+    if (argc > 1) return vs_usage("help takes one command, and %s is a second", vs_shown_text(argv[1]));
+    return run_command(2, (char *[]){argv[0], "--help", NULL});
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return print_overview();
+    if (strcmp(argv[1], "help") == 0) return print_help(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--version") == 0) {
+        vs_outf("vesta %s\n", VESTA_VERSION);
+        return VS_DONE;
+    }
+    if (argv[1][0] == '-') return vs_usage("a command comes first, and %s is an option", vs_shown_text(argv[1]));
+    return run_command(argc - 1, argv + 1);
+}
+
+/* A program started with stdout closed would get 1 as the descriptor of the next file it opens, and write ids into
+ * it: occupy 0 to 2 with something that can be neither read nor written as it should be. */
+static void occupy_standard_files(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(VS_FAILED);
+}
+
+int main(int argc, char **argv) {
+    occupy_standard_files();
+    signal(SIGPIPE, SIG_IGN); /* a reader who has seen enough is no failure: out.c meets EPIPE */
+    return vs_out_end(dispatch(argc, argv));
+}

@@ -1,0 +1,127 @@
+/* picture.c -- draws layouts and ids for people.  Knows no command; the pictures are UTF-8 whatever the locale says,
+ * so that the same command prints the same bytes everywhere. */
+#include "main/main.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROW_MAX 512 /* 64 bits, 15 gaps, and three bytes for each stroke below them */
+
+int64_t vs_now_ms(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->unix_us(clock->self) / 1000;
+}
+
+const char *vs_iso(int64_t unix_ms, char *buf) {
+    vesta_iso(unix_ms, buf);
+    return buf;
+}
+
+const char *vs_grouped(uint64_t n, char *buf) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, n), used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) buf[used++] = ',';
+        buf[used++] = digits[i];
+    }
+    buf[used] = '\0';
+    return buf;
+}
+
+/* ------------------------------------------------------------------ how long ago */
+
+static void write_span(uint64_t ms, char *buf, size_t size) {
+    static const struct {
+        const char *name;
+        uint64_t ms, from_ms; /* used from this span on */
+    } units[] = {
+        {"years", UINT64_C(31556952000), UINT64_C(63113904000)}, {"days", 86400000, 172800000},
+        {"hours", 3600000, 7200000},         {"minutes", 60000, 120000},
+        {"seconds", 1000, 2000},             {"ms", 1, 0},
+    };
+    int i = 0;
+    while (ms < units[i].from_ms)
+        i++;
+    snprintf(buf, size, "%" PRIu64 " %s", ms / units[i].ms, units[i].name);
+}
+
+const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf) {
+    char span[VS_AGO_MAX - 8];
+    uint64_t ms = then_ms > now_ms ? (uint64_t)then_ms - (uint64_t)now_ms : (uint64_t)now_ms - (uint64_t)then_ms;
+    write_span(ms, span, sizeof span);
+    snprintf(buf, VS_AGO_MAX, then_ms > now_ms ? "in %s" : "%s ago", span);
+    return buf;
+}
+
+/* ------------------------------------------------------------------ the tree of fields
+ *
+ *   0 10 0011 1111
+ *   │ │  │    └─ low     4 bits
+ *   │ │  └─ next ...
+ */
+
+/* Writes the cells of a row: `cell` gives the text of field i; a field takes its width and a gap. */
+static void draw_bits(const struct vesta_layout *layout, bool filled, uint64_t id) {
+    char row[ROW_MAX];
+    size_t used = 0;
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *f = &layout->field[i];
+        row[used++] = ' ';
+        for (int bit = f->shift + f->width - 1; bit >= f->shift; bit--)
+            row[used++] = filled || f->fixed ? (char)('0' + (id >> bit & 1)) : f->name[0];
+    }
+    vs_outf(" %.*s\n", (int)used, row);
+}
+
+/* The strokes in front of field i's text: one for each higher field, and the corner of its own. */
+static void draw_strokes(const struct vesta_layout *layout, int i) {
+    vs_outf("  ");
+    for (int above = 0; above < i; above++)
+        vs_outf("│%*s", layout->field[above].width, "");
+    vs_outf("└─ ");
+}
+
+static const char *bits_word(int width) {
+    return width == 1 ? "bit" : "bits";
+}
+
+static const char *role(const struct vesta_layout *layout, int i) {
+    if (i == layout->worker) return ", leased";
+    return layout->field[i].fixed ? ", always" : "";
+}
+
+void vs_draw_layout(const struct vesta_layout *layout) {
+    uint64_t constants = 0;
+    for (int i = 0; i < layout->field_count; i++)
+        constants |= layout->field[i].value << layout->field[i].shift;
+    draw_bits(layout, false, constants);
+    for (int i = layout->field_count - 1; i >= 0; i--) {
+        const struct vesta_field *f = &layout->field[i];
+        draw_strokes(layout, i);
+        vs_outf("%s  %d %s%s", f->name, f->width, bits_word(f->width), role(layout, i));
+        if (f->fixed)
+            vs_outf(" %" PRIu64 "\n", f->value);
+        else
+            vs_outf(", 0 to %" PRIu64 "\n", f->max);
+    }
+}
+
+static void draw_time(const struct vesta_parts *parts, int64_t now_ms) {
+    char iso[VESTA_ISO_MAX], ago[VS_AGO_MAX];
+    vs_outf("  %s, %s", vs_iso(parts->unix_ms, iso), vs_ago(parts->unix_ms, now_ms, ago));
+    if (parts->unix_ms > now_ms) vs_outf(": in the future");
+}
+
+void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms) {
+    draw_bits(layout, true, id);
+    for (int i = layout->field_count - 1; i >= 0; i--) {
+        const struct vesta_field *f = &layout->field[i];
+        draw_strokes(layout, i);
+        vs_outf("%s %" PRIu64, f->name, parts->values[i]);
+        if (i == layout->time) draw_time(parts, now_ms);
+        if (i == layout->worker && strcmp(f->name, "worker") != 0) vs_outf("  the worker");
+        vs_outf("\n");
+    }
+}

@@ -1,0 +1,111 @@
+"""audit.py -- finds every equal id and says where; calls nothing equal that is not."""
+import json
+import random
+
+from harness import SLOW, claim, fails, main, same
+
+LAYOUT = "snowflake"
+
+
+def snow(time, worker, seq, sign=0):
+    return sign << 63 | time << 22 | worker << 12 | seq
+
+
+@claim("no ids are no duplicates")
+def _(w):
+    result = w.run("audit")
+    same((result.code, result.out), (0, "total                     0\ndistinct                  0\nduplicates                0\n"))
+
+
+@claim("a duplicate is 1, with its lines; the count is of ids too many")
+def _(w):
+    result = w.run("audit", stdin="7\n8\n7\n7\n7\n7\n8\n")
+    same(result.code, 1)
+    same(result.out, "total                     7\ndistinct                  2\nduplicates                5\n"
+         "  7  5 times: stdin line 1, stdin line 3, stdin line 4, stdin line 5, ...\n  8  2 times: stdin line 2, stdin line 7\n")
+
+
+@claim("random ids with planted duplicates: the counts are exact, whatever the order")
+def _(w):
+    draw = random.Random(20261121)
+    for bits in (8, 33, 64):
+        ids = [draw.getrandbits(bits) for _ in range(100000 // SLOW)]
+        got = json.loads(w.run("audit", "--json", stdin="\n".join(map(str, ids))).out)
+        same((got["total"], got["distinct"], got["duplicates"]), (len(ids), len(set(ids)), len(ids) - len(set(ids))))
+    ids = list(range(2**64 - 1, 2**64 - 50001, -1))
+    same(w.run("audit", stdin="\n".join(map(str, ids))).code, 0)
+    same(w.run("audit", stdin="\n".join(map(str, ids + ids[777:778]))).code, 1)
+
+
+@claim("several files count together; lines are counted in each, over blank ones too")
+def _(w):
+    open(w.path("a"), "w").write("1\n\n\n2\n")
+    open(w.path("b"), "w").write("3\r\n\r\n1,red\n4 blue\n5\tgreen")
+    result = w.run("audit", "a", "b")
+    same(result.code, 1)
+    assert "  1  2 times: a line 1, b line 3\n" in result.out, result.out
+    assert "total                     6\n" in result.out, result.out
+    result = w.run("audit", "a", "-", stdin="2\n")
+    assert "  2  2 times: a line 4, stdin line 1\n" in result.out, result.out
+
+
+@claim("only the first ten duplicates are listed, all are counted")
+def _(w):
+    result = w.run("audit", stdin="\n".join(str(i // 2) for i in range(5000)))
+    same(result.out.count("times:"), 10)
+    assert "duplicates            2,500\n" in result.out, result.out
+
+
+@claim("a line that is no id is 2, and named; a duplicate beside it is 1")
+def _(w):
+    result = w.run("audit", stdin=b"1\nabc\n-2\n 3\n1.5\n18446744073709551616\n\x00\n4\n")
+    same(result.code, 2)
+    for part in ('stdin line 2: "abc" is not an id', 'line 3: "-2"', 'line 4: " 3"', 'line 5: "1.5"', 'line 6: "18446744073709551616"',
+                 'line 7: "\\x00"'):
+        assert part in result.err, (part, result.err)
+    assert "unreadable                6\n" in result.out, result.out
+    same(w.run("audit", stdin="x\n1\n1\n").code, 1)
+    many = w.run("audit", stdin="x\n" * 5000)
+    same((many.code, many.err.count("is not an id")), (2, 10))
+
+
+@claim("what is no list of ids at all ends early, with a message")
+def _(w):
+    fails(w.run("audit", "missing"), 1, 'cannot open "missing": No such file')
+    fails(w.run("audit", "."), 1, 'cannot read ".": Is a directory')
+    fails(w.run("audit", stdin=b"x" * 10**6), 2, "stdin line 1 is longer than 65536 bytes")
+
+
+@claim("--layout finds ids of another layout, of the future, out of order; they are oddities, not failures")
+def _(w):
+    ids = [snow(100, 1, 0), snow(100, 1, 1), snow(50, 2, 0), snow(99, 1, 7), snow(2**41 - 1, 2, 0), snow(5, 3, 0, sign=1), snow(101, 1, 0)]
+    result = w.run("audit", "--layout", LAYOUT, stdin="\n".join(map(str, ids)))
+    same((result.code, result.err), (0, ""))
+    lines = result.lines()
+    for i, start in ((3, "foreign                   1  another layout made these; the first is %d, stdin line 6" % ids[5]),
+                     (4, "future                    1  later than this machine's clock; the first is %d, stdin line 5" % ids[4]),
+                     (5, "inversions                1  older than the id before it of its worker; the first is %d, stdin line 4" % ids[3]),
+                     (6, "time         2010-11-04T01:42:54.707Z to 2080-07-10T17:30:30.208Z"),
+                     (7, "worker  1                 4"), (8, "worker  2                 2")):
+        same(lines[i], start)
+    got = json.loads(w.run("audit", "--json", "--layout", LAYOUT, stdin="\n".join(map(str, ids))).out)
+    same((got["foreign"], got["future"], got["inversions"], got["workers"]), (1, 1, 1, {"1": 4, "2": 2}))
+
+
+@claim("many workers are counted each")
+def _(w):
+    got = json.loads(w.run("audit", "--json", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out)
+    same((len(got["workers"]), got["workers"]["19999"]), (20000, 1))
+    assert w.run("audit", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out.endswith("and 19984 more\n")
+
+
+@claim("a million ids take a second at most")
+def _(w):
+    open(w.path("ids"), "w").write("\n".join(map(str, range(10**18, 10**18 + 10**6))) + "\n")
+    import time
+    start = time.monotonic()
+    same(w.run("audit", "ids").code, 0)
+    assert time.monotonic() - start < SLOW * 1.0, time.monotonic() - start
+
+
+main()

@@ -1,0 +1,101 @@
+"""harness.py -- runs the program as a person or a script would.  Knows no command of it.
+
+A test is a function decorated with @claim("what holds"); it fails by an exception.  Every test has a folder of its
+own for state, and no other state folder can be reached.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+VESTA = os.path.abspath(sys.argv[1])
+SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # sanitizers: smaller sizes, longer patience
+_tests = []
+
+
+def claim(text):
+    def keep(function):
+        _tests.append((text, function))
+        return function
+    return keep
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def lines(self):
+        return self.out.splitlines()
+
+
+def environment(state, **more):
+    env = {"PATH": os.environ["PATH"], "HOME": state, "VESTA_STATE": os.path.join(state, "state"), "TZ": "UTC", "LC_ALL": "C"}
+    for name in os.environ:
+        if name.endswith("SAN_OPTIONS"):
+            env[name] = os.environ[name]
+    env.update(more)
+    return env
+
+
+class World:
+    """One test's folder, and the program run in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def run(self, *args, stdin=b"", timeout=60, env=None, **kw):
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        done = subprocess.run([VESTA, *args], input=stdin, capture_output=True, timeout=timeout * SLOW, cwd=self.folder,
+                              env=environment(self.folder, **(env or {})), **kw)
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def shell(self, script, timeout=60, env=None):
+        done = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout * SLOW,
+                              cwd=self.folder, env=environment(self.folder, vesta=VESTA, **(env or {})))
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, *args, env=None, **kw):
+        return subprocess.Popen([VESTA, *args], cwd=self.folder, env=environment(self.folder, **(env or {})), **kw)
+
+
+def like(got, want):
+    """`...` in want stands for any text; the rest is exact."""
+    pattern = ".*".join(re.escape(part) for part in want.split("..."))
+    assert re.fullmatch(pattern, got, re.DOTALL), "got:\n%s\nwant:\n%s" % (got, want)
+
+
+def same(got, want):
+    assert got == want, "got %r, want %r" % (got, want)
+
+
+def fails(result, code, *parts):
+    """The exit code, nothing on stdout, and every part stands in the message, which does not run on for pages."""
+    same((result.code, result.out), (code, ""))
+    for part in parts:
+        assert part in result.err, "%r is not in %r" % (part, result.err)
+    assert len(result.err) < 1200, result.err
+    assert all(c >= " " or c == "\n" for c in result.err), "control characters in %r" % result.err
+
+
+def main():
+    part = sys.argv[2] if len(sys.argv) > 2 else ""
+    passed = failed = 0
+    for text, function in _tests:
+        if part not in text:
+            continue
+        with tempfile.TemporaryDirectory(prefix="vesta-cli-") as folder:
+            try:
+                function(World(folder))
+                print("ok - " + text, flush=True)
+                passed += 1
+            except Exception:
+                print("not ok - %s\n%s" % (text, traceback.format_exc()), flush=True)
+                failed += 1
+    print("%d passed, %d failed" % (passed, failed))
+    sys.exit(1 if failed or not passed else 0)

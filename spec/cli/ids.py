@@ -1,0 +1,272 @@
+"""ids.py -- explain, guess, make, range, fit, layout: exact outputs, and what they say to wrong input."""
+import json
+
+from harness import claim, fails, like, main, same
+
+NOT_IDS = ["-1", "+1", "0x10", "1e3", "1.5", "18446744073709551616", "9" * 400, "١٢", "12 34", "", "9223372036854775808x", "1\x1b[0m"]
+
+PUBLISHED = """\
+1138729511026688  read as vesta-legacy-second
+
+  0 0 00 0000000001 000000101110101011001000000000 00000000000000000000
+  │ │ │  │          │                              └─ seq 0
+  │ │ │  │          └─ time 12235264  2015-05-22T06:41:04Z, ... years ago
+  │ │ │  └─ machine 1  the worker
+  │ │ └─ method 0
+  │ └─ type 0
+  └─ version 0
+
+  hex 00040bab20000000   base32 0010BNCG00000   base62 005DLyEuNDU
+"""
+
+
+@claim("explain draws the published Vesta example")
+def _(w):
+    result = w.run("explain", "--layout", "vesta-legacy-second", "1138729511026688")
+    same((result.code, result.err), (0, ""))
+    like(result.out, PUBLISHED)
+
+
+@claim("explain reads the same id otherwise under the default layout")
+def _(w):
+    like(w.run("explain", "1138729511026688").out,
+         "1138729511026688  read as vesta-second\n...machine 0  the worker\n...seq 524288\n...2015-01-12T22:35:24Z...")
+
+
+@claim("explain --json gives every field, the worker and the time; the id is a string")
+def _(w):
+    got = json.loads(w.run("explain", "--json", "2319542600899494910").out)
+    same(got, {"id": "2319542600899494910", "version": 0, "type": 0, "method": 2, "time": 12758739, "seq": 0, "machine": 1022,
+               "worker": 1022, "unix_ms": 1432800339000, "iso": "2015-05-28T08:05:39Z"})
+
+
+@claim("explain says that an id is of the future")
+def _(w):
+    like(w.run("explain", "--layout", "snowflake", str(2**63 - 1)).out, "...2080-07-10T17:30:30.208Z, in ... years: in the future\n...")
+
+
+@claim("explain reads the ids of a layout whose time is over")
+def _(w):
+    like(w.run("explain", "--layout", "uid", "8099276818849767424").out, "...worker 1501381\n...time 235719979  2023-11-07T21:46:19Z, ... years ago\n...")
+    same(json.loads(w.run("explain", "--json", "--layout", "uid", str(218592000 << 35 | 7 << 13 | 5)).out)["iso"], "2023-04-23T16:00:00Z")
+
+
+@claim("explain reads stdin, blank lines, CRLF and spaces included, and - stands for it")
+def _(w):
+    want = w.run("explain", "--json", "1", "2").out
+    same(w.run("explain", "--json", stdin="1\n\n  2 \r\n").out, want)
+    same(w.run("explain", "--json", "-", stdin="1\n2").out, want)
+    same(w.run("explain", stdin="").out, "")
+
+
+@claim("explain and guess refuse what is no id, name it, and go on with the next")
+def _(w):
+    for text in NOT_IDS:
+        for command in ("explain", "guess"):
+            fails(w.run(command, text), 2, "is not an id", "decimal digits, 0 to 18446744073709551615")
+    mixed = w.run("explain", "--json", stdin=b"1\nx\x00y\n2\n" + b"9" * 100000 + b"\n")
+    same((mixed.code, len(mixed.lines())), (2, 2))
+    assert 'line 2: "x\\x00y" is not an id' in mixed.err, mixed.err
+    assert "line 4:" in mixed.err and len(mixed.err) < 600, mixed.err
+
+
+@claim("explain refuses an id whose constant bits belong to another layout, with 1")
+def _(w):
+    fails(w.run("explain", "--layout", "snowflake", str(2**63)), 1, str(2**63), "sign is 1, not 0", "vesta guess", "bad_id")
+    fails(w.run("explain", "--layout", "vesta-milli", "1"), 1, "type is 0, not 1")
+
+
+@claim("explain reads hex, base32 and base62, as its own picture writes them")
+def _(w):
+    for form, text in (("hex", "00040bab20000000"), ("base32", "0010BNCG00000"), ("base62", "005DLyEuNDU")):
+        like(w.run("explain", "--format", form, text).out, "1138729511026688  read...")
+    fails(w.run("explain", "--format", "hex", "0x1f"), 2, '"0x1f" is not an id', "without 0x")
+    fails(w.run("explain", "--format", "base32", "U"), 2, '"U" is not an id')
+
+
+@claim("guess puts the layout of the published example first")
+def _(w):
+    like(w.run("guess", "1138729511026688").out,
+         "1138729511026688  could be, likeliest first:\n  vesta-legacy-second  2015-05-22T06:41:04Z, ... version=0 method=0 machine=1 seq=0\n...")
+    got = json.loads(w.run("guess", "--json", "1138729511026688").out)
+    same((got["id"], got["guesses"][0]["layout"], got["guesses"][0]["worker"]), ("1138729511026688", "vesta-legacy-second", 1))
+
+
+@claim("guess says when nobody can have made an id, with 1")
+def _(w):
+    result = w.run("guess", str(2**64 - 1))
+    same((result.code, result.out), (1, "18446744073709551615  no preset could have made this id by now\n"))
+    same(json.loads(w.run("guess", "--json", str(2**64 - 1)).out)["guesses"], [])
+
+
+@claim("make is the inverse of explain, for every preset and every corner")
+def _(w):
+    for preset in map(json.loads, w.run("layout", "--json").lines()):
+        fields = json.loads(w.run("layout", "--json", preset["name"]).out)["fields"]
+        for pick in (lambda f: f["max"], lambda f: 0, lambda f: f["max"] // 2):
+            given = {f["name"]: f.get("constant", pick(f)) for f in fields}
+            made = w.run("make", "--layout", preset["name"], *("%s=%d" % item for item in given.items()))
+            same(made.code, 0)
+            got = json.loads(w.run("explain", "--json", "--layout", preset["name"], made.out.strip()).out)
+            same({name: got[name] for name in given}, given)
+
+
+@claim("make takes a date for the time, and worker for machine")
+def _(w):
+    same(w.run("make", "time=2015-05-28T08:05:39Z", "seq=0", "worker=1022", "method=2").out, "2319542600899494910\n")
+    same(w.run("make", "time=12758739", "seq=0", "machine=1022", "method=2", "--format", "hex").out, "2030abb4c00003fe\n")
+    same(json.loads(w.run("make", "time=1", "seq=1", "machine=1", "--json").out), {"id": "1073742849"})
+
+
+@claim("make names the field that is missing, unknown, twice, too large or no number, with 2")
+def _(w):
+    fails(w.run("make"), 2, "give the fields", "time=N seq=N machine=N")
+    fails(w.run("make", "time=1", "seq=1"), 2, "machine is missing")
+    fails(w.run("make", "time=1", "seq=1", "machine=1", "color=1"), 2, "color")
+    fails(w.run("make", "time=1", "seq=1", "machine=1", "seq=1"), 2, "seq is given twice")
+    fails(w.run("make", "time=1", "seq=1", "machine=1024"), 2, "machine", "1024", "1023")
+    fails(w.run("make", "time=1", "seq=1", "machine=1", "type=1"), 2, "type", "fixes it to 0")
+    fails(w.run("make", "time=1", "seq=-1", "machine=1"), 2, '"seq" is "-1"')
+    fails(w.run("make", "time=1", "seq=18446744073709551616", "machine=1"), 2, "18446744073709551616")
+    fails(w.run("make", "time=1;2", "seq=1", "machine=1"), 2, '"1;2"', "2026-01-01T00:00:00Z")
+    fails(w.run("make", "time=2014-01-01T00:00:00Z", "seq=1", "machine=1"), 2, "before the layout's epoch")
+    fails(w.run("make", "time=yesTerday", "seq=1", "machine=1"), 2, "yesTerday")
+    fails(w.run("make", "5"), 2, '"5" is not of the form field=value')
+    fails(w.run("make", "=5"), 2, '"=5" is not of the form')
+    fails(w.run("make", *["seq=1"] * 100), 2, "100 values")
+
+
+@claim("range gives the pair of an instant and of a day, and holds what make makes in it")
+def _(w):
+    same(w.run("range", "--layout", "snowflake", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z").out, "2006515713438646272 2006878101304246271\n")
+    same(w.run("range", "2026-01-01T00:00:00Z", "version=0", "method=0").out, "372785981423616000 372785982497357823  version=0  method=0\n")
+    low, high = map(int, w.run("range", "--layout", "snowflake", "1767225600000").out.split())
+    made = int(w.run("make", "--layout", "snowflake", "time=2026-01-01T00:00:00Z", "seq=4095", "worker=1023").out)
+    same((made, low % 2**22), (high, 0))
+
+
+@claim("range gives one pair for each combination of what stands above the time, and as JSON")
+def _(w):
+    result = w.run("range", "2026-01-01T00:00:00Z")
+    same(len(result.lines()), 8)
+    first = json.loads(w.run("range", "2026-01-01T00:00:00Z", "--json").lines()[0])
+    same(first, {"min": "372785981423616000", "max": "372785982497357823", "version": 0, "method": 0})
+    fails(w.run("range", "--layout", "vesta-legacy-second", "2026-01-01T00:00:00Z"), 1, "machine")
+
+
+@claim("range refuses times that are none, backwards or outside the layout")
+def _(w):
+    fails(w.run("range"), 2, "give a time first")
+    fails(w.run("range", "tomorrow"), 2, "tomorrow")
+    fails(w.run("range", "2026-13-01T00:00:00Z"), 2, "2026-13-01T00:00:00Z")
+    fails(w.run("range", "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"), 2, '"2026-01-01T00:00:00Z" is not after "2026-01-02T00:00:00Z"')
+    fails(w.run("range", "1", "2", "3"), 2, '"3" is a third time')
+    fails(w.run("range", "1999-01-01T00:00:00Z"), 1, "2014-12-31T16:00:00Z", "epoch_end")
+    fails(w.run("range", "2026-01-01T00:00:00Z", "method=9"), 2, "method", "9")
+
+
+FIT = """\
+sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z
+
+  0 tttttttttttttttttttttttttttttttttttttttt sssssssssss wwwwwwwwwwww
+  │ │                                        │           └─ worker  12 bits, leased, 0 to 4095
+  │ │                                        └─ seq  11 bits, 0 to 2047
+  │ └─ time  40 bits, 0 to 1099511627775
+  └─ sign  1 bit, always 0
+
+                                      needed        possible
+  ids per second and node             50,000       2,048,000
+  nodes                                4,000           4,096
+  years                                 30.0            34.8  until 2060-11-03T19:53:47.776Z
+"""
+
+
+@claim("fit proposes a layout that holds what was asked")
+def _(w):
+    args = ["--nodes", "4000", "--years", "30", "--epoch", "2026-01-01T00:00:00Z"]
+    same(w.run("fit", "--rate", "50000/s", *args).out, FIT)
+    for form in ("50000", "50k/s", "50/ms", "3000k/min", "0.05M/s"):
+        same(w.run("fit", "--rate", form, *args).out, FIT)
+    got = json.loads(w.run("fit", "--rate", "50000/s", "--json", *args).out)
+    same((got["rate_max"], got["nodes_max"], got["end"]), (2048000, 4096, "2060-11-03T19:53:47.776Z"))
+    same(w.run("layout", got["text"]).code, 0)
+
+
+@claim("fit without an epoch starts this year")
+def _(w):
+    like(w.run("fit", "--rate", "1/s", "--nodes", "1", "--years", "1").out, "sign:1=0 ... epoch=20...-01-01T00:00:00Z\n...")
+
+
+@claim("fit refuses needs that are missing, none, or too much for 63 bits")
+def _(w):
+    fails(w.run("fit"), 2, "--rate is missing")
+    fails(w.run("fit", "--rate", "1/s", "--nodes", "1"), 2, "--years is missing")
+    for rate in ("0", "-1/s", "nan", "inf", "0x10", "50000/fortnight", "1e999/s", "5/s; ls", ""):
+        same(w.run("fit", "--rate", rate, "--nodes", "1", "--years", "1").code, 2)
+    for nodes in ("0", "-1", "1.5", "18446744073709551616"):
+        fails(w.run("fit", "--rate", "1/s", "--nodes", nodes, "--years", "1"), 2, "--nodes is", nodes)
+    for years in ("0", "-3", "nan", "many", "1e300", "0x1p3"):
+        fails(w.run("fit", "--rate", "1/s", "--nodes", "1", "--years", years), 2, "--years is", years)
+    fails(w.run("fit", "--rate", "1/s", "--nodes", "1", "--years", "1", "--epoch", "soon"), 2, "soon")
+    fails(w.run("fit", "--rate", "1/s", "--nodes", "1", "--years", "1", "again"), 2, '"again"')
+    fails(w.run("fit", "--rate", "100M/s", "--nodes", "9999999999", "--years", "3000"), 1, "63 bits")
+
+
+LAYOUT = """\
+sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z
+
+  0 ttttttttttttttttttttttttttttttttttttttttt wwwwwwwwww ssssssssssss
+  │ │                                         │          └─ seq  12 bits, 0 to 4095
+  │ │                                         └─ worker  10 bits, leased, 0 to 1023
+  │ └─ time  41 bits, 0 to 2199023255551
+  └─ sign  1 bit, always 0
+
+  ids per worker  4,096,000 in a second (4,096 per ms)
+  workers         1,024
+  time            2010-11-04T01:42:54.657Z to 2080-07-10T17:30:30.209Z, ends in ... years
+  fingerprint     697889f139a236ab
+"""
+
+
+@claim("layout draws a preset, and the same from its text, quoted or not")
+def _(w):
+    like(w.run("layout", "snowflake").out, LAYOUT)
+    text = w.run("layout", "snowflake").lines()[0]
+    like(w.run("layout", text).out, LAYOUT)
+    like(w.run("layout", *text.split()).out, LAYOUT)
+    like(w.run("layout", "--layout", text).out, LAYOUT)
+
+
+@claim("layout says loudly that a time is over, and an override gives it time again")
+def _(w):
+    result = w.run("layout", "uid")
+    same(result.code, 0)
+    like(result.out, "...ended ... years ago\n...!! The time of this layout ended at 2024-11-20T13:24:16Z...override...")
+    assert "!!" not in w.run("layout", "uid", "epoch=2026-01-01T00:00:00Z").out
+
+
+@claim("layout lists every preset, with the ones that are over marked")
+def _(w):
+    lines = w.run("layout").lines()
+    same(lines[0].split(), ["PRESET", "ENDS", "ABOUT"])
+    same([line.split()[0] for line in lines if "(over)" in line], ["uid"])
+    objects = [json.loads(line) for line in w.run("layout", "--json").lines()]
+    same([o["name"] for o in objects], [line.split()[0] for line in lines[1:]])
+    same([o["name"] for o in objects if o["over"]], ["uid"])
+
+
+@claim("layout refuses what cannot be, and names the word")
+def _(w):
+    for text, part in (("nonsense", "nonsense"), ("time:41", "41"), ("a:1 a:1", "a:1"), ("sign:0", "sign:0"), ("time:64", "time:64"),
+                       ("time:-1", "time:-1"), ("time:99999999999999999999", "time:99999999999999999999"), ("uid epoch=never", "never"),
+                       ("uid unit=2s", "unit=2s"), ("uid time:29", "64"), ("uid\x1b[2J", "x1"), ("é:1", "bad layout"),
+                       ("sign:1=2", "sign:1=2"), ("uid color=red", "color=red"), (" ", "empty")):
+        fails(w.run("layout", text), 2, part, "vesta help layout")
+        if text.strip():
+            fails(w.run("explain", "--layout", text, "1"), 2, part)
+    fails(w.run("layout", "x" * 5000), 2, "longer than 4096")
+    fails(w.run("layout", "--layout", "y" * 100000), 2, "bad layout")
+    fails(w.run("layout", "uid", "--layout", "leaf"), 2, "given twice")
+
+
+main()

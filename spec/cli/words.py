@@ -1,0 +1,94 @@
+"""words.py -- the dispatcher and the options: help, suggestions, exit codes; the same for every command."""
+from harness import claim, fails, like, main, same
+
+COMMANDS = "explain make range guess fit layout audit".split()
+
+
+def listed(w):
+    return [line.split()[0] for line in w.run().lines() if line.startswith("  ")]
+
+
+@claim("vesta alone lists every command, and so do --help, -h and help")
+def _(w):
+    first = w.run()
+    same(first.code, 0)
+    assert set(COMMANDS) <= set(listed(w)), first.out
+    for form in ("--help", "-h", "help"):
+        same(w.run(form).out, first.out)
+
+
+@claim("help of a command: purpose, usage, two examples, every option; three ways to ask for it")
+def _(w):
+    for command in listed(w):
+        help_ = w.run("help", command)
+        same((help_.code, help_.err), (0, ""))
+        like(help_.out, "vesta %s -- ...\n\nUsage: vesta %s...\n\n...\nOptions:\n...--help...\n" % (command, command))
+        assert help_.out.count("  $ vesta") + help_.out.count("| vesta") >= 2, help_.out
+        same(w.run(command, "--help").out, help_.out)
+        same(w.run(command, "-h").out, help_.out)
+
+
+@claim("every word of a help that begins with -- is an option that the command knows")
+def _(w):
+    import re
+    for command in listed(w):
+        for option in set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", w.run("help", command).out, re.M)) - {"help"}:
+            assert "unknown option" not in w.run(command, "--" + option).err, option
+
+
+@claim("the version is the header's")
+def _(w):
+    same(w.run("--version").out, "vesta 0.1.0\n")
+
+
+@claim("an unknown command is 2, with what was probably meant")
+def _(w):
+    fails(w.run("exlpain"), 2, 'no command "exlpain"', "did you mean explain?", "vesta help")
+    fails(w.run("zzz"), 2, 'no command "zzz"', "Try: vesta help")
+    fails(w.run(""), 2, 'no command ""')
+    fails(w.run("A" * 100000), 2, "no command")
+    fails(w.run("a\nb\x1b[31m"), 2, '"a\\x0ab\\x1b[31m"')
+    fails(w.run("-n", "5"), 2, "a command comes first")
+    fails(w.run("help", "nothing"), 2, 'no command "nothing"')
+    fails(w.run("help", "layout", "make"), 2, '"make"')
+
+
+@claim("an unknown option is 2, with what was probably meant")
+def _(w):
+    fails(w.run("explain", "--layuot", "snowflake"), 2, 'unknown option "--layuot"', "did you mean --layout?", "vesta help explain")
+    fails(w.run("explain", "--zzzzzz"), 2, 'unknown option "--zzzzzz"', "vesta help explain")
+    fails(w.run("explain", "-z"), 2, 'unknown option "-z"')
+    fails(w.run("explain", "-c", "file"), 2, 'unknown option "-c"')
+    fails(w.run("layout", "--json=yes"), 2, "--json takes no value")
+    fails(w.run("explain", "--layout"), 2, "--layout needs a value")
+    fails(w.run("explain", "--layout", "--json"), 2, "--layout needs a value")
+    fails(w.run("explain", "--layout="), 2, "--layout needs a value")
+    fails(w.run("explain", "--format", "octal", "1"), 2, '"octal"', "dec|hex|base32|base62")
+
+
+@claim("options and operands stand in any order, --name=value too, and -- ends the options")
+def _(w):
+    want = w.run("explain", "--json", "--layout", "snowflake", "1").out
+    for args in (["1", "--json", "--layout=snowflake"], ["--layout=snowflake", "1", "--json"],
+                 ["--json", "--layout", "snowflake", "--", "1"]):
+        same(w.run("explain", *args).out, want)
+    fails(w.run("explain", "--", "--json"), 2, '"--json" is not an id')
+
+
+@claim("a reader who has seen enough is no failure")
+def _(w):
+    for command in ("layout", "help explain", "guess 5"):
+        result = w.shell('"$vesta" %s | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}' % command)
+        same((result.code, result.err), (0, ""))
+
+
+@claim("a full disk is 1, with a message; so is a closed stdout")
+def _(w):
+    for command in ("layout", "--version", "explain 1", "make time=1 seq=1 machine=1"):
+        full = w.shell('"$vesta" %s >/dev/full' % command)
+        fails(full, 1, "cannot write the output: No space left on device")
+        closed = w.shell('"$vesta" %s >&-' % command)
+        fails(closed, 1, "cannot write the output: Bad file descriptor")
+
+
+main()
