@@ -67,41 +67,6 @@ int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *
 #define VS_NAMES(layout) vs_names((layout), (char[VS_NAMES_MAX]){0})
 const char *vs_names(const struct vesta_layout *layout, char *buf);
 
-/* ------------------------------------------------------------------ composing on the hot path */
-
-/* The few numbers that join a tick into an id; copy them next to the cursor. */
-struct vs_shape {
-    uint64_t seq_max, tick_max;
-    uint8_t seq_bits, seq_shift, time_shift;
-};
-
-static inline struct vs_shape vs_shape_of(const struct vesta_layout *layout) {
-    const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
-    return (struct vs_shape){.seq_max = seq->max,
-                             .tick_max = time->max << seq->width | seq->max,
-                             .seq_bits = seq->width,
-                             .seq_shift = seq->shift,
-                             .time_shift = time->shift};
-}
-
-/* The id of a tick; base holds every field but time and seq. */
-static inline uint64_t vs_shape_id(const struct vs_shape *shape, uint64_t base, uint64_t tick) {
-    return base | (tick >> shape->seq_bits) << shape->time_shift | (tick & shape->seq_max) << shape->seq_shift;
-}
-
-static inline uint64_t vs_compose_tick(const struct vesta_layout *layout, uint64_t base, uint64_t tick) {
-    struct vs_shape shape = vs_shape_of(layout);
-    assert(tick <= shape.tick_max);
-    return vs_shape_id(&shape, base, tick);
-}
-
-/* The tick of an id of this layout. */
-static inline uint64_t vs_tick_of(const struct vesta_layout *layout, uint64_t id) {
-    struct vs_shape shape = vs_shape_of(layout);
-    return (id >> shape.time_shift & layout->field[layout->time].max) << shape.seq_bits |
-           (id >> shape.seq_shift & shape.seq_max);
-}
-
 /* The bits of a handle's fields and its worker; values[] as vs_fields_parse leaves them (time and seq are ignored).
  * The worker must fit: who leases checks it with vs_field_check. */
 static inline uint64_t vs_layout_base(const struct vesta_layout *layout, uint64_t worker, const uint64_t *values) {
@@ -113,18 +78,6 @@ static inline uint64_t vs_layout_base(const struct vesta_layout *layout, uint64_
         base |= value << layout->field[i].shift;
     }
     return base;
-}
-
-/* The time field at an instant, -1 before the epoch.  It may be above the field's maximum: the caller compares.
- * The switch lets the compiler divide by constants. */
-static inline int64_t vs_time_of(const struct vesta_layout *layout, int64_t unix_us) {
-    int64_t epoch_us = layout->epoch_ms * 1000;
-    if (unix_us < epoch_us) return -1;
-    switch (layout->unit_ms) {
-    case 1: return (unix_us - epoch_us) / 1000;
-    case 10: return (unix_us - epoch_us) / 10000;
-    default: return (unix_us - epoch_us) / 1000000;
-    }
 }
 
 /* When a time unit begins, in Unix milliseconds.  Never overflows: 2^53 s and the year 9999 fit. */

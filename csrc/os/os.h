@@ -4,6 +4,7 @@
 
 #include "vesta.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* The machine's clocks, through the vdso.  Lives for ever. */
@@ -26,6 +27,24 @@ void vs_host_name(char *buf, size_t size);
 /* Makes a folder and its parents, mode 0700, or 0770 and owned by `group` (gid, or -1 for none).
  * 0, or -1 with errno. */
 int vs_make_dirs(const char *path, int group);
+
+/* ---- locks */
+
+/* One lock for everything in this process that is not an id: registry, keepers, file stores.  Held over fork(), so
+ * that a child never inherits it locked. */
+void vs_process_lock(void);
+void vs_process_unlock(void);
+
+/* Opens (makes) a lock file: fd, or -1 with errno.  Keep one fd a file and process: closing any drops the locks. */
+int vs_lock_open(const char *path, int group);
+/* Locks one byte by fcntl: these locks belong to the process, so a forked child neither has nor blocks them.
+ * True if it is held now; with `wait`, sleeps for it. */
+bool vs_lock_byte(int fd, int byte, bool exclusive, bool wait);
+void vs_unlock_byte(int fd, int byte);
+
+/* ---- sleeping on a word of shared memory, across processes */
+void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us);
+void vs_futex_wake(_Atomic uint32_t *word);
 
 /* Gives an open file to `group` with mode 0660; nothing for -1.  0, or -1 with errno. */
 int vs_share_file(int fd, int group);

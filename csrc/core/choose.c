@@ -1,0 +1,42 @@
+/* choose.c -- the default choice of a worker number over what a store lists.  Pure: the claim decides, not this. */
+#include "core/lease.h"
+
+#include <string.h>
+
+/* The k-th number in [0, max] that is not listed. */
+static bool unused(const struct vs_listed *listed, size_t count, uint64_t max, uint64_t random, uint64_t *worker) {
+    if (max < count) /* max + 1 numbers, all listed */
+        return false;
+    uint64_t k = random % (max - count + 1);
+    for (size_t i = 0; i < count && listed[i].worker <= k; i++)
+        k++;
+    *worker = k;
+    return true;
+}
+
+static bool is_free(const struct vs_record *r, int64_t store_ms) {
+    return !r->held || store_ms - r->written_ms > r->lease_ms;
+}
+
+bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
+                   int64_t store_ms, uint64_t random, uint64_t *worker) {
+    const struct vs_listed *own = NULL, *freed = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct vs_listed *at = &listed[i];
+        if (at->worker > worker_max)
+            continue;
+        if (strcmp(at->record.identity, lease->identity) == 0 && (!own || at->record.written_ms > own->record.written_ms))
+            own = at;
+        else if (is_free(&at->record, store_ms) && (!freed || at->record.until < freed->record.until))
+            freed = at;
+    }
+    if (own) {
+        *worker = own->worker;
+        return true;
+    }
+    if (unused(listed, count, worker_max, random, worker))
+        return true;
+    if (freed)
+        *worker = freed->worker;
+    return freed != NULL;
+}

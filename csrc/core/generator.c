@@ -1,0 +1,308 @@
+/* generator.c -- gives ticks and composes ids.  Knows no I/O and no Lua, never sleeps, blocks or calls back, and
+ * allocates nothing.
+ *
+ * Why no tick is given twice: a tick is given by a successful fetch-add or CAS on one word, and only if it is below
+ * a bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED
+ * and reads the limit afterwards, so the cursor it returns is past every tick that was or will be given. */
+#include "core/generator.h"
+#include "core/mutant.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define COLD __attribute__((cold, noinline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ------------------------------------------------------------------ ticks and ids */
+
+/* splitmix64's finaliser: the same start in every process that shares the slot, so a fork cannot disagree. */
+static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
+    uint64_t x = time * 0x9e3779b97f4a7c15u + worker;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (x ^ (x >> 31)) % spread;
+}
+
+static inline uint64_t compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
+    const struct vs_shape *s = &gen->shape;
+    uint64_t time = tick >> s->seq_bits, seq = tick & (((uint64_t)1 << s->seq_bits) - 1);
+    return gen->base | slot->worker << s->worker_shift | time << s->time_shift | seq << s->seq_shift;
+}
+
+/* Composes n contiguous ticks, one run per time unit so that the inner loop is an addition. */
+static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n, uint64_t *ids) {
+    uint64_t step = (uint64_t)1 << gen->shape.seq_shift, unit = (uint64_t)1 << gen->shape.seq_bits;
+    while (n > 0) {
+        uint64_t left = unit - (tick & (unit - 1)), first = compose(gen, slot, tick);
+        size_t run = left < n ? (size_t)left : n;
+        for (size_t i = 0; i < run; i++)
+            ids[i] = first + i * step;
+        ids += run, tick += run, n -= run;
+    }
+}
+
+/* ------------------------------------------------------------------ pauses: cold, an id that is given must not pay */
+
+static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_t index, int64_t wait_us) {
+    *pause = (struct vesta_pause){.why = why, .slot = index, .wait_us = wait_us};
+    return VESTA_EPAUSE;
+}
+
+/* No open slot: nothing held, all used up, or the whole file is done with. */
+static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
+    uint32_t stopped = atomic_load_explicit(&map->shared.stopped, memory_order_acquire);
+    if (stopped)
+        return pause_why(pause, (enum vesta_why)stopped, index, -1);
+    int64_t retry = atomic_load_explicit(&map->shared.retry_boot_us, memory_order_relaxed);
+    int64_t wait_us = retry ? retry - gen->clock->boot_us(gen->clock->self) : 0;
+    return pause_why(pause, VESTA_LEASE, index, wait_us > VS_LEASE_POLL_US ? wait_us : VS_LEASE_POLL_US);
+}
+
+/* The cursor stands at `start`, and the clock or the lease does not let it go on. */
+static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t start, int64_t now_us,
+                         struct vesta_pause *pause) {
+    const struct vs_shape *shape = &gen->shape;
+    if (start >= vs_tick_end(shape))
+        return pause_why(pause, VESTA_END, index, -1);
+    uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
+    bool clock_permits = start < now + unit + gen->ahead_ticks_max;
+    if (clock_permits && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire))
+        return pause_lease(gen, map, index, pause);
+    int64_t seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
+    /* the clock's first instant whose bound lies above start */
+    uint64_t due = start >= gen->ahead_ticks_max ? start - gen->ahead_ticks_max : 0;
+    int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
+    *pause = (struct vesta_pause){
+        .why = now_us < seen_us ? VESTA_CLOCK_BACK : start > now + unit + gen->ahead_ticks_max ? VESTA_AHEAD : VESTA_FULL,
+        .slot = index,
+        .ahead_ticks = start > now ? start - now : 0,
+        .back_us = now_us < seen_us ? seen_us - now_us : 0,
+        .wait_us = wait_us > 1 ? wait_us : 1,
+    };
+    return VESTA_EPAUSE;
+}
+
+/* ------------------------------------------------------------------ what clock and lease permit */
+
+/* Called where the cursor is about to jump to the clock or a clock reading is about to raise a bound: what need not
+ * be looked at for every id is looked at here.  VESTA_OK, or the pause. */
+static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t tick, int64_t now_us,
+                       struct vesta_pause *pause) {
+    if (now_us - vs_tick_unix_us(&gen->shape, tick) > 1000000) {
+        int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
+        if (doubt_us)
+            return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
+    }
+    int64_t deadline = atomic_load_explicit(&map->slot[index].deadline_boot_us, memory_order_relaxed);
+    if (deadline && gen->clock->boot_us(gen->clock->self) >= deadline)
+        return pause_lease(gen, map, index, pause);
+    vs_raise_i64(&map->shared.seen_us, now_us);
+    return VESTA_OK;
+}
+
+/* The tick, exclusive, up to which a clock reading, a verdict and the lease let the cursor run. */
+static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time) {
+    uint64_t bound = ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
+    uint64_t allowed = atomic_load_explicit(&slot->allowed, memory_order_relaxed);
+    /* acquire: pairs with vs_slot_raise; the grant was acknowledged before the limit rose */
+    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
+    bound = bound > allowed ? bound : allowed;
+    return bound < limit ? bound : limit;
+}
+
+/* ------------------------------------------------------------------ clock pacing */
+
+/* Takes min(n, room) ticks at or after the clock in one CAS; an error moves nothing. */
+static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t n, uint64_t *first,
+                             uint64_t *got, struct vesta_pause *pause) {
+    struct vs_slot *slot = &map->slot[index];
+    for (;;) {
+        /* the cursor before the clock: a reading can then not be older than what moved the cursor */
+        uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+        if (UNLIKELY(tick & VS_CLOSED))
+            return VESTA_ECLOSED;
+        VS_POINT();
+        int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
+        uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
+        bool opens_unit = open > tick;
+        if (VS_IS_MUTANT(RESET_BEFORE_ROLLBACK_TEST))
+            opens_unit = open >> gen->shape.seq_bits != tick >> gen->shape.seq_bits;
+        if (opens_unit) {
+            int rc = may_advance(gen, map, index, tick, now_us, pause);
+            if (UNLIKELY(rc != VESTA_OK))
+                return rc;
+            start = open;
+            if (gen->shape.spread)
+                start += spread_start((uint64_t)time, slot->worker, gen->shape.spread);
+        }
+        uint64_t bound = bound_at(gen, slot, time);
+        if (UNLIKELY(start >= bound))
+            return pause_at(gen, map, index, start, now_us, pause);
+        uint64_t take = n < bound - start ? n : bound - start, next = start + take;
+        if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && start == open && start == tick)
+            next = start;
+        VS_POINT();
+        /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
+        if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
+                                                           memory_order_relaxed))) {
+            *first = start;
+            *got = take;
+            return VESTA_OK;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ history pacing */
+
+/* Reads the clock and raises `pass`.  VESTA_OK if there may be room now, else the pause. */
+static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t pass,
+                           struct vesta_pause *pause) {
+    struct vs_slot *slot = &map->slot[index];
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+    if (tick & VS_CLOSED)
+        return VESTA_ECLOSED;
+    uint64_t start = tick > pass ? tick : pass; /* refused takers have pushed the word past pass, one each */
+    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+    int rc = may_advance(gen, map, index, start, now_us, pause);
+    if (rc != VESTA_OK)
+        return rc;
+    uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
+    if (bound <= start)
+        return pause_at(gen, map, index, start, now_us, pause);
+    vs_raise_u64(&slot->pass, bound);
+    return VESTA_OK;
+}
+
+static inline int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t *tick,
+                               struct vesta_pause *pause) {
+    struct vs_slot *slot = &map->slot[index];
+    for (;;) {
+        /* acquire: pairs with vs_raise_u64; a pass that is seen was at most the limit */
+        uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
+        if (LIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) != pass)) {
+            VS_POINT();
+            /* acq_rel: as in take_clock */
+            *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
+            if (LIKELY(*tick < pass))
+                return VESTA_OK;
+            if (*tick & VS_CLOSED)
+                return VESTA_ECLOSED;
+            /* This tick is lost, not kept for after the raise: by then the slot may be closed and released below
+             * it.  The mark keeps that loss to one a thread. */
+            atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
+        }
+        int rc = raise_pass(gen, map, index, pass, pause);
+        if (rc != VESTA_OK)
+            return rc;
+    }
+}
+
+static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t n, uint64_t *first,
+                          uint64_t *got, struct vesta_pause *pause) {
+    struct vs_slot *slot = &map->slot[index];
+    for (;;) {
+        uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_relaxed);
+        uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
+        if (tick & VS_CLOSED)
+            return VESTA_ECLOSED;
+        if (tick >= pass) {
+            int rc = raise_pass(gen, map, index, pass, pause);
+            if (rc != VESTA_OK)
+                return rc;
+            continue;
+        }
+        uint64_t take = n < pass - tick ? n : pass - tick;
+        VS_POINT();
+        if (atomic_compare_exchange_weak_explicit(&slot->tick, &tick, tick + take, memory_order_acq_rel,
+                                                  memory_order_relaxed)) {
+            *first = tick;
+            *got = take;
+            return VESTA_OK;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ the calls */
+
+/* acquire: pairs with the release in vs_slot_publish; the slot's fields come first */
+static inline uint32_t active_of(const struct vs_map *map) {
+    return atomic_load_explicit(&map->shared.active, memory_order_acquire);
+}
+
+/* A closed slot is looked at once more: its successor may have been published meanwhile. */
+static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
+                           struct vesta_pause *pause) {
+    if (*rc != VESTA_ECLOSED)
+        return false;
+    uint32_t newest = active_of(map);
+    if (newest != *active) {
+        *active = newest;
+        return true;
+    }
+    *rc = pause_lease(gen, map, *active - 1, pause);
+    return false;
+}
+
+int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    uint32_t active = active_of(map);
+    uint64_t tick = 0, got;
+    int rc;
+    do {
+        if (UNLIKELY(active == 0))
+            return pause_lease(gen, map, 0, pause);
+        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &tick, pause)
+                                                 : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
+        if (LIKELY(rc == VESTA_OK)) {
+            *id = compose(gen, &map->slot[active - 1], tick);
+            return VESTA_OK;
+        }
+    } while (try_again(gen, map, &active, &rc, pause));
+    return rc;
+}
+
+int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
+    assert(n > 0);
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    uint32_t active = active_of(map);
+    uint64_t first = 0, taken = 0;
+    int rc;
+    do {
+        if (UNLIKELY(active == 0))
+            return pause_lease(gen, map, 0, pause);
+        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, n, &first, &taken, pause)
+                                                 : take_clock(gen, map, active - 1, n, &first, &taken, pause);
+        if (LIKELY(rc == VESTA_OK)) {
+            compose_run(gen, &map->slot[active - 1], first, (size_t)taken, ids);
+            *got = (size_t)taken;
+            return VESTA_OK;
+        }
+    } while (try_again(gen, map, &active, &rc, pause));
+    return rc;
+}
+
+int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {
+    if (pause->slot >= VS_SLOTS_MAX)
+        return VESTA_EOPTION;
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    if (active_of(map) != pause->slot + 1)
+        return VESTA_OK; /* the slot has changed: the verdict was about another */
+    struct vs_slot *slot = &map->slot[pause->slot];
+    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
+    vs_raise_u64(&slot->allowed, tick);
+    vs_raise_u64(&slot->pass, tick < limit ? tick : limit);
+    return VESTA_OK;
+}
+
+void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
+                 const struct vesta_clock *clock) {
+    memset(gen, 0, sizeof *gen);
+    gen->layout = *layout;
+    vs_shape_of(layout, &gen->shape);
+    gen->base = base;
+    gen->clock = clock;
+    gen->pacing = (enum vesta_pacing)map->header.pacing;
+    gen->ahead_ticks_max = map->header.ahead_ticks_max;
+    atomic_store_explicit(&gen->map, map, memory_order_release);
+}

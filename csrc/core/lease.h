@@ -1,0 +1,144 @@
+/* lease.h -- the lease engine: claims a worker number, renews ahead of need, gives it back.  Pure: its inputs are
+ * replies and times, its outputs are actions.  The keeper carries them out against a real store, the simulator
+ * against a virtual one.
+ *
+ * What it rests on: a store's record is changed only by compare-and-set on its version, and no tick at or past the
+ * record's `until` was ever granted.  A new holder starts at `until`; a holder issues only below what the store has
+ * acknowledged.  Leases and clocks decide when a number may be used again, never whether ids repeat. */
+#ifndef VS_LEASE_H
+#define VS_LEASE_H
+
+#include "core/generator.h"
+#include "core/record.h"
+
+struct vs_lease_timing {
+    int64_t window_ms;   /* W: how far ahead of need `until` is set */
+    int64_t renew_ms;    /* R: not more often than this unless issuers wait */
+    int64_t lease_ms;    /* L: how long others must leave the number alone after the last write */
+    int64_t deadline_ms; /* issuing stops this long after an acknowledged write was sent; 0: never */
+    int64_t skew_ms;     /* S: a record ending later than this ahead of the store's clock is not taken */
+    int64_t floor_ms;    /* a record that did not exist starts this far ahead of the store's clock */
+    bool renew_idle;     /* renew although no id was given since */
+};
+/* file: on one host there is no one to miss a heartbeat, so an idle holder writes nothing. */
+extern const struct vs_lease_timing vs_lease_timing_file;
+
+enum vs_outcome {
+    VS_STORE_OK,       /* done; `record` is what is stored now (ver 0: there is none) */
+    VS_STORE_CONFLICT, /* not done: the version is another; `record` is what is stored */
+    VS_STORE_REFUSED,  /* not done, and asking again will not help: a person must act (rights, damage) */
+    VS_STORE_DOWN,     /* not done: the store could not be reached */
+    VS_STORE_UNKNOWN   /* perhaps done, now or later */
+};
+
+enum vs_event_kind {
+    VS_EV_WAKE,   /* a sleep is over, or somebody wants more */
+    VS_EV_REPLY,  /* to NS_READ, NS_SWAP, READ, SWAP */
+    VS_EV_CHOSEN, /* to CHOOSE: `worker`, or none where !found */
+    VS_EV_SLOT,   /* to TAKE: `slot` (-1: the file has none left) and the fresh token in `owner` */
+    VS_EV_CLOSED, /* to CLOSE: `cursor` is exact where `found`, else another had closed the slot */
+    VS_EV_DONE    /* to PUBLISH, RAISE, FAILSTOP */
+};
+
+struct vs_event {
+    enum vs_event_kind kind;
+    int64_t boot_us, unix_us;   /* now */
+    int64_t doubt_us;           /* vs_clock_doubt_us: the clock must not be used for this long; 0: it may */
+    bool wanted;                /* an issuer waits for a lease */
+    bool stop;                  /* give back and end */
+    uint64_t cursor;            /* min(tick, limit) of the held slot */
+    enum vs_outcome outcome;
+    int64_t store_ms;           /* the store's clock at the reply */
+    struct vs_record record;
+    struct vs_ns_record ns;
+    char text[160];             /* what the store said of a refusal */
+    bool found;
+    uint64_t worker, owner[2];
+    int slot;
+};
+
+enum vs_do {
+    VS_DO_SLEEP,    /* until `until_boot_us`, or until somebody wants a lease where `on_want` */
+    VS_DO_NS_READ,
+    VS_DO_NS_SWAP,  /* write `ns` if the stored version is `old_ver` */
+    VS_DO_CHOOSE,   /* pick a worker over the store's list */
+    VS_DO_READ,     /* the record of `worker` */
+    VS_DO_TAKE,     /* a slot for `worker` from tick `from`, with a fresh token; refill `slot` if it is not -1 */
+    VS_DO_SWAP,     /* write `record` of `worker` if the stored version is `old_ver` */
+    VS_DO_PUBLISH,  /* open `slot` up to `limit` */
+    VS_DO_RAISE,    /* raise `slot` to `limit` */
+    VS_DO_CLOSE,    /* close `slot` */
+    VS_DO_FAILSTOP, /* stop issuing: the store went back */
+    VS_DO_END       /* stopped */
+};
+
+struct vs_action {
+    enum vs_do kind;
+    int64_t until_boot_us;
+    bool on_want;
+    uint64_t old_ver, worker, from, limit;
+    int64_t deadline_boot_us;
+    int slot;
+    struct vs_record record;
+    struct vs_ns_record ns;
+};
+
+/* What a lease is for.  Texts are copied. */
+struct vs_lease_opts {
+    const struct vesta_layout *layout;
+    const char *identity, *holder;
+    bool has_worker;
+    uint64_t worker;
+    struct vs_lease_timing timing;
+    uint64_t entropy;     /* for the incarnation of a namespace made by this call */
+    uint64_t incarnation; /* known from an earlier keeper of the same file; 0: none */
+    /* a lease that the map already has, open or claimed and not published; slot -1: none */
+    int slot;
+    bool published;
+    uint64_t slot_worker, slot_owner[2], slot_from, slot_limit;
+};
+
+enum vs_phase {
+    VS_PH_NS_READ, VS_PH_NS_SWAP, VS_PH_RESUME, VS_PH_CHOOSE, VS_PH_READ, VS_PH_TAKE, VS_PH_CLAIM, VS_PH_PUBLISH,
+    VS_PH_HELD, VS_PH_RENEW, VS_PH_LOOK, VS_PH_RAISE, VS_PH_FENCED, VS_PH_CLOSING, VS_PH_RELEASE, VS_PH_RELEASE_LOOK,
+    VS_PH_FAILSTOP, VS_PH_SLEEP, VS_PH_ENDED
+};
+
+struct vs_lease {
+    struct vs_shape shape;
+    struct vs_lease_timing timing;
+    uint64_t fingerprint, entropy, incarnation;
+    bool has_worker;
+    uint64_t wanted_worker;
+    char layout[VESTA_LAYOUT_TEXT_MAX], identity[VS_IDENTITY_MAX], holder[VS_HOLDER_MAX];
+
+    enum vs_phase phase, after;  /* after: where a sleep goes on */
+    struct vs_record record;     /* as last read or written */
+    struct vs_ns_record ns;
+    uint64_t worker, owner[2], from;
+    uint64_t until;              /* last acknowledged */
+    uint64_t asked;              /* `until` of the swap under way */
+    uint64_t renewed_cursor;     /* the cursor at the last renewal: has anything been issued since? */
+    int64_t sent_boot_us, renewed_boot_us;
+    int slot;                    /* -1: none taken */
+    bool published;
+    unsigned attempt;
+    char said[VS_SAID_MAX];              /* the last thing worth telling, "" if all is well */
+};
+
+void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
+
+/* Takes an event, gives the next action.  Threads: one at a time. */
+void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
+
+/* The default choice over a list (policy `any`): one's own number first, then a number never used, then a free or
+ * expired one; never one whose record ends ahead of the clock while another exists.  Pure.
+ * Shape: listed[0..count) with ascending numbers.  False: every number is held. */
+struct vs_listed {
+    uint64_t worker;
+    struct vs_record record;
+};
+bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
+                   int64_t store_ms, uint64_t random, uint64_t *worker);
+
+#endif

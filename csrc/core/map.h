@@ -1,0 +1,142 @@
+/* map.h -- the memory of a generator, as it lies in the shared file.  Every word that changes is here and nowhere
+ * else: that is why fork, reload and kill -9 can neither lose nor repeat a tick.
+ *
+ *     header   written once, before the file has a name
+ *     shared   which slot is active, what the clock was last seen at
+ *     slot[i]  one lease each, append-only: fields first, then published; closed for ever by one exchange of `tick`
+ */
+#ifndef VS_MAP_H
+#define VS_MAP_H
+
+#include "vesta.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define VS_MAP_MAGIC "vesta.g"
+#define VS_MAP_FORMAT 1
+#ifndef VS_SLOTS_MAX
+#define VS_SLOTS_MAX 1000 /* leases in the life of a file; then a new file is made */
+#endif
+#define VS_URI_MAX 1024
+#define VS_IDENTITY_MAX 256
+#define VS_SAID_MAX 192
+#define VS_LINE 128 /* two cache lines: the adjacent-line prefetcher pairs them */
+
+/* Bits above every tick (time and seq have 62 at most). */
+#define VS_CLOSED ((uint64_t)1 << 63)              /* the lease has ended */
+#define VS_FRESH (VS_CLOSED | ((uint64_t)1 << 62)) /* taken, not published yet */
+
+enum vs_slot_state { VS_SLOT_EMPTY = 0, VS_SLOT_CLAIMING = 1 };
+
+struct vs_header {
+    char magic[8];
+    uint32_t format;
+    uint32_t pacing;          /* enum vesta_pacing, never the default */
+    uint64_t size;            /* bytes of the whole file */
+    uint64_t dev, ino;        /* of this very file: a copy has another inode */
+    uint64_t fingerprint;
+    uint64_t ahead_ticks_max;
+    uint64_t worker;          /* the number to claim, where has_worker */
+    uint32_t has_worker;
+    int32_t group;            /* gid that shares the files, or -1 */
+    char boot_id[40];
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+    char namespace_[VESTA_NAMESPACE_MAX + 7];
+    char store[VS_URI_MAX];
+    char identity[VS_IDENTITY_MAX]; /* who asks the store: the file's path on this host */
+};
+
+struct vs_shared {
+    _Alignas(VS_LINE) _Atomic uint32_t active; /* slot index + 1, only raised; 0: none yet */
+    _Atomic uint32_t slots_used;               /* indexes given out, by fetch-add; may pass VS_SLOTS_MAX */
+    _Atomic uint32_t stopped;                  /* VESTA_FAILSTOP, VESTA_CLOSED (another file took over), 0 */
+    /* what the clock was last seen at; written when a time unit opens, not per id */
+    _Alignas(VS_LINE) _Atomic int64_t seen_us;
+    _Atomic int64_t offset_us;                 /* confirmed REALTIME - BOOTTIME */
+    _Atomic uint64_t leap;                     /* an unconfirmed offset: generator.c, pack_leap */
+    /* between issuers and the keeper */
+    _Alignas(VS_LINE) _Atomic uint32_t want;   /* futex: raised by whoever meets VESTA_LEASE */
+    _Atomic uint32_t drew;                     /* pid of the keeper that drew the number at random, 0 if none */
+    _Atomic uint64_t incarnation;              /* of the store that granted the leases; 0: none yet */
+    _Atomic int64_t retry_boot_us;             /* when the keeper tries next; 0: as soon as it is asked */
+    _Atomic char keeper[VS_SAID_MAX];          /* its last sentence; may be read torn, never unterminated */
+};
+
+struct vs_slot {
+    /* written by the taker, immutable once published */
+    _Alignas(VS_LINE) uint64_t worker;
+    uint64_t owner[2]; /* the claim's token: here before the claim is sent, so that a successor can adopt it */
+    uint64_t from;
+    _Atomic uint32_t state; /* enum vs_slot_state */
+    /* read-mostly; every word is only raised */
+    _Alignas(VS_LINE) _Atomic uint64_t limit;  /* the lease's end, exclusive */
+    _Atomic uint64_t pass;                     /* history pacing: below this no clock is read */
+    _Atomic uint64_t full_at;                  /* history pacing: equal to pass where pass was met */
+    _Atomic uint64_t allowed;                  /* a policy's verdict: the cursor may run up to here */
+    _Atomic int64_t deadline_boot_us;          /* 0: none */
+    /* the hot word, alone */
+    _Alignas(VS_LINE) _Atomic uint64_t tick;   /* the next tick, or VS_CLOSED, or VS_FRESH */
+};
+
+struct vs_map {
+    union {
+        struct vs_header header;
+        char page[4096];
+    };
+    struct vs_shared shared;
+    struct vs_slot slot[VS_SLOTS_MAX];
+};
+
+_Static_assert(sizeof(struct vs_header) <= 4096, "the header fits its page");
+_Static_assert(sizeof(struct vs_slot) == 3 * VS_LINE, "a slot is three lines");
+
+/* A word that only rises.  Release: pairs with the acquire loads of issuers; what made the bound right comes first. */
+static inline void vs_raise_u64(_Atomic uint64_t *word, uint64_t to) {
+    uint64_t was = atomic_load_explicit(word, memory_order_relaxed);
+    while (was < to &&
+           !atomic_compare_exchange_weak_explicit(word, &was, to, memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+static inline void vs_raise_i64(_Atomic int64_t *word, int64_t to) {
+    int64_t was = atomic_load_explicit(word, memory_order_relaxed);
+    while (was < to &&
+           !atomic_compare_exchange_weak_explicit(word, &was, to, memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
+/* What the world says of a file, for the one question whether its cursor may be trusted. */
+struct vs_file_identity {
+    char boot_id[40];
+    uint64_t dev, ino;
+};
+
+/* True if and only if this very file was made in this boot.  Machine ids prove nothing: disks are cloned. */
+bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now);
+
+/* Why a header is not one of ours, as the end of a sentence, or NULL if it is; `bytes` is the file's size. */
+const char *vs_map_reject(const struct vs_header *header, uint64_t bytes);
+
+/* Writes the changing words of a new map; the header is the caller's. */
+void vs_map_format(struct vs_map *map, const struct vesta_clock *clock);
+
+/* The active slot's index, or -1. */
+int vs_map_active(const struct vs_map *map);
+
+/* ---- slots: called by keepers only */
+
+/* Takes the next slot and fills in a claim that is about to be sent; -1 when the file has none left. */
+int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from);
+/* Fills a taken slot for another attempt, whose predecessor is known to have failed. */
+void vs_slot_refill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from);
+/* Opens a claimed slot and makes it the active one; harmless when another keeper was first. */
+void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us);
+/* Raises what an acknowledged renewal granted; never reopens, never lowers. */
+void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_us);
+/* Ends a slot for ever.  True for the one caller that ended it; *cursor is then the exact next tick. */
+bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor);
+/* min(tick, limit) of an open slot; false if it is closed or fresh. */
+bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor);
+
+#endif

@@ -1,0 +1,184 @@
+/* record.c -- the text form of lease and namespace records: `key value` lines in a fixed order under a head line,
+ * closed by a checksum, so that a person can read one and a torn write cannot be taken for one.  Pure. */
+#include "core/record.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VS_RECORD_FORMAT 1
+
+/* ------------------------------------------------------------------ writing */
+
+static uint64_t checksum(const char *text, size_t length) {
+    uint64_t sum = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        sum = (sum ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return sum;
+}
+
+/* A text value ends with its line, so it must not hold another. */
+static void put_text(char *buf, size_t *at, const char *key, const char *value) {
+    *at += (size_t)snprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, "%s ", key);
+    for (; *value; value++)
+        buf[(*at)++] = (unsigned char)*value < ' ' || *value == 127 ? '?' : *value;
+    buf[(*at)++] = '\n';
+}
+
+static __attribute__((format(printf, 3, 4))) void put(char *buf, size_t *at, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    *at += (size_t)vsnprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, format, args);
+    va_end(args);
+}
+
+size_t vs_record_write(const struct vs_record *r, char *buf) {
+    size_t at = 0;
+    put(buf, &at, "vesta lease %d\n", VS_RECORD_FORMAT);
+    put(buf, &at, "ver %" PRIu64 "\nepoch %" PRIu64 "\n", r->ver, r->epoch);
+    put(buf, &at, "owner %016" PRIx64 "%016" PRIx64 "\n", r->owner[0], r->owner[1]);
+    put(buf, &at, "until %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->until, r->fingerprint);
+    put(buf, &at, "written_ms %" PRId64 "\nlease_ms %" PRId64 "\nseen_ms %" PRId64 "\n", r->written_ms, r->lease_ms,
+        r->seen_ms);
+    put(buf, &at, "held %d\n", r->held);
+    put_text(buf, &at, "identity", r->identity);
+    put_text(buf, &at, "holder", r->holder);
+    put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    return at;
+}
+
+size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
+    size_t at = 0;
+    put(buf, &at, "vesta namespace %d\n", VS_RECORD_FORMAT);
+    put(buf, &at, "ver %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->ver, r->fingerprint);
+    put(buf, &at, "incarnation %016" PRIx64 "\nfloor_ms %" PRId64 "\n", r->incarnation, r->floor_ms);
+    put_text(buf, &at, "layout", r->layout);
+    put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    return at;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* A reader goes over the lines once; after the first failure every further step does nothing. */
+struct reader {
+    const char *at, *end;
+    bool failed;
+};
+
+/* The value of the next line, which must have this key; NULL on failure. */
+static const char *line(struct reader *in, const char *key, size_t *length) {
+    size_t key_length = strlen(key);
+    const char *stop = in->failed ? NULL : memchr(in->at, '\n', (size_t)(in->end - in->at));
+    if (!stop || (size_t)(stop - in->at) < key_length + 1 || memcmp(in->at, key, key_length) != 0 ||
+        in->at[key_length] != ' ') {
+        in->failed = true;
+        return NULL;
+    }
+    const char *value = in->at + key_length + 1;
+    *length = (size_t)(stop - value);
+    in->at = stop + 1;
+    return value;
+}
+
+static int digit_of(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+}
+
+static uint64_t digits(struct reader *in, const char *text, size_t length, unsigned base) {
+    uint64_t value = 0;
+    in->failed |= length == 0;
+    for (size_t i = 0; i < length && !in->failed; i++) {
+        unsigned digit = (unsigned)digit_of(text[i]);
+        in->failed |= digit >= base || value > (UINT64_MAX - digit) / base;
+        value = value * base + digit;
+    }
+    return in->failed ? 0 : value;
+}
+
+static uint64_t number(struct reader *in, const char *key, unsigned base) {
+    size_t length = 0;
+    const char *text = line(in, key, &length);
+    return text ? digits(in, text, length, base) : 0;
+}
+
+static int64_t millis(struct reader *in, const char *key) {
+    uint64_t value = number(in, key, 10);
+    in->failed |= value > INT64_MAX;
+    return (int64_t)value;
+}
+
+static void text(struct reader *in, const char *key, char *out, size_t size) {
+    size_t length = 0;
+    const char *value = line(in, key, &length);
+    in->failed |= !value || length >= size || (value && memchr(value, 0, length));
+    if (in->failed)
+        return;
+    memcpy(out, value, length);
+    out[length] = '\0';
+}
+
+/* The head line names the kind and the format; the sum covers everything before it. */
+static const char *open_text(struct reader *in, const char *key, const char *begin) {
+    size_t length = 0;
+    const char *version = line(in, key, &length);
+    if (!version)
+        return "it is not a vesta record";
+    uint64_t format = digits(in, version, length, 10);
+    if (!in->failed && format > VS_RECORD_FORMAT)
+        return "a newer vesta wrote it";
+    const char sum_key[] = "sum ";
+    const size_t sum_length = sizeof sum_key - 1 + 16 + 1;
+    if ((size_t)(in->end - begin) < sum_length || memcmp(in->end - sum_length, sum_key, sizeof sum_key - 1) != 0)
+        return "it is truncated";
+    struct reader tail = {in->end - sum_length, in->end, false};
+    if (number(&tail, "sum", 16) != checksum(begin, (size_t)(in->end - begin) - sum_length) || tail.failed)
+        return "its checksum is wrong: it is damaged";
+    in->end -= sum_length;
+    return NULL;
+}
+
+const char *vs_record_read(const char *begin, size_t length, struct vs_record *out) {
+    struct reader in = {begin, begin + length, false};
+    struct vs_record r = {0};
+    const char *why = open_text(&in, "vesta lease", begin);
+    if (why)
+        return why;
+    r.ver = number(&in, "ver", 10);
+    r.epoch = number(&in, "epoch", 10);
+    size_t owner_length = 0;
+    const char *owner = line(&in, "owner", &owner_length);
+    in.failed |= owner_length != 32;
+    r.owner[0] = in.failed ? 0 : digits(&in, owner, 16, 16);
+    r.owner[1] = in.failed ? 0 : digits(&in, owner + 16, 16, 16);
+    r.until = number(&in, "until", 10);
+    r.fingerprint = number(&in, "fingerprint", 16);
+    r.written_ms = millis(&in, "written_ms");
+    r.lease_ms = millis(&in, "lease_ms");
+    r.seen_ms = millis(&in, "seen_ms");
+    uint64_t held = number(&in, "held", 10);
+    r.held = held == 1;
+    text(&in, "identity", r.identity, sizeof r.identity);
+    text(&in, "holder", r.holder, sizeof r.holder);
+    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until & VS_FRESH)
+        return "a line of it is wrong";
+    *out = r;
+    return NULL;
+}
+
+const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_record *out) {
+    struct reader in = {begin, begin + length, false};
+    struct vs_ns_record r = {0};
+    const char *why = open_text(&in, "vesta namespace", begin);
+    if (why)
+        return why;
+    r.ver = number(&in, "ver", 10);
+    r.fingerprint = number(&in, "fingerprint", 16);
+    r.incarnation = number(&in, "incarnation", 16);
+    r.floor_ms = millis(&in, "floor_ms");
+    text(&in, "layout", r.layout, sizeof r.layout);
+    if (in.failed || in.at != in.end || r.ver == 0)
+        return "a line of it is wrong";
+    *out = r;
+    return NULL;
+}

@@ -1,0 +1,42 @@
+/* record.h -- what a store keeps about a worker number and about a namespace, and its text form. */
+#ifndef VS_RECORD_H
+#define VS_RECORD_H
+
+#include "core/map.h"
+
+#define VS_HOLDER_MAX 128
+#define VS_RECORD_TEXT_MAX 2048
+
+/* One per (namespace, worker).  ver 0 means that there is none yet. */
+struct vs_record {
+    uint64_t ver;          /* rises by one with every write */
+    uint64_t epoch;        /* rises by one with every claim */
+    uint64_t owner[2];     /* random, new for every claim attempt */
+    uint64_t until;        /* a tick, exclusive: nothing at or past it was ever granted */
+    uint64_t fingerprint;  /* of the layout */
+    int64_t written_ms;    /* stamped by the store */
+    int64_t lease_ms;      /* expired when store_now - written_ms > lease_ms */
+    int64_t seen_ms;       /* the holder's clock at the write */
+    bool held;
+    char identity[VS_IDENTITY_MAX];
+    char holder[VS_HOLDER_MAX]; /* for people: host and process */
+};
+
+/* One per namespace. */
+struct vs_ns_record {
+    uint64_t ver;
+    uint64_t fingerprint;
+    uint64_t incarnation; /* random, of the store's contents: another one means that the store was replaced */
+    int64_t floor_ms;     /* no lease starts before this instant; 0: no floor */
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+};
+
+/* Writes the text form.  Shape: buf of VS_RECORD_TEXT_MAX bytes; returns the length. */
+size_t vs_record_write(const struct vs_record *record, char *buf);
+size_t vs_ns_record_write(const struct vs_ns_record *record, char *buf);
+
+/* Reads it back, strictly.  NULL, or why the text is not a record, as the end of a sentence. */
+const char *vs_record_read(const char *text, size_t length, struct vs_record *out);
+const char *vs_ns_record_read(const char *text, size_t length, struct vs_ns_record *out);
+
+#endif

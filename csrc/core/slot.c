@@ -1,0 +1,135 @@
+/* slot.c -- the life of a slot: taken, published, raised, closed.  Called by keepers only, several of which may be
+ * at work at once in the worst case (one slept, its successor went on): every step is safe against that. */
+#include "core/map.h"
+#include "core/mutant.h"
+
+#include <string.h>
+
+static void fill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+    slot->worker = worker;
+    slot->owner[0] = owner[0];
+    slot->owner[1] = owner[1];
+    slot->from = from;
+    VS_POINT();
+    /* release: pairs with the acquire of a successor that looks for claims to adopt */
+    atomic_store_explicit(&slot->state, VS_SLOT_CLAIMING, memory_order_release);
+}
+
+int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+    uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_relaxed);
+    if (VS_IS_MUTANT(SLOT_REUSE) && index > 0)
+        index = 0;
+    if (index >= VS_SLOTS_MAX)
+        return -1;
+    atomic_store_explicit(&map->slot[index].tick, VS_FRESH, memory_order_relaxed);
+    fill(&map->slot[index], worker, owner, from);
+    return (int)index;
+}
+
+void vs_slot_refill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+    atomic_store_explicit(&slot->state, VS_SLOT_EMPTY, memory_order_release);
+    fill(slot, worker, owner, from);
+}
+
+void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_us) {
+    vs_raise_i64(&slot->deadline_boot_us, deadline_boot_us);
+    vs_raise_u64(&slot->limit, limit);
+}
+
+void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us) {
+    struct vs_slot *slot = &map->slot[index];
+    vs_raise_u64(&slot->full_at, slot->from); /* full from the start: the first taker reads the clock */
+    vs_raise_u64(&slot->pass, slot->from);
+    vs_slot_raise(slot, limit, deadline_boot_us);
+    VS_POINT();
+    uint64_t fresh = VS_FRESH;
+    if (VS_IS_MUTANT(STALE_KEEPER_REOPENS))
+        atomic_store_explicit(&slot->tick, slot->from, memory_order_release);
+    else /* only from VS_FRESH: a keeper that slept here must not set back a cursor that its successor opened */
+        atomic_compare_exchange_strong_explicit(&slot->tick, &fresh, slot->from, memory_order_acq_rel,
+                                                memory_order_relaxed);
+    VS_POINT();
+    uint32_t was = atomic_load_explicit(&map->shared.active, memory_order_relaxed), to = (uint32_t)index + 1;
+    /* release: pairs with active_of; only raised, so that the newest lease stays the active one */
+    while (was < to && !atomic_compare_exchange_weak_explicit(&map->shared.active, &was, to, memory_order_acq_rel,
+                                                              memory_order_relaxed))
+        ;
+}
+
+#ifdef VS_SIM
+static bool close_by_limit(struct vs_slot *slot, uint64_t *cursor) {
+    uint64_t tick = atomic_load(&slot->tick), limit = atomic_load(&slot->limit);
+    atomic_store(&slot->pass, 0);
+    atomic_store(&slot->full_at, 0);
+    atomic_store(&slot->limit, 0);
+    *cursor = tick < limit ? tick : limit;
+    return true;
+}
+#endif
+
+bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
+#ifdef VS_SIM
+    if (VS_IS_MUTANT(CLOSE_BY_LIMIT))
+        return close_by_limit(slot, cursor);
+#endif
+    /* acq_rel: every taker before this exchange has loaded its bound, so the limit read next is at least that */
+    uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
+    VS_POINT();
+    if (tick & VS_CLOSED)
+        return false;
+    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
+    *cursor = tick < limit ? tick : limit;
+    return true;
+}
+
+bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
+    if (tick & VS_CLOSED)
+        return false;
+    *cursor = tick < limit ? tick : limit;
+    return true;
+}
+
+int vs_map_active(const struct vs_map *map) {
+    return (int)atomic_load_explicit(&map->shared.active, memory_order_acquire) - 1;
+}
+
+bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now) {
+    bool same_file = header->dev == now->dev && header->ino == now->ino;
+    if (VS_IS_MUTANT(COPIED_FILE_SAME_BOOT))
+        same_file = true;
+    return same_file && strncmp(header->boot_id, now->boot_id, sizeof header->boot_id) == 0;
+}
+
+static bool terminated(const char *text, size_t size) {
+    return memchr(text, 0, size) != NULL;
+}
+
+const char *vs_map_reject(const struct vs_header *header, uint64_t bytes) {
+    if (bytes == 0)
+        return "it is empty";
+    if (bytes < sizeof *header)
+        return "it is too short to be a generator file";
+    if (memcmp(header->magic, VS_MAP_MAGIC, sizeof header->magic) != 0)
+        return "it is not a generator file";
+    if (header->format > VS_MAP_FORMAT)
+        return "a newer vesta made it";
+    if (header->format != VS_MAP_FORMAT || header->size != sizeof(struct vs_map))
+        return "another build of vesta made it, in another file format";
+    if (bytes < header->size)
+        return "it is truncated";
+    if (!terminated(header->boot_id, sizeof header->boot_id) || !terminated(header->layout, sizeof header->layout) ||
+        !terminated(header->namespace_, sizeof header->namespace_) || !terminated(header->store, sizeof header->store) ||
+        !terminated(header->identity, sizeof header->identity) || header->pacing < VESTA_PACING_CLOCK ||
+        header->pacing > VESTA_PACING_HISTORY)
+        return "its header is damaged";
+    return NULL;
+}
+
+void vs_map_format(struct vs_map *map, const struct vesta_clock *clock) {
+    memset(&map->shared, 0, sizeof map->shared);
+    int64_t unix_us = clock->unix_us(clock->self);
+    atomic_store(&map->shared.offset_us, unix_us - clock->boot_us(clock->self));
+    atomic_store(&map->shared.seen_us, unix_us);
+}

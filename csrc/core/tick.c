@@ -1,0 +1,92 @@
+/* tick.c -- the way between instants and ticks, and how far a clock may be believed.  Pure. */
+#include "core/generator.h"
+
+void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
+    const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
+    *out = (struct vs_shape){
+        .seq_bits = seq->width,
+        .seq_shift = seq->shift,
+        .time_shift = time->shift,
+        .worker_shift = layout->worker >= 0 ? layout->field[layout->worker].shift : 0,
+        .time_max = time->max,
+        .epoch_us = layout->epoch_ms * 1000,
+        .unit_us = (int64_t)layout->unit_ms * 1000,
+        .spread = layout->spread,
+    };
+}
+
+/* The division is by a constant in each branch: dividing by a variable costs more than the rest of an id. */
+static int64_t units(int64_t us, int64_t unit_us) {
+    return unit_us == 1000 ? us / 1000 : unit_us == 10000 ? us / 10000 : us / 1000000;
+}
+
+int64_t vs_time_at(const struct vs_shape *shape, int64_t unix_us) {
+    int64_t us = unix_us - shape->epoch_us;
+    return us < 0 ? -1 : units(us, shape->unit_us);
+}
+
+uint64_t vs_tick_end(const struct vs_shape *shape) {
+    return (shape->time_max + 1) << shape->seq_bits;
+}
+
+uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us) {
+    int64_t time = vs_time_at(shape, unix_us);
+    if (time < 0)
+        return 0;
+    return (uint64_t)time > shape->time_max ? vs_tick_end(shape) : (uint64_t)time << shape->seq_bits;
+}
+
+int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
+    return shape->epoch_us + (int64_t)(tick >> shape->seq_bits) * shape->unit_us;
+}
+
+/* ------------------------------------------------------------------ belief
+ *
+ * CLOCK_REALTIME can be set by anyone, CLOCK_BOOTTIME by no one.  Their difference stands in the map.  Where it has
+ * changed by more than S the clock was set: forward, ids would burn the future, so they wait until the new
+ * difference has stood for a minute; backward, nothing can repeat, and the cursor waits by itself. */
+
+/* An unconfirmed offset as one word, so that two observers cannot mix theirs: the boot second at which it was first
+ * met (+ 1) << 32 | its distance from the confirmed offset in seconds. */
+static uint64_t pack_leap(int64_t boot_us, int64_t diff_us) {
+    int64_t diff_s = diff_us / 1000000;
+    diff_s = diff_s > INT32_MAX ? INT32_MAX : diff_s < INT32_MIN ? INT32_MIN : diff_s;
+    return (uint64_t)(boot_us / 1000000 + 1) << 32 | (uint32_t)(int32_t)diff_s;
+}
+
+static bool is_small(int64_t diff_us) {
+    return diff_us >= -VS_CLOCK_LEAP_US && diff_us <= VS_CLOCK_LEAP_US;
+}
+
+int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, int64_t unix_us) {
+    struct vs_shared *shared = &map->shared;
+    int64_t boot_us = clock->boot_us(clock->self);
+    int64_t known = atomic_load_explicit(&shared->offset_us, memory_order_relaxed);
+    int64_t diff = unix_us - boot_us - known;
+    uint64_t leap = atomic_load_explicit(&shared->leap, memory_order_relaxed), met = pack_leap(boot_us, diff);
+    if (is_small(diff)) {
+        if (leap)
+            atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
+        return 0;
+    }
+    if (!leap || !is_small(((int64_t)(int32_t)leap - (int32_t)met) * 1000000)) {
+        leap = met; /* a new offset: its minute starts now */
+        atomic_store_explicit(&shared->leap, leap, memory_order_relaxed);
+    }
+    int64_t stood_us = boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;
+    if (stood_us >= VS_CLOCK_CONFIRM_US) {
+        atomic_compare_exchange_strong_explicit(&shared->offset_us, &known, known + diff, memory_order_relaxed,
+                                                memory_order_relaxed);
+        atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
+        return 0;
+    }
+    return diff > 0 ? VS_CLOCK_CONFIRM_US - stood_us : 0;
+}
+
+void vs_clock_anchor(struct vs_map *map, const struct vesta_clock *clock) {
+    int64_t offset = clock->unix_us(clock->self) - clock->boot_us(clock->self);
+    int64_t known = atomic_load_explicit(&map->shared.offset_us, memory_order_relaxed);
+    if (is_small(offset - known))
+        atomic_compare_exchange_strong_explicit(&map->shared.offset_us, &known, offset, memory_order_relaxed,
+                                                memory_order_relaxed);
+}

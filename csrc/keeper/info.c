@@ -1,0 +1,74 @@
+/* info.c -- what a generator says of itself to people: why it pauses, what it is. */
+#include "keeper/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void keeper_text(const struct vs_map *map, char *out) {
+    size_t i = 0;
+    while (i + 1 < VS_SAID_MAX && (out[i] = atomic_load_explicit(&map->shared.keeper[i], memory_order_relaxed)))
+        i++;
+    out[i] = '\0';
+}
+
+static void lease_text(const struct vs_map *map, const char *head, char *buf, size_t size) {
+    char said[VS_SAID_MAX];
+    keeper_text(map, said);
+    snprintf(buf, size, "%s: %s", head, said[0] ? said : "the keeper is asking the store");
+}
+
+void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size) {
+    const struct vs_map *map = atomic_load(&gen->map);
+    double wait_s = (double)pause->wait_us / 1e6, back_s = (double)pause->back_us / 1e6;
+    switch (pause->why) {
+    case VESTA_FULL:
+        snprintf(buf, size, "the sequence of this time unit is used up; the next begins in %.6f s", wait_s);
+        break;
+    case VESTA_CLOCK_BACK:
+        snprintf(buf, size, "the clock is %.3f s behind what was already seen; ids go on in %.3f s", back_s, wait_s);
+        break;
+    case VESTA_CLOCK_AHEAD:
+        snprintf(buf, size, "the clock leapt forward against the machine's uptime; it is believed after a minute, in "
+                            "%.1f s, unless it is set right before", wait_s);
+        break;
+    case VESTA_AHEAD:
+        snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock; ids go on in %.3f s", pause->ahead_ticks, wait_s);
+        break;
+    case VESTA_LEASE: lease_text(map, "no lease", buf, size); break;
+    case VESTA_FAILSTOP: lease_text(map, "stopped, a person must look", buf, size); break;
+    case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
+    case VESTA_END: snprintf(buf, size, "the layout's time is over"); break;
+    case VESTA_CLOSED: snprintf(buf, size, "the generator file is used up; a new one takes its place"); break;
+    }
+}
+
+void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
+    const struct vs_map *map = atomic_load(&gen->map);
+    const struct vs_handle *handle = gen->handle;
+    memset(out, 0, sizeof *out);
+    out->layout = gen->layout;
+    snprintf(out->namespace_, sizeof out->namespace_, "%.*s", VESTA_NAMESPACE_MAX - 1, map->header.namespace_);
+    out->path = handle->file ? handle->file->path : "";
+    out->store = handle->store;
+    out->pacing = gen->pacing;
+    out->ahead_ms_max = (int64_t)(gen->ahead_ticks_max >> gen->shape.seq_bits) * gen->layout.unit_ms;
+    uint32_t used = atomic_load(&map->shared.slots_used);
+    out->slots_used = used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX;
+    out->drew_worker = atomic_load(&map->shared.drew) == (uint32_t)getpid();
+    int active = vs_map_active(map);
+    if (active >= 0) {
+        const struct vs_slot *slot = &map->slot[active];
+        out->slot = (uint32_t)active;
+        out->worker = slot->worker;
+        out->limit = atomic_load(&slot->limit);
+        out->holds_lease = vs_slot_cursor(slot, &out->tick);
+    }
+    keeper_text(map, out->keeper);
+    memcpy(out->warning, handle->warning, sizeof out->warning);
+}
+
+const struct vesta_layout *vesta_gen_layout(const struct vesta_gen *gen) {
+    return &gen->layout;
+}

@@ -1,0 +1,292 @@
+/* open.c -- vesta_open and what belongs to a handle: the registry of this process's files, closing, keeping. */
+#include "core/core.h"
+#include "core/generator.h"
+#include "keeper/file.h"
+#include "keeper/options.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct vs_file *files; /* process lock */
+
+/* ------------------------------------------------------------------ the registry: one mapping a file and process */
+
+static struct vs_file *find_file(uint64_t dev, uint64_t ino) {
+    struct vs_file *file = files;
+    while (file && (file->mapping.dev != dev || file->mapping.ino != ino))
+        file = file->next;
+    return file;
+}
+
+static int new_file(const char *path, const struct vs_mapping *mapping, const struct vs_wish *wish,
+                    struct vs_file **out, struct vesta_error *err) {
+    char lock[PATH_MAX + 8];
+    struct vs_file *file = calloc(1, sizeof *file);
+    if (!file)
+        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    snprintf(lock, sizeof lock, "%s.keeper", path);
+    int rc = vesta_layout_parse(mapping->map->header.layout, &file->layout, err);
+    if (rc == VESTA_OK && (file->lock_fd = vs_lock_open(lock, mapping->map->header.group)) < 0)
+        rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
+    if (rc != VESTA_OK) {
+        free(file);
+        return rc;
+    }
+    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false, false);
+    file->mapping = *mapping;
+    file->clock = wish->clock;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    file->next = files;
+    files = file;
+    *out = file;
+    return VESTA_OK;
+}
+
+/* Takes over the mapping.  VESTA_EPAUSE: another thread is closing the same file just now. */
+static int enter_file(const char *path, const struct vs_mapping *mapping, const struct vs_wish *wish,
+                      struct vs_file **out, struct vesta_error *err) {
+    struct vs_file *file = find_file(mapping->dev, mapping->ino);
+    int rc = VESTA_OK;
+    if (file)
+        vs_mapping_unmap(mapping->map);
+    if (file && file->closing)
+        return VESTA_EPAUSE;
+    if (!file && (rc = new_file(path, mapping, wish, &file, err)) != VESTA_OK) {
+        vs_mapping_unmap(mapping->map);
+        return rc;
+    }
+    file->handles++;
+    *out = file;
+    return VESTA_OK;
+}
+
+/* The keeper is joined without the process lock, which it may need; `closing` keeps others out meanwhile. */
+static void leave_file(struct vs_file *file) {
+    vs_process_lock();
+    bool last = --file->handles == 0;
+    file->closing = last;
+    vs_process_unlock();
+    if (!last)
+        return;
+    vs_keeper_stop(file, VS_HAND_OVER);
+    vs_process_lock();
+    struct vs_file **at = &files;
+    while (*at != file)
+        at = &(*at)->next;
+    *at = file->next;
+    close(file->lock_fd);
+    vs_process_unlock();
+    vs_mapping_unmap(file->mapping.map);
+    free(file);
+}
+
+/* ------------------------------------------------------------------ from a path to a file */
+
+/* A stale file says what its successor shall be: another boot's by and large the same, but a copy is a generator of
+ * its own, with its own identity. */
+static int successor(const struct vs_wish *wish, const struct vs_header *stale, struct vs_header *header,
+                     struct vesta_error *err) {
+    *header = *stale;
+    header->group = wish->group >= 0 ? wish->group : stale->group;
+    snprintf(header->identity, sizeof header->identity, "%s", wish->path);
+    return vs_wish_matches(wish, stale, err);
+}
+
+static int find_mapping(const struct vs_wish *wish, struct vs_mapping *out, struct vesta_error *err) {
+    enum vs_found found;
+    struct vs_header stale, header;
+    int rc = vs_mapping_attach(wish->path, &found, out, &stale, err);
+    if (rc != VESTA_OK || found == VS_FOUND_TRUSTED)
+        return rc;
+    rc = found == VS_FOUND_STALE ? successor(wish, &stale, &header, err) : vs_wish_header(wish, &header, err);
+    return rc == VESTA_OK ? vs_mapping_make(wish->path, &header, wish->clock, out, err) : rc;
+}
+
+/* A used-up file still has its name for the moment in which it is put aside. */
+static bool is_used_up(const struct vs_map *map) {
+    return atomic_load(&map->shared.stopped) == VESTA_CLOSED;
+}
+
+static int open_file(const struct vs_wish *wish, struct vs_file **out, struct vesta_error *err) {
+    struct vs_mapping mapping;
+    int rc;
+    do {
+        vs_process_lock();
+        rc = find_mapping(wish, &mapping, err);
+        if (rc == VESTA_OK && (rc = vs_wish_matches(wish, &mapping.map->header, err)) != VESTA_OK)
+            vs_mapping_unmap(mapping.map);
+        if (rc == VESTA_OK && is_used_up(mapping.map)) {
+            vs_mapping_unmap(mapping.map);
+            rc = VESTA_EPAUSE;
+        }
+        if (rc == VESTA_OK)
+            rc = enter_file(wish->path, &mapping, wish, out, err);
+        vs_process_unlock();
+        if (rc == VESTA_EPAUSE)
+            usleep(1000);
+    } while (rc == VESTA_EPAUSE);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ handles */
+
+static int set_fields(const struct vesta_layout *layout, const char *fields, uint64_t *base, struct vesta_error *err) {
+    uint64_t values[VESTA_FIELDS_MAX];
+    int rc = vs_fields_parse(layout, fields, values, err);
+    if (rc == VESTA_OK)
+        *base = vs_layout_base(layout, 0, values);
+    return rc;
+}
+
+/* Over a mapping of this boot: the parts of a handle that need no store. */
+static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs_file *file, struct vesta_gen **out,
+                       struct vesta_error *err) {
+    struct vesta_layout layout = wish->layout;
+    uint64_t base = 0;
+    struct vesta_gen *gen = calloc(1, sizeof *gen);
+    struct vs_handle *handle = calloc(1, sizeof *handle);
+    int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
+    if (rc == VESTA_OK && !wish->has_layout)
+        rc = vesta_layout_parse(map->header.layout, &layout, err);
+    if (rc == VESTA_OK)
+        rc = vs_check_lifetime(&layout, wish->clock, handle->warning, sizeof handle->warning, err);
+    if (rc == VESTA_OK)
+        rc = set_fields(&layout, wish->opts->fields, &base, err);
+    if (rc != VESTA_OK) {
+        free(handle);
+        free(gen);
+        return rc;
+    }
+    vs_gen_init(gen, map, &layout, base, wish->clock);
+    handle->file = file;
+    handle->keeps = !(wish->opts->flags & VESTA_NO_KEEPER);
+    snprintf(handle->store, sizeof handle->store, "%s", map->header.store);
+    gen->handle = handle;
+    *out = gen;
+    return VESTA_OK;
+}
+
+/* One slot without a lease, up to the layout's end. */
+static int open_private(const struct vs_wish *wish, struct vesta_gen **out, struct vesta_error *err) {
+    struct vs_header header;
+    int rc = vs_wish_header(wish, &header, err);
+    if (rc != VESTA_OK)
+        return rc;
+    struct vs_map *map = vs_mapping_private();
+    if (!map)
+        return vs_fail(err, VESTA_ENOMEM, "no memory for a private map");
+    map->header = header;
+    vs_map_format(map, wish->clock);
+    rc = make_handle(wish, map, NULL, out, err);
+    if (rc != VESTA_OK) {
+        vs_mapping_unmap(map);
+        return rc;
+    }
+    const struct vs_shape *shape = &(*out)->shape;
+    uint64_t from = vs_tick_at(shape, wish->clock->unix_us(wish->clock->self));
+    vs_slot_publish(map, vs_slot_take(map, header.worker, (uint64_t[2]){0, 0}, from), vs_tick_end(shape), 0);
+    return VESTA_OK;
+}
+
+int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err) {
+    struct vs_wish wish;
+    struct vs_file *file;
+    int rc = vs_wish_read(opts, &wish, err);
+    if (rc != VESTA_OK)
+        return rc;
+    if (opts->flags & VESTA_UNSAFE_PRIVATE)
+        return open_private(&wish, gen, err);
+    if (wish.has_layout) { /* before a file is made that no one could use */
+        char warning[256];
+        rc = vs_check_lifetime(&wish.layout, wish.clock, warning, sizeof warning, err);
+    }
+    if (rc == VESTA_OK)
+        rc = open_file(&wish, &file, err);
+    if (rc != VESTA_OK)
+        return rc;
+    rc = make_handle(&wish, file->mapping.map, file, gen, err);
+    if (rc != VESTA_OK)
+        leave_file(file);
+    return rc;
+}
+
+void vesta_close(struct vesta_gen *gen) {
+    if (!gen)
+        return;
+    if (gen->handle->file)
+        leave_file(gen->handle->file);
+    else
+        vs_mapping_unmap(atomic_load(&gen->map));
+    free(gen->handle);
+    free(gen);
+}
+
+/* ------------------------------------------------------------------ keeping */
+
+/* The file was used up: the handle goes on with its successor.  The old file stays entered, and so mapped: another
+ * thread may be inside it. */
+static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
+    struct vs_file *old = gen->handle->file, *file;
+    struct vesta_opts opts = {.path = old->path, .clock = gen->clock, .any_worker = 1};
+    struct vs_wish wish = {.opts = &opts, .clock = gen->clock, .group = old->mapping.map->header.group, .layout = gen->layout};
+    enum vs_found found;
+    struct vs_mapping mapping;
+    struct vs_header stale, header = old->mapping.map->header;
+    snprintf(wish.path, sizeof wish.path, "%s", old->path);
+    vs_process_lock();
+    int rc = vs_mapping_attach(old->path, &found, &mapping, &stale, err);
+    if (rc == VESTA_OK && found != VS_FOUND_TRUSTED)
+        rc = vs_mapping_make(old->path, &header, gen->clock, &mapping, err);
+    if (rc == VESTA_OK)
+        rc = enter_file(old->path, &mapping, &wish, &file, err);
+    if (rc == VESTA_OK) {
+        gen->handle->file = file;
+        atomic_store_explicit(&gen->map, file->mapping.map, memory_order_release);
+    }
+    vs_process_unlock();
+    return rc;
+}
+
+int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
+    struct vs_handle *handle = gen->handle;
+    if (!handle->file)
+        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to keep");
+    if (is_used_up(handle->file->mapping.map)) {
+        int rc = move_on(gen, err);
+        if (rc != VESTA_OK)
+            return rc;
+    }
+    int rc = 0;
+    if (handle->keeps) {
+        vs_process_lock();
+        rc = vs_keeper_start(handle->file);
+        vs_process_unlock();
+    }
+    vs_keeper_want(handle->file);
+    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(rc));
+}
+
+int vesta_keep(struct vesta_gen *gen) {
+    return vs_handle_kick(gen, NULL);
+}
+
+int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
+    struct vs_file *file = gen->handle->file;
+    uint64_t cursor;
+    if (!file)
+        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
+    int active = vs_map_active(file->mapping.map);
+    if (active < 0 || !vs_slot_cursor(&file->mapping.map->slot[active], &cursor))
+        return VESTA_OK; /* nothing is held */
+    vs_process_lock();
+    int rc = vs_keeper_start(file);
+    vs_process_unlock();
+    if (rc != 0)
+        return vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(rc));
+    vs_keeper_stop(file, VS_GIVE_BACK);
+    return VESTA_OK;
+}

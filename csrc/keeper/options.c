@@ -1,0 +1,229 @@
+/* options.c -- from what a caller wrote to what a generator file says.  Touches no generator file. */
+#include "keeper/options.h"
+#include "core/core.h"
+#include "core/generator.h"
+#include "os/os.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_LAYOUT "vesta-second"
+#define DEFAULT_NAMESPACE "default"
+#define AHEAD_MS_MAX (24 * 3600 * 1000ll)
+#define WARN_MS (365 * 86400000ll)
+
+/* ------------------------------------------------------------------ single options */
+
+static int check_namespace(const char *name, struct vesta_error *err) {
+    size_t length = strlen(name);
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+    if (length == 0 || length >= VESTA_NAMESPACE_MAX || strspn(name, allowed) != length || name[0] == '.')
+        return vs_fail(err, VESTA_EOPTION,
+                       "'%s' is no namespace: 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
+                       VS_QUOTE(name, length), VESTA_NAMESPACE_MAX - 1);
+    return VESTA_OK;
+}
+
+static int find_group(const char *name, int *gid, struct vesta_error *err) {
+    *gid = -1;
+    if (!name)
+        return VESTA_OK;
+    const struct group *group = getgrnam(name);
+    if (!group)
+        return vs_fail(err, VESTA_EOPTION, "there is no group '%s' on this machine", VS_QUOTE(name, strlen(name)));
+    *gid = (int)group->gr_gid;
+    return VESTA_OK;
+}
+
+static int check_numbers(const struct vesta_opts *opts, struct vesta_error *err) {
+    if (opts->pacing < VESTA_PACING_DEFAULT || opts->pacing > VESTA_PACING_HISTORY)
+        return vs_fail(err, VESTA_EOPTION, "pacing %d does not exist: clock is 1, history is 2", (int)opts->pacing);
+    if (opts->ahead_ms_max < -1 || opts->ahead_ms_max > AHEAD_MS_MAX)
+        return vs_fail(err, VESTA_EOPTION, "ahead_ms_max %" PRId64 " is not in -1 to %lld (a day)", opts->ahead_ms_max,
+                       AHEAD_MS_MAX);
+    if (opts->flags & ~(unsigned)(VESTA_UNSAFE_PRIVATE | VESTA_NO_KEEPER))
+        return vs_fail(err, VESTA_EOPTION, "unknown flags in %#x", opts->flags);
+    return VESTA_OK;
+}
+
+static int check_worker(const struct vesta_layout *layout, uint64_t worker, struct vesta_error *err) {
+    if (layout->worker >= 0)
+        return vs_field_check(layout, layout->worker, worker, err);
+    return worker == 0 ? VESTA_OK : vs_fail(err, VESTA_EFIELD, "the layout has no worker field, so worker %" PRIu64
+                                            " is out of range: only 0", worker);
+}
+
+/* ------------------------------------------------------------------ paths */
+
+/* <state>/<namespace>.gen, or the path given; absolute, so that it can be an identity. */
+static int find_path(const struct vesta_opts *opts, const char *state, struct vs_wish *wish, struct vesta_error *err) {
+    char given[PATH_MAX], folder[PATH_MAX];
+    const char *ns = opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE;
+    int length = opts->path ? snprintf(given, sizeof given, "%s", opts->path)
+                            : snprintf(given, sizeof given, "%s/%s.gen", state, ns);
+    if (length <= 0 || (size_t)length >= sizeof given)
+        return vs_fail(err, VESTA_EOPTION, "the path is empty or longer than %d bytes", PATH_MAX - 1);
+    const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
+    if (*name == '\0')
+        return vs_fail(err, VESTA_EOPTION, "the path '%s' names a folder, not a file", VS_QUOTE(given, strlen(given)));
+    snprintf(folder, sizeof folder, "%.*s", slash == given ? 1 : slash ? (int)(slash - given) : 1, slash ? given : ".");
+    if (vs_make_dirs(folder, wish->group) != 0)
+        return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(errno));
+    char *real = realpath(folder, NULL);
+    if (!real)
+        return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
+    length = snprintf(wish->path, sizeof wish->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+    free(real);
+    if ((size_t)length >= VS_IDENTITY_MAX)
+        return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1, wish->path);
+    return VESTA_OK;
+}
+
+static int find_places(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
+    char state[PATH_MAX] = "";
+    if ((!opts->path || !opts->store) && vs_state_dir(state, sizeof state) != 0 && !opts->path)
+        return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
+    int rc = find_path(opts, state, wish, err);
+    if (rc != VESTA_OK)
+        return rc;
+    if (opts->store && (rc = vs_store_check(opts->store, err)) != VESTA_OK)
+        return rc;
+    snprintf(wish->store, sizeof wish->store, "%s", opts->store ? opts->store : "");
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ the wish */
+
+int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
+    memset(wish, 0, sizeof *wish);
+    wish->opts = opts;
+    wish->clock = opts->clock ? opts->clock : vs_clock_system();
+    wish->has_layout = opts->layout != NULL;
+    int rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
+    if (rc == VESTA_OK && opts->namespace_)
+        rc = check_namespace(opts->namespace_, err);
+    if (rc == VESTA_OK)
+        rc = check_numbers(opts, err);
+    if (rc == VESTA_OK)
+        rc = find_group(opts->group, &wish->group, err);
+    if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE))
+        rc = find_places(opts, wish, err);
+    return rc;
+}
+
+/* In ticks: whole units only, because a part of one would say nothing about time. */
+static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
+    int64_t units = opts->ahead_ms_max / layout->unit_ms;
+    if (opts->ahead_ms_max == 0)
+        units = layout->unit_ms == 1000 ? 1 : 0; /* a second is too long to be refused for a small step back */
+    return units > 0 ? (uint64_t)units << layout->field[layout->seq].width : 0;
+}
+
+/* The store named, else the one in the folder for state. */
+static int name_store(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
+    char state[PATH_MAX];
+    if (wish->store[0]) {
+        snprintf(header->store, sizeof header->store, "%s", wish->store);
+        return VESTA_OK;
+    }
+    if (vs_state_dir(state, sizeof state) != 0)
+        return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
+    if (snprintf(header->store, sizeof header->store, "file:%s", state) >= (int)sizeof header->store)
+        return vs_fail(err, VESTA_EIO, "the state folder's path is too long: %.100s", state);
+    return vs_store_check(header->store, err);
+}
+
+int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
+    const struct vesta_opts *opts = wish->opts;
+    memset(header, 0, sizeof *header);
+    if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
+        return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: no number has a default");
+    if (!opts->has_worker && !opts->any_worker && !opts->store)
+        return vs_fail(err, VESTA_ENOGEN, "there is no generator file %.120s, and no worker number or store was given to "
+                                          "make one: no number has a default", wish->path);
+    int rc = opts->has_worker ? check_worker(&wish->layout, opts->worker, err) : VESTA_OK;
+    if (rc != VESTA_OK)
+        return rc;
+    if (!(opts->flags & VESTA_UNSAFE_PRIVATE) && (rc = name_store(wish, header, err)) != VESTA_OK)
+        return rc;
+    header->pacing = opts->pacing ? opts->pacing : VESTA_PACING_CLOCK;
+    header->fingerprint = wish->layout.fingerprint;
+    header->ahead_ticks_max = ahead_ticks(opts, &wish->layout);
+    header->has_worker = opts->has_worker != 0;
+    header->worker = opts->has_worker ? opts->worker : 0;
+    header->group = wish->group;
+    vesta_layout_text(&wish->layout, header->layout);
+    snprintf(header->namespace_, sizeof header->namespace_, "%s", opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
+    snprintf(header->identity, sizeof header->identity, "%s", wish->path);
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ an existing file */
+
+static int mismatch(struct vesta_error *err, const struct vs_wish *wish, const char *what, const char *has,
+                    const char *asked) {
+    size_t length = strlen(wish->path);
+    const char *path = length > 60 ? wish->path + length - 60 : wish->path;
+    return vs_fail(err, VESTA_EMISMATCH, "%s has %s %.60s, not %.60s as asked", path, what, has, asked);
+}
+
+static const char *pacing_name(enum vesta_pacing pacing) {
+    return pacing == VESTA_PACING_HISTORY ? "history" : "clock";
+}
+
+static int match_worker(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    char has[32] = "drawn at random", asked[32];
+    if (!wish->opts->has_worker || (header->has_worker && header->worker == wish->opts->worker))
+        return VESTA_OK;
+    snprintf(asked, sizeof asked, "%" PRIu64, wish->opts->worker);
+    if (header->has_worker)
+        snprintf(has, sizeof has, "%" PRIu64, header->worker);
+    return mismatch(err, wish, "the worker number", has, asked);
+}
+
+int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    const struct vesta_opts *opts = wish->opts;
+    char asked[VESTA_LAYOUT_TEXT_MAX];
+    if (wish->has_layout && header->fingerprint != wish->layout.fingerprint) {
+        vesta_layout_text(&wish->layout, asked);
+        return mismatch(err, wish, "the layout", header->layout, asked);
+    }
+    if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
+        return mismatch(err, wish, "the namespace", header->namespace_, opts->namespace_);
+    if (wish->store[0] && strcmp(header->store, wish->store) != 0)
+        return mismatch(err, wish, "the store", header->store, wish->store);
+    if (opts->pacing && opts->pacing != (enum vesta_pacing)header->pacing)
+        return mismatch(err, wish, "the pacing", pacing_name((enum vesta_pacing)header->pacing), pacing_name(opts->pacing));
+    struct vesta_layout own;
+    if (opts->ahead_ms_max != 0 && vesta_layout_parse(header->layout, &own, NULL) == VESTA_OK &&
+        header->ahead_ticks_max != ahead_ticks(opts, &own)) {
+        char has[40];
+        uint64_t units = header->ahead_ticks_max >> own.field[own.seq].width;
+        snprintf(has, sizeof has, "%" PRIu64 " ms", units * (uint64_t)own.unit_ms);
+        snprintf(asked, sizeof asked, "%" PRId64 " ms", opts->ahead_ms_max);
+        return mismatch(err, wish, "ahead_ms_max", has, asked);
+    }
+    return match_worker(wish, header, err);
+}
+
+int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_clock *clock, char *warning, size_t size,
+                      struct vesta_error *err) {
+    char iso[VESTA_ISO_MAX];
+    int64_t now_ms = clock->unix_us(clock->self) / 1000, end_ms = vesta_layout_end_ms(layout);
+    if (now_ms < layout->epoch_ms) {
+        vesta_iso(layout->epoch_ms, iso);
+        return vs_fail(err, VESTA_ELAYOUT, "the layout's epoch %s is in the future: is the clock right?", iso);
+    }
+    vesta_iso(end_ms, iso);
+    if (now_ms >= end_ms)
+        return vs_fail(err, VESTA_EEPOCH, "the layout's time ended at %s: its ids can be read, not made; take a later "
+                                          "epoch or more time bits, under a new namespace", iso);
+    warning[0] = '\0';
+    if (end_ms - now_ms < WARN_MS)
+        snprintf(warning, size, "the layout's time ends at %s, in %lld days", iso, (long long)(end_ms - now_ms) / 86400000);
+    return VESTA_OK;
+}

@@ -1,0 +1,32 @@
+/* options.h -- what a caller of vesta_open asked for, checked and completed. */
+#ifndef VS_OPTIONS_H
+#define VS_OPTIONS_H
+
+#include "core/map.h"
+
+#include <limits.h>
+
+struct vs_wish {
+    const struct vesta_opts *opts;
+    const struct vesta_clock *clock;
+    bool has_layout;
+    struct vesta_layout layout;  /* the layout asked for, else the default */
+    char path[VS_IDENTITY_MAX];
+    char store[VS_URI_MAX];      /* "" where none was named */
+    int group;                   /* gid or -1 */
+};
+
+/* Checks each option by itself and fills in the defaults that need no file.  Errors: as vesta_open. */
+int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err);
+
+/* The header of a file that this wish would make.  Errors: VESTA_ENOGEN where too little was said, VESTA_EOPTION. */
+int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err);
+
+/* VESTA_OK if an existing file is what was asked for, else VESTA_EMISMATCH with both values. */
+int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err);
+
+/* Refuses a layout whose time is over or has not begun; warns within a year of its end. */
+int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_clock *clock, char *warning, size_t size,
+                      struct vesta_error *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* wait.c -- waiting for ids: sleeps through the pauses of a generator, for callers that may sleep. */
+#include "keeper/file.h"
+#include "os/os.h"
+
+/* A sleep this short would overshoot: the last of a wait is spun away by asking again. */
+#define SPIN_US 70
+
+/* Waits as a pause says, if there is time for it.  *until_boot_us is 0 at the first pause. */
+static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max, int64_t *until_boot_us) {
+    const struct vesta_clock *clock = gen->clock;
+    int64_t now = clock->boot_us(clock->self), wait_us = pause->wait_us;
+    if (*until_boot_us == 0)
+        *until_boot_us = now + wait_us_max;
+    if (pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED) {
+        if (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK)
+            return false;
+        /* a successor's map may be in place, or the lease come sooner than foreseen */
+        wait_us = VS_LEASE_POLL_US;
+    }
+    if (wait_us < 0 || now + wait_us > *until_boot_us)
+        return false;
+    if (clock != vs_clock_system())
+        clock->sleep_us(clock->self, wait_us);
+    else if (wait_us > SPIN_US)
+        clock->sleep_us(clock->self, wait_us - SPIN_US);
+    return true;
+}
+
+int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
+    int64_t until_boot_us = 0;
+    while (vesta_next(gen, id, pause) != VESTA_OK)
+        if (!wait_out(gen, pause, wait_us_max, &until_boot_us))
+            return VESTA_EPAUSE;
+    return VESTA_OK;
+}
+
+int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max, struct vesta_pause *pause) {
+    int64_t until_boot_us = 0;
+    size_t have = 0, got;
+    while (have < n) {
+        if (vesta_next_n(gen, ids + have, n - have, &got, pause) == VESTA_OK)
+            have += got;
+        else if (!wait_out(gen, pause, wait_us_max, &until_boot_us))
+            return VESTA_EPAUSE;
+    }
+    return VESTA_OK;
+}

@@ -1,0 +1,67 @@
+/* lock.c -- locks between threads and between processes.  fcntl's record locks, not flock or OFD locks: those live
+ * on in forked children and would keep a number locked whose holder is dead. */
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void lock_mutex(void) {
+    pthread_mutex_lock(&process_mutex);
+}
+
+static void unlock_mutex(void) {
+    pthread_mutex_unlock(&process_mutex);
+}
+
+static void hold_over_fork(void) {
+    pthread_atfork(lock_mutex, unlock_mutex, unlock_mutex);
+}
+
+void vs_process_lock(void) {
+    pthread_once(&once, hold_over_fork);
+    lock_mutex();
+}
+
+void vs_process_unlock(void) {
+    unlock_mutex();
+}
+
+int vs_lock_open(const char *path, int group) {
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, group >= 0 ? 0660 : 0600);
+    if (fd >= 0 && group >= 0)
+        (void)vs_share_file(fd, group); /* fails where another user made it: then it is shared already */
+    return fd;
+}
+
+static bool set_lock(int fd, int byte, short type, bool wait) {
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    int rc;
+    while ((rc = fcntl(fd, wait ? F_SETLKW : F_SETLK, &lock)) != 0 && errno == EINTR)
+        ;
+    return rc == 0;
+}
+
+bool vs_lock_byte(int fd, int byte, bool exclusive, bool wait) {
+    return set_lock(fd, byte, exclusive ? F_WRLCK : F_RDLCK, wait);
+}
+
+void vs_unlock_byte(int fd, int byte) {
+    set_lock(fd, byte, F_UNLCK, false);
+}
+
+void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us) {
+    struct timespec ts = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+    syscall(SYS_futex, word, FUTEX_WAIT, while_equal, &ts, NULL, 0);
+}
+
+void vs_futex_wake(_Atomic uint32_t *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}

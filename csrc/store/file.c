@@ -1,0 +1,307 @@
+/* file.c -- the store of one host: a folder a namespace, a file a record.
+ *
+ *     <place>/<namespace>/namespace     the namespace record
+ *     <place>/<namespace>/<worker>      one lease record each, as text (core/record.h)
+ *     <place>/<namespace>/lock          held by fcntl for the length of one read or swap
+ *
+ * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
+ * store's clock is the host's. */
+#include "store/store.h"
+#include "core/core.h"
+#include "os/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct file_store {
+    struct vs_store base;
+    const struct vesta_clock *clock;
+    int group;
+    int lock_fd; /* the only one on that file in this store's life */
+    char dir[PATH_MAX - 64];
+};
+
+static struct file_store *self_of(struct vs_store *store) {
+    return (struct file_store *)store;
+}
+
+static __attribute__((format(printf, 3, 4))) void answer(struct vs_reply *reply, enum vs_outcome outcome,
+                                                         const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reply->text, sizeof reply->text, format, args);
+    va_end(args);
+    reply->outcome = outcome;
+}
+
+/* ------------------------------------------------------------------ files */
+
+static void path_of(const struct file_store *self, const char *name, char *path) {
+    snprintf(path, PATH_MAX, "%s/%s", self->dir, name);
+}
+
+static void name_of(uint64_t worker, char *name) {
+    snprintf(name, 32, "%" PRIu64, worker);
+}
+
+/* The whole file: its length, 0 where there is none, -1 with the reply filled. */
+static ssize_t load(const struct file_store *self, const char *name, char *text, struct vs_reply *reply) {
+    char path[PATH_MAX];
+    path_of(self, name, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
+    if (got < 0)
+        answer(reply, VS_STORE_REFUSED, "cannot read %.90s: %.40s", path, strerror(errno));
+    if (got == 0) {
+        answer(reply, VS_STORE_REFUSED, "%.90s cannot be used: it is empty", path);
+        got = -1;
+    }
+    if (fd >= 0)
+        close(fd);
+    return got;
+}
+
+static bool write_all(int fd, const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t put = write(fd, text, length);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        text += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+static bool sync_dir(const struct file_store *self) {
+    int fd = open(self->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool done = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
+/* Before the rename nothing has happened; after it, an error means that a power cut may still undo it. */
+static void save(const struct file_store *self, const char *name, const char *text, size_t length, struct vs_reply *reply) {
+    char path[PATH_MAX], temp[PATH_MAX + 8];
+    path_of(self, name, path);
+    snprintf(temp, sizeof temp, "%s.new", path);
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, self->group >= 0 ? 0660 : 0600);
+    bool written = fd >= 0 && vs_share_file(fd, self->group) == 0 && write_all(fd, text, length) && fsync(fd) == 0;
+    if (!written || rename(temp, path) != 0) {
+        answer(reply, VS_STORE_REFUSED, "cannot write %.90s: %.40s", path, strerror(errno));
+        unlink(temp);
+    } else if (!sync_dir(self)) {
+        answer(reply, VS_STORE_UNKNOWN, "cannot sync %.90s: %.40s", self->dir, strerror(errno));
+    } else {
+        reply->outcome = VS_STORE_OK;
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* ------------------------------------------------------------------ under the lock */
+
+static void load_record(struct file_store *self, uint64_t worker, struct vs_reply *reply) {
+    char name[32], text[VS_RECORD_TEXT_MAX];
+    name_of(worker, name);
+    ssize_t length = load(self, name, text, reply);
+    if (length < 0)
+        return;
+    reply->outcome = VS_STORE_OK;
+    const char *why = length > 0 ? vs_record_read(text, (size_t)length, &reply->record) : NULL;
+    if (why)
+        answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: %s", self->dir, name, why);
+}
+
+static void load_ns(struct file_store *self, struct vs_reply *reply) {
+    char text[VS_RECORD_TEXT_MAX];
+    ssize_t length = load(self, "namespace", text, reply);
+    if (length < 0)
+        return;
+    reply->outcome = VS_STORE_OK;
+    const char *why = length > 0 ? vs_ns_record_read(text, (size_t)length, &reply->ns) : NULL;
+    if (why)
+        answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", self->dir, why);
+}
+
+static bool begin(struct file_store *self, struct vs_reply *reply) {
+    memset(reply, 0, sizeof *reply);
+    vs_process_lock();
+    if (!vs_lock_byte(self->lock_fd, 0, true, true)) {
+        vs_process_unlock();
+        answer(reply, VS_STORE_DOWN, "cannot lock %.90s: %.40s", self->dir, strerror(errno));
+        return false;
+    }
+    int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
+    reply->store_ms = now_ms > 0 ? now_ms : 0;
+    return true;
+}
+
+static void end(struct file_store *self) {
+    vs_unlock_byte(self->lock_fd, 0);
+    vs_process_unlock();
+}
+
+static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
+    struct file_store *self = self_of(store);
+    if (!begin(self, reply))
+        return;
+    load_record(self, worker, reply);
+    end(self);
+}
+
+static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
+                      struct vs_reply *reply) {
+    struct file_store *self = self_of(store);
+    char name[32], text[VS_RECORD_TEXT_MAX];
+    if (!begin(self, reply))
+        return;
+    load_record(self, worker, reply);
+    if (reply->outcome == VS_STORE_OK && reply->record.ver != old_ver) {
+        reply->outcome = VS_STORE_CONFLICT;
+    } else if (reply->outcome == VS_STORE_OK) {
+        reply->record = *record;
+        reply->record.written_ms = reply->store_ms;
+        name_of(worker, name);
+        save(self, name, text, vs_record_write(&reply->record, text), reply);
+    }
+    end(self);
+}
+
+static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
+    struct file_store *self = self_of(store);
+    if (!begin(self, reply))
+        return;
+    load_ns(self, reply);
+    end(self);
+}
+
+static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
+                         struct vs_reply *reply) {
+    struct file_store *self = self_of(store);
+    char text[VS_RECORD_TEXT_MAX];
+    if (!begin(self, reply))
+        return;
+    load_ns(self, reply);
+    if (reply->outcome == VS_STORE_OK && reply->ns.ver != old_ver) {
+        reply->outcome = VS_STORE_CONFLICT;
+    } else if (reply->outcome == VS_STORE_OK) {
+        reply->ns = *record;
+        save(self, "namespace", text, vs_ns_record_write(record, text), reply);
+    }
+    end(self);
+}
+
+/* ------------------------------------------------------------------ listing */
+
+static int by_worker(const void *a, const void *b) {
+    uint64_t x = ((const struct vs_listed *)a)->worker, y = ((const struct vs_listed *)b)->worker;
+    return x < y ? -1 : x > y;
+}
+
+/* A record's file is named by its number, in digits and nothing else. */
+static bool is_number(const char *name, uint64_t *worker) {
+    return vesta_parse(VESTA_DECIMAL, name, strlen(name), worker) == VESTA_OK;
+}
+
+static void scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+    size_t room = 0;
+    struct dirent *entry;
+    reply->outcome = VS_STORE_OK;
+    while ((entry = readdir(dir))) {
+        uint64_t worker;
+        if (!is_number(entry->d_name, &worker))
+            continue;
+        if (*count == room) {
+            room = room ? room * 2 : 16;
+            struct vs_listed *grown = realloc(*listed, room * sizeof **listed);
+            if (!grown) {
+                answer(reply, VS_STORE_DOWN, "no memory for %zu records", room);
+                return;
+            }
+            *listed = grown;
+        }
+        load_record(self, worker, reply);
+        if (reply->outcome != VS_STORE_OK)
+            return;
+        (*listed)[(*count)++] = (struct vs_listed){worker, reply->record};
+    }
+}
+
+static void file_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+    struct file_store *self = self_of(store);
+    *listed = NULL;
+    *count = 0;
+    if (!begin(self, reply))
+        return;
+    DIR *dir = opendir(self->dir);
+    if (dir) {
+        scan(self, dir, listed, count, reply);
+        closedir(dir);
+    } else {
+        answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));
+    }
+    end(self);
+    if (*count)
+        qsort(*listed, *count, sizeof **listed, by_worker);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static void file_close(struct vs_store *store) {
+    struct file_store *self = self_of(store);
+    vs_process_lock(); /* closing drops the lock that another store object of this process may hold on the file */
+    close(self->lock_fd);
+    vs_process_unlock();
+    free(self);
+}
+
+static int file_open(const char *place, const struct vs_store_opts *opts, struct vs_store **store,
+                     struct vesta_error *err) {
+    char lock[PATH_MAX];
+    struct file_store *self = calloc(1, sizeof *self);
+    if (!self)
+        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    self->base.ops = &vs_store_file;
+    self->clock = opts->clock;
+    self->group = opts->group;
+    int rc = VESTA_OK;
+    if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir)
+        rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", place);
+    else if (vs_make_dirs(self->dir, self->group) != 0)
+        rc = vs_fail(err, VESTA_EIO, "cannot make %.150s: %s", self->dir, strerror(errno));
+    if (rc == VESTA_OK) {
+        path_of(self, "lock", lock);
+        self->lock_fd = vs_lock_open(lock, self->group);
+        if (self->lock_fd < 0)
+            rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
+    }
+    if (rc != VESTA_OK) {
+        free(self);
+        return rc;
+    }
+    *store = &self->base;
+    return VESTA_OK;
+}
+
+const struct vs_store_ops vs_store_file = {
+    .scheme = "file",
+    .open = file_open,
+    .close = file_close,
+    .list = file_list,
+    .read = file_read,
+    .swap = file_swap,
+    .ns_read = file_ns_read,
+    .ns_swap = file_ns_swap,
+};

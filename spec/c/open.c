@@ -1,0 +1,68 @@
+/* open.c -- opening generator files: what is made, what is refused, what a second opener sees. */
+#include "check.h"
+#include "vesta.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char state[64];
+
+static struct vesta_gen *must_open(const struct vesta_opts *opts) {
+    struct vesta_gen *gen = NULL;
+    struct vesta_error err = {0};
+    int rc = vesta_open(opts, &gen, &err);
+    CHECK_STR(err.text, "");
+    CHECK(rc == VESTA_OK);
+    return gen;
+}
+
+static void first_id_of_a_machine(void) {
+    struct vesta_gen *gen = must_open(&(struct vesta_opts){.any_worker = 1});
+    struct vesta_pause pause;
+    struct vesta_parts parts;
+    uint64_t id;
+    CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK);
+    CHECK(vesta_explain(vesta_gen_layout(gen), id, &parts, NULL) == VESTA_OK);
+    struct vesta_info info;
+    vesta_get_info(gen, &info);
+    CHECK(info.holds_lease);
+    CHECK(info.drew_worker);
+    CHECK_EQ_U64(parts.worker, info.worker);
+    vesta_close(gen);
+}
+
+static void two_handles_share_one_cursor(void) {
+    struct vesta_gen *a = must_open(&(struct vesta_opts){.any_worker = 1});
+    struct vesta_gen *b = must_open(&(struct vesta_opts){0});
+    struct vesta_pause pause;
+    uint64_t one, two;
+    CHECK(vesta_next_wait(a, &one, 5000000, &pause) == VESTA_OK);
+    CHECK(vesta_next_wait(b, &two, 5000000, &pause) == VESTA_OK);
+    CHECK(one < two);
+    vesta_close(a);
+    vesta_close(b);
+}
+
+static void no_number_has_a_default(void) {
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    CHECK(vesta_open(&(struct vesta_opts){.namespace_ = "nobody"}, &gen, &err) == VESTA_ENOGEN);
+    CHECK(strstr(err.text, "no number has a default") != NULL);
+}
+
+static const struct check_case cases[] = {
+    {"the first id of a machine draws a number", first_id_of_a_machine},
+    {"two handles on a file share one cursor", two_handles_share_one_cursor},
+    {"no worker number has a default", no_number_has_a_default},
+};
+
+int main(int argc, char **argv) {
+    char command[128];
+    snprintf(state, sizeof state, "/tmp/vesta-open-spec-%d", (int)getpid());
+    setenv("VESTA_STATE", state, 1);
+    int rc = check_main(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : NULL);
+    snprintf(command, sizeof command, "rm -rf %s", state);
+    return system(command) == 0 ? rc : 1;
+}
