@@ -1,0 +1,10 @@
+std = "max"
+max_line_length = 120
+exclude_files = { "build/", "build.luarocks/" }
+files["spec/**/*_spec.lua"] = { std = "max+busted" }
+files["lua/vesta/init.lua"] = { read_globals = { "ngx" } }
+files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
+files["examples/openresty"] = { std = "max+ngx_lua" }
+files["spec/openresty"] = { std = "max+ngx_lua" }
+files["library"] = { ignore = { "211", "212", "241" } }
+files["rockspec"] = { std = "rockspec" }

@@ -1,0 +1,140 @@
+/* core.c -- opens the module vesta.core, and its functions that need neither a layout nor a generator. */
+#include "lua/border.h"
+#include "core/core.h"
+#include "os/os.h"
+
+#define GUESS_MAX 32 /* presets that one id can fit; there are fewer presets */
+
+static int core_guess(lua_State *L) {
+    struct vesta_error err;
+    struct vesta_guess found[GUESS_MAX];
+    const struct vesta_clock *clock = vs_clock_system();
+    int64_t now_ms = clock->unix_us(clock->self) / 1000;
+    uint64_t id;
+    lua_settop(L, 2);
+    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    if (!lua_isnil(L, 2) && vs_lua_time(L, 2, &now_ms, &err) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    size_t count = vesta_guess(id, now_ms, found, GUESS_MAX);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        struct vesta_layout layout;
+        if (vesta_layout_parse(found[i].preset->text, &layout, &err) != VESTA_OK)
+            return vs_lua_push_error(L, &err);
+        lua_createtable(L, 0, 3);
+        vs_lua_set_text(L, "preset", found[i].preset->name);
+        vs_lua_set_text(L, "about", found[i].preset->about);
+        vs_lua_push_parts(L, &layout, &found[i].parts);
+        lua_setfield(L, -2, "parts");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int push_fit(lua_State *L, const struct vesta_fit *fit) {
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    vesta_layout_text(&fit->layout, text);
+    lua_createtable(L, 0, 6);
+    vs_lua_set_text(L, "layout", text);
+    lua_pushnumber(L, fit->rate_max);
+    lua_setfield(L, -2, "rate_max");
+    vs_lua_set_integer(L, "nodes_max", (int64_t)fit->nodes_max);
+    lua_pushnumber(L, fit->years_max);
+    lua_setfield(L, -2, "years_max");
+    vs_lua_set_integer(L, "end_ms", fit->end_ms);
+    vs_lua_set_iso(L, "ends", fit->end_ms);
+    return 1;
+}
+
+/* core.fit(rate, nodes, years, epoch): init.lua has checked the three numbers. */
+static int core_fit(lua_State *L) {
+    struct vesta_error err;
+    struct vesta_fit fit;
+    struct vesta_fit_need need = {
+        .rate = lua_tonumber(L, 1), .nodes = (uint64_t)lua_tonumber(L, 2), .years = lua_tonumber(L, 3)};
+    lua_settop(L, 4);
+    if (vs_lua_time(L, 4, &need.epoch_ms, &err) != VESTA_OK || vesta_fit(&need, &fit, &err) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    return push_fit(L, &fit);
+}
+
+/* ------------------------------------------------------------------ text */
+
+static const char *const BASES[] = {
+    [VESTA_DECIMAL] = "decimal", [VESTA_HEX] = "hex", [VESTA_BASE32] = "base32", [VESTA_BASE62] = "base62"};
+
+static enum vesta_base check_base(lua_State *L, int arg) {
+    const char *name = lua_isnoneornil(L, arg) ? BASES[VESTA_DECIMAL] : vs_lua_text(L, arg, "base");
+    for (size_t i = 0; i < VS_COUNT(BASES); i++)
+        if (strcmp(name, BASES[i]) == 0)
+            return (enum vesta_base)i;
+    luaL_error(L, "base must be \"decimal\", \"hex\", \"base32\" or \"base62\", not \"%s\"", name);
+    return VESTA_DECIMAL;
+}
+
+static int core_format(lua_State *L) {
+    struct vesta_error err;
+    char text[VESTA_FORMAT_MAX];
+    uint64_t id;
+    enum vesta_base base = check_base(L, 2);
+    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    lua_pushlstring(L, text, vesta_format(base, id, text));
+    return 1;
+}
+
+static int core_parse(lua_State *L) {
+    uint64_t id;
+    size_t length;
+    enum vesta_base base = check_base(L, 2);
+    if (lua_type(L, 1) != LUA_TSTRING)
+        return luaL_error(L, "text must be a string, not %s", luaL_typename(L, 1));
+    const char *text = lua_tolstring(L, 1, &length);
+    if (vesta_parse(base, text, length, &id) == VESTA_OK)
+        return vs_lua_push_id(L, id);
+    struct vesta_error err;
+    vs_fail(&err, VESTA_EID, "'%s' is no id in %s", VS_QUOTE(text, length), BASES[base]);
+    return vs_lua_push_error(L, &err);
+}
+
+/* ------------------------------------------------------------------ the module */
+
+static int core_set_cdata_reader(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    vs_lua_set_cdata_reader(L);
+    return 0;
+}
+
+static const struct vs_lua_function FUNCTIONS[] = {
+    {"guess", core_guess},
+    {"fit", core_fit},
+    {"format", core_format},
+    {"parse", core_parse},
+    {"set_cdata_reader", core_set_cdata_reader},
+    {NULL, NULL},
+};
+
+/* Addresses as numbers (exact below 2^53), for LuaJIT's FFI: no second dlopen to find this very file again, and no
+ * C declaration that a second load, or another library's, could contradict. */
+static void push_calls(lua_State *L) {
+    lua_newtable(L);
+    vs_lua_set_integer(L, "next", (int64_t)(uintptr_t)vesta_next);
+    vs_lua_set_integer(L, "next_n", (int64_t)(uintptr_t)vesta_next_n);
+    vs_lua_set_integer(L, "format", (int64_t)(uintptr_t)vesta_format);
+    vs_lua_set_integer(L, "parse", (int64_t)(uintptr_t)vesta_parse);
+}
+
+VESTA_API int luaopen_vesta_core(lua_State *L);
+
+int luaopen_vesta_core(lua_State *L) {
+    lua_newtable(L);
+    vs_lua_functions(L, FUNCTIONS);
+    vs_lua_open_layout(L);
+    vs_lua_open_gen(L);
+    vs_lua_set_text(L, "VERSION", VESTA_VERSION);
+    push_calls(L);
+    lua_setfield(L, -2, "calls");
+    return 1;
+}

@@ -1,0 +1,282 @@
+/* gen.c -- the generator's methods.  Knows vesta_gen by its public functions only.
+ *
+ * A call that can give an id at once goes straight to vesta_next; only a pause takes the waiting path, which also
+ * starts or wakes the keeper.  Inside nginx neither happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a
+ * worker may wait, and in which process a thread lives on. */
+#include "lua/border.h"
+
+#include <stddef.h>
+
+static const char CLASS[] = "vesta.gen";
+
+/* lua/vesta/fast.lua reads `gen` through LuaJIT's FFI: it stays the second word. */
+struct box {
+    struct vs_lua_object object;
+    struct vesta_gen *gen; /* NULL once closed */
+    int64_t wait_us_max; /* -1: never wait, and leave the keeper alone */
+};
+
+_Static_assert(offsetof(struct box, gen) == sizeof(void *), "the second word");
+_Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the room that fast.lua sets aside");
+
+/* ------------------------------------------------------------------ help */
+
+static struct box *self(lua_State *L) { return vs_lua_self(L, CLASS, sizeof(struct box)); }
+
+static int push_closed(lua_State *L) { return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed"); }
+
+static int push_pause(lua_State *L, struct vesta_gen *gen, const struct vesta_pause *pause) {
+    char text[512];
+    vesta_pause_text(gen, pause, text, sizeof text);
+    lua_pushnil(L);
+    lua_pushstring(L, text);
+    lua_pushstring(L, vesta_why_name(pause->why));
+    if (pause->wait_us < 0)
+        return 3;
+    lua_pushnumber(L, (lua_Number)pause->wait_us / 1e6);
+    return 4;
+}
+
+/* VESTA_OK and an id, or what to return. */
+static int take(lua_State *L, uint64_t *id) {
+    struct box *box = self(L);
+    struct vesta_pause pause;
+    if (!box->gen)
+        return push_closed(L);
+    if (vesta_next(box->gen, id, &pause) == VESTA_OK)
+        return VESTA_OK;
+    if (box->wait_us_max >= 0 && vesta_next_wait(box->gen, id, box->wait_us_max, &pause) == VESTA_OK)
+        return VESTA_OK;
+    return push_pause(L, box->gen, &pause);
+}
+
+static int take_batch(struct box *box, uint64_t *ids, size_t n, struct vesta_pause *pause) {
+    size_t have = 0, got;
+    if (box->wait_us_max >= 0)
+        return vesta_batch_wait(box->gen, ids, n, box->wait_us_max, pause);
+    for (; have < n; have += got)
+        if (vesta_next_n(box->gen, ids + have, n - have, &got, pause) != VESTA_OK)
+            return VESTA_EPAUSE;
+    return VESTA_OK;
+}
+
+static size_t check_count(lua_State *L) {
+    lua_settop(L, 2);
+    lua_Number n = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : 0;
+    if (!(n >= 1 && n <= VESTA_BATCH_MAX) || n != (lua_Number)(size_t)n)
+        luaL_error(L, "a batch is a whole number of ids from 1 to %d, not %s", VESTA_BATCH_MAX,
+                   lua_type(L, 2) == LUA_TNUMBER ? lua_tostring(L, 2) : luaL_typename(L, 2));
+    return (size_t)n;
+}
+
+static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
+    uint64_t ids[VESTA_BATCH_MAX];
+    struct box *box = self(L);
+    size_t n = check_count(L);
+    struct vesta_pause pause;
+    if (!box->gen)
+        return push_closed(L);
+    if (take_batch(box, ids, n, &pause) != VESTA_OK)
+        return push_pause(L, box->gen, &pause);
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        push(L, ids[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int push_native(lua_State *L, uint64_t id) {
+#if LUA_VERSION_NUM >= 503
+    lua_pushinteger(L, (lua_Integer)id);
+    return 1;
+#else
+    (void)id;
+    return luaL_error(L, "this Lua has no exact 64-bit integers (5.3 and LuaJIT have): use next or batch");
+#endif
+}
+
+/* ------------------------------------------------------------------ methods */
+
+static int gen_next(lua_State *L) {
+    uint64_t id;
+    int rc = take(L, &id);
+    return rc == VESTA_OK ? vs_lua_push_id(L, id) : rc;
+}
+
+static int gen_next_int(lua_State *L) {
+    uint64_t id = 0;
+    if (LUA_VERSION_NUM < 503)
+        return push_native(L, id); /* no id is spent on an error */
+    int rc = take(L, &id);
+    return rc == VESTA_OK ? push_native(L, id) : rc;
+}
+
+static int gen_batch(lua_State *L) { return push_batch(L, vs_lua_push_id); }
+
+static int gen_batch_int(lua_State *L) {
+    return LUA_VERSION_NUM < 503 ? push_native(L, 0) : push_batch(L, push_native);
+}
+
+static int gen_explain(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_explain(L, vesta_gen_layout(box->gen)) : push_closed(L);
+}
+
+static int gen_make(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_make(L, vesta_gen_layout(box->gen)) : push_closed(L);
+}
+
+static int gen_range(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_range(L, vesta_gen_layout(box->gen)) : push_closed(L);
+}
+
+static void set_lease(lua_State *L, const struct vesta_info *info) {
+    vs_lua_set_integer(L, "worker", (int64_t)info->worker);
+    vs_lua_set_id(L, "tick", info->tick);
+    vs_lua_set_id(L, "limit", info->limit);
+    lua_pushboolean(L, info->drew_worker);
+    lua_setfield(L, -2, "drew_worker");
+}
+
+static int gen_info(lua_State *L) {
+    struct box *box = self(L);
+    struct vesta_info info;
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+    if (!box->gen)
+        return push_closed(L);
+    vesta_get_info(box->gen, &info);
+    vesta_layout_text(&info.layout, layout);
+    lua_createtable(L, 0, 16);
+    vs_lua_set_text(L, "layout", layout);
+    vs_lua_set_text(L, "namespace", info.namespace_);
+    vs_lua_set_text(L, "path", info.path);
+    vs_lua_set_text(L, "store", info.store);
+    vs_lua_set_text(L, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
+    vs_lua_set_text(L, "keeper", info.keeper);
+    vs_lua_set_text(L, "warning", info.warning);
+    vs_lua_set_integer(L, "ahead_ms_max", info.ahead_ms_max);
+    vs_lua_set_integer(L, "slot", info.slot);
+    vs_lua_set_integer(L, "slots_used", info.slots_used);
+    lua_pushboolean(L, info.holds_lease);
+    lua_setfield(L, -2, "holds_lease");
+    if (info.holds_lease)
+        set_lease(L, &info);
+    return 1;
+}
+
+static int gen_keep(lua_State *L) {
+    struct box *box = self(L);
+    if (!box->gen)
+        return push_closed(L);
+    int rc = vesta_keep(box->gen);
+    const char *text = rc == VESTA_EOPTION ? "a private generator has no lease to keep" : "cannot start the keeper";
+    if (rc != VESTA_OK)
+        return vs_lua_push_fail(L, rc, text);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int gen_release(lua_State *L) {
+    struct box *box = self(L);
+    struct vesta_error err;
+    if (!box->gen)
+        return push_closed(L);
+    if (vesta_release(box->gen, &err) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int gen_close(lua_State *L) {
+    struct box *box = self(L);
+    vesta_close(box->gen);
+    box->gen = NULL;
+    return 0;
+}
+
+static int gen_text(lua_State *L) {
+    struct box *box = self(L);
+    struct vesta_info info;
+    if (!box->gen) {
+        lua_pushliteral(L, "vesta generator (closed)");
+        return 1;
+    }
+    vesta_get_info(box->gen, &info);
+    lua_pushfstring(L, "vesta generator (%s, %s)", info.namespace_, *info.path ? info.path : "private");
+    return 1;
+}
+
+static const struct vs_lua_function METHODS[] = {
+    {"next", gen_next},       {"next_int", gen_next_int}, {"batch", gen_batch},   {"batch_int", gen_batch_int},
+    {"explain", gen_explain}, {"make", gen_make},         {"range", gen_range},   {"info", gen_info},
+    {"keep", gen_keep},       {"release", gen_release},   {"close", gen_close},   {"__gc", gen_close},
+    {"__close", gen_close},   {"__tostring", gen_text},   {NULL, NULL},
+};
+
+/* ------------------------------------------------------------------ opening */
+
+/* An option's text stays on the stack, so that it lives until vesta_open has copied it. */
+static const char *text_option(lua_State *L, const char *key) {
+    lua_getfield(L, 1, key);
+    return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
+}
+
+static lua_Number number_option(lua_State *L, const char *key, lua_Number otherwise) {
+    lua_getfield(L, 1, key);
+    lua_Number n = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
+    lua_pop(L, 1);
+    return n;
+}
+
+static int flag_option(lua_State *L, const char *key) {
+    lua_getfield(L, 1, key);
+    int set = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return set;
+}
+
+static struct vesta_opts read_options(lua_State *L) {
+    struct vesta_opts opts = {0};
+    lua_Number worker = number_option(L, "worker", -1);
+    opts.has_worker = worker >= 0;
+    opts.worker = opts.has_worker ? (uint64_t)worker : 0;
+    opts.any_worker = flag_option(L, "any_worker");
+    opts.pacing = (enum vesta_pacing)number_option(L, "pacing", VESTA_PACING_DEFAULT);
+    opts.ahead_ms_max = (int64_t)number_option(L, "ahead_ms_max", 0);
+    opts.flags = flag_option(L, "unsafe_private") ? VESTA_UNSAFE_PRIVATE : 0u;
+    opts.layout = text_option(L, "layout");
+    opts.path = text_option(L, "path");
+    opts.store = text_option(L, "store");
+    opts.namespace_ = text_option(L, "namespace");
+    opts.fields = text_option(L, "fields");
+    opts.group = text_option(L, "group");
+    return opts;
+}
+
+/* core.open(options): init.lua has checked names, types and bounds, and turned names into numbers. */
+static int core_open(lua_State *L) {
+    struct vesta_error err;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    struct vesta_opts opts = read_options(L);
+    struct box *box = lua_newuserdata(L, sizeof *box);
+    lua_Number wait_ms_max = number_option(L, "wait_ms_max", -1);
+    *box = (struct box){{CLASS}, NULL, wait_ms_max < 0 ? -1 : (int64_t)(wait_ms_max * 1000)};
+    luaL_getmetatable(L, CLASS);
+    lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
+    return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
+}
+
+static const struct vs_lua_function FUNCTIONS[] = {
+    {"open", core_open},
+    {NULL, NULL},
+};
+
+void vs_lua_open_gen(lua_State *L) {
+    vs_lua_functions(L, FUNCTIONS);
+    vs_lua_class(L, CLASS, METHODS);
+    lua_setfield(L, -2, "gen"); /* the metatable: fast.lua and resty.lua put their own next over it */
+}

@@ -1,0 +1,322 @@
+---@meta
+-- What editors know about vesta (LuaLS: add this folder to workspace.library).
+--
+-- Failure: every function that can fail returns nil, message, code (and wait_s, seconds until it is worth trying
+-- again, where waiting helps).  A wrong type raises at the caller's line.
+
+---What an id argument may be: a decimal string, an integer of Lua 5.3+, an int64_t or uint64_t cdata of LuaJIT, or a
+---double of at most 2^53.  A larger double is `bad_id`: it has lost digits.
+---@alias vesta.id string|integer|ffi.cdata*|number
+
+---A moment: Unix milliseconds, or RFC 3339 ("2026-01-01T00:00:00Z").
+---@alias vesta.time integer|string
+
+---The stable name of a failure.
+---@alias vesta.code
+---| "full"         # the time unit's sequence is used up
+---| "clock_back"   # the clock is behind what was already seen
+---| "clock_ahead"  # the clock leapt forward and is not confirmed yet
+---| "ahead"        # the cursor is ahead of the clock
+---| "lease"        # no lease is held yet, or its range is used up
+---| "choose"       # a policy must pick a worker
+---| "epoch_end"    # the layout's time is over
+---| "closed"       # the generator was closed
+---| "failstop"     # the store denies what it granted: a person must look
+---| "bad_layout"   # a layout text that cannot be
+---| "bad_field"    # a field's value is missing, too large or unknown
+---| "bad_id"       # not an id, or not one of this layout
+---| "mismatch"     # the existing file or namespace says otherwise
+---| "no_generator" # no generator file, and not enough said to make one
+---| "unknown_name" # no such namespace, preset or tag
+---| "bad_option"   # an option that is wrong in itself
+---| "io"           # the file system or the store said no
+---| "no_memory"
+---| "too_many"     # the answer is larger than what a face may give
+
+---What an id says: every field of its layout by name, and
+---@class vesta.parts: { [string]: integer }
+---@field time integer time units since the layout's epoch
+---@field seq integer
+---@field worker? integer the leased field, whatever the layout calls it
+---@field unix_ms integer when the id's time unit began
+---@field iso string the same as RFC 3339 in UTC
+
+---@class vesta.pair the smallest and largest id of an interval
+---@field min string
+---@field max string
+
+---@class vesta.field
+---@field name string
+---@field width integer bits, 1 to 53
+---@field shift integer the field's lowest bit, 0 to 63
+---@field max integer
+---@field constant? integer the only value it may have
+
+---What the 64 bits of an id mean.  Immutable.
+---@class vesta.layout
+local layout = {}
+
+---Takes an id apart.  Errors: bad_id (not an id, or a constant field has another value).
+---@param id vesta.id
+---@return vesta.parts? parts
+---@return string? message
+---@return vesta.code? code
+function layout:explain(id) end
+
+---Makes an id from named values; explain's answer may be given back.  time, seq and the leased field are needed,
+---others are 0 or their constant.  Not a grant: nobody else is kept from the same id.  Errors: bad_field.
+---@param values table<string, vesta.id>
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+function layout:make(values) end
+
+---When an id's time unit began, in Unix milliseconds.  Errors: bad_id.
+---@param id vesta.id
+---@return integer? unix_ms
+---@return string? message
+---@return vesta.code? code
+function layout:time(id) end
+
+---Smallest and largest ids of [from, til), one pair per combination of the fields above time that `fields` does not
+---name.  Without `til`: the one time unit of `from`.  At most 10000 pairs.  Errors: bad_field, epoch_end, too_many.
+---@param from vesta.time
+---@param til? vesta.time
+---@param fields? table<string, integer>
+---@return vesta.pair[]? pairs
+---@return string? message
+---@return vesta.code? code
+function layout:range(from, til, fields) end
+
+---Whether an id can be of this layout: true, or false and why not.  Errors: bad_id (nil: no id at all).
+---@param id vesta.id
+---@return boolean? fits
+---@return string? message
+---@return vesta.code? code
+function layout:fits(id) end
+
+---The canonical text.  Also tostring(layout).
+---@return string
+function layout:text() end
+
+---The fields, from the highest bit to the lowest.
+---@return vesta.field[]
+function layout:fields() end
+
+---The first instant that the layout's time cannot say.
+---@return integer unix_ms
+---@return string iso
+function layout:ends() end
+
+---@class vesta.info
+---@field layout string
+---@field namespace string
+---@field path string "" for a private generator
+---@field store string
+---@field pacing "clock"|"history"
+---@field ahead_ms_max integer
+---@field holds_lease boolean
+---@field worker? integer only with a lease, like the next three
+---@field drew_worker? boolean this process drew the number at random
+---@field tick? string the next tick
+---@field limit? string the lease's end, exclusive
+---@field slot integer
+---@field slots_used integer
+---@field keeper string what the keeper last said
+---@field warning string e.g. that the layout's time ends within a year
+
+---Gives ids.  Whoever opens the same path shares one cursor, in this process and in others.
+---@class vesta.gen
+local gen = {}
+
+---One id as a decimal string, exact everywhere.  Waits up to wait_ms_max.
+---Errors: full, clock_back, clock_ahead, ahead, lease, choose, epoch_end, closed, failstop.
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function gen:next() end
+
+---One id as an exact number: an integer in Lua 5.3+, an int64_t cdata in LuaJIT.  Raises in plain Lua 5.1 and 5.2.
+---Negative where a layout sets bit 63.  Errors: as next.
+---@return integer|ffi.cdata*? id
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function gen:next_int() end
+
+---Exactly n ids (1 to 10000), growing within equal higher fields, or none.  Errors: as next.
+---@param n integer
+---@return string[]? ids
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function gen:batch(n) end
+
+---As batch, with what next_int gives.
+---@param n integer
+---@return integer[]|ffi.cdata*[]? ids
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function gen:batch_int(n) end
+
+---As layout:explain, by the generator's layout.
+---@param id vesta.id
+---@return vesta.parts? parts
+---@return string? message
+---@return vesta.code? code
+function gen:explain(id) end
+
+---As layout:make, by the generator's layout.
+---@param values table<string, vesta.id>
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+function gen:make(values) end
+
+---As layout:range, by the generator's layout.
+---@param from vesta.time
+---@param til? vesta.time
+---@param fields? table<string, integer>
+---@return vesta.pair[]? pairs
+---@return string? message
+---@return vesta.code? code
+function gen:range(from, til, fields) end
+
+---What the generator is, just now.
+---@return vesta.info? info
+---@return string? message
+---@return vesta.code? code
+function gen:info() end
+
+---Starts this process's keeper now instead of at the first id.  Errors: io, no_memory, bad_option (private).
+---@return true? ok
+---@return string? message
+---@return vesta.code? code
+function gen:keep() end
+
+---Gives the lease back: the next id needs a new claim.  Blocks for the store.  Errors: io, bad_option (private).
+---@return true? ok
+---@return string? message
+---@return vesta.code? code
+function gen:release() end
+
+---Unmaps this handle only.  May be called twice; later calls of the others say "closed".
+function gen:close() end
+
+---How to open a generator.  An unknown key raises.
+---@class vesta.options
+---@field layout? string|vesta.layout layout text, preset name or layout; the file's, else vesta-second
+---@field path? string the generator file; <state>/<namespace>.gen
+---@field store? string file:DIR; the file's, else file:<state>
+---@field namespace? string [A-Za-z0-9_.:-]{1,64}; the file's, else "default"
+---@field worker? integer claim exactly this number
+---@field any_worker? boolean draw a free number and keep it in the store
+---@field fields? table<string, integer> this handle's constant fields: { method = 1 }
+---@field group? string group that may share the files made by this call
+---@field pacing? "clock"|"history" the file's, else clock
+---@field ahead_ms_max? integer how far ids may run ahead of the clock; 0: not at all
+---@field wait_ms_max? number how long a call may wait for an id; 100, and 0 inside nginx
+---@field unsafe_private? boolean an anonymous cursor outside every guarantee: for tests
+
+---@class vesta.guess_row
+---@field preset string
+---@field about string
+---@field parts vesta.parts
+
+---@class vesta.need
+---@field rate number ids per second that one node must be able to give
+---@field nodes integer workers alive at a time
+---@field years number how long the time field must last
+---@field epoch? vesta.time when time 0 is; "2026-01-01T00:00:00Z"
+
+---@class vesta.fit_row
+---@field layout string
+---@field rate_max number
+---@field nodes_max integer
+---@field years_max number
+---@field end_ms integer
+---@field ends string
+
+---@class vesta
+---@field VERSION string
+local vesta = {}
+
+---Opens, or makes, the generator of a path.  <state> is $VESTA_STATE, else /var/lib/vesta if writable, else
+---${XDG_STATE_HOME:-~/.local/state}/vesta.
+---Errors: no_generator (no file, and no worker, any_worker or store), mismatch, bad_layout, bad_option, bad_field,
+---epoch_end, io, no_memory.
+---@param options vesta.options
+---@return vesta.gen? gen
+---@return string? message
+---@return vesta.code? code
+function vesta.open(options) end
+
+---Reads a layout text or a preset with overrides.  Errors: bad_layout.
+---@param text string
+---@return vesta.layout? layout
+---@return string? message
+---@return vesta.code? code
+function vesta.layout(text) end
+
+---The layouts that have names.
+---@return { name: string, text: string, about: string }[]
+function vesta.presets() end
+
+---Which presets could have made an id by `now` (the clock, unless given), likeliest first.  Errors: bad_id.
+---@param id vesta.id
+---@param now? vesta.time
+---@return vesta.guess_row[]? rows
+---@return string? message
+---@return vesta.code? code
+function vesta.guess(id, now) end
+
+---Proposes a layout for a need.  Errors: bad_field (63 bits cannot hold it).
+---@param need vesta.need
+---@return vesta.fit_row? fit
+---@return string? message
+---@return vesta.code? code
+function vesta.fit(need) end
+
+---Writes an id; hex, base32 and base62 are zero-padded, so that texts sort as ids do.  Errors: bad_id.
+---@param id vesta.id
+---@param base? "decimal"|"hex"|"base32"|"base62"
+---@return string? text
+---@return string? message
+---@return vesta.code? code
+function vesta.format(id, base) end
+
+---Reads an id and gives it as decimal text.  Errors: bad_id.
+---@param text string
+---@param base? "decimal"|"hex"|"base32"|"base62"
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+function vesta.parse(text, base) end
+
+---Inside nginx; require "vesta.resty".
+---@class vesta.resty
+local resty = {}
+
+---Starts this worker's keeper; for init_worker_by_lua.  Raises in init_by_lua.  Errors: io, no_memory.
+---@param generator vesta.gen
+---@return true? ok
+---@return string? message
+---@return vesta.code? code
+function resty.keep(generator) end
+
+---The request's id: the client's X-Request-Id if it is valid, else a new one.  Errors: as gen:next.
+---@param generator vesta.gen
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function resty.request_id(generator) end
+
+---Whether a text may be passed on as a request id: 1 to 64 of [A-Za-z0-9_.:+/=-].
+---@param text any
+---@return boolean
+function resty.is_request_id(text) end
+
+return vesta

@@ -1,0 +1,87 @@
+--- vesta.fast -- LuaJIT: the hot calls through the FFI, so that a trace holds them.
+-- Replaces next, next_int and batch_int of the generator's class.  An id that is there at once never leaves the
+-- trace; a pause, a closed generator or a wrong argument goes to the function that was there before, which knows
+-- how to wait and what to say.  Declares no C names: loading it twice, or beside other libraries, is harmless.
+local ffi = require "ffi"
+
+local BATCH_MAX = 10000
+
+local cast, istype, text = ffi.cast, ffi.istype, ffi.string
+local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
+local box_p = ffi.typeof "struct { void *class, *gen; } *" -- how struct box of csrc/lua/gen.c begins
+
+local id_out, got_out = ffi.new "int64_t[1]", ffi.new "size_t[1]"
+local pause_out = ffi.new "int64_t[8]" -- room for a struct vesta_pause, which nobody here reads
+local buf = ffi.new "char[32]"
+
+local function call(ctype, address) return cast(ctype, cast("uintptr_t", address)) end
+
+return function(core)
+  local next_id = call("int (*)(void *, int64_t *, void *)", core.calls.next)
+  local next_n = call("int (*)(void *, int64_t *, size_t, size_t *, void *)", core.calls.next_n)
+  local format = call("size_t (*)(int, uint64_t, char *)", core.calls.format)
+  local parse = call("int (*)(int, const char *, size_t, int64_t *)", core.calls.parse)
+
+  local class = core.gen
+  local methods = class.__index
+  local slow_next, slow_batch = methods.next, methods.batch
+  local ids_out = ffi.new("int64_t[?]", BATCH_MAX)
+
+  local function to_int(id)
+    assert(parse(0, id, #id, id_out) == 0)
+    return id_out[0]
+  end
+
+  -- The C side reads no cdata: it hands them here and takes the decimal string.
+  core.set_cdata_reader(function(value)
+    if istype(int64, value) or istype(uint64, value) then
+      return text(buf, format(0, cast(uint64, value), buf))
+    end
+  end)
+
+  function methods.next(self)
+    if getmetatable(self) == class then
+      local gen = cast(box_p, self).gen
+      if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
+        return text(buf, format(0, id_out[0], buf))
+      end
+    end
+    return slow_next(self)
+  end
+
+  function methods.next_int(self)
+    if getmetatable(self) == class then
+      local gen = cast(box_p, self).gen
+      if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
+        return id_out[0]
+      end
+    end
+    local id, message, code, wait_s = slow_next(self)
+    if not id then return nil, message, code, wait_s end
+    return to_int(id)
+  end
+
+  -- Takes what is there in steps; returns how many of the n are in ids_out.
+  local function take(gen, n)
+    local filled = 0
+    while filled < n and next_n(gen, ids_out + filled, n - filled, got_out, pause_out) == 0 do
+      filled = filled + tonumber(got_out[0])
+    end
+    return filled
+  end
+
+  function methods.batch_int(self, n)
+    local gen = getmetatable(self) == class and cast(box_p, self).gen or nil
+    if gen == nil or type(n) ~= "number" or not (n >= 1 and n <= BATCH_MAX) or n % 1 ~= 0 then
+      return slow_batch(self, n) -- says what is wrong
+    end
+    local filled = take(gen, n)
+    local ids = {}
+    for i = 1, filled do ids[i] = ids_out[i - 1] end
+    if filled == n then return ids end
+    local rest, message, code, wait_s = slow_batch(self, n - filled)
+    if not rest then return nil, message, code, wait_s end
+    for i = 1, #rest do ids[filled + i] = to_int(rest[i]) end
+    return ids
+  end
+end

@@ -1,0 +1,81 @@
+--- vesta.resty -- waiting and keeping inside nginx (OpenResty, or nginx with the Lua module).
+-- A worker must never sleep in C: a pause is slept through with ngx.sleep where the phase allows it, and handed to
+-- the caller elsewhere.  Leases from a network store are the business of a host beside nginx, never of a worker.
+local resty = {}
+
+-- Phases in which nginx can suspend the handler.
+local SLEEPS = {
+  rewrite = true, server_rewrite = true, access = true, content = true, timer = true, preread = true,
+  ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
+}
+local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
+local LEASE_POLL_S = 0.005 -- a lease comes when the keeper has it, not when the pause foresees it
+local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
+
+local wait_s_max = setmetatable({}, { __mode = "k" })
+
+-- Only the keeper can end these pauses; nobody else wakes it here.
+local function needs_keeper(code) return code == "lease" or code == "closed" end
+
+--- Wraps a method that returns a pause at once in one that waits as the phase allows.
+local function waiting(method)
+  return function(self, n)
+    local answer, message, code, wait_s = method(self, n)
+    if answer then return answer end
+    local phase = ngx.get_phase()
+    local left_s = SLEEPS[phase] and wait_s_max[self] or 0
+    -- in init_by_lua a thread would die in the fork that makes the workers
+    if needs_keeper(code) and phase ~= "init" then self:keep() end
+    while wait_s and left_s > 0 do
+      local sleep_s = needs_keeper(code) and LEASE_POLL_S or wait_s
+      sleep_s = math.max(math.min(sleep_s, left_s), SLEEP_S_MIN)
+      ngx.sleep(sleep_s)
+      left_s = left_s - sleep_s
+      answer, message, code, wait_s = method(self, n)
+      if answer then return answer end
+    end
+    return nil, message, code, wait_s
+  end
+end
+
+--- Puts the waiting methods over the generator's own.  Called by vesta itself.
+function resty.install(methods)
+  methods.next = waiting(methods.next)
+  methods.batch = waiting(methods.batch)
+end
+
+--- Opens a generator inside nginx.  Called by vesta.open with checked options.
+function resty.open(core, options)
+  if options.store and not options.store:find "^file:" then
+    return nil, ('store "%s" cannot be used inside nginx: let a host keep the lease '):format(options.store)
+      .. "(vesta serve --path FILE --store URI) and open the same path here", "bad_option"
+  end
+  local wait_ms_max = options.wait_ms_max or 0
+  options.wait_ms_max = nil -- C neither waits nor keeps
+  local gen, message, code = core.open(options)
+  if not gen then return nil, message, code end
+  wait_s_max[gen] = wait_ms_max / 1000
+  return gen
+end
+
+--- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.
+function resty.keep(gen)
+  if ngx.get_phase() == "init" then
+    error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)
+  end
+  return gen:keep()
+end
+
+--- Whether a client's request id may be passed on: short, and nothing in it that a log or a header could trip over.
+function resty.is_request_id(text)
+  return type(text) == "string" and #text <= REQUEST_ID_MAX and text:find "^[%w_.:+/=-]+$" ~= nil
+end
+
+--- The request's id: the client's X-Request-Id if it is valid, else a new one (or nil, message, code, wait_s).
+function resty.request_id(gen)
+  local given = ngx.req.get_headers()["x-request-id"] -- a table where it was sent twice
+  if resty.is_request_id(given) then return given end
+  return gen:next()
+end
+
+return resty
