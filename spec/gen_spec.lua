@@ -1,0 +1,375 @@
+--- vesta.open and the methods of a generator.
+local vesta = require "vesta"
+local help = require "lua.help"
+
+local two_a_ms = "sign:1 time:41 seq:1 worker:21 unit=1ms epoch=2026-01-01T00:00:00Z"
+local sixteen_a_s = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z"
+
+describe("vesta.open", function()
+  it("makes a generator, and attaches to it by its path alone", function()
+    local gen, options = help.open { worker = 12 }
+    local id = assert(gen:next())
+    local again = assert(vesta.open { path = options.path })
+    local info = again:info()
+    assert.are.equal(help.wide, info.layout)
+    assert.are.equal(options.namespace, info.namespace)
+    assert.are.equal(options.path, info.path)
+    assert.are.equal(12, info.worker)
+    assert.are.equal(12, gen:explain(id).worker)
+    assert.is_true(help.less(id, assert(again:next())))
+  end)
+
+  it("takes a layout object for a layout text", function()
+    local gen = help.open { layout = vesta.layout "vesta-milli" }
+    assert.are.equal(vesta.layout("vesta-milli"):text(), gen:info().layout)
+  end)
+
+  it("sets the constant fields of this handle", function()
+    local gen = help.open { layout = "vesta-milli", fields = { method = 2, version = 0 } }
+    assert.are.equal(2, gen:explain(assert(gen:next())).method)
+  end)
+
+  it("draws a number where any will do", function()
+    local name = help.name()
+    local gen = assert(vesta.open { layout = help.wide, any_worker = true, namespace = name, path = help.path(name),
+      wait_ms_max = 5000 })
+    local worker = gen:explain(assert(gen:next())).worker
+    assert.are.equal(worker, gen:info().worker)
+    assert.is_true(gen:info().drew_worker)
+  end)
+
+  it("says no_generator where there is no file and no number", function()
+    local gen, message, code = vesta.open { path = help.path "nobody", layout = "vesta-milli" }
+    assert.is_nil(gen)
+    assert.are.equal("no_generator", code)
+    assert.is_true(#message > 20)
+  end)
+
+  it("says mismatch where the file says otherwise, and names both", function()
+    local _, options = help.open { layout = "vesta-milli" }
+    local gen, message, code = vesta.open { path = options.path, layout = "snowflake" }
+    assert.is_nil(gen)
+    assert.are.equal("mismatch", code)
+    assert.is_true(#message > 20)
+  end)
+
+  it("says what is wrong with an option's value", function()
+    local wrong = {
+      { "bad_layout", layout = "no such layout" }, { "bad_layout", layout = "" },
+      { "bad_option", namespace = "two words" }, { "bad_option", namespace = ("x"):rep(65) },
+      { "bad_option", store = "ftp://example" }, { "epoch_end", layout = "uid" },
+      { "bad_field", fields = { colour = 1 } }, { "bad_field", fields = { sign = 2 } },
+    }
+    for _, case in ipairs(wrong) do
+      local name = help.name()
+      local options = { layout = help.wide, worker = 1, namespace = name, path = help.path(name) }
+      for key, value in pairs(case) do if key ~= 1 then options[key] = value end end
+      local gen, message, code = vesta.open(options)
+      assert.is_nil(gen)
+      assert.are.equal(case[1], code, message)
+      assert.is_true(#message > 10)
+    end
+  end)
+
+  it("refuses a worker that the layout has no room for", function()
+    local name = help.name()
+    local gen, message = vesta.open { layout = "vesta-milli", worker = 1024, path = help.path(name) }
+    assert.is_nil(gen)
+    assert.matches("1024", message)
+  end)
+
+  it("says io where the path cannot be", function()
+    local gen, message, code = vesta.open { path = "/proc/nowhere/x.gen", layout = "vesta-milli", worker = 1 }
+    assert.is_nil(gen)
+    assert.are.equal("io", code, message)
+  end)
+
+  it("refuses a file that is no generator", function()
+    local path = help.path(help.name())
+    local file = assert(io.open(path, "w"))
+    file:write(("this is no generator\n"):rep(1000))
+    file:close()
+    local gen, message, code = vesta.open { path = path }
+    assert.is_nil(gen)
+    assert.is_true(code == "io" or code == "mismatch", message)
+  end)
+
+  it("raises for an unknown option at the caller's line, with the one that was meant", function()
+    local function open(options) return help.raised(function() return (vesta.open(options)) end) end
+    local wroker = open { wroker = 1 }
+    assert.matches('gen_spec.lua:%d+: vesta.open: unknown option "wroker", did you mean "worker"%?', wroker)
+    assert.matches('unknown option "wait_ms", did you mean', open { wait_ms = 1 })
+    assert.matches('unknown option "colour"$', open { colour = 1 })
+    assert.matches('unknown option "x%?y', open { ["x\ny"] = 1 })
+    assert.matches("options must have names as keys", open { 1 })
+    assert.matches("a table of options is expected, not nil", open())
+    assert.matches("a table of options is expected, not string", open "vesta-milli")
+  end)
+
+  it("raises for an option of the wrong type or beyond its bounds", function()
+    local wrong = {
+      layout = { 5, true, {} }, path = { 5, "a\0b", true }, store = { {} }, namespace = { 7 }, group = { 0 },
+      worker = { "1", -1, 1.5, 0 / 0, 1 / 0, 2 ^ 53 + 2, {} }, any_worker = { 1, "yes" }, unsafe_private = { 1 },
+      pacing = { "fast", 1, true }, ahead_ms_max = { -1, 0.5, 1 / 0, "5" },
+      wait_ms_max = { -1, 1 / 0, 0 / 0, "5", 1e12 },
+      fields = { "method=1", { 1 }, { method = "1" }, { method = -1 }, { method = 0.5 }, { ["a=b"] = 1 } },
+    }
+    for option, values in pairs(wrong) do
+      for _, value in ipairs(values) do
+        local message = help.raised(function()
+          return (vesta.open { layout = option == "layout" and value or "vesta-milli", [option] = value })
+        end)
+        assert.matches("gen_spec.lua:%d+: vesta.open: option " .. option .. " must be ", message)
+      end
+    end
+  end)
+
+  it("warns once that a private generator is outside the guarantee", function()
+    local said = help.run [[
+      local vesta = require "vesta"
+      for _ = 1, 3 do
+        local gen = assert(vesta.open { unsafe_private = true, layout = "vesta-milli", worker = 3 })
+        assert(gen:explain(assert(gen:next())).worker == 3)
+      end]]
+    assert.are.equal("vesta: unsafe_private: ids of this generator may repeat; for tests only\n", said)
+  end)
+end)
+
+describe("gen:next", function()
+  it("gives decimal strings that grow", function()
+    local gen = help.open()
+    local before = "0"
+    for _ = 1, 1000 do
+      local id = assert(gen:next())
+      assert.are.equal("string", type(id))
+      assert.is_true(help.less(before, id))
+      before = id
+    end
+  end)
+
+  it("returns the pause where nothing may wait", function()
+    local gen = help.open { layout = two_a_ms, wait_ms_max = 0 }
+    local codes = {}
+    for _ = 1, 2000 do
+      local id, message, code, wait_s = gen:next()
+      if not id then
+        codes[code] = true
+        assert.is_true(#message > 5)
+        assert.is_true(wait_s > 0 and wait_s < 10)
+      end
+    end
+    assert.is_true(codes.lease or codes.full, "a worker must be leased first, and two ids a millisecond are few")
+  end)
+
+  it("waits for as long as it may, and no longer", function()
+    local gen = help.open { layout = two_a_ms }
+    for _ = 1, 200 do assert(gen:next()) end -- 100 ms at the least
+  end)
+
+  it("says full at the end of a second's sequence when it may not wait for the next", function()
+    local gen = help.open { layout = sixteen_a_s, ahead_ms_max = 0, wait_ms_max = 300 }
+    local full
+    for _ = 1, 100 do
+      local id, _, code, wait_s = gen:next()
+      if not id then
+        full = code
+        assert.is_true(wait_s <= 1.1)
+        break
+      end
+    end
+    assert.are.equal("full", full)
+  end)
+end)
+
+describe("gen:next_int", function()
+  it("gives exact integers that grow", function()
+    if not help.has_int then return end
+    local gen = help.open()
+    local before = assert(gen:next_int())
+    for _ = 1, 1000 do
+      local id = assert(gen:next_int())
+      assert.is_true(before < id)
+      before = id
+    end
+    assert.are.equal(help.is_jit and "cdata" or "integer", help.is_jit and type(before) or math.type(before))
+    assert.are.equal(1, gen:explain(before).worker)
+    assert.is_true(help.less(vesta.format(before), assert(gen:next())))
+  end)
+
+  it("raises where Lua has no exact integers, and spends no id", function()
+    if help.has_int then return end
+    local gen = help.open()
+    assert(gen:next())
+    local tick = gen:info().tick
+    assert.matches("gen_spec.lua:%d+: this Lua has no exact 64%-bit integers", help.raised(function()
+      return (gen:next_int())
+    end))
+    assert.matches("no exact 64%-bit integers", help.raised(gen.batch_int, gen, 5))
+    assert.are.equal(tick, gen:info().tick)
+  end)
+end)
+
+describe("gen:batch", function()
+  it("gives exactly n, growing", function()
+    local gen = help.open()
+    local before = "0"
+    for _, n in ipairs { 1, 2, 255, 256, 257, 10000 } do
+      local ids = assert(gen:batch(n))
+      assert.are.equal(n, #ids)
+      for _, id in ipairs(ids) do
+        assert.is_true(help.less(before, id))
+        before = id
+      end
+    end
+  end)
+
+  it("gives exact integers as batch_int", function()
+    if not help.has_int then return end
+    local gen = help.open()
+    local before = assert(gen:next_int())
+    for _, n in ipairs { 1, 2, 256, 10000 } do
+      local ids = assert(gen:batch_int(n))
+      assert.are.equal(n, #ids)
+      for _, id in ipairs(ids) do
+        assert.is_true(before < id)
+        before = id
+      end
+    end
+  end)
+
+  it("waits for ids that no single time unit holds", function()
+    local gen = help.open { layout = two_a_ms }
+    assert.are.equal(500, #assert(gen:batch(500)))
+    if help.has_int then assert.are.equal(500, #assert(gen:batch_int(500))) end
+  end)
+
+  it("gives none where it may not wait for all", function()
+    local gen = help.open { layout = sixteen_a_s, wait_ms_max = 300 }
+    assert(gen:next())
+    for _, name in ipairs(help.has_int and { "batch", "batch_int" } or { "batch" }) do
+      local ids, message, code, wait_s = gen[name](gen, 1000)
+      assert.is_nil(ids)
+      assert.is_true(code == "full" or code == "ahead", message)
+      assert.is_true(wait_s > 0)
+    end
+  end)
+
+  it("raises for a count that is none, at the caller's line", function()
+    local gen = help.open()
+    for _, n in ipairs { 0, -1, 10001, 2 ^ 31, 2 ^ 32, 2 ^ 63, 1.5, 0 / 0, 1 / 0, -1 / 0, "5", "1;2", {}, true } do
+      for _, name in ipairs(help.has_int and { "batch", "batch_int" } or { "batch" }) do
+        assert.matches("gen_spec.lua:%d+: a batch is a whole number of ids from 1 to 10000", help.raised(function()
+          return (gen[name](gen, n))
+        end))
+      end
+    end
+    assert.matches("not nil", help.raised(gen.batch, gen))
+  end)
+end)
+
+describe("a generator's layout", function()
+  it("explains, makes and ranges", function()
+    local gen = help.open()
+    local id = assert(gen:next())
+    local parts = assert(gen:explain(id))
+    assert.are.equal(id, gen:make(parts))
+    local range = assert(gen:range(parts.unix_ms))
+    assert.is_false(help.less(id, range[1].min))
+    assert.is_false(help.less(range[1].max, id))
+    local nothing, _, code = gen:explain "x"
+    assert.is_nil(nothing)
+    assert.are.equal("bad_id", code)
+    nothing, _, code = gen:make {}
+    assert.is_nil(nothing)
+    assert.are.equal("bad_field", code)
+  end)
+end)
+
+describe("gen:info", function()
+  it("says what a generator is", function()
+    local gen, options = help.open { layout = "vesta-milli", pacing = "history", ahead_ms_max = 7 }
+    assert(gen:next())
+    local info = gen:info()
+    assert.are.equal("history", info.pacing)
+    assert.are.equal(7, info.ahead_ms_max)
+    assert.are.equal(options.namespace, info.namespace)
+    assert.matches("^file:", info.store)
+    assert.is_true(info.holds_lease)
+    assert.are.equal(1, info.worker)
+    assert.matches("^%d+$", info.tick)
+    assert.is_true(help.less(info.tick, info.limit))
+    assert.are.equal("string", type(info.keeper))
+    assert.are.equal("string", type(info.warning))
+    assert.is_true(info.slots_used >= 1)
+  end)
+end)
+
+describe("gen:close", function()
+  local methods = { "next", "batch", "explain", "make", "range", "info", "keep", "release" }
+  local arguments = { batch = 5, batch_int = 5, explain = "1", make = { time = 1 }, range = 0 }
+  if help.has_int then
+    methods[#methods + 1] = "next_int"
+    methods[#methods + 1] = "batch_int"
+  end
+
+  it("may be called twice, and every later call says closed", function()
+    local gen = help.open()
+    assert(gen:next())
+    gen:close()
+    gen:close()
+    for _, name in ipairs(methods) do
+      local nothing, message, code = gen[name](gen, arguments[name])
+      assert.is_nil(nothing)
+      assert.are.equal("closed", code, name)
+      assert.matches("closed", message)
+    end
+    assert.matches("closed", tostring(gen))
+  end)
+
+  it("leaves another handle of the file alone", function()
+    local gen, options = help.open()
+    local other = assert(vesta.open { path = options.path })
+    local id = assert(gen:next())
+    gen:close()
+    assert.is_true(help.less(id, assert(other:next())))
+  end)
+
+  it("happens when nobody holds the generator any more", function()
+    for _ = 1, 200 do help.open():next() end
+    collectgarbage()
+    collectgarbage()
+    assert(help.open():next())
+  end)
+
+  it("happens at the end of a to-be-closed variable", function()
+    if not math.type or _VERSION < "Lua 5.4" then return end
+    local gen = help.open()
+    load("local gen = ... local held <close> = gen")(gen)
+    assert.are.equal("closed", select(3, gen:next()))
+  end)
+
+  it("and all methods want a generator before the colon", function()
+    methods[#methods + 1] = "close"
+    local gen = help.open()
+    for _, name in ipairs(methods) do
+      for _, value in ipairs { {}, "gen", 5, io.stdout, vesta.layout "snowflake", false } do
+        assert.matches("a vesta.gen is expected before the colon", help.raised(gen[name], value, arguments[name]))
+      end
+      assert.matches("a vesta.gen is expected", help.raised(gen[name]))
+    end
+  end)
+end)
+
+describe("gen:keep and gen:release", function()
+  it("start the keeper before it is needed, and give the number back", function()
+    local gen, options = help.open()
+    assert.is_true(gen:keep())
+    assert.is_true(gen:keep())
+    local id = assert(gen:next())
+    assert.is_true(gen:release())
+    gen:close()
+    local again = assert(vesta.open { layout = help.wide, path = options.path .. "2", worker = 1,
+      namespace = options.namespace, wait_ms_max = 10000 })
+    assert.is_true(help.less(id, assert(again:next())))
+  end)
+end)

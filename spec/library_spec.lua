@@ -1,0 +1,30 @@
+--- The annotations for editors name what there is, and nothing else.
+local vesta = require "vesta"
+local help = require "lua.help"
+
+local function documented(object)
+  local names = {}
+  for line in io.lines(help.root .. "/library/vesta.lua") do
+    local name = line:match("^function " .. object .. "[.:]([%w_]+)%(")
+    if name then names[name] = true end
+  end
+  return names
+end
+
+local function present(class)
+  local names = {}
+  for name, value in pairs(class) do if type(value) == "function" then names[name] = true end end
+  return names
+end
+
+describe("library/vesta.lua", function()
+  it("has every function of the module", function() assert.are.same(present(vesta), documented "vesta") end)
+
+  it("has every method of a layout", function()
+    assert.are.same(present(getmetatable(vesta.layout "snowflake").__index), documented "layout")
+  end)
+
+  it("has every method of a generator", function()
+    assert.are.same(present(getmetatable(help.open()).__index), documented "gen")
+  end)
+end)

@@ -1,0 +1,69 @@
+--- help -- what the Lua specs share: a generator of their own, numbers of this Lua, other processes.
+local vesta = require "vesta"
+
+local help = {
+  root = os.getenv "VESTA_ROOT",
+  lua = os.getenv "VESTA_LUA",
+  state = os.getenv "VESTA_STATE",
+  is_jit = type(jit) == "table",
+  has_int = type(jit) == "table" or math.type ~= nil, -- next_int gives something exact
+  -- 4 million ids a second: tight loops are not held up by the layout
+  wide = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2026-01-01T00:00:00Z",
+}
+
+local function exists(path)
+  local file = io.open(path)
+  return file ~= nil and file:close()
+end
+
+--- A name that no other spec of this run has: for a namespace and its file.  busted loads this file anew for every
+--- spec file, so what is taken is written down.
+function help.name()
+  local number = 1
+  while exists(("%s/spec%d.taken"):format(help.state, number)) do number = number + 1 end
+  assert(io.open(("%s/spec%d.taken"):format(help.state, number), "w")):close()
+  return "spec" .. number
+end
+
+function help.path(name) return ("%s/%s.gen"):format(help.state, name) end
+
+--- A generator in a namespace of its own; `more` overrides the options.
+function help.open(more)
+  local name = help.name()
+  local options = { layout = help.wide, worker = 1, namespace = name, path = help.path(name), wait_ms_max = 5000 }
+  for key, value in pairs(more or {}) do options[key] = value end
+  return assert(vesta.open(options)), options
+end
+
+--- Runs Lua code in a process of its own; `...` become its arguments.  Gives what it printed.
+function help.run(code, ...)
+  local file = ("%s/%s.lua"):format(help.state, help.name())
+  local out = assert(io.open(file, "w"))
+  out:write(code)
+  out:close()
+  local words = { help.lua, file, ... }
+  local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))
+  local text = pipe:read "*a"
+  pipe:close()
+  return text
+end
+
+--- Runs a shell command and gives its output's first number.
+function help.count(command)
+  local pipe = assert(io.popen(command))
+  local number = tonumber(pipe:read "*a":match "%d+")
+  pipe:close()
+  return number
+end
+
+--- Whether decimal text a is less than b.
+function help.less(a, b) return #a < #b or (#a == #b and a < b) end
+
+--- The message of a call that must raise.
+function help.raised(f, ...)
+  local ok, message = pcall(f, ...)
+  assert(not ok, "the call did not raise")
+  return tostring(message)
+end
+
+return help
