@@ -24,6 +24,10 @@ static int bits_for_nodes(uint64_t count) {
     return count <= 2 ? 1 : 64 - __builtin_clzll(count - 1);
 }
 
+static const char *unit_name(int32_t unit_ms) {
+    return unit_ms == 1 ? "1ms" : unit_ms == 10 ? "10ms" : "1s";
+}
+
 static double rate_of(int32_t unit_ms, int seq_bits) {
     return seq_bits < 1 ? 0 : (double)(UINT64_C(1) << seq_bits) * (1000 / unit_ms);
 }
@@ -48,20 +52,22 @@ static int check_need(const struct vesta_fit_need *need, struct vesta_error *err
     return VESTA_OK;
 }
 
-/* `s` is the split in whole seconds, the most frugal unit: it says which part is too much. */
+/* `s` is the split that holds most ids per second: it says which part is too much. */
 static int no_split(const struct vesta_fit_need *need, const struct split *s, struct vesta_error *err) {
-    if (s->time > FIELD_BITS_MAX) return vs_fail(err, VESTA_EFIELD, "%g years is too much: 53 bits of seconds are 285 million years", need->years);
+    if (need->years * MS_PER_YEAR / 1000 > (double)(UINT64_C(1) << FIELD_BITS_MAX))
+        return vs_fail(err, VESTA_EFIELD, "%g years is too much: 53 bits of seconds are 285 million years", need->years);
     if (s->worker > FIELD_BITS_MAX || s->worker + s->time >= ID_BITS)
         return vs_fail(err, VESTA_EFIELD, "%llu nodes is too much: they need %d bits, %g years need %d, and 63 bits have no room for a sequence",
                        (unsigned long long)need->nodes, s->worker, need->years, s->time);
-    return vs_fail(err, VESTA_EFIELD, "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of seconds) leave %d of 63 bits, %.0f/s",
-                   need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, s->seq, rate_of(s->unit_ms, s->seq));
+    return vs_fail(err, VESTA_EFIELD, "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of %s) leave %d of 63 bits, %.0f/s",
+                   need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit_name(s->unit_ms), s->seq,
+                   rate_of(s->unit_ms, s->seq));
 }
 
 static void describe(const struct split *s, int64_t epoch_ms, struct vesta_fit *out) {
     char text[128];
-    const char *unit = s->unit_ms == 1 ? "1ms" : s->unit_ms == 10 ? "10ms" : "1s";
-    snprintf(text, sizeof text, "sign:1=0 time:%d seq:%d worker:%d unit=%s epoch=%lld", s->time, s->seq, s->worker, unit, (long long)epoch_ms);
+    snprintf(text, sizeof text, "sign:1=0 time:%d seq:%d worker:%d unit=%s epoch=%lld", s->time, s->seq, s->worker, unit_name(s->unit_ms),
+             (long long)epoch_ms);
     int rc = vesta_layout_parse(text, &out->layout, NULL);
     assert(rc == VESTA_OK);
     (void)rc;
@@ -74,14 +80,17 @@ static void describe(const struct split *s, int64_t epoch_ms, struct vesta_fit *
 /* The finest unit that does it: a finer time sorts and dates ids better, a coarser one gives larger bursts. */
 int vesta_fit(const struct vesta_fit_need *need, struct vesta_fit *out, struct vesta_error *err) {
     static const int32_t units_ms[] = {1, 10, 1000};
-    struct split s = {0};
     int rc = check_need(need, err);
     if (rc != VESTA_OK) return rc;
+    struct split best = split_for(need, 1000);
     for (size_t i = 0; i < VS_COUNT(units_ms); i++) {
-        s = split_for(need, units_ms[i]);
-        if (s.time > FIELD_BITS_MAX || s.worker > FIELD_BITS_MAX || need->rate > rate_of(s.unit_ms, s.seq)) continue;
-        describe(&s, need->epoch_ms, out);
-        return VESTA_OK;
+        struct split s = split_for(need, units_ms[i]);
+        if (s.time > FIELD_BITS_MAX || s.worker > FIELD_BITS_MAX) continue;
+        if (need->rate <= rate_of(s.unit_ms, s.seq)) {
+            describe(&s, need->epoch_ms, out);
+            return VESTA_OK;
+        }
+        if (rate_of(s.unit_ms, s.seq) > rate_of(best.unit_ms, best.seq)) best = s;
     }
-    return no_split(need, &s, err);
+    return no_split(need, &best, err);
 }

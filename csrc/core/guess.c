@@ -4,11 +4,23 @@
 #define PRESETS_MAX 32
 #define CLOCK_DOUBT_MS INT64_C(86400000) /* an id from a clock that is a day fast is still a likely id */
 
-/* The larger, the likelier: milliseconds after the epoch, per sequence number.  Read under a wrong layout, time and
- * sequence are made of foreign bits: an early time or a high sequence is what chance gives, a late time with a low
- * sequence is what generators give, since most restart the sequence at 0. */
-static double score(const struct vesta_layout *layout, const struct vesta_parts *parts) {
-    return ((double)(parts->unix_ms - layout->epoch_ms) + 1) / ((double)parts->seq + 1);
+/* Small numbers are likelier than large ones: machines are counted from 0, and most generators restart a sequence at
+ * 0.  1 / (value + 1), divided by the sum of that over the field, which is near ln(max + 1) + 0.58. */
+static double small_is_likely(uint64_t value, unsigned width) {
+    return 1 / (((double)value + 1) * (0.693 * width + 0.58));
+}
+
+/* How probable it is that a generator of this layout gave just this id: recent times are likelier than old ones (a
+ * density that rises from the epoch until now), small numbers likelier than large ones.  Read under a wrong layout,
+ * both are chance, and chance rarely gives a sequence of 0. */
+static double score(const struct vesta_layout *layout, const struct vesta_parts *parts, int64_t now_ms) {
+    double units_so_far = (double)(now_ms - layout->epoch_ms) / layout->unit_ms, units_max = (double)layout->field[layout->time].max;
+    if (units_so_far > units_max) units_so_far = units_max;
+    if (units_so_far < (double)parts->time) units_so_far = (double)parts->time; /* the day of doubt */
+    double p = ((double)parts->time + 1) / ((units_so_far + 1) * (units_so_far + 1));
+    for (int i = 0; i < layout->field_count; i++)
+        if (i != layout->time && !layout->field[i].fixed) p *= small_is_likely(parts->values[i], layout->field[i].width);
+    return p;
 }
 
 static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t now_ms, struct vesta_guess *out, double *points) {
@@ -17,8 +29,9 @@ static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t n
     assert(rc == VESTA_OK);
     out->preset = preset;
     if (rc != VESTA_OK || vesta_explain(&layout, id, &out->parts, NULL) != VESTA_OK) return false;
-    *points = score(&layout, &out->parts);
-    return out->parts.unix_ms - CLOCK_DOUBT_MS <= now_ms;
+    if (out->parts.unix_ms - CLOCK_DOUBT_MS > now_ms) return false;
+    *points = score(&layout, &out->parts, now_ms);
+    return true;
 }
 
 size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_guess *out, size_t max) {

@@ -21,8 +21,7 @@ static int64_t units(int64_t us, int64_t unit_us) {
 }
 
 int64_t vs_time_at(const struct vs_shape *shape, int64_t unix_us) {
-    int64_t us = unix_us - shape->epoch_us;
-    return us < 0 ? -1 : units(us, shape->unit_us);
+    return unix_us < shape->epoch_us ? -1 : units(unix_us - shape->epoch_us, shape->unit_us);
 }
 
 uint64_t vs_tick_end(const struct vs_shape *shape) {

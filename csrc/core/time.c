@@ -62,7 +62,8 @@ static char *put_year(char *at, int64_t year) {
 
 size_t vesta_iso(int64_t unix_ms, char *buf) {
     int64_t day = floor_div(unix_ms, MS_PER_DAY);
-    int ms = (int)(unix_ms - day * MS_PER_DAY);
+    int ms = (int)(unix_ms % MS_PER_DAY); /* not unix_ms - day * MS_PER_DAY: that overflows for the earliest day */
+    if (ms < 0) ms += MS_PER_DAY;
     day += UNIX_DAY;
     int64_t year = year_of_day(day);
     int day_of_year = (int)(day - days_before_year(year));

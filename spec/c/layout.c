@@ -1,14 +1,6 @@
 /* layout.c -- layout texts: what is read, what is refused, and that writing is the exact inverse. */
-#include "check.h"
-#include "core/core.h"
+#include "tools.h"
 
-static struct vesta_layout parsed(const char *text) {
-    struct vesta_layout layout;
-    struct vesta_error err;
-    memset(&layout, 0, sizeof layout);
-    if (vesta_layout_parse(text, &layout, &err) != VESTA_OK) CHECK_FAIL("'%s': %s", text, err.text);
-    return layout;
-}
 
 static void check_round_trip(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX], again[VESTA_LAYOUT_TEXT_MAX];
@@ -53,8 +45,297 @@ static void ends_are_right(void) {
     }
 }
 
+
+/* ------------------------------------------------------------------ what a text means */
+
+static void the_fields_are_what_the_text_says(void) {
+    struct vesta_layout l = parsed("version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z");
+    CHECK_EQ_I64(l.field_count, 6);
+    CHECK_EQ_I64(l.time, 3);
+    CHECK_EQ_I64(l.seq, 4);
+    CHECK_EQ_I64(l.worker, 5);
+    CHECK_EQ_I64(l.epoch_ms, 1420041600000);
+    CHECK_EQ_I64(l.unit_ms, 1);
+    CHECK_EQ_U64(l.spread, 0);
+    CHECK_EQ_U64(l.field[3].max, (UINT64_C(1) << 40) - 1);
+    static const uint8_t shifts[] = {63, 62, 60, 20, 10, 0}, fixed[] = {0, 1, 0, 0, 0, 0};
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQ_U64(l.field[i].shift, shifts[i]);
+        CHECK_EQ_U64(l.field[i].fixed, fixed[i]);
+        CHECK_EQ_U64(l.field[i].value, fixed[i]);
+    }
+}
+
+static void texts_that_mean_the_same(void) {
+    static const struct {
+        const char *text, *canonical;
+    } same[] = {
+        {"time:41 worker:10 seq:12 unit=1ms epoch=0", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"},
+        {"unit=1ms epoch=1288834974657 time:41 worker:10 seq:12", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z"},
+        {"\n time:41\tworker:10\r\n  seq:12 unit=1ms epoch=0 \n", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"},
+        {"snowflake epoch=2026-01-01T08:00:00+08:00", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2026-01-01T00:00:00Z"},
+        {"uid time:29 worker:21", "sign:1=0 time:29 worker:21 seq:13 unit=1s epoch=2016-05-19T16:00:00Z"},
+        {"uid epoch=2026-01-01T00:00:00Z unit=10ms", "sign:1=0 time:28 worker:22 seq:13 unit=10ms epoch=2026-01-01T00:00:00Z"},
+        {"butterfly sign:1", "sign:1 time:41 seq:9 worker:13 unit=1ms epoch=2020-02-21T16:00:00Z"},
+        {"vesta-second method:2=1 version:1=1",
+         "version:1=1 type:1=0 method:2=1 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z"},
+        {"snowflake seq_start=spread:4095", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:4095"},
+        {"leaf seq_start=spread:1", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:1"},
+        {"time:10 seq:52 a:2=3 unit=10ms epoch=253402300799999", "time:10 seq:52 a:2=3 unit=10ms epoch=9999-12-31T23:59:59.999Z"},
+        {"time:007 seq:00053 z:4 unit=1s epoch=000", "time:7 seq:53 z:4 unit=1s epoch=1970-01-01T00:00:00Z"},
+    };
+    for (size_t i = 0; i < VS_COUNT(same); i++) {
+        char text[VESTA_LAYOUT_TEXT_MAX];
+        struct vesta_layout layout = parsed(same[i].text);
+        vesta_layout_text(&layout, text);
+        CHECK_STR(text, same[i].canonical);
+        check_round_trip(&layout);
+    }
+}
+
+static void no_leased_field_is_a_layout_too(void) {
+    struct vesta_layout l = parsed("time:42 seq:20 node:2 unit=1ms epoch=0");
+    CHECK_EQ_I64(l.worker, -1);
+    CHECK_EQ_I64(vesta_layout_find(&l, "worker"), -1);
+    CHECK_EQ_I64(vesta_layout_find(&l, "machine"), -1);
+    CHECK_EQ_I64(vesta_layout_find(&l, "node"), 2);
+}
+
+static void both_names_find_the_leased_field(void) {
+    struct vesta_layout machine = parsed("vesta-second"), worker = parsed("snowflake");
+    CHECK_EQ_I64(vesta_layout_find(&machine, "worker"), 5);
+    CHECK_EQ_I64(vesta_layout_find(&machine, "machine"), 5);
+    CHECK_EQ_I64(vesta_layout_find(&worker, "worker"), 2);
+    CHECK_EQ_I64(vesta_layout_find(&worker, "machine"), 2);
+    CHECK_EQ_I64(vesta_layout_find(&worker, "time"), 1);
+    CHECK_EQ_I64(vesta_layout_find(&worker, "wor"), -1);
+    CHECK_EQ_I64(vesta_layout_find(&worker, ""), -1);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+#define REST " seq:12 unit=1ms epoch=0"
+
+static const struct {
+    const char *text, *why;
+} hostile[] = {
+    {"", "empty"}, {" \n\t ", "empty"},
+    /* widths */
+    {"time:41 worker:9" REST, "add up to 62"}, {"time:41 worker:12" REST, "add up to 65"},
+    {"sign:1=0 time:41 worker:9" REST, "no room for a field sign"}, {"uid worker:21", "no room for a field sign"},
+    {"uid worker:20", "add up to 62"}, {"time:0 worker:10" REST, "1 to 53"}, {"time:64 worker:10" REST, "1 to 53"},
+    {"time:54 worker:1" REST, "1 to 53"}, {"time:-1" REST, "1 to 53"}, {"time:+41" REST, "1 to 53"},
+    {"time:4e1" REST, "1 to 53"}, {"time:" REST, "1 to 53"}, {"time:99999999999999999999999" REST, "1 to 53"},
+    {"time:4294967337" REST, "1 to 53"}, {"time:4.1" REST, "1 to 53"}, {"time:0x29" REST, "1 to 53"},
+    {"time:53 seq:10 unit=1s epoch=0", "63 bits together"}, {"time:32 seq:32 unit=1s epoch=0", "64 bits together"},
+    /* fields */
+    {"time:41 time:10" REST, "written twice"}, {"time:41 worker:10 seq:12 seq:1 unit=1ms epoch=0", "written twice"},
+    {"a:41 worker:10" REST, "'time' is missing"}, {"time:41 worker:22 unit=1ms epoch=0", "'seq' is missing"},
+    {"time:41 worker:5 machine:5" REST, "there is only one"}, {"worker:5 time:41 worker:5" REST, "written twice"},
+    {"time:41=5 worker:10" REST, "change with every id"}, {"time:41 worker:10=7" REST, "change with every id"},
+    {"time:41 machine:10=7" REST, "change with every id"}, {"time:41 worker:10 seq:12=0 unit=1ms epoch=0", "change with every id"},
+    {"Time:41 worker:10" REST, "small letter"}, {"1a:10 time:41" REST, "small letter"}, {":41 worker:10" REST, "small letter"},
+    {"_a:10 time:41" REST, "small letter"}, {"a-b:10 time:41" REST, "small letter"},
+    {"sixteenletters__:10 time:41" REST, "up to 14"}, {"\xc3\xa9:10 time:41" REST, "\\xc3\\xa9"}, {"a\x1b[2J:10 time:41" REST, "\\x1b"},
+    {"id:10 time:41" REST, "means something else"}, {"iso:10 time:41" REST, "means something else"},
+    {"unit:10 time:41" REST, "means something else"}, {"epoch:10 time:41" REST, "means something else"},
+    {"unix_ms:10 time:41" REST, "means something else"}, {"seq_start:10 time:41" REST, "means something else"},
+    {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 o:1 time:20 seq:29 unit=1s epoch=0", "at most 16 fields"},
+    {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 time:20 seq:29 unit=1s epoch=0", "no room for a field sign"},
+    /* constants */
+    {"a:2=4 time:40 worker:10" REST, "at most 3"}, {"a:2= time:40 worker:10" REST, "decimal number"},
+    {"a:2=-1 time:40 worker:10" REST, "decimal number"}, {"a:2=1=1 time:40 worker:10" REST, "decimal number"},
+    {"a:2=18446744073709551616 time:40 worker:10" REST, "decimal number"}, {"a:53=9007199254740992" REST, "at most 9007199254740991"},
+    /* options */
+    {"time:41 worker:10 seq:12 epoch=0", "unit= is missing"}, {"time:41 worker:10 seq:12 unit=1ms", "epoch= is missing"},
+    {"time:41 worker:10 seq:12 unit=1ms unit=1ms epoch=0", "twice"}, {"time:41 worker:10" REST " epoch=0", "twice"},
+    {"leaf seq_start=spread:1 seq_start=spread:1", "twice"}, {"uid epoch=0 epoch=0", "twice"}, {"uid time:29 time:28", "twice"},
+    {"snowflake unit=2ms", "1ms, 10ms or 1s"}, {"snowflake unit=", "1ms, 10ms or 1s"}, {"snowflake unit=1000ms", "1ms, 10ms or 1s"},
+    {"snowflake unit=-1", "1ms, 10ms or 1s"}, {"snowflake unit=1MS", "1ms, 10ms or 1s"},
+    {"snowflake epoch=", "epoch: '' is no time"}, {"snowflake epoch=yesterday", "'yesterday' is no time"},
+    {"snowflake epoch=-1", "is no time"}, {"snowflake epoch=2026-02-30T00:00:00Z", "no such day"},
+    {"snowflake epoch=1969-12-31T23:59:59Z", "between 1970 and 9999"}, {"snowflake epoch=253402300800000", "between 1970 and 9999"},
+    {"snowflake epoch=9223372036854775808", "is no time"}, {"snowflake epoch=9223372036854775807", "between 1970 and 9999"},
+    {"snowflake seq_start=spread:0", "1 to 4095"}, {"snowflake seq_start=spread:4096", "1 to 4095"},
+    {"snowflake seq_start=spread:-1", "spread:N"}, {"snowflake seq_start=100", "spread:N"}, {"snowflake seq_start=random:100", "spread:N"},
+    {"snowflake seq_start=spread:18446744073709551616", "spread:N"}, {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:4294967296", "4294967295"},
+    {"leaf seq:6 time:47", "spread:100"}, {"snowflake worker=7", "there are unit="}, {"snowflake =", "there are unit="},
+    {"snowflake layout=x", "there are unit="}, {"=", "there are unit="},
+    /* presets */
+    {"snowflakes", "vesta-second vesta-milli"}, {"Snowflake", "no preset 'Snowflake'"}, {"snowflake leaf", "stands first and alone"},
+    {"time:41 snowflake", "stands first and alone"}, {"snowflake datacenter:5 worker:5", "no such field, it has sign time worker seq"},
+    {"snowflake machine:10", "no such field"}, {"../../etc/passwd", "no preset"}, {"snowflake, epoch=0", "no preset 'snowflake,'"},
+};
+
+static void refused_with_a_reason(void) {
+    for (size_t i = 0; i < VS_COUNT(hostile); i++) {
+        struct vesta_layout layout, before;
+        struct vesta_error err = {0};
+        memset(&layout, 0x5a, sizeof layout);
+        before = layout;
+        if (vesta_layout_parse(hostile[i].text, &layout, &err) != VESTA_ELAYOUT) CHECK_FAIL("'%s' is taken", hostile[i].text);
+        CHECK_EQ_I64(err.code, VESTA_ELAYOUT);
+        CHECK(memcmp(&layout, &before, sizeof layout) == 0);
+        CHECK_HAS(err.text, hostile[i].why);
+        CHECK_EQ_I64(vesta_layout_parse(hostile[i].text, &layout, NULL), VESTA_ELAYOUT);
+    }
+}
+
+static void huge_texts_are_refused_at_once(void) {
+    enum { SIZE = 10 << 20 };
+    char *text = malloc(SIZE + 1);
+    static const char fills[] = "a:=1 ";
+    struct vesta_layout layout;
+    struct vesta_error err;
+    NEED(text);
+    for (const char *fill = fills; *fill; fill++) {
+        memset(text, *fill, SIZE);
+        text[SIZE] = 0;
+        CHECK_EQ_I64(vesta_layout_parse(text, &layout, &err), VESTA_ELAYOUT);
+        CHECK(strlen(err.text) < sizeof err.text - 1);
+    }
+    free(text);
+}
+
+static void every_prefix_is_safe(void) {
+    for (int i = 0; vesta_preset_at(i); i++) {
+        char text[VESTA_LAYOUT_TEXT_MAX];
+        struct vesta_layout layout;
+        size_t length = strlen(vesta_preset_at(i)->text);
+        for (size_t cut = 0; cut <= length; cut++) {
+            memcpy(text, vesta_preset_at(i)->text, cut);
+            text[cut] = 0;
+            int rc = vesta_layout_parse(at_wall(text, cut + 1), &layout, NULL);
+            CHECK(cut < length || rc == VESTA_OK);
+        }
+    }
+    for (size_t i = 0; i < VS_COUNT(hostile); i++) {
+        struct vesta_layout layout;
+        vesta_layout_parse(at_wall(hostile[i].text, strlen(hostile[i].text) + 1), &layout, NULL);
+    }
+}
+
+static void every_changed_byte_is_safe(void) {
+    static const char *const text = "leaf time:40 worker:11 unit=1ms epoch=2014-12-31T16:00:00Z";
+    char changed[128];
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++)
+        for (int byte = 0; byte < 256; byte++) {
+            struct vesta_layout layout;
+            memcpy(changed, text, length + 1);
+            changed[i] = (char)byte;
+            if (vesta_layout_parse(at_wall(changed, length + 1), &layout, NULL) == VESTA_OK) check_round_trip(&layout);
+        }
+}
+
+/* ------------------------------------------------------------------ random layouts */
+
+static void shuffled_order(uint64_t *dice, int *order, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t j = roll_below(dice, i + 1);
+        order[i] = order[j];
+        order[j] = (int)i;
+    }
+}
+
+/* Cuts 64 bits into `count` fields, each 1 to 53 wide, fields 0 and 1 together at most 62. */
+static bool cut_bits(uint64_t *dice, unsigned *widths, size_t count) {
+    for (size_t i = 0; i < count; i++) widths[i] = 1;
+    for (size_t left = 64 - count; left > 0; left--) widths[roll_below(dice, count)]++;
+    for (size_t i = 0; i < count; i++)
+        if (widths[i] > 53) return false;
+    return widths[0] + widths[1] <= 62;
+}
+
+static void random_text(uint64_t *dice, char *text, size_t size) {
+    static const char *const units[] = {"1ms", "10ms", "1s"};
+    unsigned widths[VESTA_FIELDS_MAX];
+    int order[VESTA_FIELDS_MAX];
+    size_t count = 3 + roll_below(dice, 14), used = 0;
+    while (!cut_bits(dice, widths, count)) count = 3 + roll_below(dice, 14);
+    shuffled_order(dice, order, count);
+    for (size_t n = 0; n < count; n++) {
+        int i = order[n];
+        char name[VESTA_NAME_MAX];
+        snprintf(name, sizeof name, i == 0 ? "time" : i == 1 ? "seq" : i == 2 ? (count % 2 ? "worker" : "machine") : "fifteen_chars%02d", i);
+        used += (size_t)snprintf(text + used, size - used, "%s:%u", name, widths[i]);
+        if (i > 2 && roll_below(dice, 2))
+            used += (size_t)snprintf(text + used, size - used, "=%" PRIu64, roll(dice) & ((UINT64_C(1) << widths[i]) - 1));
+        text[used++] = ' ';
+    }
+    used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 3)], roll_below(dice, VS_EPOCH_MS_MAX + 1));
+    if (roll_below(dice, 2) && widths[1] < 32)
+        snprintf(text + used, size - used, " seq_start=spread:%" PRIu64, 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1));
+}
+
+static void random_layouts_come_back(void) {
+    uint64_t dice = 4;
+    char text[1024];
+    for (int i = 0; i < 20000; i++) {
+        random_text(&dice, text, sizeof text);
+        struct vesta_layout layout = parsed(text);
+        check_round_trip(&layout);
+        unsigned shift = 64;
+        for (int n = 0; n < layout.field_count; n++) {
+            shift -= layout.field[n].width;
+            CHECK_EQ_U64(layout.field[n].shift, shift);
+        }
+        CHECK_EQ_U64(shift, 0);
+    }
+}
+
+static void longest_text_fits(void) {
+    char text[1024], out[VESTA_LAYOUT_TEXT_MAX];
+    size_t used = (size_t)snprintf(text, sizeof text, "time:10 seq:33 ");
+    for (int i = 0; i < 14; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "fifteen_chars%02d:%d=%d ", i, i == 0 ? 8 : 1, i == 0 ? 255 : 1);
+    snprintf(text + used, sizeof text - used, "unit=10ms epoch=253402300799999 seq_start=spread:4294967295");
+    struct vesta_layout layout = parsed(text);
+    CHECK_EQ_I64(layout.field_count, VESTA_FIELDS_MAX);
+    CHECK(vesta_layout_text(&layout, out) < VESTA_LAYOUT_TEXT_MAX);
+    check_round_trip(&layout);
+}
+
+/* ------------------------------------------------------------------ fingerprints */
+
+static void fingerprints(void) {
+    static const char *const all_differ[] = {
+        "vesta-second", "vesta-second epoch=2014-12-31T16:00:00.001Z", "vesta-second unit=10ms", "vesta-second time:29 seq:21",
+        "vesta-legacy-second", "version:1 typo:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
+        "version:1 type:1=0 method:2 time:30 seq:20 worker:10 unit=1s epoch=2014-12-31T16:00:00Z", "vesta-milli",
+    };
+    for (size_t i = 0; i < VS_COUNT(all_differ); i++)
+        for (size_t j = 0; j < i; j++) {
+            struct vesta_layout a = parsed(all_differ[i]), b = parsed(all_differ[j]);
+            CHECK(a.fingerprint != b.fingerprint);
+        }
+    struct vesta_layout second = parsed("vesta-second"), other = parsed("vesta-second type:1=1 method:2=3 seq_start=spread:100");
+    CHECK_EQ_U64(second.fingerprint, other.fingerprint);
+    struct vesta_layout leaf = parsed("leaf"), snowflake = parsed("snowflake");
+    CHECK_EQ_U64(leaf.fingerprint, snowflake.fingerprint);
+}
+
+/* FNV-1a 64 of "version:1 type:1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z".  It stands in
+ * files and stores: it must never change. */
+static void the_fingerprint_is_frozen(void) {
+    struct vesta_layout l = parsed("vesta-second");
+    CHECK_EQ_U64(l.fingerprint, UINT64_C(0x46895b58eedffa27));
+}
+
 static const struct check_case cases[] = {
     {"every preset is its own canonical text and comes back from it unchanged", presets_are_canonical},
     {"layouts end when their documents say", ends_are_right},
+    {"fields, shifts, maxima, unit and epoch are what the text says", the_fields_are_what_the_text_says},
+    {"texts that mean the same have one canonical text", texts_that_mean_the_same},
+    {"a layout may have no leased field", no_leased_field_is_a_layout_too},
+    {"worker and machine both find the leased field, and nothing finds what is not there", both_names_find_the_leased_field},
+    {"a text that cannot be is refused with the reason, and nothing is set", refused_with_a_reason},
+    {"10 MiB of nonsense are refused", huge_texts_are_refused_at_once},
+    {"no byte behind the end of a text is read, wherever it is cut", every_prefix_is_safe},
+    {"any one byte of a text may be any other", every_changed_byte_is_safe},
+    {"20,000 random layouts of up to 16 fields come back from their text", random_layouts_come_back},
+    {"the longest layout fits its text", longest_text_fits},
+    {"a fingerprint tells names, widths, order, unit and epoch, and nothing else", fingerprints},
+    {"the fingerprint of vesta-second is the one that stands in files", the_fingerprint_is_frozen},
 };
 CHECK_MAIN(cases)

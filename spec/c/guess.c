@@ -1,0 +1,221 @@
+/* guess.c -- which preset made an id, and which layout a need asks for. */
+#include "core/generator.h"
+#include "tools.h"
+
+#define NOW_MS INT64_C(1795219200000) /* 2026-11-21 */
+
+static uint64_t time_at(const struct vesta_layout *layout, int64_t unix_ms) {
+    struct vs_shape shape;
+    vs_shape_of(layout, &shape);
+    return (uint64_t)vs_time_at(&shape, unix_ms * 1000);
+}
+
+static struct vesta_guess guesses[32];
+
+static const char *first_guess(uint64_t id) {
+    return vesta_guess(id, NOW_MS, guesses, VS_COUNT(guesses)) > 0 ? guesses[0].preset->name : "none";
+}
+
+static void published_vesta_ids_are_legacy(void) {
+    static const uint64_t ids[] = {UINT64_C(1138729511026688), UINT64_C(1138565321850880), UINT64_C(3456526092514361344)};
+    for (size_t i = 0; i < VS_COUNT(ids); i++) CHECK_STR(first_guess(ids[i]), "vesta-legacy-second");
+    first_guess(ids[0]);
+    CHECK_EQ_U64(guesses[0].parts.time, 12235264);
+    CHECK_EQ_U64(guesses[0].parts.worker, 1);
+    CHECK_EQ_I64(guesses[0].parts.unix_ms, INT64_C(1432276864000));
+}
+
+/* snowflake, leaf and twitter are one split with three names. */
+static const char *family(const char *name) {
+    return strcmp(name, "leaf") == 0 || strcmp(name, "twitter") == 0 ? "snowflake" : name;
+}
+
+static void own_ids_are_recognised(void) {
+    static const char *const own[] = {"vesta-second", "vesta-milli", "snowflake", "butterfly", "sonyflake", "yitter"};
+    for (size_t i = 0; i < VS_COUNT(own); i++) {
+        struct vesta_layout l = parsed(own[i]);
+        uint64_t time = time_at(&l, NOW_MS - 86412345), id = 0;
+        for (uint64_t worker = 1; worker < 50; worker += 16) {
+            const struct vesta_value given[] = {{"time", time}, {"seq", worker % 3}, {"worker", worker}};
+            CHECK_EQ_I64(vesta_make(&l, given, 3, &id, NULL), VESTA_OK);
+            CHECK_STR(family(first_guess(id)), own[i]);
+        }
+    }
+}
+
+/* An id of the last three years of a preset, as generators make them: mostly seq 0, small worker numbers more often. */
+static uint64_t usual_id(const struct vesta_layout *l, uint64_t *dice) {
+    int64_t end = vesta_layout_end_ms(l), at = (end < NOW_MS ? end : NOW_MS) - 1 - (int64_t)roll_below(dice, UINT64_C(94608000000));
+    if (at < l->epoch_ms) at = l->epoch_ms;
+    const struct vesta_field *worker = &l->field[l->worker], *seq = &l->field[l->seq];
+    uint64_t id = 0;
+    const struct vesta_value given[] = {{"time", time_at(l, at)},
+                                        {"seq", roll_below(dice, 4) ? 0 : roll_below(dice, 8) & seq->max},
+                                        {"worker", (roll(dice) & worker->max) >> roll_below(dice, worker->width)}};
+    CHECK_EQ_I64(vesta_make(l, given, 3, &id, NULL), VESTA_OK);
+    return id;
+}
+
+static void nine_of_ten_first_guesses_hit(void) {
+    uint64_t dice = 9;
+    for (int p = 0; vesta_preset_at(p); p++) {
+        const char *name = vesta_preset_at(p)->name;
+        struct vesta_layout l = parsed(name);
+        int hits = 0;
+        for (int i = 0; i < 1000; i++) hits += strcmp(family(first_guess(usual_id(&l, &dice))), family(name)) == 0;
+        if (hits < 900) CHECK_FAIL("%s: %d of 1000", name, hits);
+    }
+}
+
+static bool among(const char *name, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(guesses[i].preset->name, name) == 0) return true;
+    return false;
+}
+
+static void every_maker_is_among_the_guesses(void) {
+    for (int p = 0; vesta_preset_at(p); p++) {
+        struct vesta_layout l = parsed(vesta_preset_at(p)->name);
+        int64_t end = vesta_layout_end_ms(&l) - 1, at = end < NOW_MS ? end : NOW_MS;
+        uint64_t id = 0, time = time_at(&l, at);
+        const struct vesta_value given[] = {{"time", time}, {"seq", l.field[l.seq].max}, {"worker", 3}};
+        CHECK_EQ_I64(vesta_make(&l, given, 3, &id, NULL), VESTA_OK);
+        CHECK(among(vesta_preset_at(p)->name, vesta_guess(id, NOW_MS, guesses, VS_COUNT(guesses))));
+    }
+}
+
+static void twins_stand_in_the_order_of_the_table(void) {
+    size_t count = vesta_guess(UINT64_C(1724551110456250368), NOW_MS, guesses, VS_COUNT(guesses));
+    CHECK(count >= 3);
+    CHECK_STR(guesses[0].preset->name, "snowflake");
+    CHECK_STR(guesses[1].preset->name, "leaf");
+    CHECK_STR(guesses[2].preset->name, "twitter"); /* five bits of datacenter, all 0, say less than a worker of 1 */
+}
+
+static void no_future_and_no_other_constant(void) {
+    uint64_t dice = 7;
+    for (int i = 0; i < 20000; i++) {
+        uint64_t id = roll(&dice) >> roll_below(&dice, 64);
+        size_t count = vesta_guess(id, NOW_MS, guesses, VS_COUNT(guesses));
+        for (size_t n = 0; n < count; n++) {
+            struct vesta_layout l = parsed(guesses[n].preset->name);
+            CHECK(guesses[n].parts.unix_ms <= NOW_MS + 86400000);
+            for (int f = 0; f < l.field_count; f++) CHECK(!l.field[f].fixed || guesses[n].parts.values[f] == l.field[f].value);
+        }
+    }
+}
+
+static void a_day_of_doubt(void) {
+    struct vesta_layout l = parsed("js53");
+    uint64_t id = 0;
+    for (int64_t days = 0; days <= 2; days++) {
+        const struct vesta_value given[] = {{"time", time_at(&l, NOW_MS + days * 86400000)}, {"seq", 0}, {"worker", 0}};
+        CHECK_EQ_I64(vesta_make(&l, given, 3, &id, NULL), VESTA_OK);
+        CHECK_EQ_I64(among("js53", vesta_guess(id, NOW_MS, guesses, VS_COUNT(guesses))), days < 2);
+    }
+}
+
+static void only_what_fits_is_written(void) {
+    struct vesta_guess two[3];
+    memset(two, 0, sizeof two);
+    CHECK_EQ_U64(vesta_guess(0, NOW_MS, two, 2), 2);
+    CHECK(two[0].preset && two[1].preset && !two[2].preset);
+    CHECK_EQ_U64(vesta_guess(0, NOW_MS, NULL, 0), 0);
+    CHECK_EQ_U64(vesta_guess(0, INT64_MIN + 1, two, 3), 0); /* before every epoch */
+    CHECK_EQ_U64(vesta_guess(UINT64_MAX, INT64_MAX, guesses, VS_COUNT(guesses)), 2); /* vesta-milli and its legacy */
+}
+
+/* ------------------------------------------------------------------ fit */
+
+#define EPOCH_MS INT64_C(1767225600000) /* 2026-01-01 */
+
+static void fits_have_their_text(void) {
+    static const struct {
+        double rate;
+        uint64_t nodes;
+        double years;
+        const char *text;
+        double rate_max;
+    } want[] = {
+        {50000, 4000, 30, "sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z", 2048000},
+        {4096000, 1024, 69, "sign:1=0 time:41 seq:12 worker:10 unit=1ms epoch=2026-01-01T00:00:00Z", 4096000},
+        {1, 1, 1, "sign:1=0 time:35 seq:27 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z", 134217728000.0},
+        {20000, 65536, 170, "sign:1=0 time:39 seq:8 worker:16 unit=10ms epoch=2026-01-01T00:00:00Z", 25600},
+        {10, 4000000, 8.5, "sign:1=0 time:38 seq:3 worker:22 unit=1ms epoch=2026-01-01T00:00:00Z", 8000},
+        {8100, 4000000, 8.5, "sign:1=0 time:28 seq:13 worker:22 unit=1s epoch=2026-01-01T00:00:00Z", 8192},
+        {1, 1, 1e-9, "sign:1=0 time:9 seq:53 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z", 9007199254740992000.0},
+    };
+    for (size_t i = 0; i < VS_COUNT(want); i++) {
+        struct vesta_fit fit;
+        struct vesta_error err;
+        char text[VESTA_LAYOUT_TEXT_MAX];
+        int rc = vesta_fit(&(struct vesta_fit_need){want[i].rate, want[i].nodes, want[i].years, EPOCH_MS}, &fit, &err);
+        if (rc != VESTA_OK) {
+            CHECK_FAIL("want %s: %s", want[i].text, err.text);
+            continue;
+        }
+        vesta_layout_text(&fit.layout, text);
+        CHECK_STR(text, want[i].text);
+        CHECK(want[i].rate_max == 0 || fit.rate_max == want[i].rate_max);
+    }
+}
+
+static void what_is_proposed_is_enough(void) {
+    uint64_t dice = 8;
+    int fitting = 0;
+    for (int i = 0; i < 20000; i++) {
+        struct vesta_fit_need need = {(double)(roll(&dice) >> (24 + roll_below(&dice, 40))) + 0.5, 1 + (roll(&dice) >> (34 + roll_below(&dice, 30))),
+                                      (double)(1 + roll_below(&dice, 3000)) / 10, EPOCH_MS};
+        struct vesta_fit fit;
+        if (vesta_fit(&need, &fit, NULL) != VESTA_OK) continue;
+        fitting++;
+        CHECK(fit.rate_max >= need.rate && fit.nodes_max >= need.nodes && fit.years_max >= need.years);
+        CHECK_EQ_U64(fit.nodes_max, fit.layout.field[fit.layout.worker].max + 1);
+        CHECK_EQ_I64(fit.end_ms, vesta_layout_end_ms(&fit.layout));
+        char text[VESTA_LAYOUT_TEXT_MAX];
+        struct vesta_layout again;
+        vesta_layout_text(&fit.layout, text);
+        CHECK_EQ_I64(vesta_layout_parse(text, &again, NULL), VESTA_OK);
+        CHECK_EQ_U64(again.fingerprint, fit.layout.fingerprint);
+    }
+    CHECK(fitting > 5000);
+}
+
+static void needs_that_cannot_be(void) {
+    static const struct {
+        struct vesta_fit_need need;
+        const char *why;
+    } bad[] = {
+        {{0, 1, 1, 0}, "rate cannot be 0"}, {{-1, 1, 1, 0}, "rate cannot be -1"}, {{1.0 / 0.0, 1, 1, 0}, "rate cannot be inf"},
+        {{0.0 / 0.0, 1, 1, 0}, "rate cannot be"}, {{1, 0, 1, 0}, "nodes cannot be 0"}, {{1, 1, 0, 0}, "years cannot be 0"},
+        {{1, 1, -3, 0}, "years cannot be -3"}, {{1, 1, 0.0 / 0.0, 0}, "years cannot be"}, {{1, 1, 1.0 / 0.0, 0}, "years cannot be inf"},
+        {{1, 1, 1, -1}, "epoch cannot be -1 ms"}, {{1, 1, 1, VS_EPOCH_MS_MAX + 1}, "epoch cannot be"},
+        {{1, 1, 1e300, 0}, "1e+300 years is too much"}, {{1, 1, 300e6, 0}, "years is too much"},
+        {{1, UINT64_MAX, 1, 0}, "18446744073709551615 nodes is too much"}, {{1, UINT64_C(1) << 54, 1, 0}, "nodes is too much"},
+        {{1, UINT64_C(1) << 40, 30, 0}, "1099511627776 nodes is too much: they need 40 bits"},
+        {{1e9, 4000, 30, 0}, "rate of 1e+09/s is too much: 4000 nodes (12 bits) and 30 years (30 bits of 1s) leave 21 of 63 bits, 2097152/s"},
+        {{1e300, 1, 1, 0}, "rate of 1e+300/s is too much"},
+    };
+    for (size_t i = 0; i < VS_COUNT(bad); i++) {
+        struct vesta_fit fit = {.nodes_max = 77};
+        struct vesta_error err = {0};
+        CHECK_EQ_I64(vesta_fit(&bad[i].need, &fit, &err), VESTA_EFIELD);
+        CHECK_HAS(err.text, bad[i].why);
+        CHECK_EQ_U64(fit.nodes_max, 77);
+    }
+}
+
+static const struct check_case cases[] = {
+    {"the ids that Vesta's documents show are guessed as vesta-legacy-second", published_vesta_ids_are_legacy},
+    {"an id of yesterday is guessed as what made it", own_ids_are_recognised},
+    {"at least nine of ten usual ids of every preset are guessed at once", nine_of_ten_first_guesses_hit},
+    {"whatever preset made an id is among its guesses", every_maker_is_among_the_guesses},
+    {"snowflake and its twin leaf stand in the order of the table, twitter beside them", twins_stand_in_the_order_of_the_table},
+    {"no guess lies in the future or has another constant", no_future_and_no_other_constant},
+    {"a clock may have been a day fast, not two", a_day_of_doubt},
+    {"only what fits is written", only_what_fits_is_written},
+    {"known needs have known layouts", fits_have_their_text},
+    {"what is proposed is enough, and parses", what_is_proposed_is_enough},
+    {"a need that cannot be is refused and says which part is too much", needs_that_cannot_be},
+};
+CHECK_MAIN(cases)
