@@ -41,7 +41,7 @@ def count(cases):
             continue
         own_passed, own_failed = claims(output)
         if status == "run":
-            passed += own_passed or 1
+            passed += own_passed if own_passed or own_failed else 1
             failed += own_failed
         else:
             passed += own_passed

@@ -5,7 +5,7 @@
 # One list a purpose.  docs/dependencies.md says what each is for.
 packages_for() {
     case $1 in
-        run) echo gcc libc6-dev cmake ninja-build pkg-config libuv1-dev node-llhttp ;;
+        run) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp ;;
         test)
             packages_for run
             echo g++ clang python3 git curl redis-tools procps strace faketime make

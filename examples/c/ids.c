@@ -1,0 +1,64 @@
+/* ids.c -- the library from C: take ids, read one back, make it again by hand.  Knows vesta.h only.
+ *
+ *     cc ids.c $(pkg-config --cflags --libs vesta) -o ids && ./ids
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <vesta.h>
+
+#define BATCH 1000
+#define WAIT_US_MAX (1000 * 1000)
+
+static int die(const char *what, const char *why) {
+    fprintf(stderr, "ids: %s: %s\n", what, why);
+    return 1;
+}
+
+/* A pause says why there is no id just now; with a keeper's last word it makes a sentence. */
+static int die_paused(struct vesta_gen *gen, const struct vesta_pause *pause) {
+    char text[256];
+    vesta_pause_text(gen, pause, text, sizeof text);
+    return die("no id", text);
+}
+
+/* Takes an id apart and puts it together again from the names of its fields. */
+static int read_and_make(const struct vesta_layout *layout, uint64_t id) {
+    struct vesta_error err;
+    struct vesta_parts parts;
+    char iso[VESTA_ISO_MAX], hex[VESTA_FORMAT_MAX];
+    uint64_t again;
+    if (vesta_explain(layout, id, &parts, &err) != VESTA_OK) return die("cannot read it", err.text);
+    vesta_iso(parts.unix_ms, iso);
+    vesta_format(VESTA_HEX, id, hex);
+    printf("an id       %" PRIu64 ", in hex %s\n", id, hex);
+    printf("says        worker %" PRIu64 ", number %" PRIu64 " of %s\n", parts.worker, parts.seq, iso);
+    struct vesta_value given[] = {{"time", parts.time}, {"seq", parts.seq}, {"worker", parts.worker}};
+    if (vesta_make(layout, given, 3, &again, &err) != VESTA_OK) return die("cannot make it", err.text);
+    printf("by hand     %s\n", again == id ? "the same" : "another");
+    return again != id;
+}
+
+static int take_many(struct vesta_gen *gen) {
+    static uint64_t ids[BATCH];
+    struct vesta_pause pause;
+    int ascending = 1;
+    if (vesta_batch_wait(gen, ids, BATCH, WAIT_US_MAX, &pause) != VESTA_OK) return die_paused(gen, &pause);
+    for (int i = 1; i < BATCH; i++) ascending &= ids[i - 1] < ids[i];
+    printf("a batch     %d ids, %s\n", BATCH, ascending ? "ascending" : "in disorder");
+    return !ascending;
+}
+
+int main(void) {
+    struct vesta_opts opts = {.layout = "vesta-milli", .namespace_ = "example", .has_worker = 1, .worker = 7};
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    struct vesta_pause pause;
+    uint64_t id;
+    if (vesta_open(&opts, &gen, &err) != VESTA_OK) return die("cannot open the generator", err.text);
+    int rc = vesta_next_wait(gen, &id, WAIT_US_MAX, &pause) != VESTA_OK ? die_paused(gen, &pause)
+                                                                       : read_and_make(vesta_gen_layout(gen), id);
+    if (rc == 0) rc = take_many(gen);
+    vesta_close(gen);
+    return rc;
+}

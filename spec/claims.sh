@@ -1,0 +1,25 @@
+# claims.sh -- the harness of the specs that are shell scripts: source it, make claims, end with claims_end.
+# Gives $dir, a temporary folder that is removed at the end.  Knows nothing of what is tested.
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+claims_passed=0 claims_failed=0
+
+# claim TEXT COMMAND...: the command holds, or its output is shown.
+claim() {
+    claim_text=$1
+    shift
+    if "$@" >"$dir/claim" 2>&1; then
+        claims_passed=$((claims_passed + 1))
+        echo "ok - $claim_text"
+    else
+        claims_failed=$((claims_failed + 1))
+        echo "not ok - $claim_text"
+        sed 's/^/    /' "$dir/claim"
+    fi
+}
+
+claims_end() {
+    echo "$claims_passed passed, $claims_failed failed"
+    [ $claims_failed -eq 0 ] && [ $claims_passed -gt 0 ]
+}

@@ -1,0 +1,18 @@
+# house.cmake -- the tests that are about the house and not about ids: floors, documents, scripts, installation.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# house_test(name label seconds command...)
+function(house_test name label seconds)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${seconds})
+endfunction()
+
+set(HERE ${CMAKE_CURRENT_LIST_DIR})
+house_test(floors floors 60 Python3::Interpreter ${HERE}/includes/check.py ${PROJECT_SOURCE_DIR})
+house_test(floors_can_fail floors 60 Python3::Interpreter ${HERE}/includes/check.py --self-test)
+house_test(docs_can_fail docs 120 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR} --self-test)
+house_test(scripts_packages scripts 60 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
+house_test(scripts_count scripts 60 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
+if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without our flags
+  house_test(install install 120 ${HERE}/install/run ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+endif()
