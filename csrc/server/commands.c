@@ -1,0 +1,211 @@
+/* commands.c -- the one table of commands behind both protocols; what a failure and a pause look like in each.
+ * Knows no socket and no handler's insides. */
+#include "server/request.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct vs_call calls[] = {
+    /* name, handler, args_min, args_max, route, methods, params, json, help; what is called most stands first */
+    {"GET", vs_on_next, 1, 1, "/genid", VS_ANY_METHOD, NULL, false, "GET name -- the next id; /genid"},
+    {"MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "MGET name... -- one id per name, or none"},
+    {NULL, vs_on_batch, 0, 0, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
+     "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids"},
+    {NULL, vs_on_explain, 0, 0, "/v1/ids/", VS_READ_METHODS, NULL, true, "/v1/ids/{id} -- what an id says"},
+    {NULL, vs_on_expid, 0, 0, "/expid", VS_ANY_METHOD, "id", false, "/expid?id=ID -- what an id says"},
+    {NULL, vs_on_transtime, 0, 0, "/transtime", VS_ANY_METHOD, "time", false,
+     "/transtime?time=TIME -- the date of a time field"},
+    {NULL, vs_on_makeid, 0, 0, "/makeid", VS_ANY_METHOD, "*", false,
+     "/makeid?version=&type=&genMethod=&machine=&time=&seq= -- an id made by hand"},
+    {NULL, vs_on_healthz, 0, 0, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive"},
+    {"PING", vs_on_ping, 0, 1, NULL, 0, NULL, false, "PING [text]"},
+    {"ECHO", vs_on_echo, 1, 1, NULL, 0, NULL, false, "ECHO text"},
+    {"QUIT", vs_on_quit, 0, 0, NULL, 0, NULL, false, "QUIT -- closes the connection"},
+    {"SELECT", vs_on_select, 1, 1, NULL, 0, NULL, false, "SELECT 0..15 -- accepted, without effect"},
+    {"CLIENT", vs_on_client, 1, 3, NULL, 0, NULL, false, "CLIENT SETNAME name | GETNAME | ID | SETINFO key value"},
+    {"COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "COMMAND [COUNT | DOCS ...]"},
+    {"CONFIG", vs_on_config, 2, 2, NULL, 0, NULL, false, "CONFIG GET key -- the key with an empty value"},
+    {"INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "INFO [section]"},
+    {"HELLO", vs_on_hello, 0, 1, NULL, 0, NULL, false, "HELLO [2] -- this server speaks RESP2"},
+    {"SET", vs_on_no_store, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "SET -- refused"},
+    {"DEL", vs_on_no_store, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "DEL -- refused"},
+};
+#define CALL_COUNT ((int)VS_COUNT(calls))
+
+const struct vs_call *vs_call_at(int i) {
+    return i >= 0 && i < CALL_COUNT ? &calls[i] : NULL;
+}
+
+const struct vs_call *vs_call_named(struct vs_word name) {
+    for (int i = 0; i < CALL_COUNT; i++)
+        if (calls[i].name && vs_word_is_case(name, calls[i].name)) return &calls[i];
+    return NULL;
+}
+
+const struct vs_call *vs_call_routed(struct vs_word path, struct vs_word *rest) {
+    for (int i = 0; i < CALL_COUNT; i++) {
+        const char *route = calls[i].route;
+        size_t length = route ? strlen(route) : 0;
+        if (length == 0 || path.length < length || memcmp(path.at, route, length) != 0) continue;
+        *rest = (struct vs_word){NULL, 0};
+        if (path.length == length && route[length - 1] != '/') return &calls[i];
+        *rest = (struct vs_word){path.at + length, path.length - length};
+        if (rest->length > 0 && route[length - 1] == '/' && !memchr(rest->at, '/', rest->length)) return &calls[i];
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ text */
+
+bool vs_word_is_case(struct vs_word text, const char *word) {
+    return text.at && text.length == strlen(word) && strncasecmp(text.at, word, text.length) == 0;
+}
+
+struct vs_word vs_arg(const struct vs_request *request, int i) {
+    return i < request->args->count ? request->args->at[i] : (struct vs_word){NULL, 0};
+}
+
+/* ------------------------------------------------------------------ failures */
+
+static const struct fault {
+    const char *code;
+    int status;         /* HTTP */
+    const char *prefix; /* RESP: clients retry TRYAGAIN and LOADING */
+} faults[] = {
+    {"full", 503, "TRYAGAIN"},    {"clock_back", 503, "TRYAGAIN"},  {"clock_ahead", 503, "TRYAGAIN"},
+    {"ahead", 503, "TRYAGAIN"},   {"choose", 503, "TRYAGAIN"},      {"lease", 503, "LOADING"},
+    {"epoch_end", 500, "ERR"},    {"failstop", 500, "ERR"},         {"closed", 503, "TRYAGAIN"},
+    {"bad_id", 400, "ERR"},       {"bad_field", 400, "ERR"},        {"bad_count", 400, "ERR"},
+    {"unknown_name", 404, "ERR"}, {"not_found", 404, "ERR"},        {"bad_method", 405, "ERR"},
+    {"bad_command", 400, "ERR"},  {"bad_protocol", 400, "NOPROTO"},
+};
+
+static const struct fault *fault_of(const char *code) {
+    for (size_t i = 0; i < VS_COUNT(faults); i++)
+        if (strcmp(faults[i].code, code) == 0) return &faults[i];
+    assert(!"a code that is not in the table");
+    return &faults[0];
+}
+
+/* Control characters would end a RESP line or break a JSON string. */
+static void calm(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
+}
+
+static void put_json_escaped(struct vs_out *out, const char *text) {
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') vs_put(out, "\\", 1);
+        vs_put(out, text, 1);
+    }
+}
+
+enum vs_outcome vs_refuse(struct vs_request *r, const char *code, const char *format, ...) {
+    const struct fault *fault = fault_of(code);
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    calm(text);
+    r->out->used = r->start; /* whatever the handler had begun to answer */
+    if (r->face == VS_RESP) {
+        vs_resp_error(r->out, fault->prefix, text);
+        return VS_ANSWERED;
+    }
+    r->status = fault->status;
+    r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
+    if (r->json) {
+        vs_put_text(r->out, "{\"error\":{\"code\":\"");
+        vs_put_text(r->out, code);
+        vs_put_text(r->out, "\",\"message\":\"");
+        put_json_escaped(r->out, text);
+        vs_put_text(r->out, "\"}}\n");
+    } else {
+        vs_put_text(r->out, text);
+        vs_put(r->out, "\n", 1);
+    }
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ pauses */
+
+#define LEASE_STEP_US_MIN 1000 /* a lease comes when a keeper's thread has got it: look often, not always */
+#define LEASE_STEP_US_MAX 5000
+
+/* How long to wait before the next try; -1: not at all. */
+static int64_t step_us(const struct vs_request *r) {
+    const struct vesta_pause *pause = &r->pause;
+    if (pause->why != VESTA_LEASE && pause->why != VESTA_CLOSED) return pause->wait_us;
+    if (vesta_keep(r->gen) != VESTA_OK) return -1;
+    return pause->wait_us < LEASE_STEP_US_MIN   ? LEASE_STEP_US_MIN
+           : pause->wait_us > LEASE_STEP_US_MAX ? LEASE_STEP_US_MAX
+                                                : pause->wait_us;
+}
+
+static bool may_wait(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    int64_t wait = step_us(r), now = s->app->clock->boot_us(s->app->clock->self);
+    if (s->deadline_us == 0) s->deadline_us = now + s->app->wait_us_max;
+    if (wait < 0 || now + wait > s->deadline_us) return false;
+    s->wait_us = wait;
+    return true;
+}
+
+static enum vs_outcome give_up(struct vs_request *r) {
+    char text[256];
+    const char *code = vesta_why_name(r->pause.why);
+    vesta_pause_text(r->gen, &r->pause, text, sizeof text);
+    if (fault_of(code)->status == 503)
+        r->retry_after_s = r->pause.wait_us > 0 ? (int)((r->pause.wait_us + 999999) / 1000000) : 1;
+    return vs_refuse(r, code, "%s", text);
+}
+
+enum vs_outcome vs_request_run(struct vs_request *r) {
+    enum vs_outcome outcome = r->call->handler(r);
+    if (outcome == VS_PAUSED) {
+        r->out->used = r->start;
+        if (may_wait(r)) return VS_PAUSED;
+        outcome = give_up(r);
+    }
+    vs_session_settle(r->session);
+    return outcome;
+}
+
+void vs_session_settle(struct vs_session *s) {
+    s->deadline_us = 0;
+    if (s->kept) {
+        free(s->kept);
+        s->kept = NULL;
+        s->kept_count = 0;
+    }
+}
+
+/* Without memory the ids are lost: spent, not repeated. */
+static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
+    uint64_t *kept = count ? realloc(s->kept, count * sizeof *ids) : NULL;
+    if (!kept) return;
+    memcpy(kept, ids, count * sizeof *ids);
+    s->kept = kept;
+    s->kept_count = count;
+}
+
+enum vs_outcome vs_take_ids(struct vs_request *r, size_t n) {
+    struct vs_session *s = r->session;
+    size_t have = s->kept_count;
+    assert(n >= 1 && n <= VESTA_BATCH_MAX && have <= n);
+    memcpy(r->ids, s->kept, have * sizeof *r->ids);
+    while (have < n) {
+        size_t got;
+        if (vesta_next_n(r->gen, r->ids + have, n - have, &got, &r->pause) != VESTA_OK) {
+            keep(s, r->ids, have);
+            return VS_PAUSED;
+        }
+        have += got;
+    }
+    return VS_ANSWERED;
+}

@@ -1,0 +1,362 @@
+/* http.c -- HTTP/1.x by llhttp: bytes -> request -> reply.  Knows no socket; knows a generator only to hand it on. */
+#include "server/request.h"
+
+#include <assert.h>
+#include <llhttp.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ------------------------------------------------------------------ reading
+ *
+ * The head is looked at by llhttp only once it is complete, and always whole: so every text is one view into the
+ * buffer, and nothing of a request has to be remembered between two reads.
+ */
+
+static int broken(struct vs_http *out, int status, const char *why) {
+    out->status = status;
+    out->broken = why;
+    return -1;
+}
+
+static int bad_line(struct vs_http *out, const char *line, size_t length, int number) {
+    if (number > VS_HTTP_HEADERS_MAX) return broken(out, 431, "too many headers (64)");
+    if (*line == ' ' || *line == '\t')
+        return broken(out, 400, "a header line starts with a blank (folded headers are obsolete)");
+    if (number > 0) return 0;
+    if (length > VS_HTTP_LINE_MAX) return broken(out, 414, "the request line is too long (4096 bytes)");
+    if (length > 9 && memcmp(line + length - 9, " HTTP/1.", 8) == 0 &&
+        (line[length - 1] == '1' || line[length - 1] == '0'))
+        return 0;
+    return broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
+}
+
+/* The length of a complete head.  llhttp forgives bare line feeds and folded headers, proxies read them otherwise:
+ * whatever two readers could take for two different requests is refused here. */
+static int head_length(const char *buf, size_t len, struct vs_http *out) {
+    size_t at = 0;
+    if (len > 0 && (buf[0] < 'A' || buf[0] > 'Z')) return broken(out, 400, "this is not HTTP");
+    for (int number = 0;; number++) {
+        const char *newline = memchr(buf + at, '\n', len - at);
+        if (!newline) break;
+        size_t end = (size_t)(newline - buf);
+        if (end == at || buf[end - 1] != '\r') return broken(out, 400, "a line does not end in CR LF");
+        if (end + 1 > VS_HTTP_HEAD_MAX) break;
+        if (end - 1 == at) return (int)end + 1;
+        if (bad_line(out, buf + at, end - 1 - at, number) < 0) return -1;
+        at = end + 1;
+    }
+    if (at == 0 && len > VS_HTTP_LINE_MAX) return broken(out, 414, "the request line is too long (4096 bytes)");
+    if (len > VS_HTTP_HEAD_MAX) return broken(out, 431, "the headers are too long (16384 bytes)");
+    return 0;
+}
+
+/* What llhttp's callbacks fill. */
+struct reading {
+    struct vs_http *out;
+    struct vs_word url, name;
+    int hosts;
+    bool complete, encoded;
+    uint64_t content_length;
+};
+
+static int on_url(llhttp_t *parser, const char *at, size_t length) {
+    struct reading *reading = parser->data;
+    reading->url = (struct vs_word){at, length};
+    return 0;
+}
+
+static int on_header_field(llhttp_t *parser, const char *at, size_t length) {
+    struct reading *reading = parser->data;
+    reading->name = (struct vs_word){at, length};
+    reading->hosts += length == 4 && strncasecmp(at, "Host", 4) == 0;
+    return 0;
+}
+
+static bool names(struct vs_word value, const char *what) {
+    return memmem(value.at, value.length, what, strlen(what)) != NULL;
+}
+
+static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
+    struct reading *reading = parser->data;
+    struct vs_word value = {at, length};
+    if (vs_word_is_case(reading->name, "Accept"))
+        reading->out->wants_text = names(value, "text/plain") && !names(value, "json");
+    else if (vs_word_is_case(reading->name, "Expect"))
+        reading->out->expects_continue = vs_word_is_case(value, "100-continue");
+    return 0;
+}
+
+static int on_headers_complete(llhttp_t *parser) {
+    struct reading *reading = parser->data;
+    reading->complete = true;
+    reading->encoded = parser->flags & F_TRANSFER_ENCODING;
+    reading->content_length = parser->flags & F_CONTENT_LENGTH ? parser->content_length : 0;
+    reading->out->http10 = parser->http_minor == 0;
+    reading->out->keep_alive = llhttp_should_keep_alive(parser);
+    switch (parser->method) {
+    case HTTP_GET: reading->out->method = VS_GET; break;
+    case HTTP_POST: reading->out->method = VS_POST; break;
+    case HTTP_HEAD: reading->out->method = VS_HEAD; break;
+    default: reading->out->method = VS_OTHER_METHOD;
+    }
+    return 0;
+}
+
+static const llhttp_settings_t settings = {.on_url = on_url,
+                                           .on_header_field = on_header_field,
+                                           .on_header_value = on_header_value,
+                                           .on_headers_complete = on_headers_complete};
+
+/* path?query#fragment */
+static void split_url(struct vs_word url, struct vs_http *out) {
+    const char *end = memchr(url.at, '#', url.length);
+    if (end) url.length = (size_t)(end - url.at);
+    const char *mark = memchr(url.at, '?', url.length);
+    out->path = (struct vs_word){url.at, mark ? (size_t)(mark - url.at) : url.length};
+    out->query = (struct vs_word){mark ? mark + 1 : NULL, mark ? url.length - out->path.length - 1 : 0};
+}
+
+static int read_head(const char *head, size_t length, struct vs_http *out, size_t *body) {
+    struct reading reading = {.out = out};
+    llhttp_t parser;
+    llhttp_init(&parser, HTTP_REQUEST, &settings);
+    parser.data = &reading;
+    llhttp_errno_t rc = llhttp_execute(&parser, head, length);
+    if ((rc != HPE_OK && rc != HPE_PAUSED_UPGRADE) || !reading.complete)
+        return broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
+    if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
+        return broken(out, 400, "a request needs one Host header");
+    if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
+    if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
+    if (*reading.url.at != '/') return broken(out, 400, "the request target is a path, like /genid");
+    split_url(reading.url, out);
+    *body = (size_t)reading.content_length;
+    return 1;
+}
+
+int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
+    size_t skip = 0, body = 0;
+    memset(out, 0, sizeof *out);
+    while (skip + 1 < len && skip < VS_HTTP_HEAD_MAX && buf[skip] == '\r' && buf[skip + 1] == '\n')
+        skip += 2; /* old clients end a body with an empty line that they do not count */
+    if (len - skip == 1 && buf[skip] == '\r') return 0;
+    int head = head_length(buf + skip, len - skip, out);
+    if (head <= 0) return head;
+    if (read_head(buf + skip, (size_t)head, out, &body) < 0) return -1;
+    size_t total = skip + (size_t)head + body;
+    if (len < total) {
+        out->need = total;
+        return 0;
+    }
+    out->body = (struct vs_word){buf + total - body, body};
+    return (int)total;
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Percent-decodes into *room, moving it on; a text without escapes stays where it is. */
+static bool decode(struct vs_word raw, char **room, struct vs_word *out) {
+    char *to = *room;
+    *out = raw;
+    if (!memchr(raw.at, '%', raw.length) && !memchr(raw.at, '+', raw.length)) return true;
+    for (size_t i = 0; i < raw.length; i++) {
+        int high = 0, low = 0;
+        char c = raw.at[i] == '+' ? ' ' : raw.at[i];
+        if (c == '%') {
+            if (raw.length - i < 3 || (high = hex(raw.at[i + 1])) < 0 || (low = hex(raw.at[i + 2])) < 0) return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        *to++ = c;
+    }
+    *out = (struct vs_word){*room, (size_t)(to - *room)};
+    *room = to;
+    return true;
+}
+
+/* The place of `name` in "ns,n,format", or -1. */
+static int place_of(const char *params, struct vs_word name) {
+    for (int place = 0; params && *params; place++) {
+        size_t length = strcspn(params, ",");
+        if (length == name.length && memcmp(params, name.at, length) == 0) return place;
+        params += length + (params[length] == ',');
+    }
+    return -1;
+}
+
+static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_word name, struct vs_word value, int first) {
+    const char *params = r->call->params;
+    if (params && *params == '*') {
+        if (args->count + 2 > 2 * VESTA_FIELDS_MAX)
+            return vs_refuse(r, "bad_field", "too many parameters (%d)", VESTA_FIELDS_MAX), false;
+        args->at[args->count++] = name;
+        args->at[args->count++] = value;
+        return true;
+    }
+    int place = place_of(params, name);
+    if (place < 0)
+        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
+               false;
+    if (args->at[first + place].at)
+        return vs_refuse(r, "bad_field", "parameter '%s' is given twice", VS_QUOTE(name.at, name.length)), false;
+    args->at[first + place] = value;
+    return true;
+}
+
+/* Fills args from the path's rest and the query.  false: the reply is a failure. */
+static bool bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest) {
+    struct vs_args *args = &r->session->scratch->args;
+    char *room = r->session->scratch->text;
+    int first = rest.at ? 1 : 0;
+    memset(args->at, 0, (2 * VESTA_FIELDS_MAX) * sizeof *args->at);
+    args->count = 0;
+    if (first) args->at[args->count++] = rest;
+    const char *at = http->query.at, *end = at ? at + http->query.length : NULL;
+    while (at < end) {
+        const char *amp = memchr(at, '&', (size_t)(end - at)), *stop = amp ? amp : end;
+        const char *equals = memchr(at, '=', (size_t)(stop - at)), *name_end = equals ? equals : stop;
+        struct vs_word name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
+        if (!decode((struct vs_word){at, (size_t)(name_end - at)}, &room, &name) || !decode(raw, &room, &value))
+            return vs_refuse(r, "bad_field", "a %% in the query is not followed by two hex digits"), false;
+        if (stop > at && !bind_one(r, args, name, value, first)) return false;
+        at = amp ? amp + 1 : end;
+    }
+    if (!r->call->params || *r->call->params != '*')
+        args->count = 2 * VESTA_FIELDS_MAX; /* what was not given is a NULL text */
+    return true;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+#define HEAD_RESERVE 512 /* the longest head; the body is written behind it and moved up */
+
+#define HEAD(STATUS, TYPE)                                                                                             \
+    "HTTP/1.1 " STATUS "\r\nContent-Type: " TYPE "\r\nCache-Control: no-store\r\nContent-Length: "
+static const char head_text[] = HEAD("200 OK", "text/plain");
+static const char head_json[] = HEAD("200 OK", "application/json");
+
+static const char *reason(int status) {
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {400, "Bad Request"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {408, "Request Timeout"},
+                   {411, "Length Required"},
+                   {413, "Content Too Large"},
+                   {414, "URI Too Long"},
+                   {431, "Request Header Fields Too Large"},
+                   {500, "Internal Server Error"},
+                   {503, "Service Unavailable"},
+                   {505, "HTTP Version Not Supported"}};
+    for (size_t i = 0; i < VS_COUNT(reasons); i++)
+        if (reasons[i].status == status) return reasons[i].reason;
+    assert(!"a status without a reason");
+    return "";
+}
+
+static const char *allow(unsigned methods) {
+    return methods & VS_POST ? "GET, HEAD, POST" : "GET, HEAD";
+}
+
+/* The head of anything but a plain 200, up to Content-Length's value. */
+static size_t other_head(const struct vs_request *r, char *to) {
+    int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n", r->status,
+                     reason(r->status), r->json ? "application/json" : "text/plain");
+    if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
+    if (r->status == 405) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->call->methods));
+    n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
+    assert(n < HEAD_RESERVE - 64);
+    return (size_t)n;
+}
+
+/* Puts the head in front of the body that stands HEAD_RESERVE behind `start`. */
+static void finish(const struct vs_request *r, const struct vs_http *http, size_t start, bool close) {
+    struct vs_out *out = r->out;
+    char *head = out->at + start, *body = head + HEAD_RESERVE;
+    size_t length = out->used - start - HEAD_RESERVE, n = sizeof head_text - 1;
+    if (r->status != 200)
+        n = other_head(r, head);
+    else if (r->json)
+        memcpy(head, head_json, n = sizeof head_json - 1);
+    else
+        memcpy(head, head_text, n);
+    out->used = start + n;
+    vs_put_uint(out, length);
+    if (close)
+        vs_put_text(out, "\r\nConnection: close\r\n\r\n");
+    else if (http->http10)
+        vs_put_text(out, "\r\nConnection: keep-alive\r\n\r\n");
+    else
+        vs_put(out, "\r\n\r\n", 4);
+    if (http->method != VS_HEAD) {
+        memmove(out->at + out->used, body, length);
+        out->used += length;
+    }
+}
+
+/* ------------------------------------------------------------------ one request */
+
+static enum vs_outcome answer(struct vs_request *r, const struct vs_http *http) {
+    struct vs_word rest;
+    r->json = http->path.length >= 4 && memcmp(http->path.at, "/v1/", 4) == 0;
+    r->call = vs_call_routed(http->path, &rest);
+    if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
+    if (!(r->call->methods & http->method))
+        return vs_refuse(r, "bad_method", "%s answers to %s", r->call->route, allow(r->call->methods));
+    if (!bind(r, http, rest)) return VS_ANSWERED;
+    r->json = r->call->json && !http->wants_text;
+    return vs_request_run(r);
+}
+
+static int refuse(struct vs_request *r, const struct vs_http *http, size_t start) {
+    r->status = http->status;
+    vs_put_text(r->out, http->broken);
+    vs_put(r->out, "\n", 1);
+    finish(r, http, start, true);
+    return VS_STEP_CLOSE;
+}
+
+int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
+    struct vs_http http;
+    if (len < s->need) return VS_STEP_MORE;
+    int used = vs_http_parse(buf, len, &http);
+    if (used == 0) {
+        s->need = http.need;
+        if (http.need && http.expects_continue && !s->continued) {
+            vs_put_text(out, "HTTP/1.1 100 Continue\r\n\r\n");
+            s->continued = true;
+        }
+        return VS_STEP_MORE;
+    }
+    s->need = 0, s->continued = false;
+    size_t start = out->used;
+    out->used += HEAD_RESERVE;
+    struct vs_request r = {.session = s,
+                           .args = &s->scratch->args,
+                           .out = out,
+                           .start = out->used,
+                           .face = VS_HTTP,
+                           .gen = s->app->gen[VS_HTTP],
+                           .layout = s->app->layout,
+                           .ids = s->scratch->ids,
+                           .status = 200};
+    if (used < 0) return refuse(&r, &http, start);
+    if (answer(&r, &http) == VS_PAUSED) {
+        out->used = start;
+        return VS_STEP_PAUSED;
+    }
+    bool close = !http.keep_alive || s->draining;
+    finish(&r, &http, start, close);
+    if (!close) return used;
+    return VS_STEP_CLOSE;
+}

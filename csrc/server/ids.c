@@ -1,0 +1,243 @@
+/* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
+#include "server/request.h"
+
+#include <string.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define METHOD_HTTP 2 /* what /makeid puts into `method` unless told: the same as /genid does */
+
+static bool is_our_name(struct vs_request *r, struct vs_word name) {
+    if (!name.at || vs_word_is(name, r->session->app->namespace_)) return true;
+    vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
+              r->session->app->namespace_);
+    return false;
+}
+
+/* ------------------------------------------------------------------ giving */
+
+enum vs_outcome vs_on_next(struct vs_request *r) {
+    uint64_t id;
+    if (!is_our_name(r, vs_arg(r, 0))) return VS_ANSWERED;
+    if (vesta_next(r->gen, &id, &r->pause) != VESTA_OK) return VS_PAUSED;
+    if (r->face == VS_RESP)
+        vs_resp_id(r->out, id);
+    else
+        vs_put_uint(r->out, id);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_many(struct vs_request *r) {
+    size_t n = (size_t)r->args->count;
+    for (size_t i = 0; i < n; i++)
+        if (!is_our_name(r, r->args->at[i])) return VS_ANSWERED;
+    if (vs_take_ids(r, n) != VS_ANSWERED) return VS_PAUSED;
+    vs_resp_array(r->out, n);
+    for (size_t i = 0; i < n; i++)
+        vs_resp_id(r->out, r->ids[i]);
+    return VS_ANSWERED;
+}
+
+static void put_lines(struct vs_out *out, const uint64_t *ids, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        vs_put_uint(out, ids[i]);
+        vs_put(out, "\n", 1);
+    }
+}
+
+static void put_list(struct vs_out *out, const uint64_t *ids, size_t n) {
+    vs_put_text(out, "{\"ids\":[");
+    for (size_t i = 0; i < n; i++) {
+        vs_put_text(out, i ? ",\"" : "\"");
+        vs_put_uint(out, ids[i]);
+        vs_put(out, "\"", 1);
+    }
+    vs_put_text(out, "]}\n");
+}
+
+static bool read_format(struct vs_request *r, struct vs_word format) {
+    if (vs_word_is(format, "text"))
+        r->json = false;
+    else if (vs_word_is(format, "json"))
+        r->json = true;
+    else if (format.at)
+        return vs_refuse(r, "bad_field", "format '%s' is neither json nor text", VS_QUOTE(format.at, format.length)),
+               false;
+    return true;
+}
+
+enum vs_outcome vs_on_batch(struct vs_request *r) {
+    struct vs_word count = vs_arg(r, 1);
+    uint64_t n = 1;
+    if (!is_our_name(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2))) return VS_ANSWERED;
+    if (count.at &&
+        (vesta_parse(VESTA_DECIMAL, count.at, count.length, &n) != VESTA_OK || n < 1 || n > VESTA_BATCH_MAX))
+        return vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %d", VS_QUOTE(count.at, count.length),
+                         VESTA_BATCH_MAX);
+    if (vs_take_ids(r, n) != VS_ANSWERED) return VS_PAUSED;
+    (r->json ? put_list : put_lines)(r->out, r->ids, n);
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static bool read_number(struct vs_request *r, struct vs_word text, const char *name, uint64_t *value) {
+    if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, r->call->help), false;
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
+        return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
+                         "%s '%s' is not a number: decimal digits, at most 18446744073709551615", name,
+                         VS_QUOTE(text.at, text.length)),
+               false;
+    return true;
+}
+
+static bool read_id(struct vs_request *r, uint64_t *id, struct vesta_parts *parts) {
+    struct vesta_error err;
+    if (!read_number(r, vs_arg(r, 0), "id", id)) return false;
+    if (vesta_explain(r->layout, *id, parts, &err) != VESTA_OK) return vs_refuse(r, "bad_id", "%s", err.text), false;
+    return true;
+}
+
+static void put_key(struct vs_out *out, const char *name) {
+    vs_put_text(out, out->at[out->used - 1] == '{' ? "\"" : ",\"");
+    vs_put_text(out, name);
+    vs_put_text(out, "\":");
+}
+
+static void put_number(struct vs_out *out, const char *name, uint64_t value) {
+    put_key(out, name);
+    vs_put_uint(out, value);
+}
+
+static void put_string(struct vs_out *out, const char *name, const char *value) {
+    put_key(out, name);
+    vs_put(out, "\"", 1);
+    vs_put_text(out, value);
+    vs_put(out, "\"", 1);
+}
+
+enum vs_outcome vs_on_explain(struct vs_request *r) {
+    const struct vesta_layout *layout = r->layout;
+    struct vesta_parts parts;
+    char text[VESTA_FORMAT_MAX], iso[VESTA_ISO_MAX];
+    uint64_t id;
+    if (!read_id(r, &id, &parts)) return VS_ANSWERED;
+    r->json = true;
+    vesta_format(VESTA_DECIMAL, id, text);
+    vs_put(r->out, "{", 1);
+    put_string(r->out, "id", text);
+    for (int i = 0; i < layout->field_count; i++)
+        put_number(r->out, layout->field[i].name, parts.values[i]);
+    if (layout->worker >= 0 && strcmp(layout->field[layout->worker].name, "worker") != 0)
+        put_number(r->out, "worker", parts.worker);
+    put_key(r->out, "unix_ms");
+    if (parts.unix_ms < 0) vs_put(r->out, "-", 1);
+    vs_put_uint(r->out, parts.unix_ms < 0 ? 0 - (uint64_t)parts.unix_ms : (uint64_t)parts.unix_ms);
+    vesta_iso(parts.unix_ms, iso);
+    put_string(r->out, "iso", iso);
+    vs_put_text(r->out, "}\n");
+    return VS_ANSWERED;
+}
+
+/* Vesta's name of a field. */
+static const char *vesta_name(const char *name) {
+    return strcmp(name, "method") == 0 ? "genMethod" : name;
+}
+
+enum vs_outcome vs_on_expid(struct vs_request *r) {
+    const struct vesta_layout *layout = r->layout;
+    struct vesta_parts parts;
+    uint64_t id;
+    if (!read_id(r, &id, &parts)) return VS_ANSWERED;
+    vs_put(r->out, "{", 1);
+    const char *last = "";
+    for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta writes them */
+        int next = -1;
+        for (int i = 0; i < layout->field_count; i++) {
+            const char *name = vesta_name(layout->field[i].name);
+            if (strcmp(name, last) > 0 && (next < 0 || strcmp(name, vesta_name(layout->field[next].name)) < 0))
+                next = i;
+        }
+        last = vesta_name(layout->field[next].name);
+        put_number(r->out, last, parts.values[next]);
+    }
+    vs_put(r->out, "}", 1);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_transtime(struct vs_request *r) {
+    const struct vesta_layout *layout = r->layout;
+    uint64_t time, max = layout->field[layout->time].max;
+    char text[64];
+    struct tm tm;
+    if (!read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
+    if (time > max)
+        return vs_refuse(r, "bad_field", "time %llu is too large: this layout's ends at %llu", (unsigned long long)time,
+                         (unsigned long long)max);
+    int64_t unix_ms = layout->epoch_ms + (int64_t)time * layout->unit_ms;
+    time_t seconds = (time_t)(unix_ms / 1000 - (unix_ms % 1000 < 0));
+    if (!localtime_r(&seconds, &tm))
+        return vs_refuse(r, "bad_field", "time %llu has no date", (unsigned long long)time);
+    vs_put(r->out, text, strftime(text, sizeof text, "%a %b %d %H:%M:%S %Z %Y", &tm)); /* as Java's Date */
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ making */
+
+struct making {
+    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* and two defaults */
+    char name[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
+    size_t count;
+    bool has_time, has_seq, has_worker, has_method;
+};
+
+static bool read_field(struct vs_request *r, struct making *m, struct vs_word name, struct vs_word value) {
+    char *to = m->name[m->count];
+    if (name.length == 0 || name.length >= VESTA_NAME_MAX || memchr(name.at, '\0', name.length))
+        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
+               false;
+    memcpy(to, name.at, name.length);
+    to[name.length] = '\0';
+    m->has_time |= strcmp(to, "time") == 0;
+    m->has_seq |= strcmp(to, "seq") == 0;
+    m->has_worker |= strcmp(to, "machine") == 0 || strcmp(to, "worker") == 0;
+    m->has_method |= strcmp(to, "genMethod") == 0 || strcmp(to, "method") == 0;
+    struct vesta_value *given = &m->given[m->count++];
+    given->name = strcmp(to, "genMethod") == 0 ? "method" : strcmp(to, "machine") == 0 ? "worker" : to;
+    return read_number(r, value, to, &given->value);
+}
+
+/* What Vesta's server takes from itself where a request does not say it. */
+static bool add_defaults(struct vs_request *r, struct making *m) {
+    int method = vesta_layout_find(r->layout, "method");
+    if (method >= 0 && !r->layout->field[method].fixed && !m->has_method)
+        m->given[m->count++] = (struct vesta_value){"method", METHOD_HTTP};
+    if (r->layout->worker < 0 || m->has_worker) return true;
+    struct vesta_info info;
+    vesta_get_info(r->gen, &info);
+    if (!info.holds_lease) {
+        r->retry_after_s = 1;
+        return vs_refuse(r, "lease", "machine is missing, and this server holds no worker number just now"), false;
+    }
+    m->given[m->count++] = (struct vesta_value){"worker", info.worker};
+    return true;
+}
+
+enum vs_outcome vs_on_makeid(struct vs_request *r) {
+    struct making making = {.count = 0};
+    struct vesta_error err;
+    uint64_t id;
+    for (int i = 0; i + 1 < r->args->count; i += 2)
+        if (!read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
+    if (!making.has_time || !making.has_seq) return vs_refuse(r, "bad_field", "Both time and seq are required.");
+    if (!add_defaults(r, &making)) return VS_ANSWERED;
+    if (vesta_make(r->layout, making.given, making.count, &id, &err) != VESTA_OK)
+        return vs_refuse(r, "bad_field", "%s", err.text);
+    vs_put_uint(r->out, id);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_healthz(struct vs_request *r) {
+    vs_put_text(r->out, "ok\n");
+    return VS_ANSWERED;
+}

@@ -1,0 +1,189 @@
+/* request.h -- what the files of the server share: limits, arguments, replies, requests, the table of commands.
+ *
+ * A handler sees a struct vs_request: a generator, arguments, a reply being built; never a socket.  It never blocks:
+ * where no id is to be had it returns VS_PAUSED, and net.c tries the same bytes again a little later. */
+#ifndef VS_REQUEST_H
+#define VS_REQUEST_H
+
+#include "core/core.h"
+#include "server/server.h"
+
+/* ------------------------------------------------------------------ limits */
+
+#define VS_HTTP_LINE_MAX 4096  /* the request line */
+#define VS_HTTP_HEAD_MAX 16384 /* request line and headers */
+#define VS_HTTP_HEADERS_MAX 64
+#define VS_HTTP_BODY_MAX 65536
+#define VS_RESP_ARGS_MAX 1024
+#define VS_RESP_BULK_MAX 65536
+#define VS_RESP_INLINE_MAX 65536
+#define VS_RESP_REQUEST_MAX (1 << 20)
+
+#define VS_REPLY_MAX (256 * 1024) /* one reply */
+#define VS_OUT_MAX (512 * 1024)   /* the replies of one write */
+#define VS_READ_MAX 65536
+#define VS_CLIENT_NAME_MAX 48
+
+#define VS_PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
+#define VS_HTTP_IDLE_MS 60000
+#define VS_RESP_IDLE_MS 300000 /* connection pools rest longer than browsers */
+
+_Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 1) <= VS_REPLY_MAX, "a batch fits a reply");
+_Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
+_Static_assert(2 * VS_REPLY_MAX <= VS_OUT_MAX, "there is room for a reply until half of it is full");
+
+/* ------------------------------------------------------------------ arguments */
+
+/* A word whose `at` is NULL was not given. */
+struct vs_args {
+    int count;
+    const char *broken; /* set by a parser that returns < 0: why */
+    bool is_inline;     /* RESP: typed by hand, without lengths */
+    struct vs_word at[VS_RESP_ARGS_MAX];
+};
+
+bool vs_word_is_case(struct vs_word word, const char *name); /* ASCII letters in either case */
+
+/* ------------------------------------------------------------------ replies */
+
+struct vs_out {
+    char *at;
+    size_t used, size;
+};
+
+void vs_put(struct vs_out *out, const void *bytes, size_t length);
+void vs_put_text(struct vs_out *out, const char *text);
+void vs_put_uint(struct vs_out *out, uint64_t value);
+
+void vs_resp_simple(struct vs_out *out, const char *text);
+void vs_resp_error(struct vs_out *out, const char *prefix, const char *text);
+void vs_resp_bulk(struct vs_out *out, const void *bytes, size_t length);
+void vs_resp_null(struct vs_out *out);
+void vs_resp_int(struct vs_out *out, uint64_t value);
+void vs_resp_array(struct vs_out *out, size_t count);
+void vs_resp_id(struct vs_out *out, uint64_t id); /* the hot path's bulk string */
+
+/* ------------------------------------------------------------------ requests */
+
+/* Working memory of one loop: one request at a time. */
+struct vs_scratch {
+    struct vs_args args;
+    uint64_t ids[VESTA_BATCH_MAX];
+    char text[VS_HTTP_LINE_MAX]; /* percent-decoded parameters */
+};
+
+/* What a protocol knows of a connection. */
+struct vs_session {
+    struct vs_app *app;
+    struct vs_scratch *scratch;
+    enum vs_face face;
+    uint64_t id;
+    bool draining;       /* the server is stopping: this reply is the last */
+    bool continued;      /* HTTP: 100 Continue was sent for the request that is being read */
+    size_t need;         /* bytes that the next request has at least; 0: unknown */
+    int64_t deadline_us; /* a request waits for an id until then; 0: none waits */
+    int64_t wait_us;     /* VS_STEP_PAUSED: try again after this long */
+    uint64_t *kept;      /* ids already taken for a waiting request */
+    size_t kept_count;
+    char name[VS_CLIENT_NAME_MAX];
+};
+
+enum vs_outcome { VS_ANSWERED, VS_PAUSED, VS_QUIT };
+
+struct vs_call;
+struct vs_request {
+    struct vs_session *session;
+    const struct vs_call *call;
+    const struct vs_args *args;
+    struct vs_out *out; /* HTTP: takes the body */
+    size_t start;       /* out->used where the reply, or the body, begins */
+    struct vesta_gen *gen;
+    const struct vesta_layout *layout;
+    uint64_t *ids; /* VESTA_BATCH_MAX of them */
+    enum vs_face face;
+    bool json; /* HTTP: problems, and answers where there is a choice, are JSON */
+    /* set with the reply, for HTTP's head */
+    int status;
+    int retry_after_s;
+    struct vesta_pause pause; /* VS_PAUSED */
+};
+
+typedef enum vs_outcome vs_handler(struct vs_request *);
+
+/* The i-th argument; a NULL text where it was not given. */
+struct vs_word vs_arg(const struct vs_request *request, int i);
+
+/* ------------------------------------------------------------------ the table of commands */
+
+enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8 };
+#define VS_READ_METHODS (VS_GET | VS_HEAD)
+#define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
+
+struct vs_call {
+    const char *name; /* RESP, upper case; NULL: not a RESP command */
+    vs_handler *handler;
+    int args_min, args_max; /* RESP, without the name */
+    const char *route;      /* HTTP; NULL: none.  A route that ends in '/' takes the rest of the path as args[0] */
+    unsigned methods;       /* enum vs_method */
+    const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
+    bool json;              /* HTTP: answers in JSON by default; else in plain text, as Vesta does */
+    const char *help;
+};
+
+/* The i-th command, or NULL behind the last. */
+const struct vs_call *vs_call_at(int i);
+const struct vs_call *vs_call_named(struct vs_word name);
+/* The command of a path; *rest is what follows a route that ends in '/'. */
+const struct vs_call *vs_call_routed(struct vs_word path, struct vs_word *rest);
+
+/* Runs a request's handler and settles a pause: VS_PAUSED means "try again after session->wait_us", else the reply is
+ * complete. */
+enum vs_outcome vs_request_run(struct vs_request *request);
+
+/* Answers with a failure: `code` is a stable name ("bad_id"), the rest a printf text.  Always VS_ANSWERED. */
+enum vs_outcome vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Takes n ids (at most VESTA_BATCH_MAX) into request->ids; VS_PAUSED keeps what was taken for the next try. */
+enum vs_outcome vs_take_ids(struct vs_request *request, size_t n);
+
+/* A request ended, was answered or its connection closes: nothing waits any more. */
+void vs_session_settle(struct vs_session *session);
+
+vs_handler vs_on_next, vs_on_many, vs_on_batch, vs_on_explain, vs_on_expid, vs_on_transtime, vs_on_makeid,
+    vs_on_healthz;
+vs_handler vs_on_ping, vs_on_echo, vs_on_quit, vs_on_select, vs_on_client, vs_on_command, vs_on_config, vs_on_info,
+    vs_on_hello, vs_on_no_store;
+
+/* ------------------------------------------------------------------ protocols */
+
+/* One RESP request, multibulk or inline.  > 0: bytes used; 0: wants more; < 0: broken, out->broken says why.
+ * Shape: out->at points into buf; count is 0 for an empty line or array. */
+int vs_resp_parse(const char *buf, size_t len, struct vs_args *out);
+
+struct vs_http {
+    unsigned method; /* one of enum vs_method */
+    struct vs_word path, query, body;
+    bool keep_alive, http10;
+    bool wants_text; /* Accept names text/plain and not JSON */
+    bool expects_continue;
+    size_t need;        /* parser returned 0: bytes that the request has at least */
+    int status;         /* parser returned < 0: the status to answer with */
+    const char *broken; /* ... and why */
+};
+
+/* One HTTP/1.x request with its body.  > 0: bytes used; 0: wants more; < 0: broken, out->status and out->broken say
+ * what to answer.  Shape: the texts point into buf. */
+int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
+
+/* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.
+ * > 0: bytes used; or one of enum vs_step. */
+enum vs_step {
+    VS_STEP_MORE = 0,    /* the request is not complete */
+    VS_STEP_PAUSED = -1, /* nothing was appended: call again with the same bytes after session->wait_us */
+    VS_STEP_CLOSE = -2   /* what was appended is the last: write it and close */
+};
+int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
+int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
+
+#endif

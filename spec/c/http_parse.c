@@ -1,0 +1,163 @@
+/* http_parse.c -- reading HTTP: good requests, every prefix of them, and what two readers could take for two requests.
+ */
+#include "check.h"
+#include "server/request.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define ROOM (1 << 20)
+
+static struct vs_http http;
+
+/* A copy of the bytes that ends where reading faults. */
+static const char *guarded(const char *bytes, size_t length) {
+    static char *end;
+    if (!end) {
+        char *map = mmap(NULL, ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map == MAP_FAILED || mprotect(map + ROOM, 4096, PROT_NONE) != 0) abort();
+        end = map + ROOM;
+    }
+    return length ? memcpy(end - length, bytes, length) : end;
+}
+
+static int parse(const char *bytes, size_t length) {
+    memset(&http, 0xee, sizeof http);
+    return vs_http_parse(guarded(bytes, length), length, &http);
+}
+
+static int parse_text(const char *text) {
+    return parse(text, strlen(text));
+}
+
+static void reads(void) {
+    static const char text[] = "GET /v1/ids?n=3&format=text#x HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\n\r\n";
+    CHECK_EQ_I64(parse_text(text), (int)strlen(text));
+    CHECK_EQ_U64(http.method, VS_GET);
+    CHECK(vs_word_is(http.path, "/v1/ids"));
+    CHECK(vs_word_is(http.query, "n=3&format=text"));
+    CHECK(http.keep_alive && http.wants_text && !http.http10);
+    CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nAccept: text/plain, application/json\r\n\r\n") > 0 &&
+          !http.wants_text);
+    CHECK(parse_text("HEAD /genid HTTP/1.0\r\n\r\n") > 0 && http.http10 && !http.keep_alive && http.method == VS_HEAD);
+    CHECK(parse_text("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n") > 0 && http.keep_alive);
+    CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") > 0 && !http.keep_alive);
+    CHECK(parse_text("DELETE / HTTP/1.1\r\nHost: a\r\n\r\n") > 0 && http.method == VS_OTHER_METHOD);
+}
+
+static void reads_bodies(void) {
+    static const char text[] = "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET ";
+    CHECK_EQ_I64(parse_text(text), (int)strlen(text) - 4);
+    CHECK(http.method == VS_POST && vs_word_is(http.body, "hello"));
+    CHECK_EQ_I64(parse(text, strlen(text) - 5), 0);
+    CHECK_EQ_U64(http.need, strlen(text) - 4);
+}
+
+static void skips_empty_lines(void) {
+    CHECK_EQ_I64(parse_text("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 31);
+    CHECK(vs_word_is(http.path, "/"));
+    CHECK_EQ_I64(parse_text("\r\n\r"), 0);
+}
+
+static void wants_more(void) {
+    static const char *const good[] = {"GET /genid HTTP/1.1\r\nHost: a\r\n\r\n",
+                                       "POST /v1/ids?n=1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
+                                       "\r\nHEAD /expid?id=1 HTTP/1.0\r\n\r\n"};
+    for (size_t i = 0; i < VS_COUNT(good); i++) {
+        size_t length = strlen(good[i]);
+        for (size_t n = 0; n < length; n++)
+            CHECK_EQ_I64(parse(good[i], n), 0);
+        CHECK_EQ_I64(parse(good[i], length), (int)length);
+    }
+}
+
+static void refuses(void) {
+    static const struct {
+        int status;
+        const char *bytes;
+    } bad[] = {
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -3\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x3\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 3\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n"},
+        {400, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding : chunked\r\n\r\n"},
+        {400, "GET / HTTP/1.1\r\nHost : a\r\n\r\n"},
+        {400, "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n 2\r\n\r\n"},
+        {400, "GET / HTTP/1.1\r\nHost: a\nX: 1\r\n\r\n"},
+        {400, "GET / HTTP/1.1\nHost: a\n\n"},
+        {400, "GET / HTTP/1.1\r\nHost: a\r\nX: 1\rY: 2\r\n\r\n"},
+        {400, "GET / HTTP/1.1\r\n\r\n"},
+        {400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"},
+        {400, "GET http://a/genid HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "GET http:// HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "GET user:pass@a/ HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "GRAB / HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "get / HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "\x16\x03\x01\x02"},
+        {400, "*1\r\n$4\r\nPING\r\n"},
+        {400, "{}"},
+        {411, "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+        {413, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 65537\r\n\r\n"},
+        {505, "GET /\r\n"},
+        {505, "GET / HTTP/0.9\r\n\r\n"},
+        {505, "GET / HTTP/2.0\r\n"},
+        {505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
+    };
+    for (size_t i = 0; i < VS_COUNT(bad); i++) {
+        int rc = parse_text(bad[i].bytes);
+        if (rc >= 0 || http.status != bad[i].status || !http.broken)
+            CHECK_FAIL("case %zu: got %d, status %d, want %d", i, rc, http.status, bad[i].status);
+    }
+}
+
+static void refuses_nul(void) {
+    static const char head[] = "GET / HTTP/1.1\r\nHost: a\r\nX: 1\0002\r\n\r\n",
+                      url[] = "GET /\0x HTTP/1.1\r\nHost: a\r\n\r\n";
+    CHECK(parse(head, sizeof head - 1) < 0 && http.status == 400);
+    CHECK(parse(url, sizeof url - 1) < 0 && http.status == 400);
+}
+
+static void bounds(void) {
+    char *text = malloc(ROOM);
+    memset(text, 'x', ROOM);
+    memcpy(text, "GET /", 5);
+    CHECK_EQ_I64(parse(text, VS_HTTP_LINE_MAX), 0);
+    CHECK(parse(text, VS_HTTP_LINE_MAX + 1) < 0 && http.status == 414);
+    memset(text, 'M', ROOM);
+    CHECK(parse(text, ROOM) < 0 && http.status == 414);
+    size_t used = (size_t)sprintf(text, "GET / HTTP/1.1\r\nHost: a\r\n");
+    for (int i = 1; i < VS_HTTP_HEADERS_MAX; i++)
+        used += (size_t)sprintf(text + used, "X: 1\r\n");
+    CHECK_EQ_I64(parse(text, used), 0);
+    memcpy(text + used, "\r\n", 2);
+    CHECK_EQ_I64(parse(text, used + 2), (int)used + 2);
+    memcpy(text + used, "X: 1\r\n", 6);
+    CHECK(parse(text, used + 6) < 0 && http.status == 431);
+    used = (size_t)sprintf(text, "GET / HTTP/1.1\r\nHost: a\r\nX: ");
+    memset(text + used, 'x', ROOM - used);
+    CHECK_EQ_I64(parse(text, VS_HTTP_HEAD_MAX), 0);
+    CHECK(parse(text, VS_HTTP_HEAD_MAX + 1) < 0 && http.status == 431);
+    memcpy(text + VS_HTTP_HEAD_MAX - 3, "\r\n\r\n", 4);
+    CHECK(parse(text, VS_HTTP_HEAD_MAX + 1) < 0 && http.status == 431);
+    memcpy(text + VS_HTTP_HEAD_MAX - 4, "\r\n\r\n", 4);
+    CHECK_EQ_I64(parse(text, VS_HTTP_HEAD_MAX), VS_HTTP_HEAD_MAX);
+    free(text);
+}
+
+static const struct check_case cases[] = {
+    {"a request's method, path, query and wishes are read", reads},
+    {"a body is read by its length, and what is missing is said", reads_bodies},
+    {"empty lines before a request are skipped", skips_empty_lines},
+    {"every prefix of a request wants more", wants_more},
+    {"what two readers could read in two ways is refused, with the right status", refuses},
+    {"a NUL is refused", refuses_nul},
+    {"line, head and number of headers have limits", bounds},
+};
+CHECK_MAIN(cases)

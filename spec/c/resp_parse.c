@@ -1,0 +1,185 @@
+/* resp_parse.c -- the RESP parser: good requests, every prefix of them, hostile ones, with a guard page behind. */
+#include "check.h"
+#include "server/request.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define ROOM (2 << 20)
+
+static struct vs_args args;
+
+/* A copy of the bytes that ends where reading faults. */
+static const char *guarded(const char *bytes, size_t length) {
+    static char *end;
+    if (!end) {
+        char *map = mmap(NULL, ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map == MAP_FAILED || mprotect(map + ROOM, 4096, PROT_NONE) != 0) abort();
+        end = map + ROOM;
+    }
+    return length ? memcpy(end - length, bytes, length) : end;
+}
+
+static int parse(const char *bytes, size_t length) {
+    memset(&args, 0xee, sizeof args); /* nothing may be left over from before */
+    return vs_resp_parse(guarded(bytes, length), length, &args);
+}
+
+static int parse_text(const char *text) {
+    return parse(text, strlen(text));
+}
+
+static const struct {
+    const char *bytes;
+    int count;
+    const char *words; /* joined by '|' */
+} good[] = {
+    {"*1\r\n$4\r\nPING\r\n", 1, "PING"},
+    {"*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n", 2, "GET|default"},
+    {"*3\r\n$4\r\nMGET\r\n$1\r\na\r\n$0\r\n\r\n", 3, "MGET|a|"},
+    {"*2\r\n$4\r\nECHO\r\n$10\r\n$1\r\n*\r\n\r\n+\r\n", 2, "ECHO|$1\r\n*\r\n\r\n+"},
+    {"*0\r\n", 0, ""},
+    {"PING\r\n", 1, "PING"},
+    {"PING\n", 1, "PING"},
+    {"  GET \t default  \r\n", 2, "GET|default"},
+    {"\r\n", 0, ""},
+    {"\n", 0, ""},
+};
+
+static void check_words(const char *want) {
+    char got[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < args.count; i++) {
+        if (i) got[used++] = '|';
+        memcpy(got + used, args.at[i].at, args.at[i].length);
+        used += args.at[i].length;
+    }
+    got[used] = '\0';
+    CHECK_STR(got, want);
+}
+
+static void reads(void) {
+    for (size_t i = 0; i < VS_COUNT(good); i++) {
+        CHECK_EQ_I64(parse_text(good[i].bytes), (int)strlen(good[i].bytes));
+        CHECK_EQ_I64(args.count, good[i].count);
+        check_words(good[i].words);
+    }
+}
+
+static void wants_more(void) {
+    for (size_t i = 0; i < VS_COUNT(good); i++)
+        for (size_t length = 0; length < strlen(good[i].bytes); length++)
+            CHECK_EQ_I64(parse(good[i].bytes, length), 0);
+}
+
+static void leaves_the_next(void) {
+    for (size_t i = 0; i < VS_COUNT(good); i++) {
+        char two[128];
+        snprintf(two, sizeof two, "%s%s", good[i].bytes, "*1\r\n$4\r\nQUIT\r\n");
+        CHECK_EQ_I64(parse_text(two), (int)strlen(good[i].bytes));
+        check_words(good[i].words);
+    }
+}
+
+static void refuses(void) {
+    static const char *const bad[] = {"*1000000000\r\n",
+                                      "*1025\r\n",
+                                      "*-1\r\n",
+                                      "*-2\r\n",
+                                      "*+1\r\n",
+                                      "*01\r\n",
+                                      "*\r\n",
+                                      "* 1\r\n",
+                                      "*1 \r\n",
+                                      "*1\n$4\nPING\n",
+                                      "*1\r$4\r\n",
+                                      "*99999999999999999999\r\n",
+                                      "*1\r\n$2147483648\r\n",
+                                      "*1\r\n$65537\r\n",
+                                      "*1\r\n$-1\r\n",
+                                      "*1\r\n$-2\r\n",
+                                      "*1\r\n$04\r\nPING\r\n",
+                                      "*1\r\n$\r\n",
+                                      "*1\r\nPING\r\n",
+                                      "*1\r\n*1\r\n$4\r\nPING\r\n",
+                                      "*1\r\n:4\r\n",
+                                      "*1\r\n$4\r\nPINGPONG\r\n",
+                                      "*1\r\n$4\r\nPINGX",
+                                      "*1\r\n$4\r\nPING\rX",
+                                      "*1\r\n$4\nPING\r\n",
+                                      "*1\r\n$0x4\r\n",
+                                      "*1\r\n$4.0\r\n",
+                                      "*1;2\r\n"};
+    for (size_t i = 0; i < VS_COUNT(bad); i++) {
+        int rc = parse_text(bad[i]);
+        if (rc >= 0 || !args.broken) CHECK_FAIL("case %zu: got %d", i, rc);
+    }
+}
+
+/* A bulk string's last byte decides nothing before it is there; its first wrong one is enough. */
+static void refuses_early(void) {
+    CHECK(parse_text("*9x") < 0);
+    CHECK(parse_text("*1\r\n+") < 0);
+    CHECK(parse_text("*1\r\n$3\r\nGET?") < 0);
+    CHECK(parse_text("*12345678901") < 0);
+}
+
+static void bounds_inline(void) {
+    char *line = malloc(VS_RESP_INLINE_MAX + 2);
+    memset(line, 'x', VS_RESP_INLINE_MAX + 2);
+    CHECK_EQ_I64(parse(line, VS_RESP_INLINE_MAX - 1), 0);
+    CHECK(parse(line, VS_RESP_INLINE_MAX) < 0);
+    line[VS_RESP_INLINE_MAX - 1] = '\n';
+    CHECK_EQ_I64(parse(line, VS_RESP_INLINE_MAX), VS_RESP_INLINE_MAX);
+    for (int i = 0; i < VS_RESP_INLINE_MAX - 1; i += 2)
+        line[i] = ' ';
+    CHECK(parse(line, VS_RESP_INLINE_MAX) < 0); /* 32767 words */
+    CHECK_HAS(args.broken, "too many");
+    free(line);
+}
+
+static void bounds_arrays(void) {
+    char *text = malloc(ROOM);
+    size_t used = (size_t)sprintf(text, "*%d\r\n", VS_RESP_ARGS_MAX);
+    for (int i = 0; i < VS_RESP_ARGS_MAX; i++)
+        used += (size_t)sprintf(text + used, "$%d\r\n%0*d\r\n", 64, 64, i);
+    CHECK_EQ_I64(parse(text, used), (int)used);
+    CHECK_EQ_I64(args.count, VS_RESP_ARGS_MAX);
+    used = (size_t)sprintf(text, "*1\r\n$%d\r\n", VS_RESP_BULK_MAX);
+    memset(text + used, 'x', VS_RESP_BULK_MAX);
+    memcpy(text + used + VS_RESP_BULK_MAX, "\r\n", 2);
+    used += VS_RESP_BULK_MAX + 2;
+    CHECK_EQ_I64(parse(text, used), (int)used);
+    CHECK_EQ_U64(args.at[0].length, VS_RESP_BULK_MAX);
+    free(text);
+}
+
+static void bounds_the_whole(void) {
+    char *text = malloc(ROOM);
+    size_t used = (size_t)sprintf(text, "*1024\r\n");
+    while (used + VS_RESP_BULK_MAX + 16 < VS_RESP_REQUEST_MAX) {
+        used += (size_t)sprintf(text + used, "$%d\r\n", VS_RESP_BULK_MAX);
+        memset(text + used, 'x', VS_RESP_BULK_MAX);
+        memcpy(text + used + VS_RESP_BULK_MAX, "\r\n", 2);
+        used += VS_RESP_BULK_MAX + 2;
+    }
+    CHECK_EQ_I64(parse(text, used), 0);
+    used += (size_t)sprintf(text + used, "$%d\r\n", VS_RESP_BULK_MAX);
+    memset(text + used, 'x', VS_RESP_BULK_MAX);
+    CHECK(parse(text, VS_RESP_REQUEST_MAX) < 0);
+    CHECK_HAS(args.broken, "too big");
+    free(text);
+}
+
+static const struct check_case cases[] = {
+    {"requests are read, typed by hand or with lengths", reads},
+    {"every prefix of a request wants more", wants_more},
+    {"a request ends where it ends, whatever follows", leaves_the_next},
+    {"wrong, negative, signed, padded, nested and huge lengths are broken", refuses},
+    {"what cannot become a request is broken at its first wrong byte", refuses_early},
+    {"a line typed by hand has at most 64 KiB and 1024 words", bounds_inline},
+    {"an array has at most 1024 strings of 64 KiB", bounds_arrays},
+    {"a request has at most 1 MiB", bounds_the_whole},
+};
+CHECK_MAIN(cases)
