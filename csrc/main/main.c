@@ -90,6 +90,18 @@ static const struct vs_command commands[] = {
      "  $ vesta layout uid epoch=2026-01-01T00:00:00Z\n"
      "  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z\n"
      "  ...\n"},
+    {"serve", vs_cmd_serve, "serve ids over HTTP and the Redis protocol",
+     "serve [OPTION...]",
+     "Gives ids to whoever asks: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that\n"
+     "any Redis client is a client.  Serves this machine unless told otherwise.  Ends on TERM or Ctrl-C, after\n"
+     "answering what is in flight; a second one ends at once.\n"
+     "\n"
+     "  $ vesta serve &\n"
+     "  $ curl -s http://127.0.0.1:8088/genid\n"
+     "  2319542600899494910\n"
+     "\n"
+     "  $ redis-cli -p 8089 GET default\n"
+     "  \"2319542600899494911\"\n"},
     {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids",
      "audit [OPTION...] [FILE...]",
      "Reads decimal ids, one a line in the first column, from files or stdin, and counts exactly how many\n"
