@@ -100,8 +100,9 @@ static const struct vs_command commands[] = {
      "  $ curl -s http://127.0.0.1:8088/genid\n"
      "  2319542600899494910\n"
      "\n"
-     "  $ redis-cli -p 8089 GET default\n"
-     "  \"2319542600899494911\"\n"},
+     "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp.sock --worker 7 &\n"
+     "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
+     "  \"1166621096292647943\"\n"},
     {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids",
      "audit [OPTION...] [FILE...]",
      "Reads decimal ids, one a line in the first column, from files or stdin, and counts exactly how many\n"

@@ -1,79 +1,17 @@
-/* net.c -- loops, connections, buffers, waiting and drain.  The only file that knows libuv; knows no protocol.
+/* net.c -- connections: bytes in, replies out, waiting for an id.  Knows libuv; knows no protocol.
  *
- * One loop a thread.  The loops share a listening socket and the generator, nothing else.  A connection's bytes are
- * parsed where they were read, in the loop's buffer; what a request still lacks is kept in a buffer of its own, so an
- * idle connection costs no buffer.  All replies to one read go out in one write. */
-#include "server/request.h"
+ * A connection's bytes are parsed where they were read, in the loop's buffer; what a request still lacks is kept in a
+ * buffer of its own, so an idle connection costs no buffer.  All replies to one read go out in one write. */
+#include "server/net.h"
 
-#include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
-#include <uv.h>
 
-#define SWEEP_MS 500
-#define LINGER_MS 1000 /* after the last reply: let the client read it before a reset could tear it up */
-#define DRAIN_SWEEP_MS 10
-#define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
-#define DRAIN_BUSY_MS 2000 /* then clients that never pause are ended between two requests */
-#define DRAIN_MS 5000      /* then everybody */
 #define KEEPALIVE_S 60
-
-_Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
-
-union stream {
-    uv_handle_t handle;
-    uv_stream_t stream;
-    uv_tcp_t tcp;
-    uv_pipe_t pipe;
-};
-
-struct conn {
-    union stream io;
-    struct loop *loop;
-    TAILQ_ENTRY(conn) all, parking;
-    struct vs_session session;
-    char *buf; /* bytes of a request that is not complete, or could not be answered yet */
-    size_t have, size;
-    uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
-    bool reading, writing, parked;
-    bool last;      /* the last reply is being written */
-    bool lingering; /* it was written: only the client's end is waited for */
-    bool ended;     /* the client will send no more */
-};
-TAILQ_HEAD(conns, conn);
-
-struct loop {
-    uv_loop_t uv;
-    struct server *server;
-    uv_thread_t thread;
-    union stream listener[VS_FACES];
-    bool listening[VS_FACES];
-    uv_async_t stop;
-    uv_timer_t sweep, retry;
-    struct conns conns, parked;
-    uint64_t retry_at_ms, drain_ms; /* 0: none, not draining */
-    struct vs_out out;
-    struct vs_scratch scratch;
-    char in[VS_READ_MAX];
-    char replies[VS_OUT_MAX];
-};
-
-struct server {
-    const struct vs_serve_opts *opts;
-    struct loop *loops[VS_THREADS_MAX];
-    int count;
-    uv_signal_t term, interrupt; /* on the first loop */
-    bool stopping;
-};
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
 static step *const steps[VS_FACES] = {[VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step};
-static const uint64_t idle_ms[VS_FACES] = {[VS_RESP] = VS_RESP_IDLE_MS, [VS_HTTP] = VS_HTTP_IDLE_MS};
 
 static void work(struct conn *c, const char *data, size_t length);
 
@@ -86,7 +24,7 @@ static void on_closed(uv_handle_t *handle) {
     free(c);
 }
 
-static void end(struct conn *c) {
+void vs_conn_end(struct conn *c) {
     if (uv_is_closing(&c->io.handle)) return;
     if (c->parked) TAILQ_REMOVE(&c->loop->parked, c, parking);
     TAILQ_REMOVE(&c->loop->conns, c, all);
@@ -103,14 +41,13 @@ static void set_reading(struct conn *c, bool reading) {
     if (!reading)
         uv_read_stop(&c->io.stream);
     else if (uv_read_start(&c->io.stream, on_alloc, on_read) != 0)
-        end(c);
+        vs_conn_end(c);
 }
 
-/* The last reply is written: says so, and waits a little for the client to have read it. */
-static void finish(struct conn *c) {
+void vs_conn_finish(struct conn *c) {
     uv_os_fd_t fd;
     if (c->ended || uv_fileno(&c->io.handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0) {
-        end(c);
+        vs_conn_end(c);
         return;
     }
     free(c->buf);
@@ -132,13 +69,13 @@ struct writing {
 static void resume(struct conn *c) {
     if (c->writing || c->parked || c->lingering || uv_is_closing(&c->io.handle)) return;
     if (c->last) {
-        finish(c);
+        vs_conn_finish(c);
         return;
     }
     if (c->have > 0) work(c, c->buf, c->have);
     if (uv_is_closing(&c->io.handle) || c->lingering || c->writing || c->parked) return;
     if (c->ended)
-        end(c);
+        vs_conn_end(c);
     else
         set_reading(c, true);
 }
@@ -150,7 +87,7 @@ static void on_written(uv_write_t *request, int status) {
     c->writing = false;
     c->active_ms = uv_now(&c->loop->uv);
     if (status < 0)
-        end(c);
+        vs_conn_end(c);
     else
         resume(c);
 }
@@ -182,7 +119,7 @@ static bool flush(struct conn *c) {
     int sent = uv_try_write(&c->io.stream, &buf, 1);
     if (sent == (int)length) return true;
     if (sent == UV_EAGAIN) sent = 0;
-    if (sent < 0 || !write_later(c, out->at + sent, length - (size_t)sent)) end(c);
+    if (sent < 0 || !write_later(c, out->at + sent, length - (size_t)sent)) vs_conn_end(c);
     return false;
 }
 
@@ -257,9 +194,9 @@ static void work(struct conn *c, const char *data, size_t length) {
     if (used == VS_STEP_CLOSE) {
         c->last = true;
         set_reading(c, false);
-        if (!c->writing) finish(c);
+        if (!c->writing) vs_conn_finish(c);
     } else if (!keep(c, data + at, length - at)) {
-        end(c);
+        vs_conn_end(c);
     } else if (used == VS_STEP_PAUSED) {
         park(c);
     }
@@ -294,7 +231,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
         set_reading(c, false);
         resume(c);
     } else if (got < 0) {
-        end(c);
+        vs_conn_end(c);
     }
     if (got <= 0 || c->lingering) return;
     c->active_ms = uv_now(&c->loop->uv);
@@ -316,19 +253,19 @@ static void turn_away(struct conn *c) {
     const char *text = texts[c->session.face];
     uv_buf_t buf = uv_buf_init((char *)text, (unsigned)strlen(text));
     uv_try_write(&c->io.stream, &buf, 1);
-    end(c);
+    vs_conn_end(c);
 }
 
-static int init_stream(struct loop *loop, union stream *io, uv_handle_type type) {
+int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type) {
     return type == UV_TCP ? uv_tcp_init(&loop->uv, &io->tcp) : uv_pipe_init(&loop->uv, &io->pipe, 0);
 }
 
-static void on_connection(uv_stream_t *listener, int status) {
+void vs_conn_accept(uv_stream_t *listener, int status) {
     struct loop *loop = listener->data;
     struct conn *c = status == 0 ? calloc(1, sizeof *c) : NULL;
     if (!c) return; /* out of descriptors or memory: libuv tries again when there are some */
     struct vs_app *app = loop->server->opts->app;
-    if (init_stream(loop, &c->io, listener->type) != 0) {
+    if (vs_stream_init(loop, &c->io, listener->type) != 0) {
         free(c);
         return;
     }
@@ -342,7 +279,7 @@ static void on_connection(uv_stream_t *listener, int status) {
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
     int before = atomic_fetch_add_explicit(&app->connections, 1, memory_order_relaxed);
     if (uv_accept(listener, &c->io.stream) != 0) {
-        end(c);
+        vs_conn_end(c);
         return;
     }
     if (listener->type == UV_TCP) {
@@ -353,178 +290,4 @@ static void on_connection(uv_stream_t *listener, int status) {
         turn_away(c);
     else
         set_reading(c, true);
-}
-
-/* ------------------------------------------------------------------ sweeping and draining */
-
-static void too_slow(struct conn *c) {
-    static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                               "Connection: close\r\n\r\n";
-    uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
-    if (c->session.face == VS_HTTP) uv_try_write(&c->io.stream, &buf, 1);
-    finish(c);
-}
-
-static void look_at(struct conn *c, uint64_t now) {
-    if (c->lingering ? now - c->active_ms >= LINGER_MS : now - c->active_ms >= idle_ms[c->session.face])
-        end(c);
-    else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
-        too_slow(c);
-}
-
-static void drain_one(struct conn *c, uint64_t now) {
-    uint64_t drain_ms = now - c->loop->drain_ms, quiet_ms = now - c->active_ms;
-    if (drain_ms >= DRAIN_MS || (c->lingering && quiet_ms >= DRAIN_QUIET_MS))
-        end(c);
-    else if (c->lingering || c->parked || c->writing)
-        return;
-    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && quiet_ms >= DRAIN_QUIET_MS))
-        finish(c);
-}
-
-static void close_loop(struct loop *loop) {
-    uv_close((uv_handle_t *)&loop->sweep, NULL);
-    uv_close((uv_handle_t *)&loop->retry, NULL);
-    uv_close((uv_handle_t *)&loop->stop, NULL);
-    if (loop == loop->server->loops[0]) {
-        uv_close((uv_handle_t *)&loop->server->term, NULL);
-        uv_close((uv_handle_t *)&loop->server->interrupt, NULL);
-    }
-}
-
-static void on_sweep(uv_timer_t *timer) {
-    struct loop *loop = timer->data;
-    uint64_t now = uv_now(&loop->uv);
-    for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
-        next = TAILQ_NEXT(c, all);
-        (loop->drain_ms ? drain_one : look_at)(c, now);
-    }
-    if (loop->drain_ms && TAILQ_EMPTY(&loop->conns)) close_loop(loop);
-}
-
-static void on_stop(uv_async_t *async) {
-    struct loop *loop = async->data;
-    struct conn *c;
-    if (loop->drain_ms) return;
-    loop->drain_ms = uv_now(&loop->uv);
-    for (int face = 0; face < VS_FACES; face++)
-        if (loop->listening[face]) uv_close(&loop->listener[face].handle, NULL);
-    TAILQ_FOREACH(c, &loop->conns, all)
-    c->session.draining = true;
-    uv_timer_start(&loop->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
-}
-
-static void stop_all(struct server *server) {
-    for (int i = 0; i < server->count; i++)
-        uv_async_send(&server->loops[i]->stop);
-}
-
-static void on_signal(uv_signal_t *handle, int number) {
-    struct server *server = handle->data;
-    if (server->stopping) _exit(128 + number);
-    server->stopping = true;
-    stop_all(server);
-}
-
-/* ------------------------------------------------------------------ starting */
-
-static int listen_on(struct loop *loop, enum vs_face face, int fd) {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    union stream *io = &loop->listener[face];
-    if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return UV_EINVAL;
-    bool local = address.ss_family == AF_UNIX;
-    int own = dup(fd), rc = own < 0 ? UV_EMFILE : init_stream(loop, io, local ? UV_NAMED_PIPE : UV_TCP);
-    if (rc != 0) {
-        close(own);
-        return rc;
-    }
-    io->handle.data = loop;
-    loop->listening[face] = true;
-    rc = local ? uv_pipe_open(&io->pipe, own) : uv_tcp_open(&io->tcp, own);
-    if (rc != 0) {
-        close(own);
-        return rc;
-    }
-    return uv_listen(&io->stream, VS_BACKLOG, on_connection);
-}
-
-/* Starts what a loop has; what a failure leaves half made is closed by on_stop. */
-static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
-    int rc = 0;
-    uv_async_init(&loop->uv, &loop->stop, on_stop);
-    uv_timer_init(&loop->uv, &loop->sweep);
-    uv_timer_init(&loop->uv, &loop->retry);
-    loop->stop.data = loop->sweep.data = loop->retry.data = loop;
-    uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
-    for (int face = 0; face < VS_FACES && rc == 0; face++)
-        if (opts->fd[face] >= 0) rc = listen_on(loop, face, opts->fd[face]);
-    return rc;
-}
-
-static int make_loop(struct server *server) {
-    struct loop *loop = calloc(1, sizeof *loop);
-    int rc = loop ? uv_loop_init(&loop->uv) : UV_ENOMEM;
-    if (rc != 0) {
-        free(loop);
-        return rc;
-    }
-    loop->server = server;
-    loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
-    TAILQ_INIT(&loop->conns);
-    TAILQ_INIT(&loop->parked);
-    server->loops[server->count++] = loop;
-    return fill_loop(loop, server->opts);
-}
-
-static void run_loop(void *arg) {
-    struct loop *loop = arg;
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
-    int rc = uv_loop_close(&loop->uv);
-    assert(rc == 0);
-    (void)rc;
-}
-
-static void watch_signals(struct server *server) {
-    uv_loop_t *uv = &server->loops[0]->uv;
-    uv_signal_init(uv, &server->term);
-    uv_signal_init(uv, &server->interrupt);
-    server->term.data = server->interrupt.data = server;
-    uv_signal_start(&server->term, on_signal, SIGTERM);
-    uv_signal_start(&server->interrupt, on_signal, SIGINT);
-}
-
-/* Every connection is a descriptor; the usual soft limit of 1024 would be met first. */
-static void raise_file_limit(void) {
-    struct rlimit limit;
-    rlim_t want = VS_CONNECTIONS_MAX + 256;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
-    limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
-    struct server server = {.opts = opts};
-    int rc = 0, running = 1;
-    assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
-    raise_file_limit();
-    signal(SIGPIPE, SIG_IGN);
-    for (int i = 0; i < opts->threads && rc == 0; i++)
-        rc = make_loop(&server);
-    if (server.count == 0) return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
-    watch_signals(&server);
-    while (running < server.count && rc == 0 &&
-           (rc = uv_thread_create(&server.loops[running]->thread, run_loop, server.loops[running])) == 0)
-        running++;
-    if (rc != 0) stop_all(&server);
-    run_loop(server.loops[0]);
-    for (int i = 1; i < server.count; i++) {
-        if (i < running)
-            uv_thread_join(&server.loops[i]->thread);
-        else
-            run_loop(server.loops[i]); /* was never started: only closes what it has */
-    }
-    for (int i = 0; i < server.count; i++)
-        free(server.loops[i]);
-    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));
 }

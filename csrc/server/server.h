@@ -1,14 +1,15 @@
 /* server.h -- what the program above asks of the server: addresses, and to serve until told to stop.
  *
  *   listen.c    an address as text -> a bound socket
- *   net.c       loops, connections, buffers, waiting, drain; the only file that knows libuv
+ *   loop.c      loops, sweeping, drain; with net.c the only file that knows libuv
+ *   net.c       connections: buffers, writing, waiting
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
  *   resp.c      the same for the Redis protocol
  *   commands.c  the one table behind both protocols, and what a failure looks like in each
  *   ids.c       handlers that give, read and make ids
  *   session.c   handlers that answer what Redis clients ask of any server
  *
- * What those files share stands in request.h. */
+ * What those files share stands in request.h and net.h. */
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 

@@ -1,0 +1,196 @@
+/* loop.c -- loops: one a thread, sharing the listening sockets and the generator, nothing else; sweeping out slow and
+ * idle connections; draining on TERM.  Knows libuv; knows no protocol. */
+#include "server/net.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SWEEP_MS 500
+#define LINGER_MS 1000 /* after the last reply: let the client read it before a reset could tear it up */
+#define DRAIN_SWEEP_MS 10
+#define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
+#define DRAIN_BUSY_MS 2000 /* then clients that never pause are ended between two requests */
+#define DRAIN_MS 5000      /* then everybody */
+
+_Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
+
+static const uint64_t idle_ms[VS_FACES] = {[VS_RESP] = VS_RESP_IDLE_MS, [VS_HTTP] = VS_HTTP_IDLE_MS};
+
+/* ------------------------------------------------------------------ sweeping and draining */
+
+static void too_slow(struct conn *c) {
+    static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
+                               "Connection: close\r\n\r\n";
+    uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
+    if (c->session.face == VS_HTTP) uv_try_write(&c->io.stream, &buf, 1);
+    vs_conn_finish(c);
+}
+
+static void look_at(struct conn *c, uint64_t now) {
+    if (c->lingering ? now - c->active_ms >= LINGER_MS : now - c->active_ms >= idle_ms[c->session.face])
+        vs_conn_end(c);
+    else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
+        too_slow(c);
+}
+
+static void drain_one(struct conn *c, uint64_t now) {
+    uint64_t drain_ms = now - c->loop->drain_ms, quiet_ms = now - c->active_ms;
+    if (drain_ms >= DRAIN_MS || (c->lingering && quiet_ms >= DRAIN_QUIET_MS))
+        vs_conn_end(c);
+    else if (c->lingering || c->parked || c->writing)
+        return;
+    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && quiet_ms >= DRAIN_QUIET_MS))
+        vs_conn_finish(c);
+}
+
+static void close_loop(struct loop *loop) {
+    uv_close((uv_handle_t *)&loop->sweep, NULL);
+    uv_close((uv_handle_t *)&loop->retry, NULL);
+    uv_close((uv_handle_t *)&loop->stop, NULL);
+    if (loop == loop->server->loops[0]) {
+        uv_close((uv_handle_t *)&loop->server->term, NULL);
+        uv_close((uv_handle_t *)&loop->server->interrupt, NULL);
+    }
+}
+
+static void on_sweep(uv_timer_t *timer) {
+    struct loop *loop = timer->data;
+    uint64_t now = uv_now(&loop->uv);
+    for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
+        next = TAILQ_NEXT(c, all);
+        (loop->drain_ms ? drain_one : look_at)(c, now);
+    }
+    if (loop->drain_ms && TAILQ_EMPTY(&loop->conns)) close_loop(loop);
+}
+
+static void on_stop(uv_async_t *async) {
+    struct loop *loop = async->data;
+    struct conn *c;
+    if (loop->drain_ms) return;
+    loop->drain_ms = uv_now(&loop->uv);
+    for (int face = 0; face < VS_FACES; face++)
+        if (loop->listening[face]) uv_close(&loop->listener[face].handle, NULL);
+    TAILQ_FOREACH(c, &loop->conns, all)
+    c->session.draining = true;
+    uv_timer_start(&loop->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
+}
+
+static void stop_all(struct server *server) {
+    for (int i = 0; i < server->count; i++)
+        uv_async_send(&server->loops[i]->stop);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    struct server *server = handle->data;
+    if (server->stopping) _exit(128 + number);
+    server->stopping = true;
+    stop_all(server);
+}
+
+/* ------------------------------------------------------------------ starting */
+
+static int listen_on(struct loop *loop, enum vs_face face, int fd) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    union stream *io = &loop->listener[face];
+    if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return UV_EINVAL;
+    bool local = address.ss_family == AF_UNIX;
+    int own = dup(fd), rc = own < 0 ? UV_EMFILE : vs_stream_init(loop, io, local ? UV_NAMED_PIPE : UV_TCP);
+    if (rc != 0) {
+        close(own);
+        return rc;
+    }
+    io->handle.data = loop;
+    loop->listening[face] = true;
+    rc = local ? uv_pipe_open(&io->pipe, own) : uv_tcp_open(&io->tcp, own);
+    if (rc != 0) {
+        close(own);
+        return rc;
+    }
+    return uv_listen(&io->stream, VS_BACKLOG, vs_conn_accept);
+}
+
+/* Starts what a loop has; what a failure leaves half made is closed by on_stop. */
+static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
+    int rc = 0;
+    uv_async_init(&loop->uv, &loop->stop, on_stop);
+    uv_timer_init(&loop->uv, &loop->sweep);
+    uv_timer_init(&loop->uv, &loop->retry);
+    loop->stop.data = loop->sweep.data = loop->retry.data = loop;
+    uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+    for (int face = 0; face < VS_FACES && rc == 0; face++)
+        if (opts->fd[face] >= 0) rc = listen_on(loop, face, opts->fd[face]);
+    return rc;
+}
+
+static int make_loop(struct server *server) {
+    struct loop *loop = calloc(1, sizeof *loop);
+    int rc = loop ? uv_loop_init(&loop->uv) : UV_ENOMEM;
+    if (rc != 0) {
+        free(loop);
+        return rc;
+    }
+    loop->server = server;
+    loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
+    TAILQ_INIT(&loop->conns);
+    TAILQ_INIT(&loop->parked);
+    server->loops[server->count++] = loop;
+    return fill_loop(loop, server->opts);
+}
+
+static void run_loop(void *arg) {
+    struct loop *loop = arg;
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    int rc = uv_loop_close(&loop->uv);
+    assert(rc == 0);
+    (void)rc;
+}
+
+static void watch_signals(struct server *server) {
+    uv_loop_t *uv = &server->loops[0]->uv;
+    uv_signal_init(uv, &server->term);
+    uv_signal_init(uv, &server->interrupt);
+    server->term.data = server->interrupt.data = server;
+    uv_signal_start(&server->term, on_signal, SIGTERM);
+    uv_signal_start(&server->interrupt, on_signal, SIGINT);
+}
+
+/* Every connection is a descriptor; the usual soft limit of 1024 would be met first. */
+static void raise_file_limit(void) {
+    struct rlimit limit;
+    rlim_t want = VS_CONNECTIONS_MAX + 256;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
+    limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
+    struct server server = {.opts = opts};
+    int rc = 0, running = 1;
+    assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
+    raise_file_limit();
+    signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < opts->threads && rc == 0; i++)
+        rc = make_loop(&server);
+    if (server.count == 0) return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
+    watch_signals(&server);
+    while (running < server.count && rc == 0 &&
+           (rc = uv_thread_create(&server.loops[running]->thread, run_loop, server.loops[running])) == 0)
+        running++;
+    if (rc != 0) stop_all(&server);
+    run_loop(server.loops[0]);
+    for (int i = 1; i < server.count; i++) {
+        if (i < running)
+            uv_thread_join(&server.loops[i]->thread);
+        else
+            run_loop(server.loops[i]); /* was never started: only closes what it has */
+    }
+    for (int i = 0; i < server.count; i++)
+        free(server.loops[i]);
+    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));
+}

@@ -1,0 +1,68 @@
+/* net.h -- what net.c and loop.c share: the loop and its connections.  Only they include it. */
+#ifndef VS_NET_H
+#define VS_NET_H
+
+#include "server/request.h"
+
+#include <sys/queue.h>
+#include <uv.h>
+
+union stream {
+    uv_handle_t handle;
+    uv_stream_t stream;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+};
+
+struct conn {
+    union stream io;
+    struct loop *loop;
+    TAILQ_ENTRY(conn) all, parking;
+    struct vs_session session;
+    char *buf; /* bytes of a request that is not complete, or could not be answered yet */
+    size_t have, size;
+    uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
+    bool reading, writing, parked;
+    bool last;      /* the last reply is being written */
+    bool lingering; /* it was written: only the client's end is waited for */
+    bool ended;     /* the client will send no more */
+};
+TAILQ_HEAD(conns, conn);
+
+struct loop {
+    uv_loop_t uv;
+    struct server *server;
+    uv_thread_t thread;
+    union stream listener[VS_FACES];
+    bool listening[VS_FACES];
+    uv_async_t stop;
+    uv_timer_t sweep, retry;
+    struct conns conns, parked;
+    uint64_t retry_at_ms, drain_ms; /* 0: none, not draining */
+    struct vs_out out;
+    struct vs_scratch scratch;
+    char in[VS_READ_MAX];
+    char replies[VS_OUT_MAX];
+};
+
+struct server {
+    const struct vs_serve_opts *opts;
+    struct loop *loops[VS_THREADS_MAX];
+    int count;
+    uv_signal_t term, interrupt; /* on the first loop */
+    bool stopping;
+};
+
+/* Prepares a stream for a socket of that kind.  0, or libuv's negative code. */
+int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type);
+
+/* uv_listen's callback on loop->listener[face]. */
+void vs_conn_accept(uv_stream_t *listener, int status);
+
+/* Closes at once; the memory goes when libuv is done with it. */
+void vs_conn_end(struct conn *conn);
+
+/* The last reply is written: says so, and waits a little for the client to have read it. */
+void vs_conn_finish(struct conn *conn);
+
+#endif
