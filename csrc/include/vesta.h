@@ -66,7 +66,7 @@ enum vesta_code {
 /* What went wrong, as a sentence that names the value and, where there is one, the way out. */
 struct vesta_error {
     int code; /* enum vesta_code */
-    char text[256];
+    char text[512];
 };
 
 /* The stable name of a code: "bad_layout" for VESTA_ELAYOUT.  Never NULL.  Threads: any. */

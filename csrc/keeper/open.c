@@ -4,6 +4,7 @@
 #include "keeper/file.h"
 #include "keeper/options.h"
 #include "os/os.h"
+#include "store/store.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -192,6 +193,29 @@ static int open_private(const struct vs_wish *wish, struct vesta_gen **out, stru
     return VESTA_OK;
 }
 
+/* Before a file is made that could never get a lease: the namespace may have another layout already.  Only where the
+ * store is this machine's own; the keeper, which may wait, says the same of the others. */
+static int check_namespace(const struct vs_wish *wish, struct vesta_error *err) {
+    struct vs_header header;
+    struct vs_store *store;
+    struct vs_reply reply;
+    if (access(wish->path, F_OK) == 0)
+        return VESTA_OK; /* it was checked when it was made */
+    int rc = vs_wish_header(wish, &header, err);
+    if (rc != VESTA_OK)
+        return rc;
+    struct vs_store_opts opts = {header.namespace_, header.group, wish->clock};
+    if ((rc = vs_store_open(header.store, &opts, &store, err)) != VESTA_OK)
+        return rc;
+    if (store->ops->is_local)
+        store->ops->ns_read(store, &reply);
+    if (store->ops->is_local && reply.outcome == VS_STORE_OK && reply.ns.ver && reply.ns.fingerprint != header.fingerprint)
+        rc = vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
+                     header.namespace_, reply.ns.layout, header.layout);
+    store->ops->close(store);
+    return rc;
+}
+
 int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err) {
     struct vs_wish wish;
     struct vs_file *file;
@@ -204,6 +228,8 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
         char warning[256];
         rc = vs_check_lifetime(&wish.layout, wish.clock, warning, sizeof warning, err);
     }
+    if (rc == VESTA_OK)
+        rc = check_namespace(&wish, err);
     if (rc == VESTA_OK)
         rc = open_file(&wish, &file, err);
     if (rc != VESTA_OK)

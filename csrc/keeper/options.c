@@ -168,7 +168,7 @@ static int mismatch(struct vesta_error *err, const struct vs_wish *wish, const c
                     const char *asked) {
     size_t length = strlen(wish->path);
     const char *path = length > 60 ? wish->path + length - 60 : wish->path;
-    return vs_fail(err, VESTA_EMISMATCH, "%s has %s %.60s, not %.60s as asked", path, what, has, asked);
+    return vs_fail(err, VESTA_EMISMATCH, "%s has %s %.150s, not %.150s as asked", path, what, has, asked);
 }
 
 static const char *pacing_name(enum vesta_pacing pacing) {

@@ -297,6 +297,7 @@ static int file_open(const char *place, const struct vs_store_opts *opts, struct
 
 const struct vs_store_ops vs_store_file = {
     .scheme = "file",
+    .is_local = true,
     .open = file_open,
     .close = file_close,
     .list = file_list,

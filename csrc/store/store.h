@@ -26,6 +26,7 @@ struct vs_store_opts {
 
 struct vs_store_ops {
     const char *scheme; /* "file" of file:/var/lib/vesta */
+    bool is_local;      /* on this machine: asking it takes no longer than a disk */
     int (*open)(const char *place, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
     void (*close)(struct vs_store *store);
     /* The namespace's records with ascending numbers: a hint, never a decision.  *listed is the caller's to free. */
