@@ -40,7 +40,7 @@ static void failing_fills_and_returns(void) {
 
 static void long_texts_are_cut(void) {
     struct vesta_error err;
-    vs_fail(&err, VESTA_EIO, "%0300d", 1);
+    vs_fail(&err, VESTA_EIO, "%0700d", 1);
     CHECK_EQ_U64(strlen(err.text), sizeof err.text - 1);
 }
 
