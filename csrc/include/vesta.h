@@ -317,9 +317,11 @@ VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause 
 
 /* ------------------------------------------------------------------ keeping */
 
-/* Starts this process's keeper now instead of at the first VESTA_LEASE: one thread with all signals blocked, one
- * per generator file and process; one process on the host is elected to do the work.  Call again after fork() in
- * the child.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM. */
+/* Starts this process's keeper, or wakes it: one thread with all signals blocked, one per generator file and
+ * process; one process on the host is elected to do the work.  vesta_next_wait does this by itself; who calls only
+ * vesta_next calls this at the start, after fork() in the child, and whenever a pause says VESTA_LEASE or
+ * VESTA_CLOSED.  Cheap: a lock and a futex wake.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for
+ * a private generator. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
 /* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
