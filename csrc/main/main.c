@@ -10,6 +10,20 @@
 #define WORD_MAX 32 /* a word longer than this resembles no command and no option */
 
 static const struct vs_command commands[] = {
+    {"gen", vs_cmd_gen, "print new ids",
+     "gen [-n N] [OPTION...]",
+     "Prints ids, one a line, as many as you like; they never repeat, whoever else makes ids in the same\n"
+     "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
+     "programs share its generator file.  Waits while the clock is behind or the second is used up, and\n"
+     "says why when that takes longer than two seconds.\n"
+     "\n"
+     "  $ vesta gen\n"
+     "  vesta gen: drew the worker number 417 at random; it is kept in file:/var/lib/vesta\n"
+     "  403041233137828257\n"
+     "\n"
+     "  $ vesta gen -n 2 --layout snowflake --worker 7 --path /var/lib/vesta/orders.gen\n"
+     "  2183926093211201536\n"
+     "  2183926093211201537\n"},
     {"explain", vs_cmd_explain, "take ids apart: fields, time, worker",
      "explain [OPTION...] [ID...]",
      "Shows what the bits of an id say.  Ids are operands, or lines of stdin.  An id carries no mark of\n"

@@ -1,0 +1,113 @@
+"""clock.py -- what `gen` says and does when the clock is set back or leaps forward (libfaketime).
+
+FAKETIME_DONT_FAKE_MONOTONIC matters: without it the uptime would move along, and nothing would look wrong.
+"""
+import glob
+import json
+import os
+import subprocess
+import time
+
+from harness import VESTA, claim, environment, fails, like, main, same
+
+LIBRARY = (glob.glob("/usr/lib/*/faketime/libfaketime.so.1") + [None])[0]
+
+
+def shifted(by, **more):
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return dict(LD_PRELOAD=LIBRARY, FAKETIME=by, FAKETIME_DONT_FAKE_MONOTONIC="1", ASAN_OPTIONS=asan, **more)
+
+
+def unique(w, ids):
+    same(w.run("audit", stdin="\n".join(ids)).code, 0)
+
+
+def snow(w):
+    result = w.run("gen", "--layout", "snowflake", "--worker", "7", "--ahead-ms", "0")
+    same(result.code, 0)
+    return result.out.strip()
+
+
+@claim("libfaketime is there, and shifts the clock but not the uptime")
+def _(w):
+    assert LIBRARY, "install faketime"
+    made = w.run("gen", "--worker", "1", env=shifted("-1000d"))
+    got = json.loads(w.run("explain", "--json", made.out.strip()).out)
+    assert abs(got["unix_ms"] / 1000 - (time.time() - 1000 * 86400)) < 10, got
+
+
+@claim("set back by 3 s: it waits, says why, goes on; no id is there twice and none is older")
+def _(w):
+    before = snow(w)
+    start = time.monotonic()
+    during = w.run("gen", env=shifted("-3s"))
+    waited = time.monotonic() - start
+    same(during.code, 0)
+    like(during.err, "vesta gen: waits: the clock is 2.9... s behind what was already seen; ids go on in 2.9... s (clock_back)\n"
+         "vesta gen: goes on after ... s\n")
+    assert 2.5 < waited < 6, waited
+    after = snow(w)
+    assert int(before) < int(during.out) < int(after), (before, during.out, after)
+
+
+@claim("set back by 1 s: it waits without a word")
+def _(w):
+    before = snow(w)
+    during = w.run("gen", env=shifted("-1s"))
+    same((during.code, during.err), (0, ""))
+    assert int(before) < int(during.out)
+
+
+@claim("set back further than its patience: 1, the reason and the code; afterwards all is well")
+def _(w):
+    before = snow(w)
+    start = time.monotonic()
+    fails(w.run("gen", "--wait-ms", "500", env=shifted("-1h")), 1, "the clock is 3599.", "behind what was already seen", "(clock_back)",
+          "gave up after waiting 0.5 s", "--wait-ms")
+    assert time.monotonic() - start < 3
+    assert int(before) < int(snow(w))
+
+
+@claim("leapt forward by 10 minutes: no id until it is confirmed, and then the future was not poisoned")
+def _(w):
+    before = snow(w)
+    time.sleep(1.1)  # within a second of the last id nothing is looked at
+    fails(w.run("gen", "--wait-ms", "500", env=shifted("+10m")), 1,
+          "waits: the clock leapt forward against the machine's uptime; it is believed after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
+    after = w.run("gen", "-n", "100")
+    same((after.code, after.err), (0, ""))
+    unique(w, [before, *after.lines()])
+    got = json.loads(w.run("explain", "--json", "--layout", "snowflake", after.lines()[-1]).out)
+    assert abs(got["unix_ms"] / 1000 - time.time()) < 10, got
+
+
+@claim("set back and forth while it runs: it stops, says why, goes on; no id is there twice, none falls")
+def _(w):
+    snow(w)
+    clock = w.path("clock")
+    open(clock, "w").write("+0")
+    env = shifted("", FAKETIME_TIMESTAMP_FILE=clock, FAKETIME_NO_CACHE="1")
+    del env["FAKETIME"]
+    process = w.start("gen", "-n", "1000000000", "--wait-ms", "5000", env=env, stdout=open(w.path("ids"), "wb"), stderr=subprocess.PIPE)
+    try:
+        time.sleep(0.3)
+        for shift in ("-3s", "+10m"):
+            assert os.path.getsize(w.path("ids")) > 0
+            open(clock, "w").write(shift)
+            time.sleep(0.3)
+            stopped = os.path.getsize(w.path("ids"))
+            time.sleep(0.5)
+            same(os.path.getsize(w.path("ids")), stopped)
+            open(clock, "w").write("+0")  # set right again
+            time.sleep(0.7)
+            assert os.path.getsize(w.path("ids")) > stopped, "after %s it does not go on" % shift
+    finally:
+        process.kill()
+    said = process.stderr.read().decode()
+    assert "waits: the clock is 2.9" in said and "waits: the clock leapt forward" in said and said.count("goes on after") == 2, said
+    same(w.shell("sed '$d' ids >whole").code, 0)  # the last line may be half a line: it was killed
+    got = json.loads(w.run("audit", "--json", "--layout", "snowflake", "whole").out)
+    same((got["duplicates"], got["inversions"], got["future"], got["unreadable"]), (0, 0, 0, 0))
+
+
+main()

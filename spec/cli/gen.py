@@ -1,0 +1,272 @@
+"""gen.py -- ids from the command line: unique whatever happens to processes and files; clear words when it cannot be."""
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+
+from harness import SLOW, VESTA, claim, environment, fails, like, main, same
+
+GEN = "state/default.gen"
+
+
+def unique(w, *paths):
+    result = w.run("audit", "--json", *paths)
+    got = json.loads(result.out)
+    same((result.code, got["duplicates"], got["unreadable"]), (0, 0, 0))
+    return got["total"]
+
+
+def as_nobody(w, *args, env=None):
+    """Runs as a user who owns nothing here; where the tests run as one already, as that one."""
+    os.chmod(w.folder, 0o755)
+    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    done = subprocess.run([*who, VESTA, *args], capture_output=True, timeout=60, cwd=w.folder, env=environment(w.folder, **(env or {})))
+    return type("R", (), {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()})
+
+
+def patch(path, offset, data):
+    with open(path, "r+b") as f:
+        f.seek(offset)
+        f.write(data)
+
+
+# ---------------------------------------------------------------- words
+
+
+@claim("the first id on a machine: a number is drawn, said once, kept")
+def _(w):
+    first = w.run("gen")
+    same(first.code, 0)
+    like(first.err, "vesta gen: drew the worker number ... at random; it is kept in file:%s\n" % w.path("state"))
+    worker = int(first.err.split("number ")[1].split()[0])
+    second = w.run("gen")
+    same((second.code, second.err), (0, ""))
+    for line in (first.out, second.out):
+        got = json.loads(w.run("explain", "--json", line.strip()).out)
+        same((got["machine"], got["method"]), (worker, 0))
+        assert abs(got["unix_ms"] / 1000 - time.time()) < 10, got
+    assert int(second.out) > int(first.out)
+
+
+@claim("a number given by hand is claimed, exactly that, and nothing needs to be said")
+def _(w):
+    result = w.run("gen", "--worker", "7", "--layout", "snowflake", "-n", "3")
+    same((result.code, result.err, len(result.lines())), (0, "", 3))
+    same({json.loads(line)["worker"] for line in w.run("explain", "--json", "--layout", "snowflake", *result.lines()).lines()}, {7})
+
+
+@claim("ids as hex, base32, base62 and JSON read back to ids of now")
+def _(w):
+    for form, length in (("hex", 16), ("base32", 13), ("base62", 11)):
+        line = w.run("gen", "--format", form).out.strip()
+        same(len(line), length)
+        same(w.run("explain", "--format", form, line).code, 0)
+    ids = [json.loads(line)["id"] for line in w.run("gen", "-n", "2", "--json").lines()]
+    assert ids[0] < ids[1] and all(i.isdigit() for i in ids)
+
+
+@claim("a count that is none names the value, with 2, and makes nothing")
+def _(w):
+    for n in ("0", "-1", "+1", "1.5", "1e3", "0x10", "1;2", "9223372036854775808", "18446744073709551616", "1000000000001", "١", "1 ", "all"):
+        fails(w.run("gen", "-n", n), 2, '"%s"' % n if n.isascii() else "--count", "1 to 1000000000000")
+    fails(w.run("gen", "-n", ""), 2, "--count is \"\"")
+    fails(w.run("gen", "-n"), 2, "--count needs a value")
+    fails(w.run("gen", "5"), 2, '"5" is too much', "-n N")
+    fails(w.run("gen", "--wait-ms", "-1"), 2, '"-1"')
+    assert not os.path.exists(w.path("state"))
+
+
+@claim("options that cannot be are 2, and make nothing")
+def _(w):
+    fails(w.run("gen", "--layout", "nope"), 2, "no preset 'nope'")
+    fails(w.run("gen", "--worker", "x"), 2, '"x"')
+    fails(w.run("gen", "--worker", "1024"), 2, "1024", "1023")
+    fails(w.run("gen", "--worker", "18446744073709551616"), 2, '"18446744073709551616"')
+    fails(w.run("gen", "--namespace", "../x"), 2, "../x")
+    fails(w.run("gen", "--namespace", "' OR 1=1 --"), 2, "OR")
+    fails(w.run("gen", "--namespace", "n" * 65), 2, "n" * 40)
+    fails(w.run("gen", "--store", "mysql://x"), 2, "mysql")
+    fails(w.run("gen", "--fields", "method=4", "--worker", "1"), 2, "method", "4")
+    fails(w.run("gen", "--fields", "color=4", "--worker", "1"), 2, "color")
+    fails(w.run("gen", "--pacing", "slow"), 2, '"slow"', "clock|history")
+    fails(w.run("gen", "--ahead-ms", "x"), 2, '"x"')
+    fails(w.run("gen", "--path", w.path("folder") + "/"), 2, "folder")
+    fails(w.run("gen", "--layout", "uid", "--worker", "1"), 1, "2024-11-20T13:24:16Z", "epoch_end")
+
+
+@claim("a generator file that says otherwise is 1, and both values are named")
+def _(w):
+    same(w.run("gen", "--worker", "7").code, 0)
+    fails(w.run("gen", "--worker", "8"), 1, "worker", "7", "8", "mismatch")
+    fails(w.run("gen", "--layout", "snowflake"), 1, "layout", "sign:1", "mismatch")
+    fails(w.run("gen", "--pacing", "history"), 1, "clock", "history", "mismatch")
+    same(w.run("gen", "--worker", "7", "--layout", "vesta-second", "--pacing", "clock").code, 0)
+
+
+# ---------------------------------------------------------------- counting
+
+
+@claim("a million ids, no two equal, in at most two seconds with the audit")
+def _(w):
+    w.run("gen")
+    start = time.monotonic()
+    result = w.shell('set -o pipefail; "$vesta" gen -n 1000000 | "$vesta" audit')
+    same((result.code, result.out.split()), (0, ["total", "1,000,000", "distinct", "1,000,000", "duplicates", "0"]))
+    assert time.monotonic() - start < 2 * SLOW, time.monotonic() - start
+
+
+@claim("eight at once share a pipe: whole lines, no two equal")
+def _(w):
+    result = w.shell('for i in 1 2 3 4 5 6 7 8; do "$vesta" gen -n 100000 & done | "$vesta" audit --layout vesta-second')
+    same(result.code, 0)
+    assert result.out.startswith("total               800,000\ndistinct            800,000\nduplicates                0\nforeign                   0\n"), result.out
+    same(result.err.count("drew"), 1)
+
+
+@claim("a hundred one after the other, in about a second")
+def _(w):
+    w.run("gen")
+    start = time.monotonic()
+    result = w.shell('for i in $(seq 100); do "$vesta" gen || exit; done >ids')
+    same((result.code, result.err), (0, ""))
+    assert time.monotonic() - start < 2 * SLOW, time.monotonic() - start
+    same(unique(w, "ids"), 100)
+
+
+@claim("sixty killed with -9 at random moments, joined: whole lines, no two equal")
+def _(w):
+    draw = random.Random(9)
+    w.run("gen", "-n", "1")
+    total = 0
+    for batch in range(6):
+        files = [w.path("%d-%d" % (batch, i)) for i in range(10)]
+        running = [subprocess.Popen(["bash", "-c", 'exec "$vesta" gen -n 1000000000 > >(cat >"$file")'], cwd=w.folder, stderr=subprocess.DEVNULL,
+                                    env=environment(w.folder, vesta=VESTA, file=file)) for file in files]
+        for process in draw.sample(running, len(running)):
+            time.sleep(draw.random() * 0.03 * SLOW)
+            process.send_signal(signal.SIGKILL)
+        for process in running:
+            process.wait()
+    time.sleep(0.3)  # the readers behind them end by themselves
+    total = unique(w, *(name for name in os.listdir(w.folder) if "-" in name))
+    assert total > 100000 // SLOW, total
+
+
+@claim("a copied generator file gives no id twice: both draw, or the number by hand stays with one")
+def _(w):
+    w.run("gen", "-n", "1000")
+    w.shell("cp %s copy.gen" % GEN)
+    result = w.shell('"$vesta" gen -n 200000 >a & "$vesta" gen -n 200000 --path copy.gen >b; wait')
+    same(result.code, 0)
+    same(unique(w, "a", "b"), 400000)
+    w.run("gen", "--namespace", "hand", "--worker", "3", "--path", "hand.gen")
+    w.shell("cp hand.gen hand2.gen")
+    fails(w.run("gen", "--path", "hand2.gen", "--wait-ms", "300"), 1, "lease", "3")
+    same(w.run("gen", "--path", "hand.gen").code, 0)
+
+
+@claim("two namespaces have generators of their own")
+def _(w):
+    for name in ("a", "b"):
+        same(w.run("gen", "--namespace", name, "--worker", "1").code, 0)
+    assert {"a.gen", "b.gen"} <= set(os.listdir(w.path("state")))
+
+
+# ---------------------------------------------------------------- the reader and the disk
+
+
+@claim("a reader who has seen enough ends it quietly, with 0")
+def _(w):
+    w.run("gen")
+    start = time.monotonic()
+    result = w.shell('"$vesta" gen -n 1000000000 | head -1; exit ${PIPESTATUS[0]}')
+    same((result.code, result.err, len(result.lines())), (0, "", 1))
+    assert time.monotonic() - start < 5 * SLOW
+
+
+@claim("a full disk and a closed stdout are 1, with a message, and end it")
+def _(w):
+    w.run("gen")
+    fails(w.shell('"$vesta" gen -n 1000000000 >/dev/full'), 1, "cannot write the output: No space left on device")
+    fails(w.shell('"$vesta" gen -n 1000000000 >&-'), 1, "cannot write the output: Bad file descriptor")
+    fails(w.shell('"$vesta" gen --path new.gen --worker 5 --namespace new >&- <&-'), 1, "cannot write the output")
+    same(w.run("gen", "--path", "new.gen").code, 0)
+
+
+@claim("a state folder on a full disk is 1, and says so")
+def _(w):
+    if os.geteuid() != 0:
+        return  # mounting needs root
+    os.mkdir(w.path("disk"))
+    if w.shell("mount -t tmpfs -o size=64k none disk").code:
+        return  # not in every container
+    try:
+        fails(w.run("gen", env={"VESTA_STATE": w.path("disk/state")}), 1, "No space left on device")
+    finally:
+        w.shell("umount disk")
+
+
+# ---------------------------------------------------------------- state folder and generator file
+
+
+@claim("the state folder is made; where it cannot be, 1 and the reason")
+def _(w):
+    same(w.run("gen", env={"VESTA_STATE": w.path("a/b/c")}).code, 0)
+    assert os.path.isfile(w.path("a/b/c/default.gen"))
+    open(w.path("file"), "w").close()
+    fails(w.run("gen", env={"VESTA_STATE": w.path("file/state")}), 1, "file/state", "Not a directory")
+    fails(w.run("gen", env={"VESTA_STATE": "/proc/none/state"}), 1, "/proc/none", "No such file")
+
+
+@claim("a state folder without permission is 1, and says which")
+def _(w):
+    w.run("gen")
+    os.chmod(w.path("state"), 0o500)
+    fails(as_nobody(w, "gen", "--namespace", "other"), 1, "Permission denied", "state")
+
+
+@claim("a generator file without permission is 1, and says which")
+def _(w):
+    w.run("gen")
+    os.chmod(w.path("state"), 0o777)
+    if os.geteuid() != 0:
+        os.chmod(w.path(GEN), 0)
+    fails(as_nobody(w, "gen"), 1, "Permission denied", "default.gen")
+
+
+@claim("a generator file that is empty, truncated, foreign or newer is 1, named, and left as it is")
+def _(w):
+    w.run("gen")
+    whole = open(w.path(GEN), "rb").read()
+    newer = bytearray(whole)
+    newer[8:12] = struct.pack("I", 2)
+    for name, data, part in (("empty", b"", "empty.gen"), ("short", whole[:100], "short.gen"), ("truncated", whole[:-4096], "truncated.gen"),
+                             ("foreign", os.urandom(len(whole)), "foreign.gen"), ("newer", bytes(newer), "newer.gen"), ("text", b"hello\n", "text.gen")):
+        path = w.path(name + ".gen")
+        open(path, "wb").write(data)
+        fails(w.run("gen", "--path", path), 1, part)
+        same(open(path, "rb").read(), data)
+    fails(w.run("gen", "--path", w.path("newer.gen")), 1, "a newer vesta made it")
+    os.mkdir(w.path("folder.gen"))
+    fails(w.run("gen", "--path", w.path("folder.gen")), 1, "folder.gen")
+    fails(w.run("gen", "--path", "/dev/null"), 1, "/dev/null")
+    os.mkfifo(w.path("fifo.gen"))
+    fails(w.run("gen", "--path", w.path("fifo.gen"), timeout=10), 1, "fifo.gen")
+
+
+@claim("a generator file deleted while open: who has it goes on, who comes gets another number, no two equal")
+def _(w):
+    w.run("gen")
+    old = w.start("gen", "-n", "300000", stdout=open(w.path("old"), "wb"))
+    time.sleep(0.05)
+    os.unlink(w.path(GEN))
+    new = w.run("gen", "-n", "300000")
+    same((old.wait(), new.code), (0, 0))
+    open(w.path("new"), "w").write(new.out)
+    same(unique(w, "old", "new"), 600000)
+
+
+main()
