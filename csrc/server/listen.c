@@ -59,7 +59,7 @@ static int split(const char *address, char *host, size_t size, const char **port
 }
 
 static int parse(const char *address, union any *out, socklen_t *length, struct vesta_error *err) {
-    const char *path = unix_path(address), *port;
+    const char *path = unix_path(address), *port = "";
     char host[256];
     if (path) return parse_unix(path, out, length, err);
     int rc = split(address, host, sizeof host, &port, err);
