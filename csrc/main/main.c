@@ -117,6 +117,17 @@ static const struct vs_command commands[] = {
      "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp.sock --worker 7 &\n"
      "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
      "  \"1166621096292647943\"\n"},
+    {"bench", vs_cmd_bench, "measure what an id costs on this machine",
+     "bench [OPTION...]",
+     "Measures what one id costs in a program that uses the library, next to the least that any shared\n"
+     "counter can cost: one atomic add, in the same rounds.  Touches no state and takes no worker number;\n"
+     "its ids are thrown away.  Takes some seconds.\n"
+     "\n"
+     "  $ vesta bench\n"
+     "  vesta-second, clock pacing, 5 rounds of 100 ms: medians, and ratios within a round\n"
+     "  ...\n"
+     "  $ vesta bench --pacing history --layout \"sign:1 time:31 seq:22 worker:10 unit=1s epoch=2026-01-01T00:00:00Z\"\n"
+     "  ...\n"},
     {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids",
      "audit [OPTION...] [FILE...]",
      "Reads decimal ids, one a line in the first column, from files or stdin, and counts exactly how many\n"

@@ -2,7 +2,7 @@
 import json
 import random
 
-from harness import SLOW, claim, fails, main, same
+from harness import SLOW, claim, cpu_s, fails, main, same
 
 LAYOUT = "snowflake"
 
@@ -99,13 +99,12 @@ def _(w):
     assert w.run("audit", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out.endswith("and 19984 more\n")
 
 
-@claim("a million ids take a second at most")
+@claim("a million ids take a second of CPU at most")
 def _(w):
     open(w.path("ids"), "w").write("\n".join(map(str, range(10**18, 10**18 + 10**6))) + "\n")
-    import time
-    start = time.monotonic()
+    start = cpu_s()
     same(w.run("audit", "ids").code, 0)
-    assert time.monotonic() - start < SLOW * 1.0, time.monotonic() - start
+    assert cpu_s() - start < SLOW * 1.0, cpu_s() - start
 
 
 main()

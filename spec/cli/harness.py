@@ -5,6 +5,7 @@ own for state, and no other state folder can be reached.
 """
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,12 @@ class World:
 
     def start(self, *args, env=None, **kw):
         return subprocess.Popen([VESTA, *args], cwd=self.folder, env=environment(self.folder, **(env or {})), **kw)
+
+
+def cpu_s():
+    """Seconds of CPU that ended children have used: a bound on it holds on a busy machine too."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def like(got, want):
