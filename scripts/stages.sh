@@ -7,6 +7,7 @@ STAGES='
 release  |  5 |         | the release preset, warnings as errors
 c        |  8 |         | the debug preset: every test that has no stage of its own
 asan     | 10 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
+fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length
 scripts  |  2 | scripts | how the two commands meet a machine
 cli      |  5 | cli     | the program as a person calls it
@@ -54,3 +55,4 @@ run_inside() {
 stage_release() { build release && count 1 0 0; }
 stage_c() { tests debug -LE "^($(own_labels))\$"; }
 stage_asan() { tests asan -LE "^($NOT_FOR_SANITIZERS)\$"; }
+stage_fuzz() { tests fuzz -L '^fuzz$'; }

@@ -1,0 +1,30 @@
+/* fuzz.h -- what fuzz targets share. */
+#ifndef SPEC_FUZZ_H
+#define SPEC_FUZZ_H
+
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As assert, but there in every build. */
+#define MUST(cond)                                                                     \
+    do {                                                                               \
+        if (!(cond)) {                                                                 \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond);  \
+            abort();                                                                   \
+        }                                                                              \
+    } while (0)
+
+/* A NUL-terminated copy of exactly that size, so that the sanitizer sees a read behind it.  Own: free it. */
+__attribute__((unused)) static char *text_of(const uint8_t *data, size_t size) {
+    char *text = malloc(size + 1);
+    MUST(text);
+    if (size > 0) memcpy(text, data, size);
+    text[size] = 0;
+    return text;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* layout_text.c -- any bytes as a layout: refused with a reason, or a layout that keeps every promise. */
+#include "fuzz.h"
+
+static void check_text(const struct vesta_layout *layout) {
+    char text[VESTA_LAYOUT_TEXT_MAX], again[VESTA_LAYOUT_TEXT_MAX];
+    struct vesta_layout back;
+    MUST(vesta_layout_text(layout, text) == strlen(text));
+    MUST(vesta_layout_parse(text, &back, NULL) == VESTA_OK);
+    vesta_layout_text(&back, again);
+    MUST(strcmp(text, again) == 0);
+    MUST(back.fingerprint == layout->fingerprint && back.spread == layout->spread && back.epoch_ms == layout->epoch_ms);
+}
+
+static void check_bits(const struct vesta_layout *layout) {
+    unsigned shift = 64;
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *f = &layout->field[i];
+        MUST(f->width >= 1 && f->width <= 53 && f->width <= shift);
+        shift -= f->width;
+        MUST(f->shift == shift && f->max == (UINT64_C(1) << f->width) - 1 && f->value <= f->max);
+        MUST(vesta_layout_find(layout, f->name) == i);
+    }
+    MUST(shift == 0);
+    MUST(layout->field[layout->time].width + layout->field[layout->seq].width <= 62);
+    MUST(vesta_layout_end_ms(layout) > layout->epoch_ms && layout->epoch_ms >= 0);
+}
+
+static void check_id(const struct vesta_layout *layout, const uint64_t *values) {
+    struct vesta_parts parts;
+    struct vesta_pair pair;
+    size_t count;
+    uint64_t id;
+    MUST(vesta_compose(layout, values, &id, NULL) == VESTA_OK);
+    MUST(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
+    for (int i = 0; i < layout->field_count; i++) MUST(parts.values[i] == values[i]);
+    struct vesta_value given[VESTA_FIELDS_MAX];
+    size_t named = 0;
+    for (int i = 0; i < layout->field_count; i++)
+        if (i != layout->time) given[named++] = (struct vesta_value){layout->field[i].name, values[i]};
+    MUST(vesta_range(layout, parts.unix_ms, parts.unix_ms, given, named, &pair, 1, &count, NULL) == VESTA_OK);
+    MUST(count == 1 && pair.min == id && pair.max == id);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *text = text_of(data, size);
+    struct vesta_layout layout;
+    struct vesta_error err = {0};
+    uint64_t low[VESTA_FIELDS_MAX], high[VESTA_FIELDS_MAX];
+    int rc = vesta_layout_parse(text, &layout, &err);
+    if (rc == VESTA_OK) {
+        check_bits(&layout);
+        check_text(&layout);
+        for (int i = 0; i < layout.field_count; i++) {
+            low[i] = layout.field[i].value;
+            high[i] = layout.field[i].fixed ? layout.field[i].value : layout.field[i].max;
+        }
+        check_id(&layout, low);
+        check_id(&layout, high);
+        vs_fields_parse(&layout, text, low, &err);
+    } else {
+        MUST(rc == VESTA_ELAYOUT && err.code == rc && strlen(err.text) > 12 && strlen(err.text) < sizeof err.text);
+        for (const char *c = err.text; *c; c++) MUST(*c >= ' ' && *c <= '~');
+    }
+    free(text);
+    return 0;
+}

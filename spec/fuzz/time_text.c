@@ -1,0 +1,19 @@
+/* time_text.c -- any bytes as a time: refused with a reason, or an instant that is written and read again. */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *text = text_of(data, size), iso[VESTA_ISO_MAX];
+    struct vesta_error err = {0};
+    int64_t ms = 77, again = 78;
+    int rc = vesta_time_parse(text, &ms, &err);
+    if (rc != VESTA_OK) {
+        MUST(rc == VESTA_EFIELD && err.code == rc && ms == 77);
+        for (const char *c = err.text; *c; c++) MUST(*c >= ' ' && *c <= '~');
+    } else {
+        MUST(vesta_iso(ms, iso) == strlen(iso));
+        if (ms <= VS_EPOCH_MS_MAX && *iso != '-') /* else the year has not four digits */
+            MUST(vesta_time_parse(iso, &again, NULL) == VESTA_OK && again == ms);
+    }
+    free(text);
+    return 0;
+}
