@@ -17,9 +17,12 @@ packages_for() {
 }
 
 missing_packages() {
-    local name
-    for name in $(packages_for "$1"); do
-        [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
+    local names installed name
+    names=$(packages_for "$1")
+    # shellcheck disable=SC2086 # names are words; those that dpkg has never heard of are an error and no line
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $names 2>/dev/null)
+    for name in $names; do
+        grep -qx "installed $name" <<<"$installed" || echo "$name"
     done
 }
 
