@@ -23,14 +23,13 @@ struct vs_file {
     pthread_t thread;
     pid_t keeper_pid;     /* the process that `thread` runs in; after fork() it is the parent's */
     _Atomic uint32_t stop; /* enum vs_keeper_stop */
-    _Atomic bool gave_back;
 };
 
 /* The keeper floor's part of a handle. */
 struct vs_handle {
-    struct vs_file *file; /* NULL: a private map */
+    struct vs_file *file; /* process lock; NULL where is_private */
+    bool is_private;
     bool keeps;           /* false: VESTA_NO_KEEPER */
-    char store[VS_URI_MAX];
     char warning[256];
 };
 
@@ -42,7 +41,7 @@ struct vs_handle {
 /* Starts this process's keeper of a file, or wakes it.  Call with the process lock held.  0, or an errno. */
 int vs_keeper_start(struct vs_file *file);
 /* Tells everyone's keeper that a lease is wanted. */
-void vs_keeper_want(struct vs_file *file);
+void vs_keeper_want(struct vs_map *map);
 /* Ends this process's keeper and waits for it.  Call without the process lock. */
 void vs_keeper_stop(struct vs_file *file, enum vs_keeper_stop how);
 

@@ -228,9 +228,7 @@ static void serve(struct keeping *k) {
             break;
         carry_out(k, &action, &ev);
     }
-    if (ev.stop)
-        atomic_store(&k->file->gave_back, true);
-    else
+    if (!ev.stop)
         retire(k);
 }
 
@@ -265,6 +263,7 @@ static void *keeper_main(void *arg) {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
         if (vs_lock_byte(file->lock_fd, VS_BYTE_KEEPER, true, false)) {
             hold_office(file);
+            vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false, false); /* giving back had locked the others out */
             vs_unlock_byte(file->lock_fd, VS_BYTE_KEEPER);
         } else if (!told_to_stop(file)) {
             vs_futex_wait(&shared->want, want, ELECTION_US);
@@ -275,10 +274,9 @@ static void *keeper_main(void *arg) {
 
 /* ------------------------------------------------------------------ starting and stopping */
 
-void vs_keeper_want(struct vs_file *file) {
-    struct vs_shared *shared = &file->mapping.map->shared;
-    atomic_fetch_add_explicit(&shared->want, 1, memory_order_release);
-    vs_futex_wake(&shared->want);
+void vs_keeper_want(struct vs_map *map) {
+    atomic_fetch_add_explicit(&map->shared.want, 1, memory_order_release);
+    vs_futex_wake(&map->shared.want);
 }
 
 int vs_keeper_start(struct vs_file *file) {
@@ -287,7 +285,6 @@ int vs_keeper_start(struct vs_file *file) {
     sigset_t all, was;
     vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
-    atomic_store(&file->gave_back, false);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&file->thread, NULL, keeper_main, file);
@@ -301,7 +298,7 @@ void vs_keeper_stop(struct vs_file *file, enum vs_keeper_stop how) {
     if (file->keeper_pid != getpid())
         return;
     atomic_store_explicit(&file->stop, how, memory_order_release);
-    vs_keeper_want(file);
+    vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);
     file->keeper_pid = 0;
 }

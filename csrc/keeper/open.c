@@ -164,8 +164,8 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     }
     vs_gen_init(gen, map, &layout, base, wish->clock);
     handle->file = file;
+    handle->is_private = file == NULL;
     handle->keeps = !(wish->opts->flags & VESTA_NO_KEEPER);
-    snprintf(handle->store, sizeof handle->store, "%s", map->header.store);
     gen->handle = handle;
     *out = gen;
     return VESTA_OK;
@@ -243,10 +243,10 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
 void vesta_close(struct vesta_gen *gen) {
     if (!gen)
         return;
-    if (gen->handle->file)
-        leave_file(gen->handle->file);
-    else
+    if (gen->handle->is_private)
         vs_mapping_unmap(atomic_load(&gen->map));
+    else
+        leave_file(gen->handle->file);
     free(gen->handle);
     free(gen);
 }
@@ -254,46 +254,42 @@ void vesta_close(struct vesta_gen *gen) {
 /* ------------------------------------------------------------------ keeping */
 
 /* The file was used up: the handle goes on with its successor.  The old file stays entered, and so mapped: another
- * thread may be inside it. */
+ * thread may be inside it.  With the process lock held. */
 static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_file *old = gen->handle->file, *file;
-    struct vesta_opts opts = {.path = old->path, .clock = gen->clock, .any_worker = 1};
-    struct vs_wish wish = {.opts = &opts, .clock = gen->clock, .group = old->mapping.map->header.group, .layout = gen->layout};
+    struct vs_wish wish = {.clock = gen->clock};
     enum vs_found found;
     struct vs_mapping mapping;
     struct vs_header stale, header = old->mapping.map->header;
-    snprintf(wish.path, sizeof wish.path, "%s", old->path);
-    vs_process_lock();
     int rc = vs_mapping_attach(old->path, &found, &mapping, &stale, err);
     if (rc == VESTA_OK && found != VS_FOUND_TRUSTED)
         rc = vs_mapping_make(old->path, &header, gen->clock, &mapping, err);
     if (rc == VESTA_OK)
         rc = enter_file(old->path, &mapping, &wish, &file, err);
-    if (rc == VESTA_OK) {
-        gen->handle->file = file;
-        atomic_store_explicit(&gen->map, file->mapping.map, memory_order_release);
-    }
-    vs_process_unlock();
-    return rc;
+    if (rc != VESTA_OK)
+        return rc;
+    gen->handle->file = file;
+    /* release: pairs with the acquire in vesta_next; the new map is whole */
+    atomic_store_explicit(&gen->map, file->mapping.map, memory_order_release);
+    return VESTA_OK;
 }
 
 int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
-    if (!handle->file)
+    int rc = VESTA_OK, failed = 0;
+    if (handle->is_private)
         return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to keep");
-    if (is_used_up(handle->file->mapping.map)) {
-        int rc = move_on(gen, err);
-        if (rc != VESTA_OK)
-            return rc;
-    }
-    int rc = 0;
-    if (handle->keeps) {
-        vs_process_lock();
-        rc = vs_keeper_start(handle->file);
+    /* Callers may be event loops.  Where the lock is taken, a keeper is at work or a file is being opened: then it is
+     * enough to say that a lease is wanted, and to come again. */
+    if (vs_process_trylock()) {
+        if (is_used_up(handle->file->mapping.map))
+            rc = move_on(gen, err);
+        if (rc == VESTA_OK && handle->keeps)
+            failed = vs_keeper_start(handle->file);
         vs_process_unlock();
     }
-    vs_keeper_want(handle->file);
-    return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(rc));
+    vs_keeper_want(atomic_load_explicit(&gen->map, memory_order_acquire));
+    return failed ? vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed)) : rc;
 }
 
 int vesta_keep(struct vesta_gen *gen) {
@@ -301,18 +297,19 @@ int vesta_keep(struct vesta_gen *gen) {
 }
 
 int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
-    struct vs_file *file = gen->handle->file;
+    const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint64_t cursor;
-    if (!file)
+    if (gen->handle->is_private)
         return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
-    int active = vs_map_active(file->mapping.map);
-    if (active < 0 || !vs_slot_cursor(&file->mapping.map->slot[active], &cursor))
+    int active = vs_map_active(map);
+    if (active < 0 || !vs_slot_cursor(&map->slot[active], &cursor))
         return VESTA_OK; /* nothing is held */
     vs_process_lock();
-    int rc = vs_keeper_start(file);
+    struct vs_file *file = gen->handle->file;
+    int failed = vs_keeper_start(file);
     vs_process_unlock();
-    if (rc != 0)
-        return vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(rc));
+    if (failed)
+        return vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed));
     vs_keeper_stop(file, VS_GIVE_BACK);
     return VESTA_OK;
 }

@@ -30,6 +30,11 @@ void vs_process_lock(void) {
     lock_mutex();
 }
 
+bool vs_process_trylock(void) {
+    pthread_once(&once, hold_over_fork);
+    return pthread_mutex_trylock(&process_mutex) == 0;
+}
+
 void vs_process_unlock(void) {
     unlock_mutex();
 }

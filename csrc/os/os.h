@@ -33,6 +33,7 @@ int vs_make_dirs(const char *path, int group);
 /* One lock for everything in this process that is not an id: registry, keepers, file stores.  Held over fork(), so
  * that a child never inherits it locked. */
 void vs_process_lock(void);
+bool vs_process_trylock(void);
 void vs_process_unlock(void);
 
 /* Opens (makes) a lock file: fd, or -1 with errno.  Keep one fd a file and process: closing any drops the locks. */
