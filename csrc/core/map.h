@@ -35,6 +35,7 @@ struct vs_header {
     uint32_t pacing;          /* enum vesta_pacing, never the default */
     uint64_t size;            /* bytes of the whole file */
     uint64_t dev, ino;        /* of this very file: a copy has another inode */
+    int64_t born_ns;          /* its birth, where the file system says: a removed file's inode is soon used again */
     uint64_t fingerprint;
     uint64_t ahead_ticks_max;
     uint64_t worker;          /* the number to claim, where has_worker */
@@ -110,6 +111,7 @@ static inline void vs_raise_i64(_Atomic int64_t *word, int64_t to) {
 struct vs_file_identity {
     char boot_id[40];
     uint64_t dev, ino;
+    int64_t born_ns;
 };
 
 /* True if and only if this very file was made in this boot.  Machine ids prove nothing: disks are cloned. */

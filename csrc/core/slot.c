@@ -16,6 +16,8 @@ static void fill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2],
 }
 
 int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+    if (atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed) >= VS_SLOTS_MAX)
+        return -1; /* looked at first: a count that wraps would give slot 0 again */
     uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_relaxed);
     if (VS_IS_MUTANT(SLOT_REUSE) && index > 0)
         index = 0;
@@ -96,7 +98,9 @@ int vs_map_active(const struct vs_map *map) {
 }
 
 bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now) {
-    bool same_file = header->dev == now->dev && header->ino == now->ino;
+    /* a copy that was put in the place of the removed original may well have got its inode number */
+    bool reborn = header->born_ns && now->born_ns && header->born_ns != now->born_ns;
+    bool same_file = header->dev == now->dev && header->ino == now->ino && !reborn;
     if (VS_IS_MUTANT(COPIED_FILE_SAME_BOOT))
         same_file = true;
     return same_file && strncmp(header->boot_id, now->boot_id, sizeof header->boot_id) == 0;

@@ -38,8 +38,17 @@ static int check_fs(int fd, const char *path, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-static int identify(const struct stat *st, struct vs_file_identity *out, struct vesta_error *err) {
+/* When a file was made, or 0 where the file system does not say. */
+static int64_t born_ns(int fd) {
+    struct statx st;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
+        return 0;
+    return st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
+}
+
+static int identify(int fd, const struct stat *st, struct vs_file_identity *out, struct vesta_error *err) {
     memset(out, 0, sizeof *out);
+    out->born_ns = born_ns(fd);
     out->dev = st->st_dev;
     out->ino = st->st_ino;
     return vs_boot_id(out->boot_id) == 0 ? VESTA_OK : io_error(err, "read", "the kernel's boot id");
@@ -62,7 +71,7 @@ static int attach_fd(int fd, const char *path, enum vs_found *found, struct vs_m
     if (!S_ISREG(st.st_mode))
         return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
     int rc = check_fs(fd, path, err);
-    if (rc != VESTA_OK || (rc = identify(&st, &now, err)) != VESTA_OK)
+    if (rc != VESTA_OK || (rc = identify(fd, &st, &now, err)) != VESTA_OK)
         return rc;
     memset(stale, 0, sizeof *stale);
     if (pread(fd, stale, sizeof *stale, 0) < 0)
@@ -106,7 +115,7 @@ static int fill_file(int fd, const char *path, const struct vs_header *header, c
         return rc;
     if (fstat(fd, &st) != 0)
         return io_error(err, "look at", path);
-    if ((rc = identify(&st, &now, err)) != VESTA_OK)
+    if ((rc = identify(fd, &st, &now, err)) != VESTA_OK)
         return rc;
     /* really allocated: a full disk must be an error here, not a SIGBUS later */
     if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0)
@@ -119,6 +128,7 @@ static int fill_file(int fd, const char *path, const struct vs_header *header, c
     map->header.size = sizeof(struct vs_map);
     map->header.dev = now.dev;
     map->header.ino = now.ino;
+    map->header.born_ns = now.born_ns;
     memcpy(map->header.boot_id, now.boot_id, sizeof map->header.boot_id);
     vs_map_format(map, clock);
     if (msync(map, sizeof *map, MS_SYNC) != 0 || fsync(fd) != 0) {
