@@ -66,15 +66,17 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     if (start >= vs_tick_end(shape))
         return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
-    bool clock_permits = start < now + unit + gen->ahead_ticks_max;
-    if (clock_permits && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire))
+    bool permitted = start < now + unit + gen->ahead_ticks_max ||
+                     start < atomic_load_explicit(&map->slot[index].allowed, memory_order_relaxed);
+    if (permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire))
         return pause_lease(gen, map, index, pause);
     int64_t seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     /* the clock's first instant whose bound lies above start */
     uint64_t due = start >= gen->ahead_ticks_max ? start - gen->ahead_ticks_max : 0;
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
+    /* full: the next unit will do; refused takers of history pacing have pushed the word a little into it */
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us ? VESTA_CLOCK_BACK : start > now + unit + gen->ahead_ticks_max ? VESTA_AHEAD : VESTA_FULL,
+        .why = now_us < seen_us ? VESTA_CLOCK_BACK : start >= now + 2 * unit + gen->ahead_ticks_max ? VESTA_AHEAD : VESTA_FULL,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,
@@ -89,7 +91,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
  * be looked at for every id is looked at here.  VESTA_OK, or the pause. */
 static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t tick, int64_t now_us,
                        struct vesta_pause *pause) {
-    if (now_us - vs_tick_unix_us(&gen->shape, tick) > 1000000) {
+    /* a leap under observation is looked at by every reading: one that is back in between must end its minute */
+    bool observed = atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
+    if (observed || now_us - vs_tick_unix_us(&gen->shape, tick) > 1000000) {
         int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
         if (doubt_us)
             return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);

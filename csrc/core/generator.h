@@ -36,7 +36,7 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out);
 int64_t vs_time_at(const struct vs_shape *shape, int64_t unix_us);
 /* The first tick of an instant, clamped to [0, one past the last tick]. */
 uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us);
-/* When a tick's time unit begins. */
+/* When a tick's time unit begins; INT64_MAX if that is later. */
 int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick);
 /* One past the last tick of the layout. */
 uint64_t vs_tick_end(const struct vs_shape *shape);

@@ -36,7 +36,11 @@ uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us) {
 }
 
 int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
-    return shape->epoch_us + (int64_t)(tick >> shape->seq_bits) * shape->unit_us;
+    int64_t us;
+    /* a wide time field ends later than microseconds can say, and a damaged record may hold any tick */
+    bool far = __builtin_mul_overflow((int64_t)(tick >> shape->seq_bits), shape->unit_us, &us) ||
+               __builtin_add_overflow(us, shape->epoch_us, &us);
+    return far ? INT64_MAX : us;
 }
 
 /* ------------------------------------------------------------------ belief

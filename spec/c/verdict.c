@@ -1,0 +1,121 @@
+/* verdict.c -- what a policy may permit, what a stop forbids, and what stands in every id. */
+#include "world.h"
+
+#define SMALL "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define NOON (INT64_C(1577836800) * SECOND + 1000 * DAY + 250)
+
+/* ------------------------------------------------------------------ verdicts */
+
+static void a_verdict_runs_ahead_but_never_past_the_lease(void) {
+    struct world w;
+    struct vesta_pause pause;
+    for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
+        world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
+        uint64_t from = now_tick(&w), tick;
+        int slot = grant(&w, 5, from, from + 20);
+        while (next_tick(&w, &pause) != UINT64_MAX)
+            ;
+        CHECK_STR(vesta_why_name(pause.why), "full");
+        uint64_t start = cursor_of(&w);
+        CHECK(vesta_allow_ahead(&w.gen, &pause, start + 3) == VESTA_OK);
+        for (uint64_t i = 0; i < 3; i++) {
+            tick = next_tick(&w, &pause);
+            CHECK(tick >= start && tick < start + 4);
+        }
+        while (next_tick(&w, &pause) != UINT64_MAX)
+            ;
+        CHECK_STR(vesta_why_name(pause.why), "full");
+        CHECK(vesta_allow_ahead(&w.gen, &pause, UINT64_MAX) == VESTA_OK);
+        while ((tick = next_tick(&w, &pause)) != UINT64_MAX)
+            CHECK(tick < from + 20);
+        CHECK_STR(vesta_why_name(pause.why), "lease"); /* the verdict permits, the lease is what is missing */
+        CHECK(atomic_load(&w.map->slot[slot].pass) <= from + 20);
+        world_close(&w);
+    }
+}
+
+static void a_verdict_about_another_slot_is_ignored(void) {
+    struct world w;
+    struct vesta_pause pause;
+    uint64_t cursor;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    int old = grant_all(&w, 5);
+    while (next_tick(&w, &pause) != UINT64_MAX)
+        ;
+    struct vesta_pause stale = pause;
+    CHECK(vs_slot_close(&w.map->slot[old], &cursor));
+    int newer = grant(&w, 6, cursor, vs_tick_end(&w.gen.shape));
+    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_OK);
+    CHECK_EQ_U64(atomic_load(&w.map->slot[old].allowed), 0);
+    CHECK_EQ_U64(atomic_load(&w.map->slot[newer].allowed), 0);
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    stale.slot = VS_SLOTS_MAX;
+    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_EOPTION);
+    stale.slot = UINT32_MAX;
+    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_EOPTION);
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------ other pauses, fields */
+
+static void a_stop_reaches_every_issuer(void) {
+    struct world w;
+    struct vesta_pause pause;
+    uint64_t cursor;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    int slot = grant_all(&w, 5);
+    vs_slot_close(&w.map->slot[slot], &cursor);
+    atomic_store(&w.map->shared.stopped, VESTA_FAILSTOP);
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    check_pause(&pause, VESTA_FAILSTOP, -1, 0, 0);
+    atomic_store(&w.map->shared.stopped, VESTA_CLOSED);
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    check_pause(&pause, VESTA_CLOSED, -1, 0, 0);
+    world_close(&w);
+}
+
+static void a_lease_pause_says_when_the_keeper_tries_again(void) {
+    struct world w;
+    struct vesta_pause pause;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    atomic_store(&w.map->shared.retry_boot_us, WORLD_BOOT_US + 3 * SECOND);
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    check_pause(&pause, VESTA_LEASE, 3 * SECOND, 0, 0);
+    pass_us(&w.time, 5 * SECOND);
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    check_pause(&pause, VESTA_LEASE, VS_LEASE_POLL_US, 0, 0);
+    world_close(&w);
+}
+
+static void constant_fields_stand_in_every_id(void) {
+    struct world w;
+    struct vesta_pause pause;
+    struct vesta_parts parts;
+    uint64_t values[VESTA_FIELDS_MAX], ids[50];
+    world_open(&w, "version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2020-01-01T00:00:00Z",
+               VESTA_PACING_CLOCK, 0, NOON);
+    CHECK(vs_fields_parse(&w.layout, "method=2 version=1", values, NULL) == VESTA_OK);
+    w.gen.base = vs_layout_base(&w.layout, 0, values);
+    grant_all(&w, 1023);
+    size_t got = take_n(&w, ids, 50, &pause);
+    CHECK_EQ_U64(got, 50);
+    for (size_t i = 0; i < got; i++) {
+        CHECK(vesta_explain(&w.layout, ids[i], &parts, NULL) == VESTA_OK);
+        CHECK_EQ_U64(parts.values[0], 1);
+        CHECK_EQ_U64(parts.values[1], 1);
+        CHECK_EQ_U64(parts.values[2], 2);
+        CHECK_EQ_U64(parts.worker, 1023);
+        CHECK_EQ_U64(parts.seq, i);
+    }
+    world_close(&w);
+}
+
+static const struct check_case cases[] = {
+    {"a verdict lets ids run ahead, never past the lease", a_verdict_runs_ahead_but_never_past_the_lease},
+    {"a verdict about another slot is ignored", a_verdict_about_another_slot_is_ignored},
+    {"a stop reaches every issuer", a_stop_reaches_every_issuer},
+    {"a lease pause says when the keeper tries again", a_lease_pause_says_when_the_keeper_tries_again},
+    {"constant fields stand in every id", constant_fields_stand_in_every_id},
+};
+
+CHECK_MAIN(cases)
