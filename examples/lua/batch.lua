@@ -1,0 +1,16 @@
+-- Many ids at once: exactly as many as asked for, or none.
+local vesta = require "vesta"
+local gen = assert(vesta.open { layout = "snowflake", worker = 1 })
+
+local ids = assert(gen:batch(1000))
+print(#ids)                            --> 1000
+
+local seen, duplicates = {}, 0
+for _, id in ipairs(ids) do
+  if seen[id] then duplicates = duplicates + 1 end
+  seen[id] = true
+end
+print("duplicates", duplicates)        --> duplicates	0
+
+-- What cannot be is an error in the program: it raises at this line.
+print(pcall(gen.batch, gen, 10001))    --> false	a batch is a whole number of ids from 1 to 10000, not 10001
