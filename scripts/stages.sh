@@ -11,6 +11,8 @@ fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length
 scripts  |  2 | scripts | how the two commands meet a machine
 cli      |  5 | cli     | the program as a person calls it
+lua      |  6 | lua     | the Lua specs and examples under five interpreters
+rock     |  4 | rock    | luarocks builds the rock offline, for three Luas
 install  |  4 | install | cmake --install, and the C example built through pkg-config
 docs     |  4 | docs    | the commands in README and docs give what is printed there
 '
