@@ -220,7 +220,7 @@ static void serve(struct keeping *k) {
     for (;;) {
         look_around(k, &ev);
         bool give_back = atomic_load(&k->file->stop) == VS_GIVE_BACK;
-        if (ev.stop && !(give_back && vs_lock_byte(k->file->lock_fd, VS_BYTE_HERE, true, false)))
+        if (ev.stop && !(give_back && vs_lock_byte(k->file->lock_fd, VS_BYTE_HERE, true)))
             return;
         vs_lease_step(&k->lease, &ev, &action);
         atomic_store(&k->map->shared.incarnation, k->lease.incarnation);
@@ -261,9 +261,9 @@ static void *keeper_main(void *arg) {
     struct vs_shared *shared = &file->mapping.map->shared;
     do {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
-        if (vs_lock_byte(file->lock_fd, VS_BYTE_KEEPER, true, false)) {
+        if (vs_lock_byte(file->lock_fd, VS_BYTE_KEEPER, true)) {
             hold_office(file);
-            vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false, false); /* giving back had locked the others out */
+            vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false); /* giving back had locked the others out */
             vs_unlock_byte(file->lock_fd, VS_BYTE_KEEPER);
         } else if (!told_to_stop(file)) {
             vs_futex_wait(&shared->want, want, ELECTION_US);
@@ -283,7 +283,7 @@ int vs_keeper_start(struct vs_file *file) {
     if (file->keeper_pid == getpid())
         return 0;
     sigset_t all, was;
-    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false, false); /* a forked child has not inherited it */
+    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */

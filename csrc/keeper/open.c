@@ -37,7 +37,7 @@ static int new_file(const char *path, const struct vs_mapping *mapping, const st
         free(file);
         return rc;
     }
-    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false, false);
+    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false);
     file->mapping = *mapping;
     file->clock = wish->clock;
     snprintf(file->path, sizeof file->path, "%s", path);

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOCK_PATIENCE_US 3000000
+
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -46,20 +48,31 @@ int vs_lock_open(const char *path, int group) {
     return fd;
 }
 
-static bool set_lock(int fd, int byte, short type, bool wait) {
+static bool set_lock(int fd, int byte, short type) {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
     int rc;
-    while ((rc = fcntl(fd, wait ? F_SETLKW : F_SETLK, &lock)) != 0 && errno == EINTR)
+    while ((rc = fcntl(fd, F_SETLK, &lock)) != 0 && errno == EINTR)
         ;
     return rc == 0;
 }
 
-bool vs_lock_byte(int fd, int byte, bool exclusive, bool wait) {
-    return set_lock(fd, byte, exclusive ? F_WRLCK : F_RDLCK, wait);
+bool vs_lock_byte(int fd, int byte, bool exclusive) {
+    return set_lock(fd, byte, exclusive ? F_WRLCK : F_RDLCK);
+}
+
+bool vs_lock_byte_patiently(int fd, int byte) {
+    const struct vesta_clock *clock = vs_clock_system();
+    int64_t until = clock->boot_us(clock->self) + LOCK_PATIENCE_US;
+    for (int64_t nap_us = 50; !set_lock(fd, byte, F_WRLCK); nap_us = nap_us < 1000 ? nap_us * 2 : 1000) {
+        if ((errno != EAGAIN && errno != EACCES) || clock->boot_us(clock->self) >= until)
+            return false;
+        clock->sleep_us(clock->self, nap_us);
+    }
+    return true;
 }
 
 void vs_unlock_byte(int fd, int byte) {
-    set_lock(fd, byte, F_UNLCK, false);
+    set_lock(fd, byte, F_UNLCK);
 }
 
 void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us) {

@@ -180,7 +180,7 @@ static int with_lock(const char *path, int group, int *lock_fd, struct vesta_err
     *lock_fd = vs_lock_open(lock, group);
     if (*lock_fd < 0)
         return io_error(err, "make", lock);
-    if (vs_lock_byte(*lock_fd, 0, true, true))
+    if (vs_lock_byte_patiently(*lock_fd, 0))
         return VESTA_OK;
     close(*lock_fd);
     return io_error(err, "lock", lock);

@@ -39,8 +39,10 @@ void vs_process_unlock(void);
 /* Opens (makes) a lock file: fd, or -1 with errno.  Keep one fd a file and process: closing any drops the locks. */
 int vs_lock_open(const char *path, int group);
 /* Locks one byte by fcntl: these locks belong to the process, so a forked child neither has nor blocks them.
- * True if it is held now; with `wait`, sleeps for it. */
-bool vs_lock_byte(int fd, int byte, bool exclusive, bool wait);
+ * True if it is held now; else errno is EAGAIN or EACCES where another process has it. */
+bool vs_lock_byte(int fd, int byte, bool exclusive);
+/* As above, exclusive, trying for some seconds: the holder may be stopped, and must not stop everyone else. */
+bool vs_lock_byte_patiently(int fd, int byte);
 void vs_unlock_byte(int fd, int byte);
 
 /* ---- sleeping on a word of shared memory, across processes */

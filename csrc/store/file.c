@@ -138,9 +138,9 @@ static void load_ns(struct file_store *self, struct vs_reply *reply) {
 static bool begin(struct file_store *self, struct vs_reply *reply) {
     memset(reply, 0, sizeof *reply);
     vs_process_lock();
-    if (!vs_lock_byte(self->lock_fd, 0, true, true)) {
+    if (!vs_lock_byte_patiently(self->lock_fd, 0)) {
         vs_process_unlock();
-        answer(reply, VS_STORE_DOWN, "cannot lock %.90s: %.40s", self->dir, strerror(errno));
+        answer(reply, VS_STORE_DOWN, "another process keeps %.90s/lock locked: is it stopped?", self->dir);
         return false;
     }
     int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
