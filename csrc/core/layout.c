@@ -197,7 +197,8 @@ static int add_sign(struct draft *d) {
     if (bits != 63)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to %d, not to 64 (or 63 and a sign bit)", bits);
     if (find_name(l, (struct vs_word){"sign", 4}) >= 0 || l->field_count == VESTA_FIELDS_MAX)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to 63, and there is no room for a field sign:1=0");
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to 63, and no field sign:1=0 can be added (%s): make it 64",
+                       l->field_count == VESTA_FIELDS_MAX ? "there are 16 fields" : "it is there");
     memmove(&l->field[1], &l->field[0], sizeof *l->field * (size_t)l->field_count++);
     l->field[0] = sign;
     return VESTA_OK;

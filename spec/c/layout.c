@@ -122,7 +122,7 @@ static const struct {
     {"", "empty"}, {" \n\t ", "empty"},
     /* widths */
     {"time:41 worker:9" REST, "add up to 62"}, {"time:41 worker:12" REST, "add up to 65"},
-    {"sign:1=0 time:41 worker:9" REST, "no room for a field sign"}, {"uid worker:21", "no room for a field sign"},
+    {"sign:1=0 time:41 worker:9" REST, "(it is there): make it 64"}, {"uid worker:21", "(it is there): make it 64"},
     {"uid worker:20", "add up to 62"}, {"time:0 worker:10" REST, "1 to 53"}, {"time:64 worker:10" REST, "1 to 53"},
     {"time:54 worker:1" REST, "1 to 53"}, {"time:-1" REST, "1 to 53"}, {"time:+41" REST, "1 to 53"},
     {"time:4e1" REST, "1 to 53"}, {"time:" REST, "1 to 53"}, {"time:99999999999999999999999" REST, "1 to 53"},
@@ -141,7 +141,7 @@ static const struct {
     {"unit:10 time:41" REST, "means something else"}, {"epoch:10 time:41" REST, "means something else"},
     {"unix_ms:10 time:41" REST, "means something else"}, {"seq_start:10 time:41" REST, "means something else"},
     {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 o:1 time:20 seq:29 unit=1s epoch=0", "at most 16 fields"},
-    {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 time:20 seq:29 unit=1s epoch=0", "no room for a field sign"},
+    {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 time:20 seq:29 unit=1s epoch=0", "(there are 16 fields): make it 64"},
     /* constants */
     {"a:2=4 time:40 worker:10" REST, "at most 3"}, {"a:2= time:40 worker:10" REST, "decimal number"},
     {"a:2=-1 time:40 worker:10" REST, "decimal number"}, {"a:2=1=1 time:40 worker:10" REST, "decimal number"},
