@@ -20,6 +20,7 @@
 
 struct bench {
     struct vesta_gen *gen;
+    const struct vesta_clock *machine;
     _Atomic int64_t ahead_us; /* how far the bench's clock runs ahead of the machine's */
     atomic_bool is_over;      /* the layout has no more time */
     int64_t span_us;          /* of one measurement */
@@ -32,13 +33,13 @@ struct bench {
  * the next one begins at once; every id still pays for its reading of the real clock. */
 
 static int64_t bench_unix_us(void *self) {
-    const struct vesta_clock *clock = vs_clock_system();
-    return clock->unix_us(clock->self) + atomic_load_explicit(&((struct bench *)self)->ahead_us, memory_order_relaxed);
+    struct bench *bench = self;
+    return bench->machine->unix_us(bench->machine->self) + atomic_load_explicit(&bench->ahead_us, memory_order_relaxed);
 }
 
 static int64_t bench_boot_us(void *self) {
-    const struct vesta_clock *clock = vs_clock_system();
-    return clock->boot_us(clock->self) + atomic_load_explicit(&((struct bench *)self)->ahead_us, memory_order_relaxed);
+    struct bench *bench = self;
+    return bench->machine->boot_us(bench->machine->self) + atomic_load_explicit(&bench->ahead_us, memory_order_relaxed);
 }
 
 static void bench_sleep_us(void *self, int64_t us) {
@@ -109,20 +110,19 @@ struct runner {
     uint64_t done;
 };
 
-static int64_t now_us(void) {
-    const struct vesta_clock *clock = vs_clock_system();
-    return clock->boot_us(clock->self);
+static int64_t now_us(const struct bench *bench) {
+    return bench->machine->boot_us(bench->machine->self);
 }
 
 static void *run(void *arg) {
     struct runner *r = arg;
     r->subject->chunk(r->bench); /* warm */
     pthread_barrier_wait(r->start);
-    int64_t start = now_us(), end = start + r->bench->span_us, now;
+    int64_t start = now_us(r->bench), end = start + r->bench->span_us, now;
     do {
         r->subject->chunk(r->bench);
         r->done += CHUNK;
-    } while ((now = now_us()) < end && !atomic_load_explicit(&r->bench->is_over, memory_order_relaxed));
+    } while ((now = now_us(r->bench)) < end && !atomic_load_explicit(&r->bench->is_over, memory_order_relaxed));
     r->us = now - start;
     return NULL;
 }
@@ -246,6 +246,7 @@ int vs_cmd_bench(int argc, char **argv) {
     struct vesta_info info;
     uint64_t ms = MS_DEFAULT;
     int json = 0;
+    bench.machine = vs_clock_system();
     const struct vs_option table[] = {
         {"layout", 0, VS_OPT_TEXT, &opts.layout, "TEXT|PRESET", "the layout (default: vesta-second)", 0, 0, NULL},
         {"pacing", 0, VS_OPT_CHOICE, &opts.pacing, "clock|history", "follow the clock, or count up (default: clock)", VESTA_PACING_CLOCK, 0, NULL},

@@ -2,6 +2,7 @@
  * probably meant nor which values are possible. */
 #include "main/options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,8 +67,8 @@ static int choice_index(const char *words, const char *word) {
 static int store_number(const struct vs_option *o, const char *text) {
     uint64_t n;
     if (!vs_read_count(text, o->max, &n) || n < o->min)
-        return vs_usage("--%s is %s, which must be a whole number from %llu to %llu", o->name, vs_shown_text(text),
-                        (unsigned long long)o->min, (unsigned long long)o->max);
+        return vs_usage("--%s is %s, which must be a whole number from %" PRIu64 " to %" PRIu64, o->name,
+                        vs_shown_text(text), o->min, o->max);
     if (o->kind == VS_OPT_COUNT)
         *(uint64_t *)o->into = n;
     else
