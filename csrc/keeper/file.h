@@ -3,13 +3,12 @@
 #define VS_FILE_H
 
 #include "core/generator.h"
+#include "core/office.h"
 #include "os/mapping.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <sys/types.h>
-
-enum vs_keeper_stop { VS_KEEP_ON = 0, VS_HAND_OVER, VS_GIVE_BACK };
 
 struct vs_file {
     struct vs_file *next; /* the registry; process lock */
@@ -22,7 +21,7 @@ struct vs_file {
     int lock_fd;          /* <path>.keeper: byte 0 elects the keeper, byte 1 says that this process is here */
     pthread_t thread;
     pid_t keeper_pid;     /* the process that `thread` runs in; after fork() it is the parent's */
-    _Atomic uint32_t stop; /* enum vs_keeper_stop */
+    _Atomic uint32_t stop; /* enum vs_stop */
 };
 
 /* The keeper floor's part of a handle. */
@@ -43,7 +42,7 @@ int vs_keeper_start(struct vs_file *file);
 /* Tells everyone's keeper that a lease is wanted. */
 void vs_keeper_want(struct vs_map *map);
 /* Ends this process's keeper and waits for it.  Call without the process lock. */
-void vs_keeper_stop(struct vs_file *file, enum vs_keeper_stop how);
+void vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 
 /* ---- open.c */
 

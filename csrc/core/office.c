@@ -1,0 +1,161 @@
+/* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else. */
+#include "core/office.h"
+#include "core/mutant.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void vs_map_say(struct vs_map *map, const char *text) {
+    size_t i = 0;
+    for (; text[i] && i + 1 < VS_SAID_MAX; i++)
+        atomic_store_explicit(&map->shared.keeper[i], text[i], memory_order_relaxed);
+    atomic_store_explicit(&map->shared.keeper[i], '\0', memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------------ carrying out actions */
+
+void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
+                      struct vs_event *ev) {
+    int leased = office->layout->worker;
+    uint64_t random, worker_max = leased >= 0 ? office->layout->field[leased].max : 0;
+    if (office->ops->random(office, &random, sizeof random))
+        ev->found = vs_choose_any(&office->lease, listed, count, worker_max, store_ms, random, &ev->worker);
+}
+
+static void do_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    ev->kind = action->kind == VS_DO_CHOOSE ? VS_EV_CHOSEN : VS_EV_REPLY;
+    ev->found = false;
+    ev->text[0] = '\0';
+    office->ops->ask(office, action, ev);
+}
+
+static void do_sleep(struct vs_office *office, const struct vs_action *action) {
+    vs_map_say(office->map, office->lease.said);
+    atomic_store_explicit(&office->map->shared.retry_boot_us, action->on_want ? 0 : action->until_boot_us,
+                          memory_order_relaxed);
+    office->ops->sleep(office, action->until_boot_us, action->on_want);
+}
+
+static void do_take(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    ev->slot = -1;
+    if (!office->ops->random(office, ev->owner, sizeof ev->owner))
+        return;
+    ev->slot = action->slot;
+    if (action->slot >= 0)
+        vs_slot_refill(&office->map->slot[action->slot], action->worker, ev->owner, action->from);
+    else
+        ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
+}
+
+static void do_publish(struct vs_office *office, const struct vs_action *action) {
+    if (!office->lease.has_worker && office->lease.record.epoch == 1)
+        atomic_store_explicit(&office->map->shared.drew, office->pid, memory_order_relaxed);
+    vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
+}
+
+static void do_failstop(struct vs_map *map) {
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    /* release: pairs with pause_lease; the text is for people and may come late */
+    atomic_store_explicit(&map->shared.stopped, VESTA_FAILSTOP, memory_order_release);
+    if (active >= 0)
+        vs_slot_close(&map->slot[active], &cursor);
+}
+
+static void carry_out(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    struct vs_map *map = office->map;
+    ev->kind = VS_EV_DONE;
+    VS_POINT();
+    switch (action->kind) {
+    case VS_DO_SLEEP: do_sleep(office, action), ev->kind = VS_EV_WAKE; break;
+    case VS_DO_NS_READ:
+    case VS_DO_NS_SWAP:
+    case VS_DO_CHOOSE:
+    case VS_DO_READ:
+    case VS_DO_SWAP: do_ask(office, action, ev); break;
+    case VS_DO_TAKE: do_take(office, action, ev), ev->kind = VS_EV_SLOT; break;
+    case VS_DO_PUBLISH: do_publish(office, action); break;
+    case VS_DO_RAISE: vs_slot_raise(&map->slot[action->slot], action->limit, action->deadline_boot_us); break;
+    case VS_DO_CLOSE:
+        ev->kind = VS_EV_CLOSED;
+        ev->found = vs_slot_close(&map->slot[action->slot], &ev->cursor);
+        break;
+    case VS_DO_FAILSTOP: do_failstop(map); break;
+    case VS_DO_END: break;
+    }
+}
+
+/* What is true now, whatever happened. */
+static void look_around(struct vs_office *office, struct vs_event *ev) {
+    const struct vesta_clock *clock = office->clock;
+    struct vs_lease *lease = &office->lease;
+    uint32_t want = atomic_load_explicit(&office->map->shared.want, memory_order_acquire);
+    ev->unix_us = clock->unix_us(clock->self);
+    ev->boot_us = clock->boot_us(clock->self);
+    ev->doubt_us = vs_clock_doubt_us(office->map, clock, ev->unix_us);
+    ev->wanted = want != office->want_seen;
+    if (ev->kind == VS_EV_WAKE)
+        office->want_seen = want;
+    if (ev->kind != VS_EV_CLOSED && lease->slot >= 0 && lease->published)
+        vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
+    vs_clock_anchor(office->map, clock);
+}
+
+enum vs_term vs_office_serve(struct vs_office *office) {
+    struct vs_event ev = {.kind = VS_EV_WAKE};
+    struct vs_action action;
+    for (;;) {
+        enum vs_stop stop = office->ops->stop(office);
+        if (stop == VS_HAND_OVER)
+            return VS_TERM_LEFT;
+        ev.stop = stop == VS_GIVE_BACK;
+        look_around(office, &ev);
+        vs_lease_step(&office->lease, &ev, &action);
+        atomic_store(&office->map->shared.incarnation, office->lease.incarnation);
+        if (action.kind == VS_DO_END)
+            return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
+        carry_out(office, &action, &ev);
+    }
+}
+
+/* ------------------------------------------------------------------ taking office */
+
+/* The lease that the map has: its open slot, else the newest claim that was sent and never published. */
+static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
+    uint64_t cursor;
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    int active = vs_map_active(map), at = active;
+    opts->slot = -1;
+    if (active >= 0 && vs_slot_cursor(&map->slot[active], &cursor)) {
+        opts->published = true;
+    } else {
+        at = (int)(used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX) - 1;
+        struct vs_slot *slot = at >= 0 ? &map->slot[at] : NULL;
+        /* acquire: pairs with the release in slot.c's fill; a half-filled slot is skipped */
+        if (at <= active || atomic_load_explicit(&slot->state, memory_order_acquire) != VS_SLOT_CLAIMING ||
+            atomic_load_explicit(&slot->tick, memory_order_acquire) != VS_FRESH)
+            return;
+    }
+    opts->slot = at;
+    opts->slot_worker = map->slot[at].worker;
+    opts->slot_owner[0] = map->slot[at].owner[0];
+    opts->slot_owner[1] = map->slot[at].owner[1];
+    opts->slot_from = map->slot[at].from;
+    opts->slot_limit = atomic_load_explicit(&map->slot[at].limit, memory_order_acquire);
+}
+
+void vs_office_enter(struct vs_office *office, const char *holder, const struct vs_lease_timing *timing) {
+    struct vs_map *map = office->map;
+    struct vs_lease_opts opts = {
+        .layout = office->layout,
+        .identity = map->header.identity,
+        .holder = holder,
+        .has_worker = map->header.has_worker,
+        .worker = map->header.worker,
+        .timing = *timing,
+        .incarnation = atomic_load(&map->shared.incarnation),
+    };
+    find_lease(map, &opts);
+    office->ops->random(office, &opts.entropy, sizeof opts.entropy);
+    vs_lease_init(&office->lease, &opts);
+}

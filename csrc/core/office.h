@@ -1,0 +1,48 @@
+/* office.h -- a keeper's term of office: steps the lease engine and does to the map what it decides.  Knows no store
+ * and no thread: what needs the world comes in through one table, real in the keeper, virtual in the simulator. */
+#ifndef VS_OFFICE_H
+#define VS_OFFICE_H
+
+#include "core/lease.h"
+
+enum vs_stop { VS_KEEP_ON = 0, VS_HAND_OVER, VS_GIVE_BACK };
+
+struct vs_office;
+
+struct vs_office_ops {
+    /* NS_READ, NS_SWAP, READ, SWAP: fills the event's outcome, store_ms, record, ns and text.
+     * CHOOSE: lists the records and calls vs_office_choose; leaves `found` false, with a text, where it cannot. */
+    void (*ask)(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
+    /* Returns at that instant, when shared.want is not office->want_seen (if on_want), or when told to stop. */
+    void (*sleep)(struct vs_office *office, int64_t until_boot_us, bool on_want);
+    /* What this keeper was told; VS_GIVE_BACK only while nobody else has the file open. */
+    enum vs_stop (*stop)(struct vs_office *office);
+    bool (*random)(struct vs_office *office, void *out, size_t size);
+};
+
+struct vs_office {
+    struct vs_map *map;
+    const struct vesta_clock *clock;
+    const struct vesta_layout *layout;
+    const struct vs_office_ops *ops;
+    uint32_t pid;
+    uint32_t want_seen; /* the last value of shared.want that was answered */
+    struct vs_lease lease;
+};
+
+enum vs_term { VS_TERM_LEFT, VS_TERM_GAVE_BACK, VS_TERM_USED_UP /* the file has no slot left */ };
+
+/* Takes office: map, clock, layout, ops and pid are filled in; what the map says of a lease is taken up. */
+void vs_office_enter(struct vs_office *office, const char *holder, const struct vs_lease_timing *timing);
+
+/* Steps the engine until it ends, or until this keeper shall stop and others are there to go on. */
+enum vs_term vs_office_serve(struct vs_office *office);
+
+/* The answer to CHOOSE over a store's list (ascending numbers, read at store_ms). */
+void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
+                      struct vs_event *ev);
+
+/* What a keeper last met, for people: readers may see two sentences mixed, never one without an end. */
+void vs_map_say(struct vs_map *map, const char *text);
+
+#endif
