@@ -16,12 +16,13 @@ struct split {
 /* The bits that hold 0 .. count - 1: at least 1; 64 for what is more than 63 hold. */
 static int bits_for_time(double count) {
     int bits = 1;
-    while (bits < 64 && count > (double)(UINT64_C(1) << bits)) bits++;
+    while (bits < 64 && count > (double)(UINT64_C(1) << bits))
+        bits++;
     return bits;
 }
 
 static int bits_for_nodes(uint64_t count) {
-    return count <= 2 ? 1 : 64 - __builtin_clzll(count - 1);
+    return count < 2 ? 1 : 64 - __builtin_clzll(count - 1);
 }
 
 static const char *unit_name(int32_t unit_ms) {
@@ -46,28 +47,35 @@ static int check_need(const struct vesta_fit_need *need, struct vesta_error *err
     if (!(need->rate > 0) || !isfinite(need->rate))
         return vs_fail(err, VESTA_EFIELD, "rate cannot be %g: it is ids per second and node, above 0", need->rate);
     if (need->nodes < 1) return vs_fail(err, VESTA_EFIELD, "nodes cannot be 0: at least one gives ids");
-    if (!(need->years > 0) || !isfinite(need->years)) return vs_fail(err, VESTA_EFIELD, "years cannot be %g: it must be above 0", need->years);
+    if (!(need->years > 0) || !isfinite(need->years))
+        return vs_fail(err, VESTA_EFIELD, "years cannot be %g: it must be above 0", need->years);
     if (need->epoch_ms < 0 || need->epoch_ms > VS_EPOCH_MS_MAX)
-        return vs_fail(err, VESTA_EFIELD, "epoch cannot be %lld ms: it lies between 1970 and 9999", (long long)need->epoch_ms);
+        return vs_fail(err, VESTA_EFIELD, "epoch cannot be %lld ms: it lies between 1970 and 9999",
+                       (long long)need->epoch_ms);
     return VESTA_OK;
 }
 
 /* `s` is the split that holds most ids per second: it says which part is too much. */
 static int no_split(const struct vesta_fit_need *need, const struct split *s, struct vesta_error *err) {
     if (need->years * MS_PER_YEAR / 1000 > (double)(UINT64_C(1) << FIELD_BITS_MAX))
-        return vs_fail(err, VESTA_EFIELD, "%g years is too much: 53 bits of seconds are 285 million years", need->years);
+        return vs_fail(err, VESTA_EFIELD, "%g years is too much: 53 bits of seconds are 285 million years",
+                       need->years);
     if (s->worker > FIELD_BITS_MAX || s->worker + s->time >= ID_BITS)
-        return vs_fail(err, VESTA_EFIELD, "%llu nodes is too much: they need %d bits, %g years need %d, and 63 bits have no room for a sequence",
-                       (unsigned long long)need->nodes, s->worker, need->years, s->time);
-    return vs_fail(err, VESTA_EFIELD, "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of %s) leave %d of 63 bits, %.0f/s",
-                   need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit_name(s->unit_ms), s->seq,
-                   rate_of(s->unit_ms, s->seq));
+        return vs_fail(
+            err, VESTA_EFIELD,
+            "%llu nodes is too much: they need %d bits, %g years need %d, and 63 bits have no room for a sequence",
+            (unsigned long long)need->nodes, s->worker, need->years, s->time);
+    return vs_fail(
+        err, VESTA_EFIELD,
+        "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of %s) leave %d of 63 bits, %.0f/s",
+        need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit_name(s->unit_ms), s->seq,
+        rate_of(s->unit_ms, s->seq));
 }
 
 static void describe(const struct split *s, int64_t epoch_ms, struct vesta_fit *out) {
     char text[128];
-    snprintf(text, sizeof text, "sign:1=0 time:%d seq:%d worker:%d unit=%s epoch=%lld", s->time, s->seq, s->worker, unit_name(s->unit_ms),
-             (long long)epoch_ms);
+    snprintf(text, sizeof text, "sign:1=0 time:%d seq:%d worker:%d unit=%s epoch=%lld", s->time, s->seq, s->worker,
+             unit_name(s->unit_ms), (long long)epoch_ms);
     int rc = vesta_layout_parse(text, &out->layout, NULL);
     assert(rc == VESTA_OK);
     (void)rc;

@@ -14,16 +14,19 @@ static double small_is_likely(uint64_t value, unsigned width) {
  * density that rises from the epoch until now), small numbers likelier than large ones.  Read under a wrong layout,
  * both are chance, and chance rarely gives a sequence of 0. */
 static double score(const struct vesta_layout *layout, const struct vesta_parts *parts, int64_t now_ms) {
-    double units_so_far = (double)(now_ms - layout->epoch_ms) / layout->unit_ms, units_max = (double)layout->field[layout->time].max;
+    double units_so_far = (double)(now_ms - layout->epoch_ms) / layout->unit_ms,
+           units_max = (double)layout->field[layout->time].max;
     if (units_so_far > units_max) units_so_far = units_max;
     if (units_so_far < (double)parts->time) units_so_far = (double)parts->time; /* the day of doubt */
     double p = ((double)parts->time + 1) / ((units_so_far + 1) * (units_so_far + 1));
     for (int i = 0; i < layout->field_count; i++)
-        if (i != layout->time && !layout->field[i].fixed) p *= small_is_likely(parts->values[i], layout->field[i].width);
+        if (i != layout->time && !layout->field[i].fixed)
+            p *= small_is_likely(parts->values[i], layout->field[i].width);
     return p;
 }
 
-static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t now_ms, struct vesta_guess *out, double *points) {
+static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t now_ms, struct vesta_guess *out,
+                       double *points) {
     struct vesta_layout layout;
     int rc = vesta_layout_parse(preset->text, &layout, NULL);
     assert(rc == VESTA_OK);

@@ -6,9 +6,11 @@ typedef unsigned long long ull; /* for messages */
 int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, struct vesta_error *err) {
     const struct vesta_field *f = &layout->field[i];
     if (f->fixed && value != f->value)
-        return vs_fail(err, VESTA_EFIELD, "%s cannot be %llu: this layout fixes it to %llu", f->name, (ull)value, (ull)f->value);
+        return vs_fail(err, VESTA_EFIELD, "%s cannot be %llu: this layout fixes it to %llu", f->name, (ull)value,
+                       (ull)f->value);
     if (value > f->max)
-        return vs_fail(err, VESTA_EFIELD, "%s cannot be %llu: its maximum is %llu (%u bits)", f->name, (ull)value, (ull)f->max, f->width);
+        return vs_fail(err, VESTA_EFIELD, "%s cannot be %llu: its maximum is %llu (%u bits)", f->name, (ull)value,
+                       (ull)f->max, f->width);
     return VESTA_OK;
 }
 
@@ -29,8 +31,10 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
         const struct vesta_field *f = &layout->field[i];
         parts.values[i] = id >> f->shift & f->max;
         if (f->fixed && parts.values[i] != f->value)
-            return vs_fail(err, VESTA_EID, "%llu is not of this layout: its %s is %llu, not %llu; `vesta guess %llu` shows who could have made it",
-                           (ull)id, f->name, (ull)parts.values[i], (ull)f->value, (ull)id);
+            return vs_fail(
+                err, VESTA_EID,
+                "%llu is not of this layout: its %s is %llu, not %llu; `vesta guess %llu` shows who could have made it",
+                (ull)id, f->name, (ull)parts.values[i], (ull)f->value, (ull)id);
     }
     parts.time = parts.values[layout->time];
     parts.seq = parts.values[layout->seq];
@@ -43,22 +47,24 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
 /* ------------------------------------------------------------------ named values */
 
 static int no_field(const struct vesta_layout *layout, struct vs_word name, struct vesta_error *err) {
-    return vs_fail(err, VESTA_EFIELD, "there is no field '%s'; there are %s", VS_QUOTE(name.at, name.length), VS_NAMES(layout));
+    return vs_fail(err, VESTA_EFIELD, "there is no field '%s'; there are %s", VS_QUOTE(name.at, name.length),
+                   VS_NAMES(layout));
 }
 
 /* Two names of the leased field may both be given if they agree; the same name twice is a slip of the pen. */
 static int check_again(const struct vesta_value *first, const struct vesta_value *again, struct vesta_error *err) {
     if (strcmp(first->name, again->name) == 0) return vs_fail(err, VESTA_EFIELD, "%s is given twice", again->name);
     if (first->value != again->value)
-        return vs_fail(err, VESTA_EFIELD, "%s is %llu but %s is %llu, and both name the leased field", first->name, (ull)first->value,
-                       again->name, (ull)again->value);
+        return vs_fail(err, VESTA_EFIELD, "%s is %llu but %s is %llu, and both name the leased field", first->name,
+                       (ull)first->value, again->name, (ull)again->value);
     return VESTA_OK;
 }
 
-int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *values, bool *named,
-                   struct vesta_error *err) {
+int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *values,
+                   bool *named, struct vesta_error *err) {
     const struct vesta_value *by[VESTA_FIELDS_MAX] = {0};
-    for (int i = 0; i < layout->field_count; i++) values[i] = layout->field[i].value;
+    for (int i = 0; i < layout->field_count; i++)
+        values[i] = layout->field[i].value;
     for (size_t n = 0; n < count; n++) {
         int rc, i = vesta_layout_find(layout, given[n].name);
         if (i < 0) return no_field(layout, (struct vs_word){given[n].name, strlen(given[n].name)}, err);
@@ -67,11 +73,13 @@ int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *
         values[i] = given[n].value;
         by[i] = &given[n];
     }
-    for (int i = 0; i < layout->field_count; i++) named[i] = by[i] != NULL;
+    for (int i = 0; i < layout->field_count; i++)
+        named[i] = by[i] != NULL;
     return VESTA_OK;
 }
 
-int vesta_make(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *id, struct vesta_error *err) {
+int vesta_make(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *id,
+               struct vesta_error *err) {
     uint64_t values[VESTA_FIELDS_MAX];
     bool named[VESTA_FIELDS_MAX];
     int rc = vs_values_take(layout, given, count, values, named, err);
@@ -79,17 +87,20 @@ int vesta_make(const struct vesta_layout *layout, const struct vesta_value *give
     const int needed[] = {layout->time, layout->seq, layout->worker};
     for (size_t i = 0; i < VS_COUNT(needed); i++)
         if (needed[i] >= 0 && !named[needed[i]])
-            return vs_fail(err, VESTA_EFIELD, "%s is missing: time, seq and the leased field are needed", layout->field[needed[i]].name);
+            return vs_fail(err, VESTA_EFIELD, "%s is missing: time, seq and the leased field are needed",
+                           layout->field[needed[i]].name);
     return vesta_compose(layout, values, id, err);
 }
 
 /* ------------------------------------------------------------------ a handle's fields */
 
-static int read_handle_field(const struct vesta_layout *layout, struct vs_word word, struct vesta_value *out, char *name_buf,
-                             struct vesta_error *err) {
+static int read_handle_field(const struct vesta_layout *layout, struct vs_word word, struct vesta_value *out,
+                             char *name_buf, struct vesta_error *err) {
     struct vs_word name, value;
-    if (!vs_split(word, '=', &name, &value) || vesta_parse(VESTA_DECIMAL, value.at, value.length, &out->value) != VESTA_OK)
-        return vs_fail(err, VESTA_EFIELD, "'%s' is no field's value: write name=number", VS_QUOTE(word.at, word.length));
+    if (!vs_split(word, '=', &name, &value) ||
+        vesta_parse(VESTA_DECIMAL, value.at, value.length, &out->value) != VESTA_OK)
+        return vs_fail(err, VESTA_EFIELD, "'%s' is no field's value: write name=number",
+                       VS_QUOTE(word.at, word.length));
     if (name.length >= VESTA_NAME_MAX || memchr(name.at, 0, name.length)) return no_field(layout, name, err);
     memcpy(name_buf, name.at, name.length);
     name_buf[name.length] = 0;
@@ -107,7 +118,8 @@ int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_
     size_t count = 0;
     struct vs_word word;
     while (text && vs_next_word(&text, &word)) {
-        if (count == VESTA_FIELDS_MAX) return vs_fail(err, VESTA_EFIELD, "'%s' is one field too many", VS_QUOTE(word.at, word.length));
+        if (count == VESTA_FIELDS_MAX)
+            return vs_fail(err, VESTA_EFIELD, "'%s' is one field too many", VS_QUOTE(word.at, word.length));
         int rc = read_handle_field(layout, word, &given[count], names[count], err);
         if (rc != VESTA_OK) return rc;
         count++;

@@ -63,8 +63,8 @@ static int read_constant(struct draft *d, struct vs_word word, struct vs_word te
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &field->value) != VESTA_OK)
         return bad(d, word, "the constant behind '=' must be a decimal number");
     if (field->value > field->max)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu", VS_QUOTE(word.at, word.length),
-                       field->width, (unsigned long long)field->max);
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu",
+                       VS_QUOTE(word.at, word.length), field->width, (unsigned long long)field->max);
     if (strcmp(field->name, "time") == 0 || strcmp(field->name, "seq") == 0 || is_leased_name(field->name))
         return bad(d, word, "time, seq and the leased field change with every id, they cannot be constant");
     field->fixed = 1;
@@ -129,7 +129,9 @@ static int read_option(struct draft *d, struct vs_word word, struct vs_word name
         const char *name;
         int (*read)(struct draft *, struct vs_word, struct vs_word);
         bool *has;
-    } options[] = {{"unit", read_unit, &d->has_unit}, {"epoch", read_epoch, &d->has_epoch}, {"seq_start", read_start, &d->has_start}};
+    } options[] = {{"unit", read_unit, &d->has_unit},
+                   {"epoch", read_epoch, &d->has_epoch},
+                   {"seq_start", read_start, &d->has_start}};
     for (size_t i = 0; i < VS_COUNT(options); i++) {
         if (!vs_word_is(name, options[i].name)) continue;
         if (*options[i].has) return bad(d, word, "this is written twice");
@@ -159,7 +161,8 @@ static int no_preset(struct draft *d, struct vs_word name) {
     for (int i = 0; vesta_preset_at(i); i++)
         used += (size_t)snprintf(names + used, sizeof names - used, " %s", vesta_preset_at(i)->name);
     assert(used < sizeof names);
-    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: there is no preset '%s'; there are%s", VS_QUOTE(name.at, name.length), names);
+    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: there is no preset '%s'; there are%s",
+                   VS_QUOTE(name.at, name.length), names);
 }
 
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
@@ -167,7 +170,8 @@ static int read_preset(struct draft *d, const char **text) {
     const char *behind = *text;
     struct vs_word word;
     if (!vs_next_word(&behind, &word))
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: it is empty; write a preset's name, such as vesta-second, or fields");
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: it is empty; write a preset's name, such as vesta-second, or fields");
     if (memchr(word.at, ':', word.length) || memchr(word.at, '=', word.length)) return VESTA_OK;
     const struct vesta_preset *preset = vs_preset_find(word);
     if (!preset) return no_preset(d, word);
@@ -184,7 +188,8 @@ static int read_preset(struct draft *d, const char **text) {
 
 static int total_bits(const struct vesta_layout *l) {
     int bits = 0;
-    for (int i = 0; i < l->field_count; i++) bits += l->field[i].width;
+    for (int i = 0; i < l->field_count; i++)
+        bits += l->field[i].width;
     return bits;
 }
 
@@ -195,9 +200,11 @@ static int add_sign(struct draft *d) {
     int bits = total_bits(l);
     if (bits == 64) return VESTA_OK;
     if (bits != 63)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to %d, not to 64 (or 63 and a sign bit)", bits);
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to %d, not to 64 (or 63 and a sign bit)",
+                       bits);
     if (find_name(l, (struct vs_word){"sign", 4}) >= 0 || l->field_count == VESTA_FIELDS_MAX)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to 63, and no field sign:1=0 can be added (%s): make it 64",
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: the widths add up to 63, and no field sign:1=0 can be added (%s): make it 64",
                        l->field_count == VESTA_FIELDS_MAX ? "there are 16 fields" : "it is there");
     memmove(&l->field[1], &l->field[0], sizeof *l->field * (size_t)l->field_count++);
     l->field[0] = sign;
@@ -221,12 +228,17 @@ static int check_whole(struct draft *d) {
     if (l->time < 0 || l->seq < 0)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field '%s' is missing", l->time < 0 ? "time" : "seq");
     if (find_name(l, (struct vs_word){"worker", 6}) >= 0 && find_name(l, (struct vs_word){"machine", 7}) >= 0)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: worker and machine both name the leased field, there is only one");
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: worker and machine both name the leased field, there is only one");
     int tick_bits = l->field[l->time].width + l->field[l->seq].width;
-    if (tick_bits > 62) return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: time and seq have %d bits together, at most 62 are possible", tick_bits);
-    if (!d->has_unit && !d->from_preset) return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: 1ms, 10ms or 1s");
+    if (tick_bits > 62)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: time and seq have %d bits together, at most 62 are possible",
+                       tick_bits);
+    if (!d->has_unit && !d->from_preset)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: 1ms, 10ms or 1s");
     if (!d->has_epoch && !d->from_preset)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch= is missing, when time 0 is: epoch=2026-01-01T00:00:00Z");
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: epoch= is missing, when time 0 is: epoch=2026-01-01T00:00:00Z");
     uint64_t spread_max = l->field[l->seq].max < UINT32_MAX ? l->field[l->seq].max : UINT32_MAX;
     if ((d->has_start && d->spread == 0) || d->spread > spread_max)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: seq_start=spread:%llu: with %u bits of seq it is 1 to %llu",
@@ -262,7 +274,8 @@ static size_t write_fields(const struct vesta_layout *layout, char *buf, bool co
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *f = &layout->field[i];
         used += (size_t)snprintf(buf + used, room - used, "%s:%u", f->name, f->width);
-        if (f->fixed && constants) used += (size_t)snprintf(buf + used, room - used, "=%llu", (unsigned long long)f->value);
+        if (f->fixed && constants)
+            used += (size_t)snprintf(buf + used, room - used, "=%llu", (unsigned long long)f->value);
         buf[used++] = ' ';
     }
     char epoch[VESTA_ISO_MAX];
@@ -273,7 +286,8 @@ static size_t write_fields(const struct vesta_layout *layout, char *buf, bool co
 
 size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
     size_t used = write_fields(layout, buf, true);
-    if (layout->spread) used += (size_t)snprintf(buf + used, VESTA_LAYOUT_TEXT_MAX - used, " seq_start=spread:%u", layout->spread);
+    if (layout->spread)
+        used += (size_t)snprintf(buf + used, VESTA_LAYOUT_TEXT_MAX - used, " seq_start=spread:%u", layout->spread);
     assert(used < VESTA_LAYOUT_TEXT_MAX);
     return used;
 }
@@ -283,7 +297,8 @@ static uint64_t fingerprint(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     size_t length = write_fields(layout, text, false);
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
     return hash;
 }
 

@@ -27,8 +27,10 @@ static int too_many(const struct span *s, uint64_t need, size_t max, struct vest
     char names[VS_NAMES_MAX] = "";
     size_t used = 0;
     for (int i = 0; i < s->layout->time; i++)
-        if (is_free_above(s, i)) used += (size_t)snprintf(names + used, sizeof names - used, " %s", s->layout->field[i].name);
-    return vs_fail(err, VESTA_EFULL, "the interval has %llu pairs of ids, not %zu: fields above time part it; name the value of%s",
+        if (is_free_above(s, i))
+            used += (size_t)snprintf(names + used, sizeof names - used, " %s", s->layout->field[i].name);
+    return vs_fail(err, VESTA_EFULL,
+                   "the interval has %llu pairs of ids, not %zu: fields above time part it; name the value of%s",
                    (unsigned long long)need, max, names);
 }
 
@@ -44,7 +46,8 @@ static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, stru
     int64_t last_ms = until_ms > from_ms ? until_ms - 1 : from_ms;
     if (last_ms < l->epoch_ms || from_ms >= end_ms) {
         vesta_iso(l->epoch_ms, from), vesta_iso(end_ms, until);
-        return vs_fail(err, VESTA_EEPOCH, "the interval lies outside this layout's time, which is from %s until %s", from, until);
+        return vs_fail(err, VESTA_EEPOCH, "the interval lies outside this layout's time, which is from %s until %s",
+                       from, until);
     }
     if (from_ms < l->epoch_ms) from_ms = l->epoch_ms;
     if (last_ms >= end_ms) last_ms = end_ms - 1;
@@ -81,7 +84,8 @@ int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t unti
     if ((rc = take_interval(&s, from_ms, until_ms, err)) != VESTA_OK) return rc;
     uint64_t need = UINT64_C(1) << bits_above(&s);
     if (need > max) return too_many(&s, need, max, err);
-    for (uint64_t k = 0; k < need; k++) pairs[k] = pair_at(&s, k);
+    for (uint64_t k = 0; k < need; k++)
+        pairs[k] = pair_at(&s, k);
     *count = (size_t)need;
     return VESTA_OK;
 }

@@ -21,12 +21,25 @@ static void put_8(char *at, uint32_t value) {
 
 static unsigned decimal_digits(uint64_t value) {
     static const uint64_t power[] = {0, /* so that 0 has one digit */
-                                     UINT64_C(10), UINT64_C(100), UINT64_C(1000), UINT64_C(10000), UINT64_C(100000),
-                                     UINT64_C(1000000), UINT64_C(10000000), UINT64_C(100000000), UINT64_C(1000000000),
-                                     UINT64_C(10000000000), UINT64_C(100000000000), UINT64_C(1000000000000),
-                                     UINT64_C(10000000000000), UINT64_C(100000000000000), UINT64_C(1000000000000000),
-                                     UINT64_C(10000000000000000), UINT64_C(100000000000000000),
-                                     UINT64_C(1000000000000000000), UINT64_C(10000000000000000000)};
+                                     UINT64_C(10),
+                                     UINT64_C(100),
+                                     UINT64_C(1000),
+                                     UINT64_C(10000),
+                                     UINT64_C(100000),
+                                     UINT64_C(1000000),
+                                     UINT64_C(10000000),
+                                     UINT64_C(100000000),
+                                     UINT64_C(1000000000),
+                                     UINT64_C(10000000000),
+                                     UINT64_C(100000000000),
+                                     UINT64_C(1000000000000),
+                                     UINT64_C(10000000000000),
+                                     UINT64_C(100000000000000),
+                                     UINT64_C(1000000000000000),
+                                     UINT64_C(10000000000000000),
+                                     UINT64_C(100000000000000000),
+                                     UINT64_C(1000000000000000000),
+                                     UINT64_C(10000000000000000000)};
     unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
     unsigned floor_log = bits * 1233 >> 12; /* 1233 / 4096 is log10(2) from above, close enough up to 64 bits */
     return floor_log + (value >= power[floor_log]);
@@ -51,13 +64,15 @@ static const char base32_digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 static const char base62_digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 static size_t format_bits(const char *alphabet, unsigned bits, unsigned digits, uint64_t id, char *buf) {
-    for (unsigned i = digits; i-- > 0; id >>= bits) buf[i] = alphabet[id & ((1u << bits) - 1)];
+    for (unsigned i = digits; i-- > 0; id >>= bits)
+        buf[i] = alphabet[id & ((1u << bits) - 1)];
     buf[digits] = 0;
     return digits;
 }
 
 static size_t format_base62(uint64_t id, char *buf) {
-    for (unsigned i = 11; i-- > 0; id /= 62) buf[i] = base62_digits[id % 62];
+    for (unsigned i = 11; i-- > 0; id /= 62)
+        buf[i] = base62_digits[id % 62];
     buf[11] = 0;
     return 11;
 }
@@ -105,8 +120,8 @@ static unsigned base62_value(unsigned char c) {
 }
 
 /* always_inline: each base gets its own loop, with its radix and its digits as constants. */
-__attribute__((always_inline)) static inline int parse(unsigned radix, unsigned (*value_of)(unsigned char), const char *text,
-                                                       size_t length, uint64_t *id) {
+__attribute__((always_inline)) static inline int parse(unsigned radix, unsigned (*value_of)(unsigned char),
+                                                       const char *text, size_t length, uint64_t *id) {
     uint64_t sum = 0;
     if (length == 0) return VESTA_EID;
     for (size_t i = 0; i < length; i++) {
@@ -138,9 +153,11 @@ static bool is_space(char c) {
 
 bool vs_next_word(const char **text, struct vs_word *word) {
     const char *at = *text;
-    while (is_space(*at)) at++;
+    while (is_space(*at))
+        at++;
     const char *end = at;
-    while (*end && !is_space(*end)) end++;
+    while (*end && !is_space(*end))
+        end++;
     *word = (struct vs_word){at, (size_t)(end - at)};
     *text = end;
     return end > at;

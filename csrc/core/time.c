@@ -32,14 +32,17 @@ static int days_in_month(int64_t year, int month) {
 
 static int64_t year_of_day(int64_t day) {
     int64_t year = floor_div(day * 400, 146097); /* 400 years have 146097 days: at most one year off */
-    while (days_before_year(year) > day) year--;
-    while (days_before_year(year + 1) <= day) year++;
+    while (days_before_year(year) > day)
+        year--;
+    while (days_before_year(year + 1) <= day)
+        year++;
     return year;
 }
 
 static int month_of_day(int64_t year, int day) {
     int month = 1;
-    while (month < 12 && days_before_month(year, month + 1) <= day) month++;
+    while (month < 12 && days_before_month(year, month + 1) <= day)
+        month++;
     return month;
 }
 
@@ -49,8 +52,10 @@ static char *put(char *at, char mark, int64_t value, int width) {
     char digits[20];
     int count = 0;
     if (mark) *at++ = mark;
-    for (; value > 0 || count < width; value /= 10) digits[count++] = (char)('0' + value % 10);
-    while (count > 0) *at++ = digits[--count];
+    for (; value > 0 || count < width; value /= 10)
+        digits[count++] = (char)('0' + value % 10);
+    while (count > 0)
+        *at++ = digits[--count];
     return at;
 }
 
@@ -130,8 +135,8 @@ static bool take_zone(struct vs_word *text, struct instant *out) {
 static bool take_instant(struct vs_word text, struct instant *out) {
     *out = (struct instant){0};
     return take(&text, "", 4, &out->year) && take(&text, "-", 2, &out->month) && take(&text, "-", 2, &out->day) &&
-           take(&text, "Tt ", 2, &out->hour) && take(&text, ":", 2, &out->minute) && take(&text, ":", 2, &out->second) &&
-           take_fraction(&text, out) && take_zone(&text, out);
+           take(&text, "Tt ", 2, &out->hour) && take(&text, ":", 2, &out->minute) &&
+           take(&text, ":", 2, &out->second) && take_fraction(&text, out) && take_zone(&text, out);
 }
 
 /* Why there is no such instant, or NULL. */
@@ -158,7 +163,8 @@ int vs_time_read(struct vs_word text, int64_t *unix_ms, struct vesta_error *err)
         return VESTA_OK;
     }
     if (!take_instant(text, &instant))
-        return vs_fail(err, VESTA_EFIELD, "'%s' is no time: write RFC 3339 with a zone, 2026-01-31T12:00:00Z, or Unix milliseconds",
+        return vs_fail(err, VESTA_EFIELD,
+                       "'%s' is no time: write RFC 3339 with a zone, 2026-01-31T12:00:00Z, or Unix milliseconds",
                        VS_QUOTE(text.at, text.length));
     const char *fault = instant_fault(&instant);
     if (fault) return vs_fail(err, VESTA_EFIELD, "'%s' is no time: %s", VS_QUOTE(text.at, text.length), fault);

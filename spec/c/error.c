@@ -9,23 +9,36 @@ static void names_are_stable(void) {
         int code;
         const char *name;
     } want[] = {
-        {VESTA_OK, "ok"}, {VESTA_EPAUSE, "pause"}, {VESTA_ELAYOUT, "bad_layout"}, {VESTA_EFIELD, "bad_field"},
-        {VESTA_EID, "bad_id"}, {VESTA_EMISMATCH, "mismatch"}, {VESTA_ENOGEN, "no_generator"},
-        {VESTA_ECLOSED, "closed"}, {VESTA_EEPOCH, "epoch_end"}, {VESTA_ENAME, "unknown_name"},
-        {VESTA_EOPTION, "bad_option"}, {VESTA_EIO, "io"}, {VESTA_ENOMEM, "no_memory"}, {VESTA_EFULL, "too_many"},
+        {VESTA_OK, "ok"},
+        {VESTA_EPAUSE, "pause"},
+        {VESTA_ELAYOUT, "bad_layout"},
+        {VESTA_EFIELD, "bad_field"},
+        {VESTA_EID, "bad_id"},
+        {VESTA_EMISMATCH, "mismatch"},
+        {VESTA_ENOGEN, "no_generator"},
+        {VESTA_ECLOSED, "closed"},
+        {VESTA_EEPOCH, "epoch_end"},
+        {VESTA_ENAME, "unknown_name"},
+        {VESTA_EOPTION, "bad_option"},
+        {VESTA_EIO, "io"},
+        {VESTA_ENOMEM, "no_memory"},
+        {VESTA_EFULL, "too_many"},
     };
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++) CHECK_STR(vesta_code_name(want[i].code), want[i].name);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        CHECK_STR(vesta_code_name(want[i].code), want[i].name);
 }
 
 static void whys_are_stable(void) {
-    static const char *const want[] = {"full", "clock_back", "clock_ahead", "ahead", "lease",
-                                       "choose", "epoch_end", "closed", "failstop"};
-    for (int i = 0; i < 9; i++) CHECK_STR(vesta_why_name((enum vesta_why)(i + VESTA_FULL)), want[i]);
+    static const char *const want[] = {"full",   "clock_back", "clock_ahead", "ahead",   "lease",
+                                       "choose", "epoch_end",  "closed",      "failstop"};
+    for (int i = 0; i < 9; i++)
+        CHECK_STR(vesta_why_name((enum vesta_why)(i + VESTA_FULL)), want[i]);
 }
 
 static void strangers_have_a_name_too(void) {
     static const int codes[] = {1, -14, 100, INT_MIN, INT_MAX};
-    for (size_t i = 0; i < 5; i++) CHECK_STR(vesta_code_name(codes[i]), "unknown");
+    for (size_t i = 0; i < 5; i++)
+        CHECK_STR(vesta_code_name(codes[i]), "unknown");
     CHECK_STR(vesta_why_name((enum vesta_why)0), "unknown");
     CHECK_STR(vesta_why_name((enum vesta_why)10), "unknown");
 }

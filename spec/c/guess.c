@@ -17,8 +17,10 @@ static const char *first_guess(uint64_t id) {
 }
 
 static void published_vesta_ids_are_legacy(void) {
-    static const uint64_t ids[] = {UINT64_C(1138729511026688), UINT64_C(1138565321850880), UINT64_C(3456526092514361344)};
-    for (size_t i = 0; i < VS_COUNT(ids); i++) CHECK_STR(first_guess(ids[i]), "vesta-legacy-second");
+    static const uint64_t ids[] = {UINT64_C(1138729511026688), UINT64_C(1138565321850880),
+                                   UINT64_C(3456526092514361344)};
+    for (size_t i = 0; i < VS_COUNT(ids); i++)
+        CHECK_STR(first_guess(ids[i]), "vesta-legacy-second");
     first_guess(ids[0]);
     CHECK_EQ_U64(guesses[0].parts.time, 12235264);
     CHECK_EQ_U64(guesses[0].parts.worker, 1);
@@ -45,7 +47,8 @@ static void own_ids_are_recognised(void) {
 
 /* An id of the last three years of a preset, as generators make them: mostly seq 0, small worker numbers more often. */
 static uint64_t usual_id(const struct vesta_layout *l, uint64_t *dice) {
-    int64_t end = vesta_layout_end_ms(l), at = (end < NOW_MS ? end : NOW_MS) - 1 - (int64_t)roll_below(dice, UINT64_C(94608000000));
+    int64_t end = vesta_layout_end_ms(l),
+            at = (end < NOW_MS ? end : NOW_MS) - 1 - (int64_t)roll_below(dice, UINT64_C(94608000000));
     if (at < l->epoch_ms) at = l->epoch_ms;
     const struct vesta_field *worker = &l->field[l->worker], *seq = &l->field[l->seq];
     uint64_t id = 0;
@@ -62,7 +65,8 @@ static void nine_of_ten_first_guesses_hit(void) {
         const char *name = vesta_preset_at(p)->name;
         struct vesta_layout l = parsed(name);
         int hits = 0;
-        for (int i = 0; i < 1000; i++) hits += strcmp(family(first_guess(usual_id(&l, &dice))), family(name)) == 0;
+        for (int i = 0; i < 1000; i++)
+            hits += strcmp(family(first_guess(usual_id(&l, &dice))), family(name)) == 0;
         if (hits < 900) CHECK_FAIL("%s: %d of 1000", name, hits);
     }
 }
@@ -100,7 +104,8 @@ static void no_future_and_no_other_constant(void) {
         for (size_t n = 0; n < count; n++) {
             struct vesta_layout l = parsed(guesses[n].preset->name);
             CHECK(guesses[n].parts.unix_ms <= NOW_MS + 86400000);
-            for (int f = 0; f < l.field_count; f++) CHECK(!l.field[f].fixed || guesses[n].parts.values[f] == l.field[f].value);
+            for (int f = 0; f < l.field_count; f++)
+                CHECK(!l.field[f].fixed || guesses[n].parts.values[f] == l.field[f].value);
         }
     }
 }
@@ -121,7 +126,7 @@ static void only_what_fits_is_written(void) {
     CHECK_EQ_U64(vesta_guess(0, NOW_MS, two, 2), 2);
     CHECK(two[0].preset && two[1].preset && !two[2].preset);
     CHECK_EQ_U64(vesta_guess(0, NOW_MS, NULL, 0), 0);
-    CHECK_EQ_U64(vesta_guess(0, INT64_MIN + 1, two, 3), 0); /* before every epoch */
+    CHECK_EQ_U64(vesta_guess(0, INT64_MIN + 1, two, 3), 0);                          /* before every epoch */
     CHECK_EQ_U64(vesta_guess(UINT64_MAX, INT64_MAX, guesses, VS_COUNT(guesses)), 2); /* vesta-milli and its legacy */
 }
 
@@ -164,7 +169,8 @@ static void what_is_proposed_is_enough(void) {
     uint64_t dice = 8;
     int fitting = 0;
     for (int i = 0; i < 20000; i++) {
-        struct vesta_fit_need need = {(double)(roll(&dice) >> (24 + roll_below(&dice, 40))) + 0.5, 1 + (roll(&dice) >> (34 + roll_below(&dice, 30))),
+        struct vesta_fit_need need = {(double)(roll(&dice) >> (24 + roll_below(&dice, 40))) + 0.5,
+                                      1 + (roll(&dice) >> (34 + roll_below(&dice, 30))),
                                       (double)(1 + roll_below(&dice, 3000)) / 10, EPOCH_MS};
         struct vesta_fit fit;
         if (vesta_fit(&need, &fit, NULL) != VESTA_OK) continue;
@@ -186,14 +192,26 @@ static void needs_that_cannot_be(void) {
         struct vesta_fit_need need;
         const char *why;
     } bad[] = {
-        {{0, 1, 1, 0}, "rate cannot be 0"}, {{-1, 1, 1, 0}, "rate cannot be -1"}, {{1.0 / 0.0, 1, 1, 0}, "rate cannot be inf"},
-        {{0.0 / 0.0, 1, 1, 0}, "rate cannot be"}, {{1, 0, 1, 0}, "nodes cannot be 0"}, {{1, 1, 0, 0}, "years cannot be 0"},
-        {{1, 1, -3, 0}, "years cannot be -3"}, {{1, 1, 0.0 / 0.0, 0}, "years cannot be"}, {{1, 1, 1.0 / 0.0, 0}, "years cannot be inf"},
-        {{1, 1, 1, -1}, "epoch cannot be -1 ms"}, {{1, 1, 1, VS_EPOCH_MS_MAX + 1}, "epoch cannot be"},
-        {{1, 1, 1e300, 0}, "1e+300 years is too much"}, {{1, 1, 300e6, 0}, "years is too much"},
-        {{1, UINT64_MAX, 1, 0}, "18446744073709551615 nodes is too much"}, {{1, UINT64_C(1) << 54, 1, 0}, "nodes is too much"},
+        {{0, 1, 1, 0}, "rate cannot be 0"},
+        {{-1, 1, 1, 0}, "rate cannot be -1"},
+        {{1.0 / 0.0, 1, 1, 0}, "rate cannot be inf"},
+        {{0.0 / 0.0, 1, 1, 0}, "rate cannot be"},
+        {{1, 0, 1, 0}, "nodes cannot be 0"},
+        {{1, 1, 0, 0}, "years cannot be 0"},
+        {{1, 1, -3, 0}, "years cannot be -3"},
+        {{1, 1, 0.0 / 0.0, 0}, "years cannot be"},
+        {{1, 1, 1.0 / 0.0, 0}, "years cannot be inf"},
+        {{1, 1, 1, -1}, "epoch cannot be -1 ms"},
+        {{1, 1, 1, VS_EPOCH_MS_MAX + 1}, "epoch cannot be"},
+        {{1, 1, 1e300, 0}, "1e+300 years is too much"},
+        {{1, 1, 300e6, 0}, "years is too much"},
+        {{1, UINT64_MAX, 1, 0}, "18446744073709551615 nodes is too much"},
+        {{1, UINT64_C(1) << 54, 1, 0}, "nodes is too much"},
+        {{1, UINT64_C(1) << 60, 1e-9, 0}, "nodes is too much"},
         {{1, UINT64_C(1) << 40, 30, 0}, "1099511627776 nodes is too much: they need 40 bits"},
-        {{1e9, 4000, 30, 0}, "rate of 1e+09/s is too much: 4000 nodes (12 bits) and 30 years (30 bits of 1s) leave 21 of 63 bits, 2097152/s"},
+        {{1e9, 4000, 30, 0},
+         "rate of 1e+09/s is too much: 4000 nodes (12 bits) and 30 years (30 bits of 1s) leave 21 of 63 bits, "
+         "2097152/s"},
         {{1e300, 1, 1, 0}, "rate of 1e+300/s is too much"},
     };
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
@@ -210,7 +228,8 @@ static const struct check_case cases[] = {
     {"an id of yesterday is guessed as what made it", own_ids_are_recognised},
     {"at least nine of ten usual ids of every preset are guessed at once", nine_of_ten_first_guesses_hit},
     {"whatever preset made an id is among its guesses", every_maker_is_among_the_guesses},
-    {"snowflake and its twin leaf stand in the order of the table, twitter beside them", twins_stand_in_the_order_of_the_table},
+    {"snowflake and its twin leaf stand in the order of the table, twitter beside them",
+     twins_stand_in_the_order_of_the_table},
     {"no guess lies in the future or has another constant", no_future_and_no_other_constant},
     {"a clock may have been a day fast, not two", a_day_of_doubt},
     {"only what fits is written", only_what_fits_is_written},

@@ -15,7 +15,8 @@ static void check_edges(const struct vesta_layout *l, const int *place) {
             values[place[i]] = edges[rest % 5];
         }
         bool ok = vesta_compose(l, values, &id, NULL) == VESTA_OK && vesta_explain(l, id, &parts, NULL) == VESTA_OK;
-        for (int i = 0; i < 3; i++) ok = ok && parts.values[place[i]] == values[place[i]];
+        for (int i = 0; i < 3; i++)
+            ok = ok && parts.values[place[i]] == values[place[i]];
         ok = ok && parts.time == values[l->time] && parts.seq == values[l->seq] && parts.worker == values[l->worker];
         uint64_t base = vs_layout_base(l, values[l->worker], values);
         ok = ok && (base | values[l->time] << l->field[l->time].shift | values[l->seq] << l->field[l->seq].shift) == id;
@@ -35,8 +36,8 @@ static void every_split_of_63_bits(void) {
             for (int o = 0; o < 6; o++) {
                 char text[128];
                 const int *by = orders[o];
-                snprintf(text, sizeof text, "%s:%d %s:%d %s:%d unit=1ms epoch=0", names[by[0]], widths[by[0]], names[by[1]],
-                         widths[by[1]], names[by[2]], widths[by[2]]);
+                snprintf(text, sizeof text, "%s:%d %s:%d %s:%d unit=1ms epoch=0", names[by[0]], widths[by[0]],
+                         names[by[1]], widths[by[1]], names[by[2]], widths[by[2]]);
                 struct vesta_layout l = parsed(text);
                 check_edges(&l, (const int[]){1, 2, 3});
             }
@@ -102,14 +103,19 @@ static void explain_refuses_another_layouts_id(void) {
 
 /* ------------------------------------------------------------------ make */
 
-#define GIVEN(...) (const struct vesta_value[]){__VA_ARGS__}, sizeof((struct vesta_value[]){__VA_ARGS__}) / sizeof(struct vesta_value)
+#define GIVEN(...)                                                                                                     \
+    (const struct vesta_value[]){__VA_ARGS__}, sizeof((struct vesta_value[]){__VA_ARGS__}) / sizeof(struct vesta_value)
 
 static void make_fills_what_is_not_given(void) {
-    struct vesta_layout milli = parsed("vesta-milli method:2=3"), bare = parsed("time:30 seq:20 node:14 unit=1s epoch=0");
+    struct vesta_layout milli = parsed("vesta-milli method:2=3"),
+                        bare = parsed("time:30 seq:20 node:14 unit=1s epoch=0");
     uint64_t id, same;
     CHECK_EQ_I64(vesta_make(&milli, GIVEN({"time", 5}, {"seq", 6}, {"machine", 7}), &id, NULL), VESTA_OK);
     CHECK_EQ_U64(id, UINT64_C(7) << 60 | 5 << 20 | 6 << 10 | 7);
-    CHECK_EQ_I64(vesta_make(&milli, GIVEN({"worker", 7}, {"type", 1}, {"seq", 6}, {"time", 5}, {"machine", 7}, {"method", 3}), &same, NULL), VESTA_OK);
+    CHECK_EQ_I64(vesta_make(&milli,
+                            GIVEN({"worker", 7}, {"type", 1}, {"seq", 6}, {"time", 5}, {"machine", 7}, {"method", 3}),
+                            &same, NULL),
+                 VESTA_OK);
     CHECK_EQ_U64(same, id);
     CHECK_EQ_I64(vesta_make(&bare, GIVEN({"time", 1}, {"seq", 1}), &id, NULL), VESTA_OK);
     CHECK_EQ_U64(id, UINT64_C(1) << 34 | 1 << 14);
@@ -126,7 +132,9 @@ static void make_names_what_is_wrong(void) {
         {{{"time", 0}, {"machine", 0}}, 2, "seq is missing"},
         {{{"time", 0}, {"seq", 0}}, 2, "machine is missing"},
         {{{"", 0}}, 0, "time is missing"},
-        {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"tiem", 0}}, 4, "no field 'tiem'; there are version type method time seq machine"},
+        {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"tiem", 0}},
+         4,
+         "no field 'tiem'; there are version type method time seq machine"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"", 0}}, 4, "no field ''"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"\n\xff", 0}}, 4, "no field '\\x0a\\xff'"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"seq", 0}}, 4, "seq is given twice"},
@@ -171,12 +179,22 @@ static void handle_fields_are_refused(void) {
     static const struct {
         const char *text, *why;
     } bad[] = {
-        {"method", "write name=number"}, {"method=", "write name=number"}, {"method=-1", "write name=number"},
-        {"method=4", "its maximum is 3"}, {"type=0", "fixes it to 1"}, {"methods=1", "no field 'methods'"},
-        {"=1", "no field ''"}, {"a_name_of_more_than_fifteen=1", "no field"}, {"time=1", "granted with every id"},
-        {"seq=1", "granted with every id"}, {"machine=1", "granted with every id"}, {"worker=1", "granted with every id"},
-        {"method=1 method=1", "given twice"}, {"a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1", "too many"},
-        {"method=18446744073709551616", "write name=number"}, {"method=1,version=1", "write name=number"},
+        {"method", "write name=number"},
+        {"method=", "write name=number"},
+        {"method=-1", "write name=number"},
+        {"method=4", "its maximum is 3"},
+        {"type=0", "fixes it to 1"},
+        {"methods=1", "no field 'methods'"},
+        {"=1", "no field ''"},
+        {"a_name_of_more_than_fifteen=1", "no field"},
+        {"time=1", "granted with every id"},
+        {"seq=1", "granted with every id"},
+        {"machine=1", "granted with every id"},
+        {"worker=1", "granted with every id"},
+        {"method=1 method=1", "given twice"},
+        {"a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1 a=1", "too many"},
+        {"method=18446744073709551616", "write name=number"},
+        {"method=1,version=1", "write name=number"},
     };
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
         struct vesta_error err = {0};

@@ -1,7 +1,6 @@
 /* layout.c -- layout texts: what is read, what is refused, and that writing is the exact inverse. */
 #include "tools.h"
 
-
 static void check_round_trip(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX], again[VESTA_LAYOUT_TEXT_MAX];
     CHECK_EQ_U64(vesta_layout_text(layout, text), strlen(text));
@@ -30,11 +29,16 @@ static void ends_are_right(void) {
     static const struct {
         const char *preset, *end;
     } want[] = {
-        {"vesta-second", "2049-01-09T05:37:04Z"}, {"vesta-milli", "2049-11-03T11:53:47.776Z"},
-        {"vesta-legacy-second", "2049-01-09T05:37:04Z"}, {"vesta-legacy-milli", "2049-11-03T11:53:47.776Z"},
-        {"snowflake", "2080-07-10T17:30:30.209Z"}, {"twitter", "2080-07-10T17:30:30.209Z"},
-        {"leaf", "2080-07-10T17:30:30.209Z"}, {"butterfly", "2089-10-28T07:47:35.552Z"},
-        {"uid", "2024-11-20T13:24:16Z"}, {"sonyflake epoch=2025-01-01T00:00:00Z", "2199-03-19T03:28:58.880Z"},
+        {"vesta-second", "2049-01-09T05:37:04Z"},
+        {"vesta-milli", "2049-11-03T11:53:47.776Z"},
+        {"vesta-legacy-second", "2049-01-09T05:37:04Z"},
+        {"vesta-legacy-milli", "2049-11-03T11:53:47.776Z"},
+        {"snowflake", "2080-07-10T17:30:30.209Z"},
+        {"twitter", "2080-07-10T17:30:30.209Z"},
+        {"leaf", "2080-07-10T17:30:30.209Z"},
+        {"butterfly", "2089-10-28T07:47:35.552Z"},
+        {"uid", "2024-11-20T13:24:16Z"},
+        {"sonyflake epoch=2025-01-01T00:00:00Z", "2199-03-19T03:28:58.880Z"},
         {"js53", "2161-02-07T06:28:16Z"},
     };
     char buf[VESTA_ISO_MAX];
@@ -45,11 +49,11 @@ static void ends_are_right(void) {
     }
 }
 
-
 /* ------------------------------------------------------------------ what a text means */
 
 static void the_fields_are_what_the_text_says(void) {
-    struct vesta_layout l = parsed("version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z");
+    struct vesta_layout l =
+        parsed("version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z");
     CHECK_EQ_I64(l.field_count, 6);
     CHECK_EQ_I64(l.time, 3);
     CHECK_EQ_I64(l.seq, 4);
@@ -70,18 +74,26 @@ static void texts_that_mean_the_same(void) {
     static const struct {
         const char *text, *canonical;
     } same[] = {
-        {"time:41 worker:10 seq:12 unit=1ms epoch=0", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"},
-        {"unit=1ms epoch=1288834974657 time:41 worker:10 seq:12", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z"},
-        {"\n time:41\tworker:10\r\n  seq:12 unit=1ms epoch=0 \n", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"},
-        {"snowflake epoch=2026-01-01T08:00:00+08:00", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2026-01-01T00:00:00Z"},
+        {"time:41 worker:10 seq:12 unit=1ms epoch=0",
+         "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"},
+        {"unit=1ms epoch=1288834974657 time:41 worker:10 seq:12",
+         "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z"},
+        {"\n time:41\tworker:10\r\n  seq:12 unit=1ms epoch=0 \n",
+         "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"},
+        {"snowflake epoch=2026-01-01T08:00:00+08:00",
+         "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2026-01-01T00:00:00Z"},
         {"uid time:29 worker:21", "sign:1=0 time:29 worker:21 seq:13 unit=1s epoch=2016-05-19T16:00:00Z"},
-        {"uid epoch=2026-01-01T00:00:00Z unit=10ms", "sign:1=0 time:28 worker:22 seq:13 unit=10ms epoch=2026-01-01T00:00:00Z"},
+        {"uid epoch=2026-01-01T00:00:00Z unit=10ms",
+         "sign:1=0 time:28 worker:22 seq:13 unit=10ms epoch=2026-01-01T00:00:00Z"},
         {"butterfly sign:1", "sign:1 time:41 seq:9 worker:13 unit=1ms epoch=2020-02-21T16:00:00Z"},
         {"vesta-second method:2=1 version:1=1",
          "version:1=1 type:1=0 method:2=1 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z"},
-        {"snowflake seq_start=spread:4095", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:4095"},
-        {"leaf seq_start=spread:1", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:1"},
-        {"time:10 seq:52 a:2=3 unit=10ms epoch=253402300799999", "time:10 seq:52 a:2=3 unit=10ms epoch=9999-12-31T23:59:59.999Z"},
+        {"snowflake seq_start=spread:4095",
+         "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:4095"},
+        {"leaf seq_start=spread:1",
+         "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:1"},
+        {"time:10 seq:52 a:2=3 unit=10ms epoch=253402300799999",
+         "time:10 seq:52 a:2=3 unit=10ms epoch=9999-12-31T23:59:59.999Z"},
         {"time:007 seq:00053 z:4 unit=1s epoch=000", "time:7 seq:53 z:4 unit=1s epoch=1970-01-01T00:00:00Z"},
     };
     for (size_t i = 0; i < VS_COUNT(same); i++) {
@@ -119,52 +131,104 @@ static void both_names_find_the_leased_field(void) {
 static const struct {
     const char *text, *why;
 } hostile[] = {
-    {"", "empty"}, {" \n\t ", "empty"},
+    {"", "empty"},
+    {" \n\t ", "empty"},
     /* widths */
-    {"time:41 worker:9" REST, "add up to 62"}, {"time:41 worker:12" REST, "add up to 65"},
-    {"sign:1=0 time:41 worker:9" REST, "(it is there): make it 64"}, {"uid worker:21", "(it is there): make it 64"},
-    {"uid worker:20", "add up to 62"}, {"time:0 worker:10" REST, "1 to 53"}, {"time:64 worker:10" REST, "1 to 53"},
-    {"time:54 worker:1" REST, "1 to 53"}, {"time:-1" REST, "1 to 53"}, {"time:+41" REST, "1 to 53"},
-    {"time:4e1" REST, "1 to 53"}, {"time:" REST, "1 to 53"}, {"time:99999999999999999999999" REST, "1 to 53"},
-    {"time:4294967337" REST, "1 to 53"}, {"time:4.1" REST, "1 to 53"}, {"time:0x29" REST, "1 to 53"},
-    {"time:53 seq:10 unit=1s epoch=0", "63 bits together"}, {"time:32 seq:32 unit=1s epoch=0", "64 bits together"},
+    {"time:41 worker:9" REST, "add up to 62"},
+    {"time:41 worker:12" REST, "add up to 65"},
+    {"sign:1=0 time:41 worker:9" REST, "(it is there): make it 64"},
+    {"uid worker:21", "(it is there): make it 64"},
+    {"uid worker:20", "add up to 62"},
+    {"time:0 worker:10" REST, "1 to 53"},
+    {"time:64 worker:10" REST, "1 to 53"},
+    {"time:54 worker:1" REST, "1 to 53"},
+    {"time:-1" REST, "1 to 53"},
+    {"time:+41" REST, "1 to 53"},
+    {"time:4e1" REST, "1 to 53"},
+    {"time:" REST, "1 to 53"},
+    {"time:99999999999999999999999" REST, "1 to 53"},
+    {"time:4294967337" REST, "1 to 53"},
+    {"time:4.1" REST, "1 to 53"},
+    {"time:0x29" REST, "1 to 53"},
+    {"time:53 seq:10 unit=1s epoch=0", "63 bits together"},
+    {"time:32 seq:32 unit=1s epoch=0", "64 bits together"},
     /* fields */
-    {"time:41 time:10" REST, "written twice"}, {"time:41 worker:10 seq:12 seq:1 unit=1ms epoch=0", "written twice"},
-    {"a:41 worker:10" REST, "'time' is missing"}, {"time:41 worker:22 unit=1ms epoch=0", "'seq' is missing"},
-    {"time:41 worker:5 machine:5" REST, "there is only one"}, {"worker:5 time:41 worker:5" REST, "written twice"},
-    {"time:41=5 worker:10" REST, "change with every id"}, {"time:41 worker:10=7" REST, "change with every id"},
-    {"time:41 machine:10=7" REST, "change with every id"}, {"time:41 worker:10 seq:12=0 unit=1ms epoch=0", "change with every id"},
-    {"Time:41 worker:10" REST, "small letter"}, {"1a:10 time:41" REST, "small letter"}, {":41 worker:10" REST, "small letter"},
-    {"_a:10 time:41" REST, "small letter"}, {"a-b:10 time:41" REST, "small letter"},
-    {"sixteenletters__:10 time:41" REST, "up to 14"}, {"\xc3\xa9:10 time:41" REST, "\\xc3\\xa9"}, {"a\x1b[2J:10 time:41" REST, "\\x1b"},
-    {"id:10 time:41" REST, "means something else"}, {"iso:10 time:41" REST, "means something else"},
-    {"unit:10 time:41" REST, "means something else"}, {"epoch:10 time:41" REST, "means something else"},
-    {"unix_ms:10 time:41" REST, "means something else"}, {"seq_start:10 time:41" REST, "means something else"},
+    {"time:41 time:10" REST, "written twice"},
+    {"time:41 worker:10 seq:12 seq:1 unit=1ms epoch=0", "written twice"},
+    {"a:41 worker:10" REST, "'time' is missing"},
+    {"time:41 worker:22 unit=1ms epoch=0", "'seq' is missing"},
+    {"time:41 worker:5 machine:5" REST, "there is only one"},
+    {"worker:5 time:41 worker:5" REST, "written twice"},
+    {"time:41=5 worker:10" REST, "change with every id"},
+    {"time:41 worker:10=7" REST, "change with every id"},
+    {"time:41 machine:10=7" REST, "change with every id"},
+    {"time:41 worker:10 seq:12=0 unit=1ms epoch=0", "change with every id"},
+    {"Time:41 worker:10" REST, "small letter"},
+    {"1a:10 time:41" REST, "small letter"},
+    {":41 worker:10" REST, "small letter"},
+    {"_a:10 time:41" REST, "small letter"},
+    {"a-b:10 time:41" REST, "small letter"},
+    {"sixteenletters__:10 time:41" REST, "up to 14"},
+    {"\xc3\xa9:10 time:41" REST, "\\xc3\\xa9"},
+    {"a\x1b[2J:10 time:41" REST, "\\x1b"},
+    {"id:10 time:41" REST, "means something else"},
+    {"iso:10 time:41" REST, "means something else"},
+    {"unit:10 time:41" REST, "means something else"},
+    {"epoch:10 time:41" REST, "means something else"},
+    {"unix_ms:10 time:41" REST, "means something else"},
+    {"seq_start:10 time:41" REST, "means something else"},
     {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 o:1 time:20 seq:29 unit=1s epoch=0", "at most 16 fields"},
-    {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 time:20 seq:29 unit=1s epoch=0", "(there are 16 fields): make it 64"},
+    {"a:1 b:1 c:1 d:1 e:1 f:1 g:1 h:1 i:1 j:1 k:1 l:1 m:1 n:1 time:20 seq:29 unit=1s epoch=0",
+     "(there are 16 fields): make it 64"},
     /* constants */
-    {"a:2=4 time:40 worker:10" REST, "at most 3"}, {"a:2= time:40 worker:10" REST, "decimal number"},
-    {"a:2=-1 time:40 worker:10" REST, "decimal number"}, {"a:2=1=1 time:40 worker:10" REST, "decimal number"},
-    {"a:2=18446744073709551616 time:40 worker:10" REST, "decimal number"}, {"a:53=9007199254740992" REST, "at most 9007199254740991"},
+    {"a:2=4 time:40 worker:10" REST, "at most 3"},
+    {"a:2= time:40 worker:10" REST, "decimal number"},
+    {"a:2=-1 time:40 worker:10" REST, "decimal number"},
+    {"a:2=1=1 time:40 worker:10" REST, "decimal number"},
+    {"a:2=18446744073709551616 time:40 worker:10" REST, "decimal number"},
+    {"a:53=9007199254740992" REST, "at most 9007199254740991"},
     /* options */
-    {"time:41 worker:10 seq:12 epoch=0", "unit= is missing"}, {"time:41 worker:10 seq:12 unit=1ms", "epoch= is missing"},
-    {"time:41 worker:10 seq:12 unit=1ms unit=1ms epoch=0", "twice"}, {"time:41 worker:10" REST " epoch=0", "twice"},
-    {"leaf seq_start=spread:1 seq_start=spread:1", "twice"}, {"uid epoch=0 epoch=0", "twice"}, {"uid time:29 time:28", "twice"},
-    {"snowflake unit=2ms", "1ms, 10ms or 1s"}, {"snowflake unit=", "1ms, 10ms or 1s"}, {"snowflake unit=1000ms", "1ms, 10ms or 1s"},
-    {"snowflake unit=-1", "1ms, 10ms or 1s"}, {"snowflake unit=1MS", "1ms, 10ms or 1s"},
-    {"snowflake epoch=", "epoch: '' is no time"}, {"snowflake epoch=yesterday", "'yesterday' is no time"},
-    {"snowflake epoch=-1", "is no time"}, {"snowflake epoch=2026-02-30T00:00:00Z", "no such day"},
-    {"snowflake epoch=1969-12-31T23:59:59Z", "between 1970 and 9999"}, {"snowflake epoch=253402300800000", "between 1970 and 9999"},
-    {"snowflake epoch=9223372036854775808", "is no time"}, {"snowflake epoch=9223372036854775807", "between 1970 and 9999"},
-    {"snowflake seq_start=spread:0", "1 to 4095"}, {"snowflake seq_start=spread:4096", "1 to 4095"},
-    {"snowflake seq_start=spread:-1", "spread:N"}, {"snowflake seq_start=100", "spread:N"}, {"snowflake seq_start=random:100", "spread:N"},
-    {"snowflake seq_start=spread:18446744073709551616", "spread:N"}, {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:4294967296", "4294967295"},
-    {"leaf seq:6 time:47", "spread:100"}, {"snowflake worker=7", "there are unit="}, {"snowflake =", "there are unit="},
-    {"snowflake layout=x", "there are unit="}, {"=", "there are unit="},
+    {"time:41 worker:10 seq:12 epoch=0", "unit= is missing"},
+    {"time:41 worker:10 seq:12 unit=1ms", "epoch= is missing"},
+    {"time:41 worker:10 seq:12 unit=1ms unit=1ms epoch=0", "twice"},
+    {"time:41 worker:10" REST " epoch=0", "twice"},
+    {"leaf seq_start=spread:1 seq_start=spread:1", "twice"},
+    {"uid epoch=0 epoch=0", "twice"},
+    {"uid time:29 time:28", "twice"},
+    {"snowflake unit=2ms", "1ms, 10ms or 1s"},
+    {"snowflake unit=", "1ms, 10ms or 1s"},
+    {"snowflake unit=1000ms", "1ms, 10ms or 1s"},
+    {"snowflake unit=-1", "1ms, 10ms or 1s"},
+    {"snowflake unit=1MS", "1ms, 10ms or 1s"},
+    {"snowflake epoch=", "epoch: '' is no time"},
+    {"snowflake epoch=yesterday", "'yesterday' is no time"},
+    {"snowflake epoch=-1", "is no time"},
+    {"snowflake epoch=2026-02-30T00:00:00Z", "no such day"},
+    {"snowflake epoch=1969-12-31T23:59:59Z", "between 1970 and 9999"},
+    {"snowflake epoch=253402300800000", "between 1970 and 9999"},
+    {"snowflake epoch=9223372036854775808", "is no time"},
+    {"snowflake epoch=9223372036854775807", "between 1970 and 9999"},
+    {"snowflake seq_start=spread:0", "1 to 4095"},
+    {"snowflake seq_start=spread:4096", "1 to 4095"},
+    {"snowflake seq_start=spread:-1", "spread:N"},
+    {"snowflake seq_start=100", "spread:N"},
+    {"snowflake seq_start=random:100", "spread:N"},
+    {"snowflake seq_start=spread:18446744073709551616", "spread:N"},
+    {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:4294967296", "4294967295"},
+    {"leaf seq:6 time:47", "spread:100"},
+    {"snowflake worker=7", "there are unit="},
+    {"snowflake =", "there are unit="},
+    {"snowflake layout=x", "there are unit="},
+    {"=", "there are unit="},
     /* presets */
-    {"snowflakes", "vesta-second vesta-milli"}, {"Snowflake", "no preset 'Snowflake'"}, {"snowflake leaf", "stands first and alone"},
-    {"time:41 snowflake", "stands first and alone"}, {"snowflake datacenter:5 worker:5", "no such field, it has sign time worker seq"},
-    {"snowflake machine:10", "no such field"}, {"../../etc/passwd", "no preset"}, {"snowflake, epoch=0", "no preset 'snowflake,'"},
+    {"snowflakes", "vesta-second vesta-milli"},
+    {"Snowflake", "no preset 'Snowflake'"},
+    {"snowflake leaf", "stands first and alone"},
+    {"time:41 snowflake", "stands first and alone"},
+    {"snowflake datacenter:5 worker:5", "no such field, it has sign time worker seq"},
+    {"snowflake machine:10", "no such field"},
+    {"../../etc/passwd", "no preset"},
+    {"snowflake, epoch=0", "no preset 'snowflake,'"},
 };
 
 static void refused_with_a_reason(void) {
@@ -173,7 +237,8 @@ static void refused_with_a_reason(void) {
         struct vesta_error err = {0};
         memset(&layout, 0x5a, sizeof layout);
         before = layout;
-        if (vesta_layout_parse(hostile[i].text, &layout, &err) != VESTA_ELAYOUT) CHECK_FAIL("'%s' is taken", hostile[i].text);
+        if (vesta_layout_parse(hostile[i].text, &layout, &err) != VESTA_ELAYOUT)
+            CHECK_FAIL("'%s' is taken", hostile[i].text);
         CHECK_EQ_I64(err.code, VESTA_ELAYOUT);
         CHECK(memcmp(&layout, &before, sizeof layout) == 0);
         CHECK_HAS(err.text, hostile[i].why);
@@ -240,8 +305,10 @@ static void shuffled_order(uint64_t *dice, int *order, size_t count) {
 
 /* Cuts 64 bits into `count` fields, each 1 to 53 wide, fields 0 and 1 together at most 62. */
 static bool cut_bits(uint64_t *dice, unsigned *widths, size_t count) {
-    for (size_t i = 0; i < count; i++) widths[i] = 1;
-    for (size_t left = 64 - count; left > 0; left--) widths[roll_below(dice, count)]++;
+    for (size_t i = 0; i < count; i++)
+        widths[i] = 1;
+    for (size_t left = 64 - count; left > 0; left--)
+        widths[roll_below(dice, count)]++;
     for (size_t i = 0; i < count; i++)
         if (widths[i] > 53) return false;
     return widths[0] + widths[1] <= 62;
@@ -252,20 +319,29 @@ static void random_text(uint64_t *dice, char *text, size_t size) {
     unsigned widths[VESTA_FIELDS_MAX];
     int order[VESTA_FIELDS_MAX];
     size_t count = 3 + roll_below(dice, 14), used = 0;
-    while (!cut_bits(dice, widths, count)) count = 3 + roll_below(dice, 14);
+    while (!cut_bits(dice, widths, count))
+        count = 3 + roll_below(dice, 14);
     shuffled_order(dice, order, count);
     for (size_t n = 0; n < count; n++) {
         int i = order[n];
         char name[VESTA_NAME_MAX];
-        snprintf(name, sizeof name, i == 0 ? "time" : i == 1 ? "seq" : i == 2 ? (count % 2 ? "worker" : "machine") : "fifteen_chars%02d", i);
+        snprintf(name, sizeof name,
+                 i == 0   ? "time"
+                 : i == 1 ? "seq"
+                 : i == 2 ? (count % 2 ? "worker" : "machine")
+                          : "fifteen_chars%02d",
+                 i);
         used += (size_t)snprintf(text + used, size - used, "%s:%u", name, widths[i]);
         if (i > 2 && roll_below(dice, 2))
-            used += (size_t)snprintf(text + used, size - used, "=%" PRIu64, roll(dice) & ((UINT64_C(1) << widths[i]) - 1));
+            used +=
+                (size_t)snprintf(text + used, size - used, "=%" PRIu64, roll(dice) & ((UINT64_C(1) << widths[i]) - 1));
         text[used++] = ' ';
     }
-    used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 3)], roll_below(dice, VS_EPOCH_MS_MAX + 1));
+    used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 3)],
+                             roll_below(dice, VS_EPOCH_MS_MAX + 1));
     if (roll_below(dice, 2) && widths[1] < 32)
-        snprintf(text + used, size - used, " seq_start=spread:%" PRIu64, 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1));
+        snprintf(text + used, size - used, " seq_start=spread:%" PRIu64,
+                 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1));
 }
 
 static void random_layouts_come_back(void) {
@@ -288,7 +364,8 @@ static void longest_text_fits(void) {
     char text[1024], out[VESTA_LAYOUT_TEXT_MAX];
     size_t used = (size_t)snprintf(text, sizeof text, "time:10 seq:33 ");
     for (int i = 0; i < 14; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "fifteen_chars%02d:%d=%d ", i, i == 0 ? 8 : 1, i == 0 ? 255 : 1);
+        used += (size_t)snprintf(text + used, sizeof text - used, "fifteen_chars%02d:%d=%d ", i, i == 0 ? 8 : 1,
+                                 i == 0 ? 255 : 1);
     snprintf(text + used, sizeof text - used, "unit=10ms epoch=253402300799999 seq_start=spread:4294967295");
     struct vesta_layout layout = parsed(text);
     CHECK_EQ_I64(layout.field_count, VESTA_FIELDS_MAX);
@@ -300,16 +377,22 @@ static void longest_text_fits(void) {
 
 static void fingerprints(void) {
     static const char *const all_differ[] = {
-        "vesta-second", "vesta-second epoch=2014-12-31T16:00:00.001Z", "vesta-second unit=10ms", "vesta-second time:29 seq:21",
-        "vesta-legacy-second", "version:1 typo:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
-        "version:1 type:1=0 method:2 time:30 seq:20 worker:10 unit=1s epoch=2014-12-31T16:00:00Z", "vesta-milli",
+        "vesta-second",
+        "vesta-second epoch=2014-12-31T16:00:00.001Z",
+        "vesta-second unit=10ms",
+        "vesta-second time:29 seq:21",
+        "vesta-legacy-second",
+        "version:1 typo:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
+        "version:1 type:1=0 method:2 time:30 seq:20 worker:10 unit=1s epoch=2014-12-31T16:00:00Z",
+        "vesta-milli",
     };
     for (size_t i = 0; i < VS_COUNT(all_differ); i++)
         for (size_t j = 0; j < i; j++) {
             struct vesta_layout a = parsed(all_differ[i]), b = parsed(all_differ[j]);
             CHECK(a.fingerprint != b.fingerprint);
         }
-    struct vesta_layout second = parsed("vesta-second"), other = parsed("vesta-second type:1=1 method:2=3 seq_start=spread:100");
+    struct vesta_layout second = parsed("vesta-second"),
+                        other = parsed("vesta-second type:1=1 method:2=3 seq_start=spread:100");
     CHECK_EQ_U64(second.fingerprint, other.fingerprint);
     struct vesta_layout leaf = parsed("leaf"), snowflake = parsed("snowflake");
     CHECK_EQ_U64(leaf.fingerprint, snowflake.fingerprint);
@@ -328,7 +411,8 @@ static const struct check_case cases[] = {
     {"fields, shifts, maxima, unit and epoch are what the text says", the_fields_are_what_the_text_says},
     {"texts that mean the same have one canonical text", texts_that_mean_the_same},
     {"a layout may have no leased field", no_leased_field_is_a_layout_too},
-    {"worker and machine both find the leased field, and nothing finds what is not there", both_names_find_the_leased_field},
+    {"worker and machine both find the leased field, and nothing finds what is not there",
+     both_names_find_the_leased_field},
     {"a text that cannot be is refused with the reason, and nothing is set", refused_with_a_reason},
     {"10 MiB of nonsense are refused", huge_texts_are_refused_at_once},
     {"no byte behind the end of a text is read, wherever it is cut", every_prefix_is_safe},

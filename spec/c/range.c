@@ -24,15 +24,24 @@ static uint64_t id_at(const struct vesta_layout *l, uint64_t *dice, uint64_t tim
 
 static void inside_and_outside(void) {
     static const char *const layouts[] = {
-        "vesta-second", "vesta-milli", "snowflake", "twitter", "butterfly", "sonyflake", "yitter", "js53",
+        "vesta-second",
+        "vesta-milli",
+        "snowflake",
+        "twitter",
+        "butterfly",
+        "sonyflake",
+        "yitter",
+        "js53",
         "version:1 type:1=0 method:2 machine:6 time:30 seq:24 unit=1s epoch=2014-12-31T16:00:00Z",
-        "worker:5 a:2=2 b:3 time:40 c:2 seq:12 unit=10ms epoch=0", "seq:9 time:41 worker:14 unit=1ms epoch=0",
+        "worker:5 a:2=2 b:3 time:40 c:2 seq:12 unit=10ms epoch=0",
+        "seq:9 time:41 worker:14 unit=1ms epoch=0",
     };
     uint64_t dice = 6;
     for (size_t n = 0; n < VS_COUNT(layouts); n++) {
         struct vesta_layout l = parsed(layouts[n]);
         for (int round = 0; round < 50; round++) {
-            uint64_t max = l.field[l.time].max, first = roll_below(&dice, max), last = first + roll_below(&dice, max - first + 1);
+            uint64_t max = l.field[l.time].max, first = roll_below(&dice, max),
+                     last = first + roll_below(&dice, max - first + 1);
             int64_t from = vs_time_ms(&l, first) + (int64_t)roll_below(&dice, (uint64_t)l.unit_ms);
             int64_t until = vs_time_ms(&l, last) + 1 + (int64_t)roll_below(&dice, (uint64_t)l.unit_ms);
             size_t count = 0;
@@ -61,13 +70,16 @@ static void pairs_are_many_sorted_and_apart(void) {
     }
 }
 
-#define GIVEN(...) (const struct vesta_value[]){__VA_ARGS__}, sizeof((struct vesta_value[]){__VA_ARGS__}) / sizeof(struct vesta_value)
+#define GIVEN(...)                                                                                                     \
+    (const struct vesta_value[]){__VA_ARGS__}, sizeof((struct vesta_value[]){__VA_ARGS__}) / sizeof(struct vesta_value)
 
 static void named_fields_leave_one_pair(void) {
     struct vesta_layout l = parsed("vesta-legacy-second");
     size_t count = 0;
     int64_t from = l.epoch_ms + INT64_C(12235264000);
-    CHECK_EQ_I64(vesta_range(&l, from, from, GIVEN({"version", 0}, {"method", 0}, {"worker", 1}), pairs, 1, &count, NULL), VESTA_OK);
+    CHECK_EQ_I64(
+        vesta_range(&l, from, from, GIVEN({"version", 0}, {"method", 0}, {"worker", 1}), pairs, 1, &count, NULL),
+        VESTA_OK);
     CHECK_EQ_U64(count, 1);
     CHECK_EQ_U64(pairs[0].min, UINT64_C(1138729511026688));
     CHECK_EQ_U64(pairs[0].max, UINT64_C(1138729511026688) + 1048575);
@@ -87,8 +99,14 @@ static void edges_of_the_interval(void) {
         int64_t from, until;
         uint64_t first, last;
     } want[] = {
-        {1000, 1000, 0, 0},     {1999, 1999, 0, 0}, {2000, 2000, 1, 1},          {1000, 2000, 0, 0},
-        {1999, 2001, 0, 1},     {0, 1001, 0, 0},    {INT64_MIN, INT64_MAX, 0, 255}, {256999, 256999, 255, 255},
+        {1000, 1000, 0, 0},
+        {1999, 1999, 0, 0},
+        {2000, 2000, 1, 1},
+        {1000, 2000, 0, 0},
+        {1999, 2001, 0, 1},
+        {0, 1001, 0, 0},
+        {INT64_MIN, INT64_MAX, 0, 255},
+        {256999, 256999, 255, 255},
         {255999, INT64_MAX, 254, 255},
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
@@ -105,7 +123,8 @@ static void refusals(void) {
     size_t count = 77;
     CHECK_EQ_I64(vesta_range(&l, 2000, 1999, NULL, 0, pairs, 1, &count, &err), VESTA_EFIELD);
     CHECK_STR(err.text, "the interval ends at 1970-01-01T00:00:01.999Z, before it starts at 1970-01-01T00:00:02Z");
-    static const int64_t outside[][2] = {{0, 1000}, {999, 999}, {INT64_MIN, INT64_MIN}, {257000, 257000}, {257000, INT64_MAX}, {INT64_MAX, INT64_MAX}};
+    static const int64_t outside[][2] = {{0, 1000},        {999, 999},          {INT64_MIN, INT64_MIN},
+                                         {257000, 257000}, {257000, INT64_MAX}, {INT64_MAX, INT64_MAX}};
     for (size_t i = 0; i < VS_COUNT(outside); i++) {
         CHECK_EQ_I64(vesta_range(&l, outside[i][0], outside[i][1], NULL, 0, pairs, 1, &count, &err), VESTA_EEPOCH);
         CHECK_HAS(err.text, "from 1970-01-01T00:00:01Z until 1970-01-01T00:04:17Z");
@@ -118,7 +137,8 @@ static void refusals(void) {
     CHECK_HAS(err.text, "no field 'node'");
     int64_t now = legacy.epoch_ms;
     CHECK_EQ_I64(vesta_range(&legacy, now, now, NULL, 0, pairs, PAIRS_MAX, &count, &err), VESTA_EFULL);
-    CHECK_STR(err.text, "the interval has 8192 pairs of ids, not 4096: fields above time part it; name the value of version method machine");
+    CHECK_STR(err.text, "the interval has 8192 pairs of ids, not 4096: fields above time part it; name the value of "
+                        "version method machine");
     CHECK_EQ_I64(vesta_range(&legacy, now, now, GIVEN({"method", 0}), pairs, 16, &count, &err), VESTA_EFULL);
     CHECK_HAS(err.text, "2048 pairs of ids, not 16: fields above time part it; name the value of version machine");
     CHECK_EQ_I64(vesta_range(&l, 1000, 1000, NULL, 0, NULL, 0, &count, &err), VESTA_EFULL);
@@ -138,7 +158,8 @@ static const struct check_case cases[] = {
     {"there is one pair for each combination above time, ascending and apart", pairs_are_many_sorted_and_apart},
     {"with all fields above time named there is one pair", named_fields_leave_one_pair},
     {"fields below time may be named as well", fields_below_time_may_be_named},
-    {"a unit belongs to an interval that touches it, and intervals are cut to the layout's time", edges_of_the_interval},
+    {"a unit belongs to an interval that touches it, and intervals are cut to the layout's time",
+     edges_of_the_interval},
     {"an interval that cannot be is refused with the reason, and nothing is set", refusals},
     {"2^61 pairs are counted, not made", a_wide_field_above_time_is_too_many},
 };

@@ -15,15 +15,18 @@ static void check_both_ways(uint64_t id) {
 
 static void random_ids_come_back(void) {
     uint64_t dice = 1;
-    for (int i = 0; i < 200000; i++) check_both_ways(roll(&dice) >> roll_below(&dice, 64));
+    for (int i = 0; i < 200000; i++)
+        check_both_ways(roll(&dice) >> roll_below(&dice, 64));
 }
 
 static void edges_come_back(void) {
     uint64_t power = 1;
     for (int i = 0; i < 20; i++, power *= 10)
-        for (int d = -1; d <= 1; d++) check_both_ways(power + (uint64_t)d);
+        for (int d = -1; d <= 1; d++)
+            check_both_ways(power + (uint64_t)d);
     for (int i = 0; i < 64; i++)
-        for (int d = -1; d <= 1; d++) check_both_ways((UINT64_C(1) << i) + (uint64_t)d);
+        for (int d = -1; d <= 1; d++)
+            check_both_ways((UINT64_C(1) << i) + (uint64_t)d);
 }
 
 static void decimal_is_what_printf_says(void) {
@@ -64,7 +67,8 @@ static void texts_are_known(void) {
 static void texts_sort_as_ids(void) {
     uint64_t dice = 3;
     for (int i = 0; i < 100000; i++) {
-        uint64_t a = roll(&dice) >> roll_below(&dice, 64), b = roll_below(&dice, 4) ? roll(&dice) : a + roll_below(&dice, 3);
+        uint64_t a = roll(&dice) >> roll_below(&dice, 64),
+                 b = roll_below(&dice, 4) ? roll(&dice) : a + roll_below(&dice, 3);
         for (size_t n = 1; n < 4; n++) {
             char ta[VESTA_FORMAT_MAX], tb[VESTA_FORMAT_MAX];
             vesta_format(bases[n], a, ta), vesta_format(bases[n], b, tb);
@@ -78,22 +82,57 @@ struct text {
     const char *at;
     size_t length;
 };
-#define TEXT(base, literal) {base, literal, sizeof literal - 1}
+#define TEXT(base, literal)                                                                                            \
+    { base, literal, sizeof literal - 1 }
 
 static void no_ids(void) {
     static const struct text bad[] = {
-        TEXT(VESTA_DECIMAL, ""), TEXT(VESTA_DECIMAL, "-1"), TEXT(VESTA_DECIMAL, "+1"), TEXT(VESTA_DECIMAL, "0x10"),
-        TEXT(VESTA_DECIMAL, "1e3"), TEXT(VESTA_DECIMAL, "18446744073709551616"), TEXT(VESTA_DECIMAL, "18446744073709551620"),
-        TEXT(VESTA_DECIMAL, "99999999999999999999"), TEXT(VESTA_DECIMAL, "\xd9\xa1\xd9\xa2"), TEXT(VESTA_DECIMAL, "12 34"),
-        TEXT(VESTA_DECIMAL, " 1"), TEXT(VESTA_DECIMAL, "1 "), TEXT(VESTA_DECIMAL, "1\n"), TEXT(VESTA_DECIMAL, "12\0" "34"),
-        TEXT(VESTA_DECIMAL, "\0"), TEXT(VESTA_DECIMAL, "1\0"), TEXT(VESTA_DECIMAL, "1.0"), TEXT(VESTA_DECIMAL, "1,000"),
-        TEXT(VESTA_DECIMAL, "\xef\xbc\x91"), TEXT(VESTA_DECIMAL, "a"), TEXT(VESTA_DECIMAL, "/"), TEXT(VESTA_DECIMAL, ":"),
-        TEXT(VESTA_HEX, ""), TEXT(VESTA_HEX, "0x10"), TEXT(VESTA_HEX, "10000000000000000"), TEXT(VESTA_HEX, "g"),
-        TEXT(VESTA_HEX, "@"), TEXT(VESTA_HEX, "`"), TEXT(VESTA_HEX, "-1"), TEXT(VESTA_HEX, "\x01"), TEXT(VESTA_HEX, "\xe1"),
-        TEXT(VESTA_BASE32, ""), TEXT(VESTA_BASE32, "G000000000000"), TEXT(VESTA_BASE32, "U"), TEXT(VESTA_BASE32, "u"),
-        TEXT(VESTA_BASE32, "-"), TEXT(VESTA_BASE32, "{"), TEXT(VESTA_BASE32, "@"), TEXT(VESTA_BASE32, "10000000000000"),
-        TEXT(VESTA_BASE62, ""), TEXT(VESTA_BASE62, "LygHa16AHYG"), TEXT(VESTA_BASE62, "zzzzzzzzzzz"), TEXT(VESTA_BASE62, "_"),
-        TEXT(VESTA_BASE62, "["), TEXT(VESTA_BASE62, "100000000000"),
+        TEXT(VESTA_DECIMAL, ""),
+        TEXT(VESTA_DECIMAL, "-1"),
+        TEXT(VESTA_DECIMAL, "+1"),
+        TEXT(VESTA_DECIMAL, "0x10"),
+        TEXT(VESTA_DECIMAL, "1e3"),
+        TEXT(VESTA_DECIMAL, "18446744073709551616"),
+        TEXT(VESTA_DECIMAL, "18446744073709551620"),
+        TEXT(VESTA_DECIMAL, "99999999999999999999"),
+        TEXT(VESTA_DECIMAL, "\xd9\xa1\xd9\xa2"),
+        TEXT(VESTA_DECIMAL, "12 34"),
+        TEXT(VESTA_DECIMAL, " 1"),
+        TEXT(VESTA_DECIMAL, "1 "),
+        TEXT(VESTA_DECIMAL, "1\n"),
+        TEXT(VESTA_DECIMAL, "12\0"
+                            "34"),
+        TEXT(VESTA_DECIMAL, "\0"),
+        TEXT(VESTA_DECIMAL, "1\0"),
+        TEXT(VESTA_DECIMAL, "1.0"),
+        TEXT(VESTA_DECIMAL, "1,000"),
+        TEXT(VESTA_DECIMAL, "\xef\xbc\x91"),
+        TEXT(VESTA_DECIMAL, "a"),
+        TEXT(VESTA_DECIMAL, "/"),
+        TEXT(VESTA_DECIMAL, ":"),
+        TEXT(VESTA_HEX, ""),
+        TEXT(VESTA_HEX, "0x10"),
+        TEXT(VESTA_HEX, "10000000000000000"),
+        TEXT(VESTA_HEX, "g"),
+        TEXT(VESTA_HEX, "@"),
+        TEXT(VESTA_HEX, "`"),
+        TEXT(VESTA_HEX, "-1"),
+        TEXT(VESTA_HEX, "\x01"),
+        TEXT(VESTA_HEX, "\xe1"),
+        TEXT(VESTA_BASE32, ""),
+        TEXT(VESTA_BASE32, "G000000000000"),
+        TEXT(VESTA_BASE32, "U"),
+        TEXT(VESTA_BASE32, "u"),
+        TEXT(VESTA_BASE32, "-"),
+        TEXT(VESTA_BASE32, "{"),
+        TEXT(VESTA_BASE32, "@"),
+        TEXT(VESTA_BASE32, "10000000000000"),
+        TEXT(VESTA_BASE62, ""),
+        TEXT(VESTA_BASE62, "LygHa16AHYG"),
+        TEXT(VESTA_BASE62, "zzzzzzzzzzz"),
+        TEXT(VESTA_BASE62, "_"),
+        TEXT(VESTA_BASE62, "["),
+        TEXT(VESTA_BASE62, "100000000000"),
     };
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
         uint64_t id = 77;
@@ -113,7 +152,8 @@ static void huge_numbers(void) {
     }
     digits[0] = '1';
     id = 77;
-    for (size_t b = 0; b < 4; b++) CHECK_EQ_I64(vesta_parse(bases[b], digits, DIGITS, &id), VESTA_EID);
+    for (size_t b = 0; b < 4; b++)
+        CHECK_EQ_I64(vesta_parse(bases[b], digits, DIGITS, &id), VESTA_EID);
     CHECK_EQ_U64(id, 77);
 }
 

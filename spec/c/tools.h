@@ -1,4 +1,5 @@
-/* tools.h -- what several specs need beside the harness: layouts that must parse, dice, a page with a wall behind it. */
+/* tools.h -- what several specs need beside the harness: layouts that must parse, dice, a page with a wall behind it.
+ */
 #ifndef SPEC_TOOLS_H
 #define SPEC_TOOLS_H
 

@@ -10,12 +10,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* As assert, but there in every build. */
-#define MUST(cond)                                                                     \
-    do {                                                                               \
-        if (!(cond)) {                                                                 \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond);  \
-            abort();                                                                   \
-        }                                                                              \
+#define MUST(cond)                                                                                                     \
+    do {                                                                                                               \
+        if (!(cond)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond);                                  \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 /* A NUL-terminated copy of exactly that size, so that the sanitizer sees a read behind it.  Own: free it. */

@@ -22,8 +22,12 @@ static const struct {
     const char *digits;
 } bases[] = {
     {VESTA_DECIMAL, 10, "0123456789"},
-    {VESTA_HEX, 16, "0123456789abcdef\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01" "ABCDEF"},
-    {VESTA_BASE32, 32, "0123456789ABCDEFGHJKMNPQRSTVWXYZ\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01" "abcdefghjkmnpqrstvwxyz"},
+    {VESTA_HEX, 16,
+     "0123456789abcdef\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01"
+     "ABCDEF"},
+    {VESTA_BASE32, 32,
+     "0123456789ABCDEFGHJKMNPQRSTVWXYZ\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01"
+     "abcdefghjkmnpqrstvwxyz"},
     {VESTA_BASE62, 62, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"},
 };
 
@@ -59,7 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     MUST(plained);
     for (size_t b = 0; b < VS_COUNT(bases); b++) {
         uint64_t id = 77, slow = 77;
-        for (size_t i = 0; i < size; i++) plained[i] = plain(bases[b].base, data[i]);
+        for (size_t i = 0; i < size; i++)
+            plained[i] = plain(bases[b].base, data[i]);
         bool taken = vesta_parse(bases[b].base, text, size, &id) == VESTA_OK;
         MUST(taken == slow_parse(bases[b].digits, bases[b].radix, plained, size, &slow) && id == slow);
         if (taken) check_id(id);

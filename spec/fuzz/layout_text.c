@@ -32,7 +32,8 @@ static void check_id(const struct vesta_layout *layout, const uint64_t *values) 
     uint64_t id;
     MUST(vesta_compose(layout, values, &id, NULL) == VESTA_OK);
     MUST(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
-    for (int i = 0; i < layout->field_count; i++) MUST(parts.values[i] == values[i]);
+    for (int i = 0; i < layout->field_count; i++)
+        MUST(parts.values[i] == values[i]);
     struct vesta_value given[VESTA_FIELDS_MAX];
     size_t named = 0;
     for (int i = 0; i < layout->field_count; i++)
@@ -59,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         vs_fields_parse(&layout, text, low, &err);
     } else {
         MUST(rc == VESTA_ELAYOUT && err.code == rc && strlen(err.text) > 12 && strlen(err.text) < sizeof err.text);
-        for (const char *c = err.text; *c; c++) MUST(*c >= ' ' && *c <= '~');
+        for (const char *c = err.text; *c; c++)
+            MUST(*c >= ' ' && *c <= '~');
     }
     free(text);
     return 0;

@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int rc = vesta_time_parse(text, &ms, &err);
     if (rc != VESTA_OK) {
         MUST(rc == VESTA_EFIELD && err.code == rc && ms == 77);
-        for (const char *c = err.text; *c; c++) MUST(*c >= ' ' && *c <= '~');
+        for (const char *c = err.text; *c; c++)
+            MUST(*c >= ' ' && *c <= '~');
     } else {
         MUST(vesta_iso(ms, iso) == strlen(iso));
         if (ms <= VS_EPOCH_MS_MAX && *iso != '-') /* else the year has not four digits */
