@@ -50,16 +50,6 @@ static int take(lua_State *L, uint64_t *id) {
     return push_pause(L, box->gen, &pause);
 }
 
-static int take_batch(struct box *box, uint64_t *ids, size_t n, struct vesta_pause *pause) {
-    size_t have = 0, got;
-    if (box->wait_us_max >= 0)
-        return vesta_batch_wait(box->gen, ids, n, box->wait_us_max, pause);
-    for (; have < n; have += got)
-        if (vesta_next_n(box->gen, ids + have, n - have, &got, pause) != VESTA_OK)
-            return VESTA_EPAUSE;
-    return VESTA_OK;
-}
-
 static size_t check_count(lua_State *L) {
     lua_settop(L, 2);
     lua_Number n = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : 0;
@@ -69,6 +59,15 @@ static size_t check_count(lua_State *L) {
     return (size_t)n;
 }
 
+static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id)) {
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        push(L, ids[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
@@ -76,14 +75,9 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     struct vesta_pause pause;
     if (!box->gen)
         return push_closed(L);
-    if (take_batch(box, ids, n, &pause) != VESTA_OK)
+    if (vesta_batch_wait(box->gen, ids, n, box->wait_us_max, &pause) != VESTA_OK)
         return push_pause(L, box->gen, &pause);
-    lua_createtable(L, (int)n, 0);
-    for (size_t i = 0; i < n; i++) {
-        push(L, ids[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 1;
+    return push_ids(L, ids, n, push);
 }
 
 static int push_native(lua_State *L, uint64_t id) {
@@ -270,8 +264,22 @@ static int core_open(lua_State *L) {
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
 }
 
+/* core.take(gen, n): what there is at once, at least one id and at most n, for who waits by himself in between. */
+static int core_take(lua_State *L) {
+    uint64_t ids[VESTA_BATCH_MAX];
+    struct box *box = self(L);
+    size_t n = check_count(L), got;
+    struct vesta_pause pause;
+    if (!box->gen)
+        return push_closed(L);
+    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK)
+        return push_pause(L, box->gen, &pause);
+    return push_ids(L, ids, got, vs_lua_push_id);
+}
+
 static const struct vs_lua_function FUNCTIONS[] = {
     {"open", core_open},
+    {"take", core_take},
     {NULL, NULL},
 };
 

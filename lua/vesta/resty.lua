@@ -11,37 +11,62 @@ local SLEEPS = {
 local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
 local LEASE_POLL_S = 0.005 -- a lease comes when the keeper has it, not when the pause foresees it
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
+local BATCH_MAX = 10000
 
 local wait_s_max = setmetatable({}, { __mode = "k" })
 
 -- Only the keeper can end these pauses; nobody else wakes it here.
 local function needs_keeper(code) return code == "lease" or code == "closed" end
 
---- Wraps a method that returns a pause at once in one that waits as the phase allows.
-local function waiting(method)
-  return function(self, n)
-    local answer, message, code, wait_s = method(self, n)
-    if answer then return answer end
-    local phase = ngx.get_phase()
-    local left_s = SLEEPS[phase] and wait_s_max[self] or 0
-    -- in init_by_lua a thread would die in the fork that makes the workers
-    if needs_keeper(code) and phase ~= "init" then self:keep() end
-    while wait_s and left_s > 0 do
-      local sleep_s = needs_keeper(code) and LEASE_POLL_S or wait_s
-      sleep_s = math.max(math.min(sleep_s, left_s), SLEEP_S_MIN)
-      ngx.sleep(sleep_s)
-      left_s = left_s - sleep_s
-      answer, message, code, wait_s = method(self, n)
-      if answer then return answer end
+--- Waits out one pause if the phase and the time left allow it.  Gives the seconds left, or nil: return the pause.
+local function wait_out(gen, code, wait_s, left_s)
+  local phase = ngx.get_phase()
+  -- in init_by_lua a thread would die in the fork that makes the workers
+  if needs_keeper(code) and phase ~= "init" then gen:keep() end
+  left_s = left_s or SLEEPS[phase] and wait_s_max[gen] or 0
+  if not wait_s or left_s <= 0 then return nil end
+  local sleep_s = needs_keeper(code) and LEASE_POLL_S or wait_s
+  sleep_s = math.max(math.min(sleep_s, left_s), SLEEP_S_MIN)
+  ngx.sleep(sleep_s)
+  return left_s - sleep_s
+end
+
+local function waiting_next(next_now)
+  return function(self)
+    local left_s
+    while true do
+      local id, message, code, wait_s = next_now(self)
+      if id then return id end
+      left_s = wait_out(self, code, wait_s, left_s)
+      if not left_s then return nil, message, code, wait_s end
     end
-    return nil, message, code, wait_s
+  end
+end
+
+-- Keeps what it has while it waits: more ids may be wanted than a time unit holds.
+local function waiting_batch(batch_now, take)
+  return function(self, n)
+    if type(n) ~= "number" or not (n >= 1 and n <= BATCH_MAX) or n % 1 ~= 0 then
+      return batch_now(self, n) -- says what is wrong
+    end
+    local ids, left_s = {}, nil
+    while true do
+      local more, message, code, wait_s = take(self, n - #ids)
+      for _, id in ipairs(more or {}) do ids[#ids + 1] = id end
+      if #ids == n then return ids end
+      if not more then
+        left_s = wait_out(self, code, wait_s, left_s)
+        if not left_s then return nil, message, code, wait_s end
+      end
+    end
   end
 end
 
 --- Puts the waiting methods over the generator's own.  Called by vesta itself.
-function resty.install(methods)
-  methods.next = waiting(methods.next)
-  methods.batch = waiting(methods.batch)
+function resty.install(core)
+  local methods = core.gen.__index
+  methods.next = waiting_next(methods.next)
+  methods.batch = waiting_batch(methods.batch, core.take)
 end
 
 --- Opens a generator inside nginx.  Called by vesta.open with checked options.
