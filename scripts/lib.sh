@@ -10,7 +10,7 @@ packages_for() {
             packages_for run
             echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace faketime make
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev
-            echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua
+            echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;
     esac

@@ -13,6 +13,7 @@ scripts  |  2 | scripts | how the two commands meet a machine
 cli      |  5 | cli     | the program as a person calls it
 lua      |  6 | lua     | the Lua specs and examples under five interpreters
 rock     |  4 | rock    | luarocks builds the rock offline, for three Luas
+nginx    |  4 | nginx   | the nginx example under load, reloaded and with a worker killed
 install  |  4 | install | cmake --install, and the C example built through pkg-config
 docs     |  4 | docs    | the commands in README and docs give what is printed there
 '
