@@ -1,0 +1,180 @@
+/* bench.c -- see bench.h. */
+#include "bench.h"
+#include "os/mapping.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t read_ns(clockid_t id) {
+    struct timespec ts;
+    clock_gettime(id, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int64_t bench_now_ns(void) {
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+int64_t bench_cpu_ns(bool whole_process) {
+    return read_ns(whole_process ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID);
+}
+
+_Noreturn void bench_die(const char *what) {
+    fprintf(stderr, "bench: %s: %s\n", what, errno ? strerror(errno) : "failed");
+    exit(1);
+}
+
+/* ------------------------------------------------------------------ generators */
+
+struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_pacing pacing, int64_t behind_us) {
+    struct vs_header header = {.pacing = pacing, .worker = 1, .has_worker = 1, .group = -1};
+    struct vs_mapping mapping;
+    struct vs_header stale;
+    struct vesta_layout layout;
+    struct vesta_error err;
+    enum vs_found found;
+    const struct vesta_clock *clock = vs_clock_system();
+    if (vesta_layout_parse(layout_text, &layout, &err) != VESTA_OK)
+        bench_die(err.text);
+    if (vs_mapping_attach(path, &found, &mapping, &stale, &err) != VESTA_OK)
+        bench_die(err.text);
+    if (found == VS_FOUND_TRUSTED)
+        return mapping.map;
+    vesta_layout_text(&layout, header.layout);
+    header.fingerprint = layout.fingerprint;
+    if (vs_mapping_make(path, &header, clock, &mapping, &err) != VESTA_OK)
+        bench_die(err.text);
+    struct vs_shape shape;
+    vs_shape_of(&layout, &shape);
+    uint64_t from = vs_tick_at(&shape, clock->unix_us(clock->self) - behind_us);
+    int slot = vs_slot_take(mapping.map, header.worker, (uint64_t[2]){1, 1}, from);
+    vs_slot_publish(mapping.map, slot, vs_tick_end(&shape), 0);
+    return mapping.map;
+}
+
+void bench_gen(struct vesta_gen *gen, struct vs_map *map) {
+    struct vesta_layout layout;
+    struct vesta_error err;
+    if (vesta_layout_parse(map->header.layout, &layout, &err) != VESTA_OK)
+        bench_die(err.text);
+    vs_gen_init(gen, map, &layout, 0, vs_clock_system());
+}
+
+/* ------------------------------------------------------------------ workers */
+
+/* In shared memory, so that processes can be workers too. */
+struct race {
+    _Atomic int ready, go, stop;
+    void (*op)(void *);
+    void *arg;
+    struct {
+        _Alignas(256) uint64_t done;
+        int64_t cpu_ns;
+    } worker[BENCH_WORKERS_MAX];
+};
+
+static void work(struct race *race, int i) {
+    uint64_t done = 0;
+    race->op(race->arg); /* pages and caches are warm when the clock starts */
+    atomic_fetch_add(&race->ready, 1);
+    while (!atomic_load_explicit(&race->go, memory_order_acquire))
+        ;
+    int64_t cpu_ns = bench_cpu_ns(false);
+    while (!atomic_load_explicit(&race->stop, memory_order_relaxed)) {
+        race->op(race->arg);
+        done += BENCH_STRIDE;
+    }
+    race->worker[i].cpu_ns = bench_cpu_ns(false) - cpu_ns;
+    race->worker[i].done = done;
+}
+
+struct start {
+    struct race *race;
+    int i;
+};
+
+static void *thread_main(void *arg) {
+    struct start *start = arg;
+    work(start->race, start->i);
+    return NULL;
+}
+
+/* Starts all, lets them run, stops them.  Returns the nanoseconds between. */
+static int64_t hold_race(struct race *race, int workers, int64_t ns) {
+    struct timespec nap = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    while (atomic_load(&race->ready) < workers)
+        usleep(100);
+    int64_t begin = bench_now_ns();
+    atomic_store(&race->go, 1);
+    nanosleep(&nap, NULL);
+    atomic_store(&race->stop, 1);
+    return bench_now_ns() - begin;
+}
+
+static int64_t race_threads(struct race *race, int workers, int64_t ns) {
+    pthread_t thread[BENCH_WORKERS_MAX];
+    struct start start[BENCH_WORKERS_MAX];
+    for (int i = 0; i < workers; i++) {
+        start[i] = (struct start){race, i};
+        if ((errno = pthread_create(&thread[i], NULL, thread_main, &start[i])) != 0)
+            bench_die("a thread");
+    }
+    int64_t took_ns = hold_race(race, workers, ns);
+    for (int i = 0; i < workers; i++)
+        pthread_join(thread[i], NULL);
+    return took_ns;
+}
+
+static int64_t race_processes(struct race *race, int workers, int64_t ns) {
+    for (int i = 0; i < workers; i++) {
+        pid_t pid = fork();
+        if (pid < 0)
+            bench_die("fork");
+        if (pid == 0) {
+            work(race, i);
+            _exit(0);
+        }
+    }
+    int64_t took_ns = hold_race(race, workers, ns);
+    for (int i = 0; i < workers; i++)
+        wait(NULL);
+    return took_ns;
+}
+
+struct bench_rate bench_run(void (*op)(void *), void *arg, int workers, bool processes, int64_t ns) {
+    struct race *race = mmap(NULL, sizeof *race, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (race == MAP_FAILED)
+        bench_die("memory");
+    race->op = op;
+    race->arg = arg;
+    int64_t took_ns = processes ? race_processes(race, workers, ns) : race_threads(race, workers, ns);
+    uint64_t done = 0;
+    int64_t cpu_ns = 0;
+    for (int i = 0; i < workers; i++)
+        done += race->worker[i].done, cpu_ns += race->worker[i].cpu_ns;
+    munmap(race, sizeof *race);
+    return (struct bench_rate){(double)done * 1e9 / (double)took_ns, (double)cpu_ns / (double)took_ns / workers};
+}
+
+/* ------------------------------------------------------------------ duplicates */
+
+static int compare(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+size_t bench_duplicates(uint64_t *ids, size_t n) {
+    size_t duplicates = 0;
+    qsort(ids, n, sizeof *ids, compare);
+    for (size_t i = 1; i < n; i++)
+        duplicates += ids[i] == ids[i - 1];
+    return duplicates;
+}

@@ -1,0 +1,157 @@
+/* core.c -- the rows inside a process: ids against atomic adds, in the same run.  Each sample alternates short pieces
+ * of the yardstick and of ours, so that whatever slows the machine slows both.
+ *
+ *     bench_core history|threads|processes|clock|batch SAMPLES      one JSON object a line
+ */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIECE_NS 20000000
+#define PIECES 6
+#define COUNTED 1000000 /* ids a worker, sorted to find duplicates, after the samples */
+#define BATCH 256
+
+/* Everything a worker touches; shared memory, so that the yardstick is one word for two processes too. */
+struct bench {
+    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
+    _Alignas(VS_LINE) struct vesta_gen gen;
+    size_t counted;
+    uint64_t ids[BENCH_WORKERS_MAX * (COUNTED + BENCH_STRIDE)];
+};
+
+static void must(int rc) {
+    if (rc != VESTA_OK) {
+        errno = 0;
+        bench_die("an id was refused");
+    }
+}
+
+/* ------------------------------------------------------------------ what is measured */
+
+static void op_add(void *arg) {
+    struct bench *b = arg;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
+}
+
+static void op_next(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    uint64_t id;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        must(vesta_next(&b->gen, &id, &pause));
+}
+
+static void op_batch(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    uint64_t ids[BATCH];
+    size_t got;
+    for (int i = 0; i < BENCH_STRIDE; i += (int)got)
+        must(vesta_next_n(&b->gen, ids, BATCH, &got, &pause));
+}
+
+static void op_clock(void *arg) {
+    (void)arg;
+    struct timespec ts;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        clock_gettime(CLOCK_REALTIME, &ts);
+}
+
+/* Writes ids down for the count; each worker takes its own part of the array. */
+static void op_count(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED);
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids)
+        return;
+    for (size_t i = 0; i < BENCH_STRIDE; i++)
+        must(vesta_next(&b->gen, &b->ids[at + i], &pause));
+}
+
+static void op_count_batch(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED), got;
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids)
+        return;
+    for (size_t i = 0; i < BENCH_STRIDE; i += got)
+        must(vesta_next_n(&b->gen, &b->ids[at + i], BENCH_STRIDE - i < BATCH ? BENCH_STRIDE - i : BATCH, &got, &pause));
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static const struct row {
+    const char *name;
+    enum vesta_pacing pacing;
+    int64_t behind_us;
+    int workers;
+    bool processes, clock; /* clock: a bare clock read is measured beside */
+    void (*op)(void *), (*count)(void *);
+} rows[] = {
+    {"history", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, op_next, op_count},
+    {"threads", VESTA_PACING_HISTORY, BENCH_DAY_US, 2, false, false, op_next, op_count},
+    {"processes", VESTA_PACING_HISTORY, BENCH_DAY_US, 2, true, false, op_next, op_count},
+    {"clock", VESTA_PACING_CLOCK, 0, 1, false, true, op_next, op_count},
+    {"batch", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, op_batch, op_count_batch},
+};
+
+/* Adds the rate of a piece; a worker that did not have its core makes the sample's share small. */
+static void piece(struct bench *b, const struct row *row, void (*op)(void *), double *rate, double *share) {
+    struct bench_rate r = bench_run(op, b, row->workers, row->processes, PIECE_NS);
+    *rate += r.per_second / PIECES;
+    *share = r.share < *share ? r.share : *share;
+}
+
+static void sample(struct bench *b, const struct row *row) {
+    double ours = 0, yard = 0, clock = 0, share = 1;
+    for (int i = 0; i < PIECES; i++) {
+        piece(b, row, op_add, &yard, &share);
+        piece(b, row, row->op, &ours, &share);
+        if (row->clock)
+            piece(b, row, op_clock, &clock, &share);
+    }
+    printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f", 1e9 / ours, 1e9 / yard, share);
+    if (row->clock)
+        printf(", \"clock_read\": %.4f", 1e9 / clock);
+    puts("}");
+    fflush(stdout);
+}
+
+static void count(struct bench *b, const struct row *row) {
+    while (b->counted < (size_t)row->workers * COUNTED)
+        bench_run(row->count, b, row->workers, row->processes, PIECE_NS / 10);
+    size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE, n = b->counted < most ? b->counted : most;
+    printf("{\"ids\": %zu, \"duplicates\": %zu}\n", n, bench_duplicates(b->ids, n));
+}
+
+int main(int argc, char **argv) {
+    char dir[] = "/tmp/vesta-bench.XXXXXX", path[64];
+    const struct row *row = rows, *end = rows + sizeof rows / sizeof *rows;
+    while (argc == 3 && row < end && strcmp(row->name, argv[1]) != 0)
+        row++;
+    if (argc != 3 || row == end) {
+        fputs("usage: bench_core history|threads|processes|clock|batch SAMPLES\n", stderr);
+        return 2;
+    }
+    struct bench *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b == MAP_FAILED || !mkdtemp(dir))
+        bench_die("memory or a folder");
+    snprintf(path, sizeof path, "%s/w.gen", dir);
+    bench_gen(&b->gen, bench_map(path, BENCH_W, row->pacing, row->behind_us));
+    for (int i = atoi(argv[2]); i > 0; i--)
+        sample(b, row);
+    count(b, row);
+    unlink(path);
+    strcat(path, ".lock");
+    unlink(path);
+    rmdir(dir);
+    return 0;
+}
