@@ -10,7 +10,7 @@
 #define BENCH_W "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
 #define BENCH_DAY_US (86400 * 1000000ll)
 #define BENCH_WORKERS_MAX 2
-#define BENCH_STRIDE 1024 /* operations between two looks at the stop flag */
+#define BENCH_STRIDE 1024 /* operations between two looks at the clock */
 
 int64_t bench_now_ns(void);
 /* Processor time of the calling thread, or of the whole process. */
@@ -23,8 +23,8 @@ struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_p
 void bench_gen(struct vesta_gen *gen, struct vs_map *map);
 
 /* Runs `op(arg)`, BENCH_STRIDE operations a call, in `workers` threads or processes at once for `ns`.  The rate is
- * operations a second of all together; `share` is the part of a core that a worker had on average: below 1 where
- * something else ran on this machine. */
+ * operations a second of all together; `share` is the part of a core that the worse served worker had: below 1
+ * where something else ran on this machine. */
 struct bench_rate {
     double per_second, share;
 };

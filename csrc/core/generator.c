@@ -26,13 +26,12 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
 
 static inline uint64_t compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
-    uint64_t time = tick >> s->seq_bits, seq = tick & (((uint64_t)1 << s->seq_bits) - 1);
-    return gen->base | slot->worker << s->worker_shift | time << s->time_shift | seq << s->seq_shift;
+    return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->seq_bits) * s->time_skip;
 }
 
 /* Composes n contiguous ticks, one run per time unit so that the inner loop is an addition. */
 static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n, uint64_t *ids) {
-    uint64_t step = (uint64_t)1 << gen->shape.seq_shift, unit = (uint64_t)1 << gen->shape.seq_bits;
+    uint64_t step = gen->shape.seq_unit, unit = (uint64_t)1 << gen->shape.seq_bits;
     while (n > 0) {
         uint64_t left = unit - (tick & (unit - 1)), first = compose(gen, slot, tick);
         size_t run = left < n ? (size_t)left : n;
@@ -157,49 +156,72 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     }
 }
 
+/* The next tick of the unit that the cursor stands in, if the clock stands in it too: what most calls want, without
+ * a division.  False where anything else is the case, a lost race included. */
+static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *tick) {
+    *tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+    /* acquire: as in bound_at.  A closed cursor is above every limit. */
+    if (UNLIKELY(*tick >= atomic_load_explicit(&slot->limit, memory_order_acquire)))
+        return false;
+    VS_POINT();
+    int64_t since_us = gen->clock->unix_us(gen->clock->self) - vs_tick_unix_us(&gen->shape, *tick);
+    if (UNLIKELY((uint64_t)since_us >= (uint64_t)gen->shape.unit_us)) /* behind it is above every unit, too */
+        return false;
+    uint64_t was = *tick, next = was + 1;
+    if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && was % ((uint64_t)1 << gen->shape.seq_bits) == 0)
+        next = was;
+    VS_POINT();
+    /* acq_rel: as in take_clock */
+    return atomic_compare_exchange_strong_explicit(&slot->tick, &was, next, memory_order_acq_rel, memory_order_relaxed);
+}
+
 /* ------------------------------------------------------------------ history pacing */
 
 /* Reads the clock and raises `pass`.  VESTA_OK if there may be room now, else the pause. */
-static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t pass,
-                           struct vesta_pause *pause) {
+static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED)
         return VESTA_ECLOSED;
-    uint64_t start = tick > pass ? tick : pass; /* refused takers have pushed the word past pass, one each */
+    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire))
+        return VESTA_OK; /* another was faster */
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
-    int rc = may_advance(gen, map, index, start, now_us, pause);
+    int rc = may_advance(gen, map, index, tick, now_us, pause);
     if (rc != VESTA_OK)
         return rc;
     uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
-    if (bound <= start)
-        return pause_at(gen, map, index, start, now_us, pause);
+    if (bound <= tick)
+        return pause_at(gen, map, index, tick, now_us, pause);
     vs_raise_u64(&slot->pass, bound);
     return VESTA_OK;
 }
 
-static inline int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t *tick,
-                               struct vesta_pause *pause) {
-    struct vs_slot *slot = &map->slot[index];
-    for (;;) {
-        /* acquire: pairs with vs_raise_u64; a pass that is seen was at most the limit */
-        uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
-        if (LIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) != pass)) {
-            VS_POINT();
-            /* acq_rel: as in take_clock */
-            *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
-            if (LIKELY(*tick < pass))
-                return VESTA_OK;
-            if (*tick & VS_CLOSED)
-                return VESTA_ECLOSED;
-            /* This tick is lost, not kept for after the raise: by then the slot may be closed and released below
-             * it.  The mark keeps that loss to one a thread. */
-            atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
-        }
-        int rc = raise_pass(gen, map, index, pass, pause);
+/* The next tick below `pass`, or false: raise_pass says why. */
+static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
+    /* acquire: pairs with vs_raise_u64; a pass that is seen was at most the limit */
+    uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
+    if (UNLIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) == pass))
+        return false;
+    VS_POINT();
+    /* acq_rel: as in take_clock */
+    *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
+    if (LIKELY(*tick < pass))
+        return true;
+    /* This tick is lost, not kept for after the raise: by then the slot may be closed and released below it.  The
+     * mark keeps that loss to one a thread. */
+    if (!(*tick & VS_CLOSED))
+        atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
+    return false;
+}
+
+static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t *tick,
+                        struct vesta_pause *pause) {
+    while (!take_passed(&map->slot[index], tick)) {
+        int rc = raise_pass(gen, map, index, pause);
         if (rc != VESTA_OK)
             return rc;
     }
+    return VESTA_OK;
 }
 
 static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t n, uint64_t *first,
@@ -211,7 +233,7 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
         if (tick & VS_CLOSED)
             return VESTA_ECLOSED;
         if (tick >= pass) {
-            int rc = raise_pass(gen, map, index, pass, pause);
+            int rc = raise_pass(gen, map, index, pause);
             if (rc != VESTA_OK)
                 return rc;
             continue;
@@ -248,7 +270,15 @@ static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *
     return false;
 }
 
-int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
+/* Remembered, so that the next call need not look for it. */
+static inline void remember(struct vesta_gen *gen, struct vs_slot *slot) {
+    if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot)
+        /* release: pairs with the acquire in vesta_next; what active_of made visible is visible to it */
+        atomic_store_explicit(&gen->slot, slot, memory_order_release);
+}
+
+/* Every case: no slot yet, a new time unit, a bound, a lost race, a closed slot. */
+static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     uint64_t tick = 0, got;
@@ -256,14 +286,40 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     do {
         if (UNLIKELY(active == 0))
             return pause_lease(gen, map, 0, pause);
+        struct vs_slot *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &tick, pause)
                                                  : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
         if (LIKELY(rc == VESTA_OK)) {
-            *id = compose(gen, &map->slot[active - 1], tick);
+            remember(gen, slot);
+            *id = compose(gen, slot, tick);
             return VESTA_OK;
         }
     } while (try_again(gen, map, &active, &rc, pause));
     return rc;
+}
+
+static __attribute__((noinline)) int next_clock(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id,
+                                                struct vesta_pause *pause) {
+    uint64_t tick;
+    if (UNLIKELY(!take_in_unit(gen, slot, &tick)))
+        return next_any(gen, id, pause);
+    *id = compose(gen, slot, tick);
+    return VESTA_OK;
+}
+
+/* What calls others is elsewhere, so that the shortest way saves no register. */
+int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
+    /* acquire: pairs with the release in remember; the slot's fields come first */
+    struct vs_slot *slot = atomic_load_explicit(&gen->slot, memory_order_acquire);
+    uint64_t tick;
+    if (UNLIKELY(!slot))
+        return next_any(gen, id, pause);
+    if (gen->pacing != VESTA_PACING_HISTORY)
+        return next_clock(gen, slot, id, pause);
+    if (UNLIKELY(!take_passed(slot, &tick)))
+        return next_any(gen, id, pause);
+    *id = compose(gen, slot, tick);
+    return VESTA_OK;
 }
 
 int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {

@@ -8,21 +8,27 @@
 #define VS_CLOCK_CONFIRM_US (60 * 1000000ll) /* an offset that stood this long is believed */
 #define VS_LEASE_POLL_US 1000                /* how soon to ask again while the keeper works */
 
-/* A layout, boiled down to what one id needs. */
+/* A layout, boiled down to what one id needs.  An id is
+ *     base + worker * worker_unit + tick * seq_unit + (tick >> seq_bits) * time_skip        modulo 2^64
+ * where time_skip is what lies between the two places of the time: 0 where the sequence stands right below it. */
 struct vs_shape {
-    uint8_t seq_bits, seq_shift, time_shift, worker_shift;
-    uint64_t time_max;
+    uint64_t seq_unit, time_skip, worker_unit;
     int64_t epoch_us, unit_us;
+    uint64_t time_max;
     uint32_t spread;
+    uint8_t seq_bits;
 };
 
 struct vesta_gen {
-    struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
-    const struct vesta_clock *clock;
-    uint64_t base;              /* the constant fields */
-    uint64_t ahead_ticks_max;
+    /* The slot that gave the last id, NULL before the first: an open slot gives ids whatever became of `active`, and
+     * a closed one says so, hence most calls need not ask which slot is the active one. */
+    struct vs_slot *_Atomic slot;
     enum vesta_pacing pacing;
+    uint64_t base;              /* the constant fields */
     struct vs_shape shape;
+    const struct vesta_clock *clock;
+    uint64_t ahead_ticks_max;
+    struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
     struct vesta_layout layout;
     struct vs_handle *handle;   /* the keeper floor's part; NULL in the simulator */
 };

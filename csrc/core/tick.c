@@ -5,9 +5,9 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
     const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
     *out = (struct vs_shape){
         .seq_bits = seq->width,
-        .seq_shift = seq->shift,
-        .time_shift = time->shift,
-        .worker_shift = layout->worker >= 0 ? layout->field[layout->worker].shift : 0,
+        .seq_unit = (uint64_t)1 << seq->shift,
+        .time_skip = ((uint64_t)1 << time->shift) - ((uint64_t)1 << seq->shift << seq->width),
+        .worker_unit = layout->worker >= 0 ? (uint64_t)1 << layout->field[layout->worker].shift : 0,
         .time_max = time->max,
         .epoch_us = layout->epoch_ms * 1000,
         .unit_us = (int64_t)layout->unit_ms * 1000,
