@@ -156,23 +156,29 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     }
 }
 
-/* The next tick of the unit that the cursor stands in, if the clock stands in it too: what most calls want, without
- * a division.  False where anything else is the case, a lost race included. */
-static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *tick) {
-    *tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
-    /* acquire: as in bound_at.  A closed cursor is above every limit. */
-    if (UNLIKELY(*tick >= atomic_load_explicit(&slot->limit, memory_order_acquire)))
-        return false;
+/* The next id of the unit that the cursor stands in, if the clock stands in it too: what most calls want, without a
+ * division.  False where anything else is the case, a lost race included; take_clock then decides.  That is why the
+ * clock may come before the cursor here, and it does: a load waits for the last CAS on its word, and the clock's own
+ * wait hides that. */
+static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
+    int64_t now_us = gen->clock->unix_us(gen->clock->self);
     VS_POINT();
-    int64_t since_us = gen->clock->unix_us(gen->clock->self) - vs_tick_unix_us(&gen->shape, *tick);
-    if (UNLIKELY((uint64_t)since_us >= (uint64_t)gen->shape.unit_us)) /* behind it is above every unit, too */
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire), next = tick + 1;
+    /* acquire: as in bound_at.  A closed cursor is above every limit. */
+    if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire)))
         return false;
-    uint64_t was = *tick, next = was + 1;
-    if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && was % ((uint64_t)1 << gen->shape.seq_bits) == 0)
-        next = was;
+    uint64_t since_us = (uint64_t)(now_us - vs_tick_unix_us(&gen->shape, tick)), made = compose(gen, slot, tick);
+    if (UNLIKELY(since_us >= (uint64_t)gen->shape.unit_us)) /* a clock that is behind is far above it, too */
+        return false;
+    if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && tick % ((uint64_t)1 << gen->shape.seq_bits) == 0)
+        next = tick;
     VS_POINT();
     /* acq_rel: as in take_clock */
-    return atomic_compare_exchange_strong_explicit(&slot->tick, &was, next, memory_order_acq_rel, memory_order_relaxed);
+    if (UNLIKELY(!atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
+                                                          memory_order_relaxed)))
+        return false;
+    *id = made;
+    return true;
 }
 
 /* ------------------------------------------------------------------ history pacing */
@@ -300,11 +306,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
 
 static __attribute__((noinline)) int next_clock(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id,
                                                 struct vesta_pause *pause) {
-    uint64_t tick;
-    if (UNLIKELY(!take_in_unit(gen, slot, &tick)))
-        return next_any(gen, id, pause);
-    *id = compose(gen, slot, tick);
-    return VESTA_OK;
+    return LIKELY(take_in_unit(gen, slot, id)) ? VESTA_OK : next_any(gen, id, pause);
 }
 
 /* What calls others is elsewhere, so that the shortest way saves no register. */

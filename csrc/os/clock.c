@@ -8,7 +8,7 @@
 static int64_t read_us(clockid_t id) {
     struct timespec ts;
     clock_gettime(id, &ts);
-    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+    return (int64_t)ts.tv_sec * 1000000 + (uint32_t)ts.tv_nsec / 1000; /* 32 bits: a cheaper division */
 }
 
 static int64_t unix_us(void *self) {
