@@ -167,8 +167,10 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uin
     /* acquire: as in bound_at.  A closed cursor is above every limit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire)))
         return false;
-    uint64_t since_us = (uint64_t)(now_us - vs_tick_unix_us(&gen->shape, tick)), made = compose(gen, slot, tick);
-    if (UNLIKELY(since_us >= (uint64_t)gen->shape.unit_us)) /* a clock that is behind is far above it, too */
+    /* since the unit began, modulo 2^64: a clock that is behind gives far more than a unit, too */
+    uint64_t unit_us = (uint64_t)gen->shape.unit_us, made = compose(gen, slot, tick);
+    uint64_t since_us = (uint64_t)(now_us - gen->shape.epoch_us) - (tick >> gen->shape.seq_bits) * unit_us;
+    if (UNLIKELY(since_us >= unit_us))
         return false;
     if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && tick % ((uint64_t)1 << gen->shape.seq_bits) == 0)
         next = tick;
