@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""run.py --build FOLDER FILE.md... -- runs the examples in the documents and compares what they print.
+"""run.py --build FOLDER [FILE.md...] -- runs the examples in the documents (README.md and docs/*.md) and compares
+what they print.
 
     ```console             lines that begin with `$ ` are commands (a trailing backslash continues them), the lines
                            below a command are exactly what it prints, on stdout and stderr together
     ```lua                 runs if its first line is `-- run: lua5.1 lua5.4 luajit`, under each; what it prints is what
-                           stands behind `-->` in its lines, top to bottom
+                           stands behind `-->` in its lines, top to bottom (a tab is shown as a space)
     ```c                   compiled and run if its first line is `// run`; `// -->` as in Lua
     any other block        is not run
 
 In what is expected `...` stands for any text within a line, and for any lines where it stands alone.
-In a ```console ids block a number of 13 or more digits is an example: it matches any such number, which then takes its
-place further down in the document.
+Where ` ids` follows the language (```console ids), a number of 13 or more digits is an example: it matches
+any such number, which then takes its place further down in the document.
 The ports 8088 and 8089 stand for two free ones, in commands and in what they print.
 A command that ends in `&` goes on in the background until its block ends; its listening ports are waited for.
 Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.
+Links to files of the repository must lead somewhere.
 
     run.py --self-test     documents that are wrong on purpose must fail
 """
 import argparse
+import glob
 import os
 import re
 import signal
@@ -174,13 +177,15 @@ class Document:
             return said + file.read().splitlines()
 
     def lua(self, lines):
+        before = dict(self.numbers)
         for lua in lines[0].split(":", 1)[1].split():
+            self.numbers = dict(before) # each takes ids of its own
             version = "5.1" if lua == "luajit" else lua.removeprefix("lua")
             self.env["LUA_PATH"] = f"{REPO}/lua/?.lua;{REPO}/lua/?/init.lua;;"
             self.env["LUA_CPATH"] = f"{self.build}/lua/{version}/?.so;;"
             path = self.write("example.lua", lines)
             try:
-                self.compare(promised(lines, "-->"), self.run([lua, path]).splitlines())
+                self.compare(promised(lines, "-->"), self.run([lua, path]).replace("\t", " ").splitlines())
             except Wrong as wrong:
                 raise Wrong(f"under {lua}\n{wrong}") from None
 
@@ -220,7 +225,8 @@ def free_ports(count):
 
 
 def kind(language, lines):
-    if language in ("console", "console ids"):
+    language = language.removesuffix(" ids")
+    if language == "console":
         return "console"
     first = lines[0] if lines else ""
     if language == "lua" and first.startswith("-- run:"):
@@ -230,13 +236,24 @@ def kind(language, lines):
     return None
 
 
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def broken_links(path, text):
+    here = os.path.dirname(path)
+    return [target for target in LINK.findall(text) if not os.path.exists(os.path.join(here, target))]
+
+
 def check(path, build):
     """(claim, what is wrong or None) for each block of the document that runs."""
     with open(path, encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder:
         document = Document(folder, build)
         name = os.path.relpath(path, REPO) if path.startswith(REPO) else os.path.basename(path)
+        text = file.read()
+        broken = broken_links(path, text)
+        yield f"{name}: its links lead to files", f"there is no {' and no '.join(broken)}" if broken else None
         try:
-            for number, language, lines in blocks(file.read()):
+            for number, language, lines in blocks(text):
                 way = kind(language, lines)
                 if way is None:
                     continue
@@ -263,6 +280,8 @@ def report(claims):
     print(f"{passed} passed, {failed} failed")
     return 0 if passed and not failed else 1
 
+
+LINKS_BROKEN = "a link to a file that is not there fails"
 
 # what the block is, whether it is right, the block
 SAMPLES = [
@@ -291,6 +310,7 @@ SAMPLES = [
     ("Lua prints what its comments say", True, "```lua\n-- run: lua5.4 lua5.1\nprint(1 + 1) --> 2\n```"),
     ("Lua that prints something else fails", False, "```lua\n-- run: lua5.4\nprint(1 + 1) --> 3\n```"),
     ("Lua that raises fails", False, "```lua\n-- run: lua5.4\nerror 'x'\n```"),
+    (LINKS_BROKEN, False, "[x](no-such-file.md)"),
     ("C that does not compile fails", False, "```c\n// run\nint main(void) { return x; }\n```"),
 ]
 
@@ -302,7 +322,7 @@ def self_test(build):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             results = list(check(path, build))
-            good = bool(results) and (all(wrong is None for _, wrong in results) == right)
+            good = len(results) >= 1 + (claim != LINKS_BROKEN) and (all(wrong is None for _, wrong in results) == right)
             yield claim, None if good else f"{results}"
 
 
@@ -314,7 +334,8 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         return report(self_test(options.build))
-    return report(claim for path in options.files for claim in check(os.path.abspath(path), options.build))
+    files = options.files or [f"{REPO}/README.md"] + sorted(glob.glob(f"{REPO}/docs/*.md"))
+    return report(claim for path in files for claim in check(os.path.abspath(path), options.build))
 
 
 sys.exit(main())
