@@ -7,6 +7,7 @@ STAGES='
 release  |  5 |         | the release preset, warnings as errors
 c        |  8 |         | the debug preset: every test that has no stage of its own
 asan     | 10 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan     |  8 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length
 scripts  |  2 | scripts | how the two commands meet a machine
@@ -57,5 +58,6 @@ run_inside() {
 
 stage_release() { build release && count 1 0 0; }
 stage_c() { tests debug -LE "^($(own_labels))\$"; }
+stage_tsan() { tests tsan -L '^thread$'; }
 stage_asan() { tests asan -LE "^($NOT_FOR_SANITIZERS)\$"; }
 stage_fuzz() { tests fuzz -L '^fuzz$'; }

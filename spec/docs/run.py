@@ -28,9 +28,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SECONDS_BLOCK_MAX = 60
+SECONDS_BACKGROUND_MAX = 10
 EXAMPLE = re.compile(r"(?<![\w.])\d{13,20}(?![\w.]*\w)")
 PORTS = ("8088", "8089")
 
@@ -147,9 +149,9 @@ class Document:
         try:
             self.feed(shell, WAIT)
             for command, expected in sessions(lines):
-                got = self.feed(shell, self.real(command))
+                said, out = self.feed(shell, self.real(command))
                 try:
-                    self.compare(expected, got)
+                    self.compare_soon(expected, said, out, patient=command.rstrip().endswith("&"))
                 except Wrong as wrong:
                     raise Wrong(f"$ {self.real(command)}\n{wrong}") from None
         finally:
@@ -173,8 +175,20 @@ class Document:
             said.append(line.rstrip("\n"))
         else:
             raise Wrong(f"$ {command}\nthe shell ended, or the block took more than {SECONDS_BLOCK_MAX} s")
-        with open(out, encoding="utf-8", errors="replace") as file:
-            return said + file.read().splitlines()
+        return said, out
+
+    def compare_soon(self, expected, said, out, patient):
+        """What goes on in the background may need a moment to say its lines."""
+        until = time.monotonic() + (SECONDS_BACKGROUND_MAX if patient else 0)
+        while True:
+            with open(out, encoding="utf-8", errors="replace") as file:
+                got = said + file.read().splitlines()
+            try:
+                return self.compare(expected, got)
+            except Wrong:
+                if time.monotonic() >= until:
+                    raise
+            time.sleep(0.1)
 
     def lua(self, lines):
         before = dict(self.numbers)
@@ -304,6 +318,8 @@ SAMPLES = [
     ("variables live through a block", True, "```console\n$ a=1\n$ echo $a\n1\n```"),
     ("a command may have several lines", True, "```console\n$ echo a \\\n    b\na b\n```"),
     ("a job in the background ends with its block", True, "```console\n$ sleep 100 &\n$ jobs %1\n[1]+...sleep 100 &\n```"),
+    ("a job in the background may be slow", True, "```console\n$ (sleep 0.3; echo late) &\nlate\n```"),
+    ("a job in the background that says something else fails", False, "```console\n$ echo a &\nb\n```"),
     ("a block that exits fails", False, "```console\n$ exit 0\n```"),
     ("an unfinished block fails", False, "```console\n$ true\n"),
     ("a command that is not there fails", False, "```console\n$ no-such-command\n```"),
