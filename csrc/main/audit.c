@@ -94,7 +94,8 @@ static void print_json(const struct vs_ids *ids, const struct finding *found, st
     if (ids->count) vs_outf(",\"min\":\"%" PRIu64 "\",\"max\":\"%" PRIu64 "\"", found->min, found->max);
     vs_outf(",\"shown\":[");
     for (int i = 0; i < found->shown_count; i++) {
-        vs_outf("%s{\"id\":\"%" PRIu64 "\",\"times\":%" PRIu64 ",\"lines\":[", i ? "," : "", found->shown[i].id, found->shown[i].times);
+        vs_outf("%s{\"id\":\"%" PRIu64 "\",\"times\":%" PRIu64 ",\"lines\":[", i ? "," : "", found->shown[i].id,
+                found->shown[i].times);
         print_lines_of(ids, &found->shown[i], 1);
         vs_outf("]}");
     }
@@ -131,8 +132,8 @@ int vs_cmd_audit(int argc, char **argv) {
     const char *text = NULL;
     int json = 0;
     const struct vs_option table[] = {
-        {"layout", 0, VS_OPT_TEXT, &text, "TEXT|PRESET", "also look for oddities: what the fields of the ids say", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &json, NULL, "an object, for programs", 0, 0, NULL},
+        VS_TEXT("layout", &text, "TEXT|PRESET", "also look for oddities: what the fields of the ids say"),
+        VS_SWITCH("json", &json, "an object, for programs"),
         {0},
     };
     struct vesta_layout layout;

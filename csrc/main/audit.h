@@ -30,7 +30,8 @@ void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, ui
 
 /* What the fields of ids say under a layout; prints lines of the report. */
 struct vs_oddities;
-int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms, struct vs_oddities **out);
+int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
+                     struct vs_oddities **out);
 void vs_oddities_print(struct vs_oddities *self, int json); /* once */
 void vs_oddities_free(struct vs_oddities *self);
 

@@ -94,8 +94,10 @@ static const struct subject {
     int threads;
     int yard; /* the row it is compared with, or -1 */
 } subjects[] = {
-    {"atomic add, 1 thread", "add_1", add_chunk, 1, -1},      {"next, 1 thread", "next_1", next_chunk, 1, 0},
-    {"next_n of 256, 1 thread", "next_n_1", next_n_chunk, 1, 0}, {"atomic add, 2 threads", "add_2", add_chunk, 2, -1},
+    {"atomic add, 1 thread", "add_1", add_chunk, 1, -1},
+    {"next, 1 thread", "next_1", next_chunk, 1, 0},
+    {"next_n of 256, 1 thread", "next_n_1", next_n_chunk, 1, 0},
+    {"atomic add, 2 threads", "add_2", add_chunk, 2, -1},
     {"next, 2 threads", "next_2", next_chunk, 2, 3},
 };
 #define SUBJECTS (sizeof subjects / sizeof *subjects)
@@ -194,10 +196,6 @@ static int measure_all(struct bench *bench, struct result *results) {
 
 /* ------------------------------------------------------------------ the report */
 
-static uint64_t capacity(const struct vesta_layout *layout) {
-    return (layout->field[layout->seq].max + 1) * 1000 / (uint64_t)layout->unit_ms;
-}
-
 static void print_report(const struct vesta_info *info, const char *name, const struct result *results, uint64_t ms) {
     char grouped[VS_GROUPED_MAX];
     vs_outf("%s, %s pacing, %d rounds of %" PRIu64 " ms: medians, and ratios within a round\n\n", name,
@@ -205,20 +203,21 @@ static void print_report(const struct vesta_info *info, const char *name, const 
     vs_outf("  %-26s %8s  %14s  %6s  %10s\n", "", "ns each", "a second", "spread", "to the add");
     for (size_t s = 0; s < SUBJECTS; s++) {
         const struct result *r = &results[s];
-        vs_outf("  %-26s %8.2f  %14s  %4.0f %%", subjects[s].name, r->ns, vs_grouped((uint64_t)(1e9 / r->ns), grouped), r->spread_percent);
+        vs_outf("  %-26s %8.2f  %14s  %4.0f %%", subjects[s].name, r->ns, vs_grouped((uint64_t)(1e9 / r->ns), grouped),
+                r->spread_percent);
         if (r->ratio > 0) vs_outf("  %10.2f", r->ratio);
         vs_outf("\n");
     }
     vs_outf("\nThis layout lets one worker have %s ids in a second.  Where they are used up the\n"
             "bench's clock is set forward, so that the figures are of the code and not of waiting.\n",
-            vs_grouped(capacity(&info->layout), grouped));
+            vs_grouped(vs_per_second(&info->layout), grouped));
 }
 
 static void print_json(const struct vesta_info *info, const struct result *results) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     vesta_layout_text(&info->layout, text);
     vs_outf("{\"layout\":\"%s\",\"pacing\":\"%s\",\"per_second_max\":%" PRIu64, text,
-            info->pacing == VESTA_PACING_HISTORY ? "history" : "clock", capacity(&info->layout));
+            info->pacing == VESTA_PACING_HISTORY ? "history" : "clock", vs_per_second(&info->layout));
     for (size_t s = 0; s < SUBJECTS; s++) {
         const struct result *r = &results[s];
         vs_outf(",\"%s\":{\"ns\":%.3f,\"spread_percent\":%.1f", subjects[s].key, r->ns, r->spread_percent);
@@ -233,14 +232,16 @@ static void warn_of_noise(const struct result *results) {
     vs_say("warning: this program was built without optimisation; its figures say nothing");
 #endif
     if (results[0].spread_percent > NOISE_PERCENT)
-        vs_say("warning: a plain add varied by %.0f %% between rounds: others are at work on this machine, and these figures mean little",
+        vs_say("warning: a plain add varied by %.0f %% between rounds: others are at work on this machine, and these "
+               "figures mean little",
                results[0].spread_percent);
 }
 
 int vs_cmd_bench(int argc, char **argv) {
     static struct bench bench;
     const struct vesta_clock clock = {&bench, bench_unix_us, bench_boot_us, bench_sleep_us};
-    struct vesta_opts opts = {.layout = VS_LAYOUT_DEFAULT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &clock};
+    struct vesta_opts opts = {
+        .layout = VS_LAYOUT_DEFAULT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &clock};
     struct result results[SUBJECTS];
     struct vesta_error err;
     struct vesta_info info;
@@ -248,10 +249,10 @@ int vs_cmd_bench(int argc, char **argv) {
     int json = 0;
     bench.machine = vs_clock_system();
     const struct vs_option table[] = {
-        {"layout", 0, VS_OPT_TEXT, &opts.layout, "TEXT|PRESET", "the layout (default: vesta-second)", 0, 0, NULL},
-        {"pacing", 0, VS_OPT_CHOICE, &opts.pacing, "clock|history", "follow the clock, or count up (default: clock)", VESTA_PACING_CLOCK, 0, NULL},
+        VS_TEXT("layout", &opts.layout, "TEXT|PRESET", "the layout (default: vesta-second)"),
+        VS_PACING(&opts.pacing, "follow the clock, or count up (default: clock)"),
         {"ms", 0, VS_OPT_COUNT, &ms, "MS", "length of one measurement; there are 25 (default: 100)", 1, 10000, NULL},
-        {"json", 0, VS_OPT_SWITCH, &json, NULL, "an object, for programs", 0, 0, NULL},
+        VS_SWITCH("json", &json, "an object, for programs"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BASES "dec|hex|base32|base62"
 #define GUESSES_MAX 64 /* more than there are presets */
 
 struct reading {
@@ -55,9 +54,9 @@ static int explain_id(void *self, uint64_t id, const char *text) {
 int vs_cmd_explain(int argc, char **argv) {
     struct reading reading = {.now_ms = vs_now_ms(), .first = true, .name = VS_LAYOUT_DEFAULT};
     const struct vs_option table[] = {
-        {"layout", 0, VS_OPT_TEXT, &reading.name, "TEXT|PRESET", "the layout that made the id (default: vesta-second)", 0, 0, NULL},
-        {"format", 0, VS_OPT_CHOICE, &reading.base, BASES, "how the ids are written (default: dec)", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &reading.json, NULL, "one object a line, for programs", 0, 0, NULL},
+        VS_TEXT("layout", &reading.name, "TEXT|PRESET", "the layout that made the id (default: vesta-second)"),
+        VS_FORMAT(&reading.base, "how the ids are written"),
+        VS_SWITCH("json", &reading.json, "one object a line, for programs"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
@@ -82,7 +81,8 @@ static void print_guesses_json(uint64_t id, const struct vesta_guess *guesses, s
     char iso[VESTA_ISO_MAX];
     vs_outf("{\"id\":\"%" PRIu64 "\",\"guesses\":[", id);
     for (size_t i = 0; i < count; i++)
-        vs_outf("%s{\"layout\":\"%s\",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"}",
+        vs_outf("%s{\"layout\":\"%s\",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64
+                ",\"iso\":\"%s\"}",
                 i ? "," : "", guesses[i].preset->name, guesses[i].parts.worker, guesses[i].parts.seq,
                 guesses[i].parts.unix_ms, vs_iso(guesses[i].parts.unix_ms, iso));
     vs_outf("]}\n");
@@ -108,8 +108,8 @@ static int guess_id(void *self, uint64_t id, const char *text) {
 int vs_cmd_guess(int argc, char **argv) {
     struct reading reading = {.now_ms = vs_now_ms(), .first = true};
     const struct vs_option table[] = {
-        {"format", 0, VS_OPT_CHOICE, &reading.base, BASES, "how the ids are written (default: dec)", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &reading.json, NULL, "one object a line, for programs", 0, 0, NULL},
+        VS_FORMAT(&reading.base, "how the ids are written"),
+        VS_SWITCH("json", &reading.json, "one object a line, for programs"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);

@@ -67,7 +67,8 @@ static int give_up(struct run *run, const struct vesta_pause *pause) {
     char why[WHY_MAX];
     vesta_pause_text(run->gen, pause, why, sizeof why);
     vs_say("%s (%s)", why, vesta_why_name(pause->why));
-    if (pause->wait_us >= 0) vs_say("gave up after waiting %.1f s; --wait-ms says how long", (double)run->patience_us / 1e6);
+    if (pause->wait_us >= 0)
+        vs_say("gave up after waiting %.1f s; --wait-ms says how long", (double)run->patience_us / 1e6);
     return VS_FAILED;
 }
 
@@ -141,8 +142,8 @@ int vs_cmd_gen(int argc, char **argv) {
     run.left = 1;
     const struct vs_option table[] = {
         {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids (default: 1)", 1, IDS_MAX, NULL},
-        {"format", 0, VS_OPT_CHOICE, &run.base, "dec|hex|base32|base62", "how ids are written (default: dec)", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &run.json, NULL, "one object a line, {\"id\":\"...\"}", 0, 0, NULL},
+        VS_FORMAT(&run.base, "how ids are written"),
+        VS_SWITCH("json", &run.json, "one object a line, {\"id\":\"...\"}"),
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "patience with a pause (default: 10000)", 0, WAIT_MS_MAX, NULL},
         VS_GENERATOR_OPTIONS(&opts),
         {0},

@@ -119,7 +119,8 @@ static int read_lines(struct reader *r, int fd, char *buf) {
         used -= (size_t)done;
         memmove(buf, buf + done, used);
         if (used > LINE_MAX_BYTES) {
-            vs_say("%s line %" PRIu64 " is longer than %d bytes: this is no list of ids", r->file, r->line + 1, LINE_MAX_BYTES);
+            vs_say("%s line %" PRIu64 " is longer than %d bytes: this is no list of ids", r->file, r->line + 1,
+                   LINE_MAX_BYTES);
             return VS_USAGE;
         }
         show_progress(r);

@@ -11,10 +11,6 @@
 #define YEARS_MAX 1e6
 #define TEXT_MAX 4096 /* a layout as it was written, spread over words */
 
-static uint64_t per_second(const struct vesta_layout *layout) {
-    return (layout->field[layout->seq].max + 1) * 1000 / (uint64_t)layout->unit_ms;
-}
-
 static uint64_t workers_of(const struct vesta_layout *layout) {
     return layout->worker < 0 ? 1 : layout->field[layout->worker].max + 1;
 }
@@ -39,8 +35,8 @@ static int print_presets(int json, int64_t now_ms) {
             vs_outf("%-19s  %-17s  %s\n", preset->name, iso, preset->about);
             continue;
         }
-        vs_outf("{\"name\":\"%s\",\"text\":\"%s\",\"end\":\"%s\",\"over\":%s,\"about\":", preset->name, preset->text, iso,
-                end_ms <= now_ms ? "true" : "false");
+        vs_outf("{\"name\":\"%s\",\"text\":\"%s\",\"end\":\"%s\",\"over\":%s,\"about\":", preset->name, preset->text,
+                iso, end_ms <= now_ms ? "true" : "false");
         vs_out_json(preset->about);
         vs_outf("}\n");
     }
@@ -52,20 +48,21 @@ static void print_layout_json(const struct vesta_layout *layout, const char *tex
     vs_outf("{\"text\":\"%s\",\"fields\":[", text);
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *f = &layout->field[i];
-        vs_outf("%s{\"name\":\"%s\",\"width\":%d,\"shift\":%d,\"max\":%" PRIu64, i ? "," : "", f->name, f->width, f->shift, f->max);
+        vs_outf("%s{\"name\":\"%s\",\"width\":%d,\"shift\":%d,\"max\":%" PRIu64, i ? "," : "", f->name, f->width,
+                f->shift, f->max);
         if (f->fixed) vs_outf(",\"constant\":%" PRIu64, f->value);
         vs_outf("}");
     }
     vs_outf("],\"unit_ms\":%d,\"epoch\":\"%s\",\"end\":\"%s\",\"per_second\":%" PRIu64 ",\"workers\":%" PRIu64
             ",\"fingerprint\":\"%016" PRIx64 "\"}\n",
-            layout->unit_ms, vs_iso(layout->epoch_ms, epoch), vs_iso(vesta_layout_end_ms(layout), end), per_second(layout),
-            workers_of(layout), layout->fingerprint);
+            layout->unit_ms, vs_iso(layout->epoch_ms, epoch), vs_iso(vesta_layout_end_ms(layout), end),
+            vs_per_second(layout), workers_of(layout), layout->fingerprint);
 }
 
 static void print_limits(const struct vesta_layout *layout, int64_t now_ms) {
     char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], iso[VESTA_ISO_MAX], ago[VS_AGO_MAX];
     int64_t end_ms = vesta_layout_end_ms(layout);
-    vs_outf("  ids per worker  %s in a second (%s per %s)\n", vs_grouped(per_second(layout), a),
+    vs_outf("  ids per worker  %s in a second (%s per %s)\n", vs_grouped(vs_per_second(layout), a),
             vs_grouped(layout->field[layout->seq].max + 1, b), unit_name(layout));
     vs_outf("  workers         %s\n", vs_grouped(workers_of(layout), a));
     vs_outf("  time            %s to %s, ", vs_iso(layout->epoch_ms, iso), vs_iso(end_ms, (char[VESTA_ISO_MAX]){0}));
@@ -100,8 +97,8 @@ int vs_cmd_layout(int argc, char **argv) {
     int json = 0;
     const char *named = NULL;
     const struct vs_option table[] = {
-        {"layout", 0, VS_OPT_TEXT, &named, "TEXT|PRESET", "the same as the operand", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &json, NULL, "objects, for programs", 0, 0, NULL},
+        VS_TEXT("layout", &named, "TEXT|PRESET", "the same as the operand"),
+        VS_SWITCH("json", &json, "objects, for programs"),
         {0},
     };
     char text[TEXT_MAX], canonical[VESTA_LAYOUT_TEXT_MAX];
@@ -137,8 +134,10 @@ static int read_rate(const char *text, double *out) {
     char *end;
     double rate = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
     if (rate > 0 && rate <= RATE_MAX) {
-        if (*end == 'k') rate *= 1e3, end++;
-        else if (*end == 'M') rate *= 1e6, end++;
+        if (*end == 'k')
+            rate *= 1e3, end++;
+        else if (*end == 'M')
+            rate *= 1e6, end++;
         for (size_t i = 0; i < sizeof units / sizeof *units; i++)
             if (strcmp(end, units[i].name) == 0) {
                 *out = rate * units[i].factor;
@@ -150,7 +149,8 @@ static int read_rate(const char *text, double *out) {
 
 static int read_years(const char *text, double *out) {
     char *end;
-    double years = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
+    double years =
+        text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
     if (!(years > 0) || *end || years > YEARS_MAX)
         return vs_usage("--years is %s, which must be a number above 0, such as 30", vs_shown_text(text));
     *out = years;
@@ -171,8 +171,8 @@ static void print_fit(const struct vesta_fit *fit, const struct vesta_fit_need *
     vesta_layout_text(&fit->layout, text);
     vs_iso(fit->end_ms, iso);
     if (json) {
-        vs_outf("{\"text\":\"%s\",\"rate_max\":%.0f,\"nodes_max\":%" PRIu64 ",\"years_max\":%.2f,\"end\":\"%s\"}\n", text,
-                fit->rate_max, fit->nodes_max, fit->years_max, iso);
+        vs_outf("{\"text\":\"%s\",\"rate_max\":%.0f,\"nodes_max\":%" PRIu64 ",\"years_max\":%.2f,\"end\":\"%s\"}\n",
+                text, fit->rate_max, fit->nodes_max, fit->years_max, iso);
         return;
     }
     vs_outf("%s\n\n", text);
@@ -189,11 +189,11 @@ int vs_cmd_fit(int argc, char **argv) {
     int json = 0;
     struct vesta_fit_need need = {.epoch_ms = year_start_ms(vs_now_ms())};
     const struct vs_option table[] = {
-        {"rate", 0, VS_OPT_TEXT, &rate, "N/s", "ids per second that one node must be able to give: 50000/s, 50k/s, 200/ms", 0, 0, NULL},
+        VS_TEXT("rate", &rate, "N/s", "ids per second that one node must be able to give: 50000/s, 50k/s, 200/ms"),
         {"nodes", 0, VS_OPT_COUNT, &need.nodes, "N", "workers alive at a time", 1, UINT64_MAX, NULL},
-        {"years", 0, VS_OPT_TEXT, &years, "N", "how long the time field must last", 0, 0, NULL},
-        {"epoch", 0, VS_OPT_TEXT, &epoch, "TIME", "when time 0 is (default: the first of January of this year)", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &json, NULL, "an object, for programs", 0, 0, NULL},
+        VS_TEXT("years", &years, "N", "how long the time field must last"),
+        VS_TEXT("epoch", &epoch, "TIME", "when time 0 is (default: the first of January of this year)"),
+        VS_SWITCH("json", &json, "an object, for programs"),
         {0},
     };
     struct vesta_fit fit;
@@ -202,7 +202,9 @@ int vs_cmd_fit(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("%s is too much; needs are given by options", vs_shown_text(argv[0]));
     if (!rate || !years || !need.nodes)
-        return vs_usage("--%s is missing; --rate, --nodes and --years are needed", !rate ? "rate" : !years ? "years" : "nodes");
+        return vs_usage("--%s is missing; --rate, --nodes and --years are needed", !rate    ? "rate"
+                                                                                   : !years ? "years"
+                                                                                            : "nodes");
     if ((rc = read_rate(rate, &need.rate)) != VS_DONE || (rc = read_years(years, &need.years)) != VS_DONE) return rc;
     if (epoch && vesta_time_parse(epoch, &need.epoch_ms, &err) != VESTA_OK) return vs_report(&err);
     if (vesta_fit(&need, &fit, &err) != VESTA_OK) {

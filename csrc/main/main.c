@@ -10,8 +10,7 @@
 #define WORD_MAX 32 /* a word longer than this resembles no command and no option */
 
 static const struct vs_command commands[] = {
-    {"gen", vs_cmd_gen, "print new ids",
-     "gen [-n N] [OPTION...]",
+    {"gen", vs_cmd_gen, "print new ids", "gen [-n N] [OPTION...]",
      "Prints ids, one a line, as many as you like; they never repeat, whoever else makes ids in the same\n"
      "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
      "programs share its generator file.  Waits while the clock is behind or the second is used up, and\n"
@@ -21,11 +20,10 @@ static const struct vs_command commands[] = {
      "  vesta gen: drew the worker number 417 at random; it is kept in file:/var/lib/vesta\n"
      "  403041233137828257\n"
      "\n"
-     "  $ vesta gen -n 2 --layout snowflake --worker 7 --path /var/lib/vesta/orders.gen\n"
+     "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"
      "  2183926093211201536\n"
      "  2183926093211201537\n"},
-    {"explain", vs_cmd_explain, "take ids apart: fields, time, worker",
-     "explain [OPTION...] [ID...]",
+    {"explain", vs_cmd_explain, "take ids apart: fields, time, worker", "explain [OPTION...] [ID...]",
      "Shows what the bits of an id say.  Ids are operands, or lines of stdin.  An id carries no mark of\n"
      "its layout: another --layout reads other fields out of it, and `vesta guess` says which are likely.\n"
      "\n"
@@ -43,9 +41,9 @@ static const struct vs_command commands[] = {
      "    hex 2030abb4c00003fe   base32 20C5BPK0000ZY   base62 2lLWqFGstB8\n"
      "\n"
      "  $ vesta explain --json --layout vesta-legacy-second 1138729511026688\n"
-     "  {\"id\":\"1138729511026688\",\"version\":0,\"type\":0,\"method\":0,\"machine\":1,\"time\":12235264,\"seq\":0,\"worker\":1,\"unix_ms\":1432276864000,\"iso\":\"2015-05-22T06:41:04Z\"}\n"},
-    {"make", vs_cmd_make, "make one id by hand from its fields",
-     "make [OPTION...] FIELD=VALUE...",
+     "  {\"id\":\"1138729511026688\",\"version\":0, ... \"worker\":1,\"unix_ms\":1432276864000,\n"
+     "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"},
+    {"make", vs_cmd_make, "make one id by hand from its fields", "make [OPTION...] FIELD=VALUE...",
      "Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are\n"
      "needed, other fields are 0 or their constant.  Nobody else is kept from the same id: for ids of\n"
      "your own use `vesta gen`.  time= is a number, or a date.\n"
@@ -55,8 +53,7 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta make --layout snowflake time=2026-01-01T00:00:00Z seq=0 worker=7\n"
      "  2006515713438674944\n"},
-    {"range", vs_cmd_range, "the smallest and largest ids of a time",
-     "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
+    {"range", vs_cmd_range, "the smallest and largest ids of a time", "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
      "The ids that can have been made from T0 until before T1, for a WHERE id BETWEEN; without T1 those of\n"
      "the one time unit of T0.  Times are RFC 3339 or Unix milliseconds.  There is one pair for each\n"
      "combination of the fields above the time, unless you name their values.\n"
@@ -66,8 +63,7 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta range 2026-01-01T00:00:00Z version=0 method=0\n"
      "  372785981423616000 372785982497357823  version=0  method=0\n"},
-    {"guess", vs_cmd_guess, "which known layouts could have made an id",
-     "guess [OPTION...] [ID...]",
+    {"guess", vs_cmd_guess, "which known layouts could have made an id", "guess [OPTION...] [ID...]",
      "Reads an id under every preset and lists those it fits, likeliest first, with the time and the\n"
      "fields each would mean.  It is a guess: an id carries no mark of its layout.\n"
      "\n"
@@ -79,8 +75,7 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta guess 1138729511026688 --json\n"
      "  {\"id\":\"1138729511026688\",\"guesses\":[{\"layout\":\"vesta-legacy-second\",\"worker\":1,...\n"},
-    {"fit", vs_cmd_fit, "propose a layout for a need",
-     "fit --rate N/s --nodes N --years N [OPTION...]",
+    {"fit", vs_cmd_fit, "propose a layout for a need", "fit --rate N/s --nodes N --years N [OPTION...]",
      "Splits 63 bits so that every node can give so many ids in a second, so many nodes can live at a\n"
      "time, and the time lasts so long; shows what is left to spare.\n"
      "\n"
@@ -104,8 +99,7 @@ static const struct vs_command commands[] = {
      "  $ vesta layout uid epoch=2026-01-01T00:00:00Z\n"
      "  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z\n"
      "  ...\n"},
-    {"serve", vs_cmd_serve, "serve ids over HTTP and the Redis protocol",
-     "serve [OPTION...]",
+    {"serve", vs_cmd_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
      "Gives ids to whoever asks: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that\n"
      "any Redis client is a client.  Serves this machine unless told otherwise.  Ends on TERM or Ctrl-C, after\n"
      "answering what is in flight; a second one ends at once.\n"
@@ -117,8 +111,7 @@ static const struct vs_command commands[] = {
      "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp.sock --worker 7 &\n"
      "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
      "  \"1166621096292647943\"\n"},
-    {"bench", vs_cmd_bench, "measure what an id costs on this machine",
-     "bench [OPTION...]",
+    {"bench", vs_cmd_bench, "measure what an id costs on this machine", "bench [OPTION...]",
      "Measures what one id costs in a program that uses the library, next to the least that any shared\n"
      "counter can cost: one atomic add, in the same rounds.  Touches no state and takes no worker number;\n"
      "its ids are thrown away.  Takes some seconds.\n"
@@ -126,10 +119,10 @@ static const struct vs_command commands[] = {
      "  $ vesta bench\n"
      "  vesta-second, clock pacing, 5 rounds of 100 ms: medians, and ratios within a round\n"
      "  ...\n"
-     "  $ vesta bench --pacing history --layout \"sign:1 time:31 seq:22 worker:10 unit=1s epoch=2026-01-01T00:00:00Z\"\n"
+     "  $ vesta bench --pacing history --layout \"sign:1 time:31 seq:22 worker:10 unit=1s \\\n"
+     "    epoch=2026-01-01T00:00:00Z\"\n"
      "  ...\n"},
-    {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids",
-     "audit [OPTION...] [FILE...]",
+    {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
      "Reads decimal ids, one a line in the first column, from files or stdin, and counts exactly how many\n"
      "are there twice.  With --layout also: ids of another layout, from the future, out of order within\n"
      "their worker, and how many each worker made.  Needs 24 bytes of memory an id, for the while.\n"
@@ -205,8 +198,8 @@ static int unknown_command(const char *word) {
 /* ------------------------------------------------------------------ help and version */
 
 static int print_overview(void) {
-    vs_outf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\nUsage: vesta COMMAND ...\n\n",
-            VESTA_VERSION);
+    vs_outf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\n", VESTA_VERSION);
+    vs_outf("Usage: vesta COMMAND ...\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
         vs_outf("  %-8s  %s\n", commands[i].name, commands[i].line);
     vs_outf("\n`vesta help COMMAND` teaches a command; `vesta --version` prints the version.\n"

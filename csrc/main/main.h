@@ -71,6 +71,8 @@ bool vs_read_count(const char *text, uint64_t max, uint64_t *out);
 
 void vs_draw_layout(const struct vesta_layout *layout);
 void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms);
+/* Ids that one worker can have in a second. */
+uint64_t vs_per_second(const struct vesta_layout *layout);
 /* "3 days ago", "in 2 hours".  Shape: buf of VS_AGO_MAX bytes. */
 #define VS_AGO_MAX 48
 const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf);

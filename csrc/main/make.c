@@ -11,9 +11,9 @@ int vs_cmd_make(int argc, char **argv) {
     const char *text = NULL;
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
-        {"layout", 0, VS_OPT_TEXT, &text, "TEXT|PRESET", "the id's layout (default: vesta-second)", 0, 0, NULL},
-        {"format", 0, VS_OPT_CHOICE, &base, "dec|hex|base32|base62", "how the id is written (default: dec)", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &json, NULL, "an object, for programs", 0, 0, NULL},
+        VS_TEXT("layout", &text, "TEXT|PRESET", "the id's layout (default: vesta-second)"),
+        VS_FORMAT(&base, "how the id is written"),
+        VS_SWITCH("json", &json, "an object, for programs"),
         {0},
     };
     struct vesta_layout layout;
@@ -24,7 +24,9 @@ int vs_cmd_make(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
-    if (argc == 0) return vs_usage("give the fields of the id: time=N seq=N %s=N", layout.worker < 0 ? "..." : layout.field[layout.worker].name);
+    if (argc == 0)
+        return vs_usage("give the fields of the id: time=N seq=N %s=N",
+                        layout.worker < 0 ? "..." : layout.field[layout.worker].name);
     if (argc > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values are more than a layout has fields", argc);
     if ((rc = vs_read_values(&layout, argc, argv, values)) != VS_DONE) return rc;
     if (vesta_make(&layout, values, (size_t)argc, &id, &err) != VESTA_OK) return vs_report(&err);
@@ -44,7 +46,8 @@ static void print_pair_fields(const struct vesta_layout *layout, uint64_t id, in
             vs_outf(json ? ",\"%s\":%" PRIu64 : "  %s=%" PRIu64, layout->field[i].name, parts.values[i]);
 }
 
-static void print_pairs(const struct vesta_layout *layout, const struct vesta_pair *pairs, size_t count, enum vesta_base base, int json) {
+static void print_pairs(const struct vesta_layout *layout, const struct vesta_pair *pairs, size_t count,
+                        enum vesta_base base, int json) {
     char min[VESTA_FORMAT_MAX], max[VESTA_FORMAT_MAX];
     for (size_t i = 0; i < count; i++) {
         vesta_format(base, pairs[i].min, min);
@@ -79,9 +82,9 @@ int vs_cmd_range(int argc, char **argv) {
     const char *text = NULL;
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
-        {"layout", 0, VS_OPT_TEXT, &text, "TEXT|PRESET", "the ids' layout (default: vesta-second)", 0, 0, NULL},
-        {"format", 0, VS_OPT_CHOICE, &base, "dec|hex|base32|base62", "how the ids are written (default: dec)", 0, 0, NULL},
-        {"json", 0, VS_OPT_SWITCH, &json, NULL, "one object a line, for programs", 0, 0, NULL},
+        VS_TEXT("layout", &text, "TEXT|PRESET", "the ids' layout (default: vesta-second)"),
+        VS_FORMAT(&base, "how the ids are written"),
+        VS_SWITCH("json", &json, "one object a line, for programs"),
         {0},
     };
     static struct vesta_pair pairs[PAIRS_MAX];

@@ -66,7 +66,8 @@ static void see(struct vs_oddities *self, const struct vesta_layout *layout, siz
     worker->last_tick = tick;
 }
 
-int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms, struct vs_oddities **out) {
+int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
+                     struct vs_oddities **out) {
     struct vs_oddities *self = calloc(1, sizeof *self);
     if (!self) goto no_memory;
     self->ids = ids;
@@ -103,7 +104,8 @@ static void pack(struct vs_oddities *self) {
     self->room = 0;
 }
 
-static void print_odd(const struct vs_oddities *self, const char *name, uint64_t count, size_t at, const char *meaning) {
+static void print_odd(const struct vs_oddities *self, const char *name, uint64_t count, size_t at,
+                      const char *meaning) {
     char grouped[VS_GROUPED_MAX];
     const char *file;
     uint64_t line;
@@ -117,8 +119,10 @@ static void print_odd(const struct vs_oddities *self, const char *name, uint64_t
 
 static void print_json(const struct vs_oddities *self) {
     char first[VESTA_ISO_MAX], last[VESTA_ISO_MAX];
-    vs_outf(",\"foreign\":%" PRIu64 ",\"future\":%" PRIu64 ",\"inversions\":%" PRIu64, self->foreign, self->future, self->inversions);
-    if (self->read) vs_outf(",\"first\":\"%s\",\"last\":\"%s\"", vs_iso(self->first_ms, first), vs_iso(self->last_ms, last));
+    vs_outf(",\"foreign\":%" PRIu64 ",\"future\":%" PRIu64 ",\"inversions\":%" PRIu64, self->foreign, self->future,
+            self->inversions);
+    if (self->read)
+        vs_outf(",\"first\":\"%s\",\"last\":\"%s\"", vs_iso(self->first_ms, first), vs_iso(self->last_ms, last));
     vs_outf(",\"workers\":{");
     for (size_t i = 0; i < self->used; i++)
         vs_outf("%s\"%" PRIu64 "\":%" PRIu64, i ? "," : "", self->workers[i].number, self->workers[i].count);
@@ -137,6 +141,7 @@ void vs_oddities_print(struct vs_oddities *self, int json) {
     print_odd(self, "inversions", self->inversions, self->inversions_at, "older than the id before it of its worker");
     if (self->read) vs_outf("%-12s %s to %s\n", "time", vs_iso(self->first_ms, first), vs_iso(self->last_ms, last));
     for (size_t i = 0; i < self->used && i < WORKERS_SHOWN; i++)
-        vs_outf("%-7s %-4" PRIu64 " %14s\n", self->leased, self->workers[i].number, vs_grouped(self->workers[i].count, grouped));
+        vs_outf("%-7s %-4" PRIu64 " %14s\n", self->leased, self->workers[i].number,
+                vs_grouped(self->workers[i].count, grouped));
     if (self->used > WORKERS_SHOWN) vs_outf("and %zu more\n", self->used - WORKERS_SHOWN);
 }

@@ -23,16 +23,29 @@ struct vs_option {
     int *given; /* set to 1 when the option was given; may be NULL */
 };
 
+/* Rows of the simple kinds. */
+#define VS_TEXT(name, into, value, help)                                                                               \
+    { name, 0, VS_OPT_TEXT, into, value, help, 0, 0, NULL }
+#define VS_SWITCH(name, into, help)                                                                                    \
+    { name, 0, VS_OPT_SWITCH, into, NULL, help, 0, 0, NULL }
+#define VS_CHOICE(name, into, words, help)                                                                             \
+    { name, 0, VS_OPT_CHOICE, into, words, help, 0, 0, NULL }
+#define VS_FORMAT(into, help) VS_CHOICE("format", into, "dec|hex|base32|base62", help " (default: dec)")
+#define VS_PACING(into, help)                                                                                          \
+    { "pacing", 0, VS_OPT_CHOICE, into, "clock|history", help, VESTA_PACING_CLOCK, 0, NULL }
+
 /* The options of a command that opens a generator; o is a struct vesta_opts *. */
-#define VS_GENERATOR_OPTIONS(o)                                                                                        \
-    {"layout", 0, VS_OPT_TEXT, &(o)->layout, "TEXT|PRESET", "what the 64 bits mean (default: the file's, else vesta-second)", 0, 0, NULL}, \
-    {"worker", 0, VS_OPT_COUNT, &(o)->worker, "N", "claim exactly this worker number", 0, UINT64_MAX, &(o)->has_worker},  \
-    {"path", 0, VS_OPT_TEXT, &(o)->path, "FILE", "the generator file (default: the namespace's in the state folder)", 0, 0, NULL}, \
-    {"store", 0, VS_OPT_TEXT, &(o)->store, "URI", "where worker numbers are leased: file:DIR", 0, 0, NULL},               \
-    {"namespace", 0, VS_OPT_TEXT, &(o)->namespace_, "NAME", "ids are unique within a namespace (default: default)", 0, 0, NULL}, \
-    {"fields", 0, VS_OPT_TEXT, &(o)->fields, "\"NAME=N ...\"", "values of the layout's other fields", 0, 0, NULL},        \
-    {"pacing", 0, VS_OPT_CHOICE, &(o)->pacing, "clock|history", "follow the clock, or count up from the start", VESTA_PACING_CLOCK, 0, NULL}, \
+/* clang-format off */
+#define VS_GENERATOR_OPTIONS(o) \
+    VS_TEXT("layout", &(o)->layout, "TEXT|PRESET", "what the 64 bits mean (default: the file's, else vesta-second)"), \
+    {"worker", 0, VS_OPT_COUNT, &(o)->worker, "N", "claim this very worker number", 0, UINT64_MAX, &(o)->has_worker}, \
+    VS_TEXT("path", &(o)->path, "FILE", "the generator file (default: the namespace's in the state folder)"), \
+    VS_TEXT("store", &(o)->store, "URI", "where worker numbers are leased: file:DIR"), \
+    VS_TEXT("namespace", &(o)->namespace_, "NAME", "ids are unique within a namespace (default: default)"), \
+    VS_TEXT("fields", &(o)->fields, "\"NAME=N ...\"", "values of the layout's other fields"), \
+    VS_PACING(&(o)->pacing, "follow the clock, or count up from the start"), \
     {"ahead-ms", 0, VS_OPT_AHEAD, &(o)->ahead_ms_max, "MS", "how far ids may run ahead of the clock", 0, 86400000, NULL}
+/* clang-format on */
 
 #define VS_GO (-1) /* go on */
 

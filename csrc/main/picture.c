@@ -30,6 +30,10 @@ const char *vs_grouped(uint64_t n, char *buf) {
     return buf;
 }
 
+uint64_t vs_per_second(const struct vesta_layout *layout) {
+    return (layout->field[layout->seq].max + 1) * 1000 / (uint64_t)layout->unit_ms;
+}
+
 /* ------------------------------------------------------------------ how long ago */
 
 static void write_span(uint64_t ms, char *buf, size_t size) {
@@ -37,9 +41,12 @@ static void write_span(uint64_t ms, char *buf, size_t size) {
         const char *name;
         uint64_t ms, from_ms; /* used from this span on */
     } units[] = {
-        {"years", UINT64_C(31556952000), UINT64_C(63113904000)}, {"days", 86400000, 172800000},
-        {"hours", 3600000, 7200000},         {"minutes", 60000, 120000},
-        {"seconds", 1000, 2000},             {"ms", 1, 0},
+        {"years", UINT64_C(31556952000), UINT64_C(63113904000)},
+        {"days", 86400000, 172800000},
+        {"hours", 3600000, 7200000},
+        {"minutes", 60000, 120000},
+        {"seconds", 1000, 2000},
+        {"ms", 1, 0},
     };
     int i = 0;
     while (ms < units[i].from_ms)

@@ -99,6 +99,12 @@ def _(w):
     assert w.run("audit", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out.endswith("and 19984 more\n")
 
 
+@claim("who waits for more than two seconds is told how far it is")
+def _(w):
+    result = w.shell('(echo 1; sleep 2.3; echo 2) | "$vesta" audit')
+    same((result.code, result.err), (0, "vesta audit: 2 ids read so far, now stdin\n"))
+
+
 @claim("a million ids take a second of CPU at most")
 def _(w):
     open(w.path("ids"), "w").write("\n".join(map(str, range(10**18, 10**18 + 10**6))) + "\n")

@@ -79,6 +79,34 @@ def _(w):
     assert abs(got["unix_ms"] / 1000 - time.time()) < 10, got
 
 
+@claim("a clock that strobes by 288 s: ids while it is right, none equal, none of the future")
+def _(w):
+    ids = [snow(w)]
+    time.sleep(1.1)
+    for shift in ("+288s", "-288s", "+0s", "-1s", "+288s", "+0s", "-288s", "+0s"):
+        result = w.run("gen", "-n", "1000", "--wait-ms", "1500", env=shifted(shift))
+        assert result.code == (1 if "288" in shift else 0), (shift, result.err)
+        ids += result.lines()
+    same(len(ids), 4001)
+    unique(w, ids)
+    assert [int(i) for i in ids] == sorted(int(i) for i in ids)
+
+
+@claim("a clock in 1970 or in 2106 makes no ids: neither on a fresh machine nor on one that knows better")
+def _(w):
+    fails(w.run("gen", env=shifted("@1970-01-02 00:00:00")), 2, "2014-12-31T16:00:00Z", "is the clock right?")
+    fails(w.run("gen", env=shifted("@2106-01-01 00:00:00")), 1, "2049-01-09T05:37:04Z", "epoch_end")
+    assert not os.path.exists(w.path("state/default.gen"))
+    before = w.run("gen").out
+    time.sleep(1.1)
+    same(w.run("gen", "--wait-ms", "200", env=shifted("@1970-01-02 00:00:00")).code, 2)
+    same(w.run("gen", "--wait-ms", "200", env=shifted("@2040-01-01 00:00:00")).code, 1)
+    same(w.run("gen", "--wait-ms", "200", env=shifted("@2106-01-01 00:00:00")).code, 1)
+    after = w.run("gen")
+    same((after.code, after.err), (0, ""))
+    assert int(before) < int(after.out) < int(before) + (3600 << 30)
+
+
 @claim("set back and forth while it runs: it stops, says why, goes on; no id is there twice, none falls")
 def _(w):
     snow(w)
