@@ -224,9 +224,12 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
         return rc;
     if (opts->flags & VESTA_UNSAFE_PRIVATE)
         return open_private(&wish, gen, err);
-    if (wish.has_layout) { /* before a file is made that no one could use */
+    if (wish.has_layout || access(wish.path, F_OK) != 0) { /* before a file is made that no one could use */
         char warning[256];
+        uint64_t base;
         rc = vs_check_lifetime(&wish.layout, wish.clock, warning, sizeof warning, err);
+        if (rc == VESTA_OK)
+            rc = set_fields(&wish.layout, opts->fields, &base, err);
     }
     if (rc == VESTA_OK)
         rc = check_namespace(&wish, err);

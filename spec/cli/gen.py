@@ -95,6 +95,8 @@ def _(w):
     fails(w.run("gen", "--ahead-ms", "x"), 2, '"x"')
     fails(w.run("gen", "--path", w.path("folder") + "/"), 2, "folder")
     fails(w.run("gen", "--layout", "uid", "--worker", "1"), 1, "2024-11-20T13:24:16Z", "epoch_end")
+    made = [name for _, _, names in os.walk(w.folder) for name in names]
+    same(made, [])
 
 
 @claim("a generator file that says otherwise is 1, and both values are named")
