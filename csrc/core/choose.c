@@ -21,10 +21,10 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
 bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
                    int64_t store_ms, uint64_t random, uint64_t *worker) {
     const struct vs_listed *own = NULL, *freed = NULL;
+    while (count > 0 && listed[count - 1].worker > worker_max)
+        count--; /* not a number of this layout */
     for (size_t i = 0; i < count; i++) {
         const struct vs_listed *at = &listed[i];
-        if (at->worker > worker_max)
-            continue;
         if (strcmp(at->record.identity, lease->identity) == 0 && (!own || at->record.written_ms > own->record.written_ms))
             own = at;
         else if (is_free(&at->record, store_ms) && (!freed || at->record.until < freed->record.until))

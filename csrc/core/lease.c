@@ -40,9 +40,10 @@ static bool is_ours(const struct vs_lease *lease, const struct vs_record *record
 static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t cursor) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
-    uint64_t bound = (cursor > now ? cursor : now) + (units << lease->shape.seq_bits);
-    bound = bound > lease->until ? bound : lease->until;
-    return bound < end ? bound : end;
+    uint64_t base = cursor > now ? cursor : now, step = units << lease->shape.seq_bits;
+    if (base >= end || end - base < step || step >> lease->shape.seq_bits != units)
+        return end;
+    return base + step > lease->until ? base + step : lease->until;
 }
 
 static int64_t deadline(const struct vs_lease *lease) {
@@ -76,8 +77,7 @@ static void act_swap(struct vs_lease *lease, const struct vs_event *ev, struct v
     struct vs_record *r = &out->record;
     *r = lease->record;
     r->ver = lease->record.ver + 1;
-    r->owner[0] = lease->owner[0];
-    r->owner[1] = lease->owner[1];
+    memcpy(r->owner, lease->owner, sizeof r->owner);
     r->until = VS_IS_MUTANT(MARK_BEHIND) && held ? vs_tick_at(&lease->shape, ev->unix_us) : until;
     r->fingerprint = lease->fingerprint;
     r->lease_ms = lease->timing.lease_ms;
@@ -103,16 +103,22 @@ static void act_failstop(struct vs_lease *lease, struct vs_action *out) {
     act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
 }
 
-/* Forgets the slot and starts over with a fresh claim. */
-static void act_restart(struct vs_lease *lease, struct vs_action *out) {
+/* Every attempt has a slot of its own: another keeper may have taken up the claim in the last one. */
+static void forget_slot(struct vs_lease *lease) {
     lease->slot = -1;
     lease->published = false;
     lease->until = 0;
+}
+
+/* Starts over with a fresh claim. */
+static void act_restart(struct vs_lease *lease, struct vs_action *out) {
+    forget_slot(lease);
     act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
 }
 
 /* The way to a record: the number given by hand, or a choice. */
 static void act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    forget_slot(lease);
     if (lease->attempt++ >= ATTEMPTS_MAX) {
         lease->attempt = 0;
         say(lease, "others were faster %d times in a row", ATTEMPTS_MAX);
@@ -186,10 +192,10 @@ static int64_t wait_ms(struct vs_lease *lease, const struct vs_record *r, int64_
         return ahead_ms > 0 ? ahead_ms : 0;
     }
     if (r->held) {
-        int64_t left_ms = r->written_ms + r->lease_ms - store_ms;
+        int64_t age_ms = store_ms > r->written_ms ? store_ms - r->written_ms : 0, left_ms = r->lease_ms - age_ms;
         say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", lease->worker, r->holder, (double)left_ms / 1000);
         if (left_ms >= 0)
-            return left_ms + 1;
+            return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
     }
     say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", lease->worker, (double)ahead_ms / 1000);
     return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
@@ -213,15 +219,18 @@ static void on_read(struct vs_lease *lease, const struct vs_event *ev, struct vs
         act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_READ);
         return;
     }
-    int64_t wait = wait_ms(lease, &ev->record, ev->store_ms);
-    if (wait > 0) {
-        act_sleep(lease, ev, out, wait < RETRY_MS ? wait : RETRY_MS, false, VS_PH_CHOOSE);
+    bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
+    lease->from = claim_from(lease, ev);
+    if (foreign || lease->from >= vs_tick_end(&lease->shape)) {
+        say(lease, foreign ? "the record of number %" PRIu64 " is of another layout: its ticks mean something else"
+                           : "every tick of number %" PRIu64 " was granted: the layout's time is over for it", lease->worker);
+        act_sleep(lease, ev, out, 10 * RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }
-    lease->from = claim_from(lease, ev);
-    if (lease->from >= vs_tick_end(&lease->shape)) {
-        say(lease, "every tick of number %" PRIu64 " was granted: the layout's time is over for it", lease->worker);
-        act_sleep(lease, ev, out, 10 * RETRY_MS, false, VS_PH_CHOOSE);
+    int64_t wait = wait_ms(lease, &ev->record, ev->store_ms);
+    if (wait > 0) {
+        lease->attempt = 0; /* nobody was faster: it is held */
+        act_sleep(lease, ev, out, wait < RETRY_MS ? wait : RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }
     act(lease, out, VS_PH_TAKE, VS_DO_TAKE);
@@ -234,39 +243,15 @@ static void on_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs
         return;
     }
     lease->slot = ev->slot;
-    lease->owner[0] = ev->owner[0];
-    lease->owner[1] = ev->owner[1];
-    lease->until = 0;
+    memcpy(lease->owner, ev->owner, sizeof lease->owner);
     act_claim(lease, ev, out);
 }
 
-static void on_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && is_ours(lease, &ev->record))) {
-        /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
-        act(lease, out, VS_PH_LOOK, VS_DO_READ);
-        return;
-    }
-    if (ev->outcome == VS_STORE_CONFLICT) {
-        act_pick(lease, ev, out);
-        return;
-    }
-    if (is_trouble(lease, ev, out, VS_PH_CHOOSE))
-        return;
-    lease->record = ev->record;
-    lease->until = lease->asked;
-    lease->attempt = 0;
-    lease->renewed_boot_us = ev->boot_us;
-    lease->renewed_cursor = lease->from;
-    act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);
-    out->limit = lease->until;
-    out->deadline_boot_us = deadline(lease);
-}
-
-/* ------------------------------------------------------------------ holding */
-
 /* Whoever holds the number now: versions only rise, and no successor can start below what was granted to us. */
 static bool went_back(const struct vs_lease *lease, const struct vs_record *r) {
-    return r->ver < lease->record.ver || r->until < lease->until;
+    /* ours and free: another keeper of this file gave it back, at a cursor that may be lower than its bound */
+    bool released = memcmp(r->owner, lease->owner, sizeof r->owner) == 0 && !r->held;
+    return r->ver < lease->record.ver || (r->until < lease->until && !released);
 }
 
 static void on_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_action *out) {
@@ -280,14 +265,40 @@ static void on_lost(struct vs_lease *lease, const struct vs_record *r, struct vs
     act(lease, out, VS_PH_FENCED, VS_DO_CLOSE);
 }
 
+static void on_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && is_ours(lease, &ev->record))) {
+        /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
+        act(lease, out, VS_PH_LOOK, VS_DO_READ);
+        return;
+    }
+    if (ev->outcome == VS_STORE_CONFLICT) {
+        if (went_back(lease, &ev->record))
+            on_lost(lease, &ev->record, out);
+        else
+            act_pick(lease, ev, out);
+        return;
+    }
+    if (is_trouble(lease, ev, out, VS_PH_LOOK)) /* the same token and slot again, if the record still stands */
+        return;
+    lease->record = ev->record;
+    lease->until = lease->asked;
+    lease->attempt = 0;
+    lease->renewed_boot_us = ev->boot_us;
+    lease->renewed_cursor = lease->from;
+    act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);
+    out->limit = lease->until;
+    out->deadline_boot_us = deadline(lease);
+}
+
+/* ------------------------------------------------------------------ holding */
+
 /* A lease that the map already has: the record must still be ours. */
 static void on_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (is_trouble(lease, ev, out, VS_PH_RESUME))
         return;
     bool ours = is_ours(lease, &ev->record);
     if (!ours && !lease->published) {
-        lease->slot = -1; /* that claim never arrived; should it still, its token is nobody's */
-        act_pick(lease, ev, out);
+        act_pick(lease, ev, out); /* that claim never arrived; should it still, its token is nobody's */
         return;
     }
     if (!ours || went_back(lease, &ev->record)) {
@@ -355,7 +366,9 @@ static void on_renew(struct vs_lease *lease, const struct vs_event *ev, struct v
 static void on_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (is_trouble(lease, ev, out, VS_PH_LOOK))
         return;
-    if (is_ours(lease, &ev->record) && !went_back(lease, &ev->record)) {
+    if (went_back(lease, &ev->record)) {
+        on_lost(lease, &ev->record, out);
+    } else if (is_ours(lease, &ev->record)) {
         lease->record = ev->record;
         if (lease->until == 0)
             lease->until = ev->record.until; /* the claim's own; `from` is below it */
@@ -382,10 +395,8 @@ static void on_closing(struct vs_lease *lease, const struct vs_event *ev, struct
 /* Giving back is a courtesy: a few tries, then the record runs out by itself. */
 static void on_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     bool again = ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && is_ours(lease, &ev->record));
-    if (again && lease->attempt++ < 3)
-        act(lease, out, VS_PH_RELEASE_LOOK, VS_DO_READ);
-    else
-        act(lease, out, VS_PH_ENDED, VS_DO_END);
+    again = again && lease->attempt++ < 3;
+    act(lease, out, again ? VS_PH_RELEASE_LOOK : VS_PH_ENDED, again ? VS_DO_READ : VS_DO_END);
 }
 
 static void on_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
@@ -400,8 +411,8 @@ static void on_release_look(struct vs_lease *lease, const struct vs_event *ev, s
 /* ------------------------------------------------------------------ the step */
 
 static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (ev->stop && lease->after != VS_PH_HELD) {
-        act(lease, out, VS_PH_ENDED, VS_DO_END); /* nothing is held that could be given back */
+    if (ev->stop) { /* whatever the store was last asked: issuing stops here */
+        act(lease, out, lease->published ? VS_PH_CLOSING : VS_PH_ENDED, lease->published ? VS_DO_CLOSE : VS_DO_END);
         return;
     }
     switch (lease->after) {
@@ -415,6 +426,7 @@ static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs
 
 static void on_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (!ev->found) {
+        lease->attempt = 0;
         say(lease, "%s", ev->text[0] ? ev->text : "every worker number of the namespace is held");
         act_sleep(lease, ev, out, RETRY_MS, false, VS_PH_CHOOSE);
         return;
@@ -480,8 +492,7 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     if (opts->slot >= 0) {
         lease->published = opts->published;
         lease->worker = opts->slot_worker;
-        lease->owner[0] = opts->slot_owner[0];
-        lease->owner[1] = opts->slot_owner[1];
+        memcpy(lease->owner, opts->slot_owner, sizeof lease->owner);
         lease->from = opts->slot_from;
         lease->until = opts->slot_limit;
     }

@@ -61,7 +61,7 @@ static int check_worker(const struct vesta_layout *layout, uint64_t worker, stru
 
 /* <state>/<namespace>.gen, or the path given; absolute, so that it can be an identity. */
 static int find_path(const struct vesta_opts *opts, const char *state, struct vs_wish *wish, struct vesta_error *err) {
-    char given[PATH_MAX], folder[PATH_MAX];
+    char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
     const char *ns = opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE;
     int length = opts->path ? snprintf(given, sizeof given, "%s", opts->path)
                             : snprintf(given, sizeof given, "%s/%s.gen", state, ns);
@@ -73,11 +73,9 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
     snprintf(folder, sizeof folder, "%.*s", slash == given ? 1 : slash ? (int)(slash - given) : 1, slash ? given : ".");
     if (vs_make_dirs(folder, wish->group) != 0)
         return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(errno));
-    char *real = realpath(folder, NULL);
-    if (!real)
+    if (!realpath(folder, real))
         return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
     length = snprintf(wish->path, sizeof wish->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
-    free(real);
     if ((size_t)length >= VS_IDENTITY_MAX)
         return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1, wish->path);
     return VESTA_OK;

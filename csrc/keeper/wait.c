@@ -9,15 +9,15 @@
 static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max, int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
     int64_t now = clock->boot_us(clock->self), wait_us = pause->wait_us;
-    if (*until_boot_us == 0)
-        *until_boot_us = now + wait_us_max;
+    if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
+        *until_boot_us = INT64_MAX; /* for ever */
     if (pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED) {
         if (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK)
             return false;
         /* a successor's map may be in place, or the lease come sooner than foreseen */
         wait_us = VS_LEASE_POLL_US;
     }
-    if (wait_us < 0 || now + wait_us > *until_boot_us)
+    if (wait_us < 0 || wait_us > *until_boot_us - now)
         return false;
     if (clock != vs_clock_system())
         clock->sleep_us(clock->self, wait_us);

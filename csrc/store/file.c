@@ -96,7 +96,8 @@ static void save(const struct file_store *self, const char *name, const char *te
     char path[PATH_MAX], temp[PATH_MAX + 8];
     path_of(self, name, path);
     snprintf(temp, sizeof temp, "%s.new", path);
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, self->group >= 0 ? 0660 : 0600);
+    unlink(temp); /* left by one that was killed here, perhaps another user of the group */
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, self->group >= 0 ? 0660 : 0600);
     bool written = fd >= 0 && vs_share_file(fd, self->group) == 0 && write_all(fd, text, length) && fsync(fd) == 0;
     if (!written || rename(temp, path) != 0) {
         answer(reply, VS_STORE_REFUSED, "cannot write %.90s: %.40s", path, strerror(errno));
@@ -210,9 +211,13 @@ static int by_worker(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* A record's file is named by its number, in digits and nothing else. */
+/* A record's file is named by its number, in digits and nothing else: 007 is no record. */
 static bool is_number(const char *name, uint64_t *worker) {
-    return vesta_parse(VESTA_DECIMAL, name, strlen(name), worker) == VESTA_OK;
+    char canonical[32];
+    if (vesta_parse(VESTA_DECIMAL, name, strlen(name), worker) != VESTA_OK)
+        return false;
+    name_of(*worker, canonical);
+    return strcmp(name, canonical) == 0;
 }
 
 static void scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {

@@ -1,0 +1,352 @@
+/* lease_held.c -- the lease engine while it holds: renewing, being fenced, meeting a store that went back, taking up
+ * what a predecessor left, giving back. */
+#include "engine.h"
+
+static struct vs_record taken_over(const struct vs_record *from) {
+    struct vs_record r = *from;
+    r.ver += 5, r.epoch++;
+    r.owner[0] = 4, r.owner[1] = 4;
+    r.until += TICKS(60000);
+    snprintf(r.holder, sizeof r.holder, "elsewhere pid 9");
+    return r;
+}
+
+/* ------------------------------------------------------------------ renewing */
+
+static void an_idle_holder_writes_nothing(void) {
+    start_held();
+    for (int i = 0; i < 100000; i++) {
+        pass_ms(1500);
+        wake();
+        DID(VS_DO_SLEEP);
+    }
+    ev.wanted = true; /* somebody asks again after two days */
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.record.until, tick_now() + TICKS(5000));
+}
+
+static void a_busy_holder_renews_ahead_of_need(void) {
+    struct vs_record record = start_held();
+    for (int i = 0; i < 1000; i++) {
+        pass_ms(1500);
+        ev.cursor = tick_now() + 5;
+        CHECK(record.until > ev.cursor); /* the window never ran out */
+        wake();
+        DID(VS_DO_SWAP);
+        CHECK_EQ_U64(did.old_ver, record.ver);
+        CHECK_EQ_U64(did.record.epoch, 1);
+        CHECK(did.record.until >= ev.cursor + TICKS(4999));
+        record = did.record;
+        reply(VS_STORE_OK, &record);
+        DID(VS_DO_RAISE);
+        CHECK_EQ_U64(did.limit, record.until);
+        done();
+        SLEEPS_MS(1500);
+    }
+}
+
+static void renewing_waits_its_turn(void) {
+    start_held();
+    pass_ms(700);
+    ev.cursor = tick_now();
+    wake();
+    SLEEPS_MS(800);
+}
+
+static void a_bound_is_never_lowered(void) {
+    struct vs_record record = start_held();
+    pass_ms(2000);
+    ev.cursor = lease.from + 1;
+    ev.unix_us -= 3600 * INT64_C(1000000); /* the clock went back by an hour */
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK(did.record.until >= record.until);
+    CHECK_EQ_U64(did.record.until, lease.from + 1 + TICKS(5000)); /* from the cursor: the clock is behind it */
+}
+
+static void nothing_past_the_layouts_end(void) {
+    start_reading();
+    uint64_t end = vs_tick_end(&lease.shape);
+    ev.unix_us = vs_tick_unix_us(&lease.shape, end) - 2000000;
+    reply(VS_STORE_OK, NULL);
+    slot(0);
+    CHECK_EQ_U64(did.record.until, end);
+    struct vs_record record = did.record;
+    reply(VS_STORE_OK, &record);
+    done();
+    for (int i = 0; i < 10; i++) {
+        pass_ms(2000);
+        ev.cursor = tick_now() < end ? tick_now() : end;
+        ev.wanted = true;
+        wake();
+        DID(VS_DO_SLEEP);
+    }
+}
+
+static void no_renewal_on_a_doubtful_clock(void) {
+    start_held();
+    pass_ms(600000);
+    ev.cursor = tick_now();
+    ev.doubt_us = 30000000;
+    wake();
+    SLEEPS_MS(30001);
+    ev.doubt_us = 0;
+    wake();
+    DID(VS_DO_SWAP);
+}
+
+static void a_late_write_of_ones_own(void) {
+    struct vs_record record = start_renewing();
+    uint64_t asked = did.record.until;
+    reply(VS_STORE_UNKNOWN, NULL);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, &record); /* not there yet */
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, record.ver);
+    record.ver++, record.until = asked;
+    reply(VS_STORE_CONFLICT, &record); /* there it is: ours, so nothing is lost */
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, record.ver);
+    struct vs_record written = did.record;
+    reply(VS_STORE_OK, &written);
+    DID(VS_DO_RAISE);
+    CHECK_EQ_U64(did.limit, written.until);
+}
+
+static void an_unknown_renewal_adopts_nothing(void) {
+    struct vs_record record = start_renewing(), asked = did.record;
+    reply(VS_STORE_UNKNOWN, NULL);
+    DID(VS_DO_READ);
+    CHECK_EQ_U64(lease.until, record.until);
+    reply(VS_STORE_OK, &asked); /* it stands there: still only an acknowledged write counts */
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, asked.ver);
+    CHECK_EQ_U64(lease.until, record.until);
+}
+
+/* ------------------------------------------------------------------ losing */
+
+static void a_lease_that_another_took(void) {
+    struct vs_record record = start_renewing(), theirs = taken_over(&record);
+    reply(VS_STORE_CONFLICT, &theirs);
+    DID(VS_DO_CLOSE);
+    CHECK_EQ_I64(did.slot, 0);
+    CHECK_HAS(lease.said, "taken over by elsewhere pid 9");
+    closed(true, ev.cursor);
+    DID(VS_DO_NS_READ); /* a new claim, in a new slot */
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, &theirs);
+    DID(VS_DO_SLEEP);
+    record = start_renewing(), theirs = taken_over(&record);
+    reply(VS_STORE_UNKNOWN, NULL);
+    reply(VS_STORE_OK, &theirs);
+    DID(VS_DO_CLOSE);
+}
+
+static void stops(const char *because) {
+    DID(VS_DO_FAILSTOP);
+    CHECK_HAS(lease.said, because);
+    done();
+    for (int i = 0; i < 10; i++) {
+        DID(VS_DO_SLEEP);
+        pass_ms(10000);
+        ev.wanted = true;
+        wake();
+    }
+    ev.stop = true;
+    wake();
+    CHECK(did.kind == VS_DO_CLOSE || did.kind == VS_DO_END);
+    if (did.kind == VS_DO_CLOSE) closed(false, 0);
+    DID(VS_DO_END); /* and nothing is written */
+}
+
+static void a_store_that_went_back(void) {
+    struct vs_record record = start_renewing();
+    record.ver = 0;
+    reply(VS_STORE_CONFLICT, &record);
+    stops("went back");
+    record = start_renewing();
+    record.ver += 3, record.until--;
+    reply(VS_STORE_CONFLICT, &record);
+    stops("went back");
+    record = start_renewing();
+    reply(VS_STORE_UNKNOWN, NULL);
+    reply(VS_STORE_OK, NULL); /* the record is gone */
+    stops("went back");
+    start_reading(); /* not even between reading and claiming */
+    record = record_of("/other.gen", false, NOON_MS);
+    reply(VS_STORE_OK, &record);
+    slot(0);
+    record.ver--;
+    reply(VS_STORE_CONFLICT, &record);
+    stops("went back");
+}
+
+static void a_store_that_was_replaced(void) {
+    start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1, .incarnation = 54});
+    wake();
+    reply(VS_STORE_OK, NULL);
+    stops("the store was replaced");
+    start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1, .incarnation = 54});
+    ns.ver = 0;
+    wake();
+    reply(VS_STORE_OK, NULL);
+    stops("the store was emptied");
+}
+
+/* ------------------------------------------------------------------ what a predecessor left */
+
+static struct vs_lease_opts left(bool published) {
+    return (struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = 4, .published = published, .slot_worker = 7,
+                                  .slot_owner = {1004, 2004}, .slot_from = TICKS(1000), .slot_limit = published ? TICKS(6000) : 0,
+                                  .incarnation = 55};
+}
+
+static struct vs_record its_record(uint64_t until) {
+    return (struct vs_record){.ver = 6, .epoch = 2, .owner = {1004, 2004}, .held = true, .until = until,
+                              .fingerprint = layout.fingerprint, .lease_ms = 15000};
+}
+
+static void an_open_lease_is_taken_up(void) {
+    start_with(left(true));
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    struct vs_record record = its_record(TICKS(7000));
+    ev.cursor = TICKS(5900);
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_SLEEP);
+    CHECK(did.on_want);
+    ev.wanted = true;
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, 6);
+    CHECK_EQ_U64(did.record.owner[1], 2004);
+}
+
+static void a_claim_that_arrived_is_adopted_by_a_write(void) {
+    start_with(left(false));
+    wake();
+    reply(VS_STORE_OK, NULL);
+    struct vs_record record = its_record(TICKS(6000));
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, 6);
+    record = did.record;
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_PUBLISH);
+    CHECK_EQ_I64(did.slot, 4);
+    CHECK(did.limit >= TICKS(6000));
+}
+
+static void a_claim_that_never_arrived_is_left(void) {
+    start_with(left(false));
+    wake();
+    reply(VS_STORE_OK, NULL);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_I64(did.slot, -1);
+}
+
+static void an_open_lease_that_is_gone(void) {
+    start_with(left(true));
+    wake();
+    reply(VS_STORE_OK, NULL);
+    struct vs_record record = its_record(TICKS(7000)), theirs = taken_over(&record);
+    reply(VS_STORE_OK, &theirs);
+    DID(VS_DO_CLOSE);
+    start_with(left(true));
+    wake();
+    reply(VS_STORE_OK, NULL);
+    record = its_record(TICKS(5999)); /* below what the map says was granted */
+    reply(VS_STORE_OK, &record);
+    stops("went back");
+    start_with(left(true));
+    wake();
+    reply(VS_STORE_OK, NULL);
+    record = its_record(TICKS(3000)); /* given back by a keeper that was slow to die: nothing went back */
+    record.held = false;
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_CLOSE);
+    closed(false, 0);
+    DID(VS_DO_NS_READ);
+}
+
+/* ------------------------------------------------------------------ giving back */
+
+static struct vs_record start_releasing(void) {
+    struct vs_record record = start_held();
+    ev.stop = true;
+    wake();
+    DID(VS_DO_CLOSE);
+    closed(true, lease.from + 99);
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, record.ver);
+    CHECK_EQ_U64(did.record.until, lease.from + 99); /* the exact cursor */
+    CHECK(!did.record.held);
+    return record;
+}
+
+static void giving_back(void) {
+    struct vs_record record = start_releasing(), freed = did.record;
+    reply(VS_STORE_OK, &freed);
+    DID(VS_DO_END);
+    start_releasing();
+    reply(VS_STORE_REFUSED, NULL);
+    DID(VS_DO_END);
+    record = start_held();
+    ev.stop = true;
+    wake();
+    closed(false, 0); /* somebody else closed it and knows the cursor */
+    DID(VS_DO_END);
+    (void)record;
+}
+
+static void giving_back_with_an_unknown_outcome(void) {
+    struct vs_record record = start_releasing(), freed = did.record;
+    reply(VS_STORE_UNKNOWN, NULL);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, &freed); /* done */
+    DID(VS_DO_END);
+    record = start_releasing();
+    record.ver++; /* an earlier renewal arrived in between */
+    reply(VS_STORE_CONFLICT, &record);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.old_ver, record.ver);
+    CHECK_EQ_U64(did.record.until, lease.from + 99);
+    for (int i = 0; i < 10 && did.kind != VS_DO_END; i++)
+        reply(did.kind == VS_DO_SWAP ? VS_STORE_UNKNOWN : VS_STORE_OK, &record);
+    DID(VS_DO_END); /* a few tries, then it runs out by itself */
+    record = start_releasing();
+    struct vs_record theirs = taken_over(&record);
+    reply(VS_STORE_CONFLICT, &theirs);
+    DID(VS_DO_END);
+}
+
+static const struct check_case cases[] = {
+    {"an idle holder writes nothing", an_idle_holder_writes_nothing},
+    {"a busy holder renews ahead of need", a_busy_holder_renews_ahead_of_need},
+    {"a renewal waits for its turn", renewing_waits_its_turn},
+    {"a bound is never lowered, even by a clock that goes back", a_bound_is_never_lowered},
+    {"nothing is leased past the layout's end", nothing_past_the_layouts_end},
+    {"no renewal on a clock that is not believed", no_renewal_on_a_doubtful_clock},
+    {"a late write of one's own is no conflict", a_late_write_of_ones_own},
+    {"an unknown renewal adopts nothing", an_unknown_renewal_adopts_nothing},
+    {"a lease that another took is closed, then claimed anew", a_lease_that_another_took},
+    {"a store that went back stops the generator", a_store_that_went_back},
+    {"a store that was replaced or emptied stops the generator", a_store_that_was_replaced},
+    {"a predecessor's open lease is taken up", an_open_lease_is_taken_up},
+    {"a predecessor's claim that arrived is adopted by a write", a_claim_that_arrived_is_adopted_by_a_write},
+    {"a predecessor's claim that never arrived is left", a_claim_that_never_arrived_is_left},
+    {"a predecessor's lease that is gone: taken, gone back, given back", an_open_lease_that_is_gone},
+    {"giving back writes the exact cursor", giving_back},
+    {"giving back with an unknown outcome", giving_back_with_an_unknown_outcome},
+};
+
+CHECK_MAIN(cases)
