@@ -153,7 +153,8 @@ static void say_resp(const char *address, const char *namespace_) {
                port + 1, namespace_);
 }
 
-static void say_serving(const struct serving *self) {
+static void say_serving(void *serving) {
+    const struct serving *self = serving;
     struct vesta_info info;
     vesta_get_info(self->app.gen[VS_RESP], &info);
     if (*info.warning) vs_say("%s", info.warning);
@@ -166,8 +167,11 @@ static void say_serving(const struct serving *self) {
 /* ------------------------------------------------------------------ the command */
 
 static int run(struct serving *self) {
-    const struct vs_serve_opts opts = {
-        .app = &self->app, .fd = {self->fd[0], self->fd[1]}, .threads = (int)self->threads};
+    const struct vs_serve_opts opts = {.app = &self->app,
+                                       .fd = {self->fd[0], self->fd[1]},
+                                       .threads = (int)self->threads,
+                                       .ready = say_serving,
+                                       .self = self};
     struct vesta_error err;
     struct vesta_info info;
     vesta_get_info(self->app.gen[VS_RESP], &info);
@@ -176,7 +180,6 @@ static int run(struct serving *self) {
     self->app.wait_us_max = (int64_t)self->wait_ms * 1000;
     self->app.started_us = self->app.clock->boot_us(self->app.clock->self);
     tzset(); /* localtime_r need not look: /transtime writes the server's zone */
-    say_serving(self);
     int rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
     if (vesta_release(self->app.gen[VS_RESP], &err) != VESTA_OK) {
         vs_say("the worker number was not given back: %s", err.text);

@@ -58,9 +58,19 @@ static void close_loop(struct loop *loop) {
     }
 }
 
+void vs_listener_close(struct loop *loop, enum vs_face face) {
+    uv_os_fd_t fd;
+    if (!loop->listening[face]) return;
+    if (uv_fileno(&loop->listener[face].handle, &fd) == 0) shutdown(fd, SHUT_RDWR);
+    uv_close(&loop->listener[face].handle, NULL);
+    loop->listening[face] = false;
+}
+
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
     uint64_t now = uv_now(&loop->uv);
+    for (int face = 0; loop->drain_ms && face < VS_FACES; face++)
+        vs_listener_close(loop, face);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
         next = TAILQ_NEXT(c, all);
         (loop->drain_ms ? drain_one : look_at)(c, now);
@@ -68,13 +78,12 @@ static void on_sweep(uv_timer_t *timer) {
     if (loop->drain_ms && TAILQ_EMPTY(&loop->conns)) close_loop(loop);
 }
 
+/* The listeners live until the first sweep: who was connected when the signal came is still accepted. */
 static void on_stop(uv_async_t *async) {
     struct loop *loop = async->data;
     struct conn *c;
     if (loop->drain_ms) return;
     loop->drain_ms = uv_now(&loop->uv);
-    for (int face = 0; face < VS_FACES; face++)
-        if (loop->listening[face]) uv_close(&loop->listener[face].handle, NULL);
     TAILQ_FOREACH(c, &loop->conns, all)
     c->session.draining = true;
     uv_timer_start(&loop->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
@@ -179,6 +188,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
         rc = make_loop(&server);
     if (server.count == 0) return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
     watch_signals(&server);
+    if (rc == 0) opts->ready(opts->self);
     while (running < server.count && rc == 0 &&
            (rc = uv_thread_create(&server.loops[running]->thread, run_loop, server.loops[running])) == 0)
         running++;

@@ -262,8 +262,11 @@ int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type) {
 
 void vs_conn_accept(uv_stream_t *listener, int status) {
     struct loop *loop = listener->data;
+    enum vs_face face = listener == &loop->listener[VS_HTTP].stream ? VS_HTTP : VS_RESP;
+    if (status == UV_EINVAL)
+        vs_listener_close(loop, face); /* another loop has shut the socket: libuv would ask for ever */
     struct conn *c = status == 0 ? calloc(1, sizeof *c) : NULL;
-    if (!c) return; /* out of descriptors or memory: libuv tries again when there are some */
+    if (!c) return; /* out of descriptors: libuv tries again when there are some */
     struct vs_app *app = loop->server->opts->app;
     if (vs_stream_init(loop, &c->io, listener->type) != 0) {
         free(c);
@@ -271,8 +274,8 @@ void vs_conn_accept(uv_stream_t *listener, int status) {
     }
     c->io.handle.data = c;
     c->loop = loop;
-    c->session = (struct vs_session){.app = app, .scratch = &loop->scratch};
-    c->session.face = listener == &loop->listener[VS_HTTP].stream ? VS_HTTP : VS_RESP;
+    c->session = (struct vs_session){.app = app, .scratch = &loop->scratch, .draining = loop->drain_ms != 0};
+    c->session.face = face;
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     c->active_ms = uv_now(&loop->uv);

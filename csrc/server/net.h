@@ -59,6 +59,10 @@ int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type);
 /* uv_listen's callback on loop->listener[face]. */
 void vs_conn_accept(uv_stream_t *listener, int status);
 
+/* Ends a listener, if it is there.  The socket is shared with the other loops and with who bound it: it is shut down
+ * for all, so that the next client is refused instead of waiting for nobody. */
+void vs_listener_close(struct loop *loop, enum vs_face face);
+
 /* Closes at once; the memory goes when libuv is done with it. */
 void vs_conn_end(struct conn *conn);
 

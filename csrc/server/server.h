@@ -49,8 +49,10 @@ void vs_unlisten(const char *address, int fd);
 
 struct vs_serve_opts {
     struct vs_app *app;
-    int fd[VS_FACES]; /* listening sockets, -1: this face is off */
-    int threads;      /* 1 to VS_THREADS_MAX */
+    int fd[VS_FACES];          /* listening sockets, -1: this face is off */
+    int threads;               /* 1 to VS_THREADS_MAX */
+    void (*ready)(void *self); /* called once, when connections and signals will be answered */
+    void *self;
 };
 
 /* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends

@@ -1,0 +1,168 @@
+"""life.py -- starting, waiting and ending of `vesta serve`."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from serving import Server, bulks, claim, command, fails, free_port, get, main, same, SLOW, until_closed
+
+SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"    # 2 ids a second
+SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"   # 4 ids a millisecond
+
+
+@claim("a second server on a port says so in a sentence and ends with 1, having claimed nothing")
+def _(world):
+    with Server(world) as server:
+        for face, port in (("--http", server.http), ("--resp", server.resp)):
+            other = "--resp" if face == "--http" else "--http"
+            done = world.run("serve", face, "127.0.0.1:%d" % port, other, "off", "--worker", "6", "--namespace", "other")
+            fails(done, 1, "127.0.0.1:%d is in use" % port, "choose another")
+        assert not any("other" in name for _, _, names in os.walk(world.folder) for name in names)
+        assert re.fullmatch(r"\d+", server.get("/genid").body)
+
+
+@claim("addresses that cannot be, or that others could reach unasked, are refused with 2")
+def _(world):
+    for flags, part in ((["--http", "8088"], "not an address"), (["--http", ":1"], "not an address"),
+                        (["--http", "127.0.0.1:0"], "port '0'"), (["--http", "127.0.0.1:65536"], "65536"),
+                        (["--http", "127.0.0.1:http"], "port 'http'"), (["--http", "::1:80"], "not an address"),
+                        (["--http", "unix:"], "path"), (["--http", "unix:/" + "x" * 200], "path"),
+                        (["--http", "no.such.host.invalid:80"], "no.such.host.invalid"), (["--http", ""], "needs a value"),
+                        (["--http", "0.0.0.0:21099"], "--worker"), (["--http", "[::]:21099"], "--worker"),
+                        (["--resp", "0.0.0.0:21099", "--worker", "1"], "password"),
+                        (["--http", "off", "--resp", "off"], "nothing would be served"),
+                        (["--threads", "0"], "threads"), (["--threads", "65"], "threads"), (["--wait-ms", "-1"], "wait-ms"),
+                        (["extra"], "extra")):
+        fails(world.run("serve", *flags), 2, part)
+    fails(world.run("serve", "--http", "192.0.2.1:21099", "--worker", "1"), 1, "not an address of this machine")
+
+
+@claim("it serves on sockets of the file system and of IPv6, and takes its socket file away")
+def _(world):
+    path, other = world.path("h.sock"), world.path("r.sock")
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(other)  # left over from a server that was killed
+    with Server(world, "--http", "unix:" + path, "--resp", "unix:" + other) as server:
+        for name, say, answer in ((path, get("/healthz", "Connection: close"), b"ok\n"), (other, command("PING"), b"+PONG\r\n")):
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.connect(name)
+                sock.sendall(say)
+                sock.shutdown(socket.SHUT_WR)
+                assert until_closed(sock).endswith(answer)
+        fails(world.run("serve", "--http", "unix:" + path, "--resp", "off", "--worker", "6"), 1, "is in use")
+        assert "curl -s --unix-socket %s http://localhost/genid" % path in server.said, server.said
+    assert not os.path.exists(path) and not os.path.exists(other)
+    if os.path.exists("/proc/net/if_inet6") and open("/proc/net/if_inet6").read().strip():
+        port = free_port()
+        with Server(world, "--http", "[::1]:%d" % port) as server:
+            with socket.create_connection(("::1", port), timeout=20) as sock:
+                sock.sendall(get("/healthz", "Connection: close"))
+                assert until_closed(sock).endswith(b"ok\n")
+
+
+@claim("without worker and store it draws a number, says so, and keeps it")
+def _(world):
+    said = []
+    for _ in range(2):
+        server = Server(world)
+        at = server.args.index("--worker")
+        del server.args[at:at + 2]
+        with server:
+            said.append(re.search(r"worker (\d+)(.*)", server.said).groups())
+    assert "at random" in said[0][1], said
+    same(said[0][0], said[1][0])
+
+
+@claim("a request that comes a little early waits, in order, and no other waits with it")
+def _(world):
+    with Server(world, layout=SLOW_MILLI, pacing="clock") as server:
+        ids = json.loads(server.get("/v1/ids?n=100").body)["ids"]  # 25 milliseconds' worth
+        same(len(set(ids)), 100)
+        data = server.say(server.resp, (command("GET", "default") + command("PING")) * 300)
+        ids = bulks(data)
+        assert len(ids) == 300 and ids == sorted(set(ids)), len(ids)
+        assert re.fullmatch(rb"(\$\d+\r\n\d+\r\n\+PONG\r\n){300}", data), "out of order"
+        with server.connect(server.resp) as sock:
+            sock.sendall(command("MGET", *["default"] * 300))  # 75 milliseconds
+            from_s = time.monotonic()
+            same(server.get("/healthz").status, 200)
+            assert time.monotonic() - from_s < 0.05 * SLOW, "the loop was blocked"
+            assert sock.recv(100).startswith(b"*300\r\n$")
+
+
+@claim("a request that would wait too long is told when to come again")
+def _(world):
+    with Server(world, layout=SLOW_MILLI, pacing="clock") as server:
+        reply = server.get("/v1/ids?n=10000")  # two and a half seconds' worth
+        same((reply.status, reply.headers["retry-after"], json.loads(reply.body)["error"]["code"]), (503, "1", "full"))
+        assert server.redis("MGET", *["default"] * 1000).startswith(b"-TRYAGAIN ")
+        assert re.fullmatch(r"\d+", server.get("/genid").body)
+    with Server(world, "--wait-ms", "0", "--namespace", "second", layout=SLOW_SECOND, pacing="clock") as server:
+        replies = [server.get("/genid") for _ in range(8)]
+        same(sorted({reply.status for reply in replies}), [200, 503])
+        refused = [reply for reply in replies if reply.status == 503]
+        assert all(reply.headers["retry-after"] in ("1", "2") for reply in refused), refused[0].headers
+        assert server.redis("GET", "second").startswith(b"-TRYAGAIN ")
+    with Server(world, "--wait-ms", "5000", "--namespace", "patient", layout=SLOW_SECOND, pacing="clock") as server:
+        same([server.get("/genid").status for _ in range(6)], [200] * 6)
+
+
+@claim("TERM answers what is in flight, refuses new connections, and ends with 0; so does INT")
+def _(world):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Server(world, "--wait-ms", "3000", "--threads", "2", layout=SLOW_SECOND, pacing="clock") as server:
+            idle, busy, half = (server.connect(server.http) for _ in range(3))
+            half.sendall(b"GET /genid HT")
+            busy.sendall(get("/v1/ids?n=4"))  # waits for the next second
+            time.sleep(0.1)
+            server.process.send_signal(number)
+            time.sleep(0.1)
+            try:
+                server.connect(server.http).close()
+                raise AssertionError("a new connection was accepted")
+            except ConnectionRefusedError:
+                pass
+            reply = until_closed(busy)
+            assert reply.startswith(b"HTTP/1.1 200 OK\r\n") and b"Connection: close\r\n" in reply, reply
+            same(len(json.loads(reply.split(b"\r\n\r\n")[1])["ids"]), 4)
+            same(until_closed(idle), b"")
+            half.close()
+            same(server.process.wait(10 * SLOW), 0)
+
+
+@claim("TERM ends with 0 under load, too, and what was answered was answered whole")
+def _(world):
+    with Server(world, "--threads", "2") as server:
+        load = subprocess.Popen(["redis-benchmark", "-p", str(server.resp), "-q", "-n", "100000000", "-P", "16", "GET", "default"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            time.sleep(0.5)
+            server.process.send_signal(signal.SIGTERM)
+            same(server.process.wait(10 * SLOW), 0)
+        finally:
+            load.kill()
+            load.wait()
+
+
+@claim("a second TERM ends at once, and the next server goes on without repeating an id")
+def _(world):
+    server = Server(world, "--wait-ms", "60000", layout=SLOW_SECOND, pacing="clock").__enter__()
+    first = [int(server.get("/genid").body) for _ in range(2)]
+    with server.connect(server.resp) as sock:
+        sock.sendall(command("MGET", *["default"] * 100))
+        time.sleep(0.1)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)
+        from_s = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        same(server.process.wait(5), 128 + signal.SIGTERM)
+        assert time.monotonic() - from_s < 1
+    server.process.stderr.close()
+    with Server(world, "--wait-ms", "60000", layout=SLOW_SECOND, pacing="clock") as second:
+        assert int(second.get("/genid").body) > max(first)
+
+
+main()

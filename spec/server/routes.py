@@ -1,0 +1,254 @@
+"""routes.py -- the HTTP face of `vesta serve`: routes, replies, connections, and what is refused."""
+import json
+import re
+
+from serving import Server, claim, get, main, same, SLOW, until_closed
+
+
+@claim("Vesta's four routes: an id is given, explained, dated and made again by hand")
+def _(world):
+    with Server(world, layout="vesta-second", pacing="clock") as server:
+        reply = server.get("/genid")
+        same((reply.status, reply.headers["content-type"], reply.headers["cache-control"]), (200, "text/plain", "no-store"))
+        assert re.fullmatch(r"[1-9][0-9]{17,18}", reply.body), reply.body
+        said = server.get("/expid?id=" + reply.body).body
+        fields = json.loads(said)
+        same(list(fields), ["genMethod", "machine", "seq", "time", "type", "version"])
+        same((fields["genMethod"], fields["machine"], fields["type"], fields["version"]), (2, 5, 0, 0))
+        same(said, json.dumps(fields, separators=(",", ":")))
+        query = "&".join("%s=%d" % item for item in fields.items())
+        same(server.get("/makeid?" + query).body, reply.body)
+        same(server.get("/makeid?time=%d&seq=%d" % (fields["time"], fields["seq"])).body, reply.body)
+        same(server.get("/makeid?version=0&type=0&genMethod=2&machine=1022&time=12758739&seq=0").body, "2319542600899494910")
+        same(server.get("/expid?id=2319542600899494910").body,
+             '{"genMethod":2,"machine":1022,"seq":0,"time":12758739,"type":0,"version":0}')
+
+
+@claim("transtime writes Java's Date in the server's zone")
+def _(world):
+    with Server(world, layout="vesta-second", pacing="clock", env={"TZ": "CST-8"}) as server:
+        same(server.get("/transtime?time=12235264").body, "Fri May 22 14:41:04 CST 2015")
+        same(server.get("/transtime?time=0").body, "Thu Jan 01 00:00:00 CST 2015")
+        for query in ("", "?time=", "?time=-1", "?time=x", "?time=1073741824", "?time=18446744073709551616"):
+            same(server.get("/transtime" + query).status, 400)
+    with Server(world, "--namespace", "milli", layout="vesta-milli", pacing="clock", env={"TZ": "CST-8"}) as server:
+        same(server.get("/transtime?time=12235264000").body, "Fri May 22 14:41:04 CST 2015")
+
+
+@claim("a layout with other fields shows them by their own names")
+def _(world):
+    with Server(world) as server:
+        fields = json.loads(server.get("/expid?id=" + server.get("/genid").body).body)
+        same(sorted(fields), ["seq", "sign", "time", "worker"])
+        query = "&".join("%s=%d" % item for item in fields.items())
+        assert int(server.get("/makeid?" + query).body) > 0
+        same(server.get("/makeid?time=5&seq=6&machine=7").body, str(5 << 32 | 6 << 10 | 7))
+
+
+@claim("makeid refuses what it does not know, what is too large, and what lacks time or seq")
+def _(world):
+    with Server(world, layout="vesta-second", pacing="clock") as server:
+        for query, word in (("time=1", "Both time and seq"), ("seq=1", "Both time and seq"), ("", "Both time and seq"),
+                            ("time=1&seq=1&colour=3", "colour"), ("time=1&seq=1&machine=1024", "machine"),
+                            ("time=1&seq=1048576", "1048576"), ("time=1073741824&seq=1", "1073741824"),
+                            ("time=1&seq=1&time=2", "time"), ("time=1&seq=1&type=1", "type"), ("time=1&seq=-1", "-1"),
+                            ("time=1&seq=1&genMethod=4", "4"), ("time=1&seq=", "seq"), ("time=1&seq=1&%00=1", "x00"),
+                            ("time=1&seq=%", "%"), ("time=1&seq=%zz", "%"), ("time=1&seq=1&" + "a" * 40 + "=1", "aaaa")):
+            reply = server.get("/makeid?" + query)
+            same((query, reply.status, reply.headers["content-type"]), (query, 400, "text/plain"))
+            assert word in reply.body, (query, reply.body)
+        same(server.get("/makeid?time=%31&seq=%32").body, server.get("/makeid?time=1&seq=2").body)
+
+
+@claim("/v1/ids gives as many ids as asked for, as JSON strings or as lines")
+def _(world):
+    with Server(world) as server:
+        for n in (1, 2, 1000, 10000):
+            reply = server.get("/v1/ids?n=%d" % n)
+            ids = json.loads(reply.body)["ids"]
+            same((reply.status, reply.headers["content-type"], len(set(ids))), (200, "application/json", n))
+            assert all(isinstance(id, str) for id in ids)
+        same(len(json.loads(server.get("/v1/ids", method="POST").body)["ids"]), 1)
+        same(len(json.loads(server.get("/v1/ids?n=3&ns=default", method="POST", body=b"x" * 65536).body)["ids"]), 3)
+        for reply in (server.get("/v1/ids?n=3&format=text"), server.get("/v1/ids?n=3", headers={"Accept": "text/plain"})):
+            same(reply.headers["content-type"], "text/plain")
+            assert re.fullmatch(r"(\d+\n){3}", reply.body), reply.body
+        same(server.get("/v1/ids?format=json", headers={"Accept": "text/plain"}).headers["content-type"], "application/json")
+
+
+def problem(reply, status, code):
+    same((reply.status, reply.headers["content-type"]), (status, "application/json"))
+    error = json.loads(reply.body)["error"]
+    same(error["code"], code)
+    return error["message"]
+
+
+@claim("wrong counts and names are problems in JSON, and cost no id")
+def _(world):
+    with Server(world) as server:
+        before = server.tick()
+        for n in ("0", "-1", "10001", "2147483648", "4294967296", "9223372036854775808", "18446744073709551616", "1;2",
+                  "1.5", "1e3", "", "%31%30%30%30%31", "+1", "0x10", "1%002", "9" * 400):
+            message = problem(server.get("/v1/ids?n=" + n), 400, "bad_count")
+            assert "10000" in message, message
+        problem(server.get("/v1/ids?n=1&n=2"), 400, "bad_field")
+        problem(server.get("/v1/ids?x=1"), 400, "bad_field")
+        problem(server.get("/v1/ids?format=xml"), 400, "bad_field")
+        for name in ("orders", "Default", "default%20", "' OR 1=1 --".replace(" ", "%20"), "a`b", "..%2Fx", "x" * 65,
+                     "%0d%0aSET%20x", "%00", "%f0%9f%98%80", "%ff"):
+            message = problem(server.get("/v1/ids?ns=" + name), 404, "unknown_name")
+            assert "'default'" in message, message
+        same(server.tick(), before + 1)
+
+
+@claim("/v1/ids/{id} explains an id; what is no id is a problem in JSON")
+def _(world):
+    with Server(world, layout="vesta-milli", pacing="clock") as server:
+        id = server.get("/genid").body
+        reply = server.get("/v1/ids/" + id)
+        fields = json.loads(reply.body)
+        same((reply.status, fields["id"], fields["worker"], fields["machine"], fields["method"]), (200, id, 5, 5, 2))
+        assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", fields["iso"]), fields["iso"]
+        assert fields["unix_ms"] > 1700000000000
+        for text in ("-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "%D9%A1%D9%A2", "12%2034", "1%00", "abc",
+                     "0"):  # 0 has another type than this layout
+            problem(server.get("/v1/ids/" + text), 400, "bad_id")
+            same(server.get("/expid?id=" + text).status, 400)
+        same(server.get("/expid").status, 400)
+        same(server.get("/expid?id=").status, 400)
+        problem(server.get("/v1/ids/"), 404, "not_found")
+        problem(server.get("/v1/ids/1/2"), 404, "not_found")
+
+
+@claim("unknown paths are 404, other methods 405 with Allow, HEAD has no body")
+def _(world):
+    with Server(world) as server:
+        for path in ("/", "/genid/", "/genidx", "/GENID", "/../genid", "/%67enid", "/v1", "/..%2f..%2fetc/passwd", "//genid"):
+            same((path, server.get(path).status), (path, 404))
+        for path, allowed in (("/genid", "GET, HEAD, POST"), ("/healthz", "GET, HEAD"), ("/v1/ids/1", "GET, HEAD")):
+            for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
+                reply = server.get(path, method=method)
+                same((reply.status, reply.headers["allow"], reply.headers["cache-control"]), (405, allowed, "no-store"))
+        same(server.get("/v1/ids/1", method="POST").status, 405)
+        reply = server.say(server.http, get("/genid", method="HEAD") + get("/healthz", "Connection: close"))
+        head, _, rest = reply.partition(b"\r\n\r\n")
+        assert re.search(rb"Content-Length: 1\d\Z", head) and rest.startswith(b"HTTP/1.1 200 OK\r\n"), reply
+        assert reply.endswith(b"\r\n\r\nok\n"), reply
+
+
+@claim("keep-alive by version and wish, and an answer to every request that was pipelined, in order")
+def _(world):
+    with Server(world) as server:
+        with server.connect(server.http) as sock:
+            for _ in range(3):
+                sock.sendall(get("/healthz"))
+                data = sock.recv(4096)
+                assert data.endswith(b"ok\n") and b"Connection" not in data, data
+            sock.sendall(get("/healthz", "Connection: close"))
+            assert b"Connection: close\r\n" in until_closed(sock)
+        data = server.say(server.http, b"GET /healthz HTTP/1.0\r\n\r\n", end=False)
+        assert b"Connection: close\r\n" in data, data
+        with server.connect(server.http) as sock:
+            for _ in range(2):
+                sock.sendall(b"GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+                assert b"Connection: keep-alive\r\n" in sock.recv(4096)
+        data = server.say(server.http, get("/genid") * 5000)
+        ids = [int(id) for id in re.findall(rb"\r\n\r\n(\d+)", data)]
+        same(len(ids), 5000)
+        assert all(b - a == 1024 for a, b in zip(ids, ids[1:])), "out of order"
+        pieces = get("/healthz") + get("/v1/ids?n=2", "Content-Length: 3", method="POST") + b"abc" + get("/genid")
+        with server.connect(server.http) as sock:  # every split of the stream
+            for byte in pieces:
+                sock.sendall(bytes([byte]))
+            data = b""
+            while not re.search(rb"\r\n\r\n\d{15,19}\Z", data):
+                data += sock.recv(4096)
+            same(data.count(b"HTTP/1.1 200 OK\r\n"), 3)
+
+
+@claim("Expect: 100-continue is answered before the body")
+def _(world):
+    with Server(world) as server:
+        with server.connect(server.http) as sock:
+            sock.sendall(get("/v1/ids", "Content-Length: 3", "Expect: 100-continue", method="POST"))
+            same(sock.recv(4096), b"HTTP/1.1 100 Continue\r\n\r\n")
+            sock.sendall(b"abc")
+            assert sock.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+CRLF = "\r\n"
+HOSTILE = [
+    (400, "Content-Length and Transfer-Encoding", get("/genid", "Content-Length: 3", "Transfer-Encoding: chunked", method="POST")),
+    (400, "the same the other way round", get("/genid", "Transfer-Encoding: chunked", "Content-Length: 3", method="POST")),
+    (400, "two lengths", get("/genid", "Content-Length: 3", "Content-Length: 3", method="POST")),
+    (400, "two different lengths", get("/genid", "Content-Length: 3", "Content-Length: 4", method="POST")),
+    (400, "a signed length", get("/genid", "Content-Length: +3", method="POST")),
+    (400, "a negative length", get("/genid", "Content-Length: -3", method="POST")),
+    (400, "a length in hex", get("/genid", "Content-Length: 0x3", method="POST")),
+    (400, "a huge length", get("/genid", "Content-Length: " + "9" * 40, method="POST")),
+    (400, "a blank before the colon", get("/genid", "Transfer-Encoding : chunked", method="POST")),
+    (411, "chunks", get("/genid", "Transfer-Encoding: chunked", method="POST") + b"1;" + b"x" * (1 << 20) + b"\r\n"),
+    (400, "another transfer encoding", get("/genid", "Transfer-Encoding: gzip", method="POST")),
+    (400, "a folded header", get("/genid", "X: 1", " 2")),
+    (400, "a bare line feed", get("/genid").replace(b"\r\n", b"\n")),
+    (400, "a NUL", get("/genid", "X: \0")),
+    (400, "no Host", b"GET /genid HTTP/1.1\r\n\r\n"),
+    (400, "two Hosts", get("/genid", "Host: u")),
+    (400, "an absolute form", get("http://user:pass@t/genid")),
+    (400, "half an absolute form", get("http://")),
+    (400, "a foreign method", get("/genid", method="GRAB")),
+    (400, "a TLS hello", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 200),
+    (413, "a large body", get("/genid", "Content-Length: 65537", method="POST") + b"x" * 65537),
+    (414, "a long request line", get("/" + "x" * 5000)),
+    (414, "a method of 1 MiB", b"M" * (1 << 20)),
+    (431, "10^5 headers", get("/genid", *["X: 1"] * 100000)),
+    (431, "a header of 1 MiB", get("/genid", "X: " + "x" * (1 << 20))),
+    (505, "HTTP/0.9", b"GET /genid\r\n"),
+    (505, "the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+]
+
+
+@claim("what could be read in two ways, is foreign or too large is refused, costs no id, and the next request is served")
+def _(world):
+    with Server(world) as server:
+        before = server.tick()
+        for status, what, data in HOSTILE:
+            reply = server.say(server.http, data, end=False)
+            assert reply.startswith(b"HTTP/1.1 %d " % status), (what, status, reply[:300])
+            assert b"Connection: close\r\n" in reply and reply.count(b"\r\n\r\n") == 1, (what, reply[:300])
+            same(server.get("/healthz").status, 200)
+        for data in (b"", b"GET", get("/genid")[:-1], get("/genid", "Content-Length: 10", method="POST") + b"123"):
+            same(server.say(server.http, data), b"")  # half a request, then gone
+        same(server.tick(), before + 1)
+
+
+@claim("who sends a request too slowly is told so, and ended")
+def _(world):
+    with Server(world) as server:
+        with server.connect(server.http) as sock, server.connect(server.resp) as redis:
+            sock.sendall(b"GET /genid HTTP/1.1\r\n")
+            redis.sendall(b"*2\r\n$3\r\nGET\r\n")
+            assert until_closed(sock).startswith(b"HTTP/1.1 408 ")
+            same(until_closed(redis), b"")
+
+
+@claim("who never reads cannot make the server keep more than a bounded reply")
+def _(world):
+    with Server(world) as server:
+        before = server.rss_kb()
+        socks = [server.connect(server.http) for _ in range(8)]
+        for sock in socks:
+            sock.settimeout(0.5)
+            try:
+                for _ in range(200):
+                    sock.sendall(get("/v1/ids?n=10000") * 50)
+            except OSError:
+                pass
+        same(server.get("/healthz").status, 200)
+        grown = server.rss_kb() - before
+        assert grown < 8 * 2048 * SLOW, "%d KiB for 8 connections" % grown
+        for sock in socks:
+            sock.close()
+
+
+main()

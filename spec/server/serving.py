@@ -1,0 +1,133 @@
+"""serving.py -- a running `vesta serve` for tests, and sockets that say exactly what a test wants said.
+
+A Server lives on free ports of its own and on state of its own; leaving the `with` block sends TERM and demands exit
+code 0.  Ids of the layout WIDE count up by one tick each, so a test can tell that nothing was given in between.
+"""
+import http.client
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import SLOW, VESTA, World, claim, environment, fails, main, same  # noqa: E402,F401
+
+WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
+
+
+def free_port():
+    for _ in range(200):
+        port = random.randrange(21100, 22000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise RuntimeError("no free port")
+
+
+class Server:
+    def __init__(self, world, *flags, layout=WIDE, pacing="history", env=None):
+        self.world = world
+        self.http, self.resp = free_port(), free_port()
+        self.args = [VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
+                     "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
+        self.env = environment(world.folder, **(env or {}))
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+        while not re.search(r"(?m)^vesta serve: (HTTP|Redis).*\n\Z", self.said) or self.said.count("\n") < 3:
+            line = self.process.stderr.readline()
+            assert line, "the server ended with %r:\n%s" % (self.process.wait(), self.said)
+            self.said += line
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(15 * SLOW)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        rest = self.process.stderr.read()
+        self.process.stderr.close()
+        if kind is None:
+            same((code, rest), (0, ""))
+
+    def rss_kb(self):
+        with open("/proc/%d/status" % self.process.pid) as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+    def connect(self, port):
+        sock = socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sock
+
+    def say(self, port, data, end=True):
+        """Sends bytes, ends the sending side, returns all that is answered until the server closes."""
+        with self.connect(port) as sock:
+            try:
+                sock.sendall(data)
+                if end:
+                    sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # the server may have refused before it had read all
+            return until_closed(sock)
+
+    def get(self, path, method="GET", headers=None, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=20 * SLOW)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            reply = connection.getresponse()
+            return Reply(reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read().decode())
+        finally:
+            connection.close()
+
+    def redis(self, *words):
+        return self.say(self.resp, command(*words))
+
+    def tick(self):
+        """The tick of a fresh id."""
+        return int(self.get("/genid").body) >> 10
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+
+def until_closed(sock):
+    parts = []
+    try:
+        while True:
+            part = sock.recv(65536)
+            if not part:
+                break
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def command(*words):
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        word = word.encode() if isinstance(word, str) else word
+        parts.append(b"$%d\r\n%s\r\n" % (len(word), word))
+    return b"".join(parts)
+
+
+def bulks(data):
+    """The bulk strings of a stream of RESP replies that has nothing else but array headers."""
+    return [int(digits) for digits in re.findall(rb"\$\d+\r\n(\d+)\r\n", data)]
+
+
+def get(path, *headers, method="GET"):
+    return "\r\n".join(["%s %s HTTP/1.1" % (method, path), "Host: t", *headers, "", ""]).encode()
