@@ -2,28 +2,15 @@
  */
 #include "check.h"
 #include "server/request.h"
-
-#include <stdlib.h>
-#include <sys/mman.h>
+#include "tools.h"
 
 #define ROOM (1 << 20)
 
 static struct vs_http http;
 
-/* A copy of the bytes that ends where reading faults. */
-static const char *guarded(const char *bytes, size_t length) {
-    static char *end;
-    if (!end) {
-        char *map = mmap(NULL, ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (map == MAP_FAILED || mprotect(map + ROOM, 4096, PROT_NONE) != 0) abort();
-        end = map + ROOM;
-    }
-    return length ? memcpy(end - length, bytes, length) : end;
-}
-
 static int parse(const char *bytes, size_t length) {
     memset(&http, 0xee, sizeof http);
-    return vs_http_parse(guarded(bytes, length), length, &http);
+    return vs_http_parse(at_wall(bytes, length), length, &http);
 }
 
 static int parse_text(const char *text) {

@@ -1,29 +1,15 @@
 /* resp_parse.c -- the RESP parser: good requests, every prefix of them, hostile ones, with a guard page behind. */
 #include "check.h"
 #include "server/request.h"
-
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "tools.h"
 
 #define ROOM (2 << 20)
 
 static struct vs_args args;
 
-/* A copy of the bytes that ends where reading faults. */
-static const char *guarded(const char *bytes, size_t length) {
-    static char *end;
-    if (!end) {
-        char *map = mmap(NULL, ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (map == MAP_FAILED || mprotect(map + ROOM, 4096, PROT_NONE) != 0) abort();
-        end = map + ROOM;
-    }
-    return length ? memcpy(end - length, bytes, length) : end;
-}
-
 static int parse(const char *bytes, size_t length) {
     memset(&args, 0xee, sizeof args); /* nothing may be left over from before */
-    return vs_resp_parse(guarded(bytes, length), length, &args);
+    return vs_resp_parse(at_wall(bytes, length), length, &args);
 }
 
 static int parse_text(const char *text) {

@@ -34,13 +34,13 @@ __attribute__((unused)) static uint64_t roll_below(uint64_t *state, uint64_t lim
 /* Copies bytes so that they end where a page without access begins: one read too many is a crash. */
 __attribute__((unused)) static const char *at_wall(const void *bytes, size_t length) {
     static char *wall;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = 2 << 20;
     if (!wall) {
-        char *map = mmap(NULL, page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (map == MAP_FAILED || mprotect(map + page, page, PROT_NONE) != 0) abort();
-        wall = map + page;
+        char *map = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (map == MAP_FAILED || mprotect(map + room, page, PROT_NONE) != 0) abort();
+        wall = map + room;
     }
-    if (length > page) abort();
+    if (length > room) abort();
     memcpy(wall - length, bytes, length);
     return wall - length;
 }

@@ -1,0 +1,228 @@
+/* server_steps.c -- bytes in, replies out, under a clock that the test moves: what waits, for how long, and what is
+ * said when waiting is over; the table of commands, row by row. */
+#include "check.h"
+#include "server/request.h"
+
+#include <stdlib.h>
+
+#define FOUR_A_MS "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define GET_ONE "*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n"
+#define START_US INT64_C(1700000000000000)
+
+/* ------------------------------------------------------------------ a server without sockets */
+
+static int64_t unix_now_us, boot_now_us;
+
+static int64_t unix_us(void *self) {
+    (void)self;
+    return unix_now_us;
+}
+
+static int64_t boot_us(void *self) {
+    (void)self;
+    return boot_now_us;
+}
+
+static void sleep_us(void *self, int64_t us) {
+    (void)self;
+    (void)us;
+    abort(); /* a handler never sleeps */
+}
+
+static const struct vesta_clock fake = {NULL, unix_us, boot_us, sleep_us};
+
+static void pass_us(int64_t us) {
+    unix_now_us += us;
+    boot_now_us += us;
+}
+
+static struct vs_app app;
+static struct vs_scratch scratch;
+static struct vs_session session;
+static char replies[VS_OUT_MAX];
+static struct vs_out out = {.at = replies, .size = sizeof replies};
+
+static void open_server(const char *layout, enum vs_face face, int64_t wait_ms, unsigned flags) {
+    struct vesta_opts opts = {.layout = layout, .has_worker = 1, .worker = 5, .flags = flags, .clock = &fake};
+    struct vesta_error err = {0};
+    unix_now_us = START_US;
+    boot_now_us = INT64_C(1000000000);
+    app = (struct vs_app){.namespace_ = "default", .clock = &fake, .wait_us_max = wait_ms * 1000};
+    if (vesta_open(&opts, &app.gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    app.gen[VS_HTTP] = app.gen[VS_RESP];
+    app.layout = vesta_gen_layout(app.gen[VS_RESP]);
+    session = (struct vs_session){.app = &app, .scratch = &scratch, .face = face};
+}
+
+static void close_server(void) {
+    vs_session_settle(&session);
+    vesta_close(app.gen[VS_RESP]);
+}
+
+static int step(const char *request) {
+    out.used = 0;
+    int rc = (session.face == VS_RESP ? vs_resp_step : vs_http_step)(&session, request, strlen(request), &out);
+    replies[out.used] = '\0';
+    return rc;
+}
+
+static int count_bulks(void) {
+    int count = 0;
+    for (const char *at = replies; (at = strchr(at, '$')); at++)
+        count++;
+    return count;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static void waits_for_the_clock(void) {
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE));
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
+    CHECK_EQ_U64(out.used, 0);
+    CHECK_EQ_I64(session.wait_us, 1000);
+    pass_us(session.wait_us);
+    CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE));
+    CHECK_EQ_I64(session.deadline_us, 0);
+    close_server();
+}
+
+static void keeps_what_it_has(void) {
+    static const char mget[] =
+        "MGET default default default default default default default default default default\r\n";
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    CHECK_EQ_I64(step(mget), VS_STEP_PAUSED);
+    CHECK_EQ_U64(session.kept_count, 4);
+    uint64_t first = session.kept[0];
+    pass_us(1000);
+    CHECK_EQ_I64(step(mget), VS_STEP_PAUSED);
+    CHECK_EQ_U64(session.kept_count, 8);
+    CHECK_EQ_U64(session.kept[0], first);
+    pass_us(1000);
+    CHECK_EQ_I64(step(mget), (int)strlen(mget));
+    CHECK_EQ_I64(count_bulks(), 10);
+    CHECK_EQ_U64(strtoull(replies + strlen("*10\r\n$19\r\n"), NULL, 10), first);
+    CHECK(!session.kept);
+    close_server();
+}
+
+static void gives_up(void) {
+    static const char many[] = "GET /v1/ids?n=10000 HTTP/1.1\r\nHost: a\r\n\r\n";
+    open_server(FOUR_A_MS, VS_HTTP, 10, VESTA_UNSAFE_PRIVATE);
+    int tries = 0;
+    while (step(many) == VS_STEP_PAUSED && tries++ < 100)
+        pass_us(session.wait_us);
+    CHECK_EQ_I64(tries, 10);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK_HAS(replies, "Retry-After: 1\r\n");
+    CHECK_HAS(replies, "{\"error\":{\"code\":\"full\",");
+    CHECK(!session.kept && session.deadline_us == 0);
+    close_server();
+}
+
+static void does_not_wait_in_vain(void) {
+    open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
+    step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n");
+    unix_now_us -= 2500000;
+    CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0); /* at once: the clock will not be back within 100 ms */
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK_HAS(replies, "Retry-After: 3\r\n");
+    CHECK_HAS(replies, "Content-Type: text/plain\r\n");
+    session.face = VS_RESP;
+    CHECK(step(GET_ONE) > 0);
+    CHECK_HAS(replies, "-TRYAGAIN the clock is 2.5");
+    unix_now_us += 2450000;
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
+    close_server();
+}
+
+static void ends(void) {
+    open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
+    int64_t end_us = vesta_layout_end_ms(app.layout) * 1000;
+    boot_now_us += end_us - unix_now_us;
+    unix_now_us = end_us;
+    CHECK(step("GET /v1/ids HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
+    CHECK_HAS(replies, "HTTP/1.1 500 ");
+    CHECK_HAS(replies, "\"code\":\"epoch_end\"");
+    CHECK(!strstr(replies, "Retry-After"));
+    session.face = VS_RESP;
+    CHECK(step(GET_ONE) > 0);
+    CHECK_HAS(replies, "-ERR the layout's time is over");
+    close_server();
+}
+
+static void has_no_lease(void) {
+    open_server(FOUR_A_MS, VS_RESP, 20, VESTA_NO_KEEPER);
+    int tries = 0;
+    while (step(GET_ONE) == VS_STEP_PAUSED && tries++ < 100) {
+        CHECK(session.wait_us >= 1000 && session.wait_us <= 5000);
+        pass_us(session.wait_us);
+    }
+    CHECK(tries >= 4 && tries <= 20);
+    CHECK_HAS(replies, "-LOADING no lease");
+    session.face = VS_HTTP;
+    app.wait_us_max = 0;
+    CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK_HAS(replies, "Retry-After: 1\r\n");
+    CHECK(step("GET /makeid?time=1&seq=1 HTTP/1.1\r\nHost: a\r\n\r\n") > 0); /* whose machine is not known */
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK_HAS(replies, "Retry-After: 1\r\n");
+    close_server();
+}
+
+/* ------------------------------------------------------------------ the table */
+
+static void has_whole_rows(void) {
+    int routes = 0, names = 0;
+    for (int i = 0; vs_call_at(i); i++) {
+        const struct vs_call *call = vs_call_at(i);
+        struct vs_word rest;
+        CHECK(call->handler && call->help && (call->name || call->route));
+        CHECK(call->args_min <= call->args_max && call->args_max < VS_RESP_ARGS_MAX);
+        CHECK(!call->route || (call->methods & VS_GET && call->methods & VS_HEAD));
+        CHECK_HAS(call->help, call->name ? call->name : call->route);
+        if (call->name) CHECK(vs_call_named((struct vs_word){call->name, strlen(call->name)}) == call);
+        char path[64];
+        snprintf(path, sizeof path, "%s%s", call->route ? call->route : "",
+                 call->route && strchr(call->help, '{') ? "1" : "");
+        if (call->route) CHECK(vs_call_routed((struct vs_word){path, strlen(path)}, &rest) == call);
+        names += call->name != NULL;
+        routes += call->route != NULL;
+    }
+    CHECK(names >= 12 && routes >= 7);
+    CHECK(!vs_call_at(-1));
+}
+
+static void has_a_word_for_every_pause(void) {
+    open_server(FOUR_A_MS, VS_HTTP, 0, VESTA_UNSAFE_PRIVATE);
+    for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++) {
+        struct vs_request r = {.session = &session, .out = &out, .face = VS_RESP};
+        out.used = 0;
+        CHECK(vs_refuse(&r, vesta_why_name((enum vesta_why)why), "why") == VS_ANSWERED);
+        replies[out.used] = '\0';
+        CHECK_HAS(replies, " why\r\n");
+    }
+    close_server();
+}
+
+static const struct check_case cases[] = {
+    {"a request that comes too early answers nothing, and the same bytes give an id when the clock has moved",
+     waits_for_the_clock},
+    {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
+    {"a request gives up at its deadline: 503, when to come again, and nothing is kept", gives_up},
+    {"a wait longer than the deadline is not begun", does_not_wait_in_vain},
+    {"the end of the layout's time is 500 and -ERR", ends},
+    {"without a lease a request looks often, then says LOADING or 503", has_no_lease},
+    {"every row of the table is whole, and is found by its name and its route", has_whole_rows},
+    {"every kind of pause has an answer", has_a_word_for_every_pause},
+};
+
+int main(int argc, char **argv) {
+    char state[] = "/tmp/vesta-steps-XXXXXX", command[64];
+    if (!mkdtemp(state) || setenv("VESTA_STATE", state, 1) != 0) return 1;
+    int rc = check_main(cases, VS_COUNT(cases), argc > 1 ? argv[1] : NULL);
+    snprintf(command, sizeof command, "rm -rf %s", state);
+    return system(command) == 0 ? rc : 1;
+}

@@ -1,0 +1,28 @@
+/* resp.c -- any bytes as a RESP stream: views stay inside, every prefix of a request wants more, replies stay bounded.
+ */
+#include "server.h"
+
+static struct vs_args args;
+
+static void check_views(const char *from, size_t used) {
+    MUST(args.count >= 0 && args.count <= VS_RESP_ARGS_MAX);
+    for (int i = 0; i < args.count; i++) {
+        MUST(args.at[i].at >= from && args.at[i].at <= from + used);
+        MUST(args.at[i].length <= (size_t)(from + used - args.at[i].at));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    size_t length;
+    open_once();
+    char *bytes = text_of(data, size);
+    int used = vs_resp_parse(bytes, size, &args);
+    MUST(used <= (int)size);
+    MUST((used < 0) == (args.broken != NULL));
+    if (used > 0) check_views(bytes, (size_t)used);
+    for (int n = 0; n < used; n++)
+        MUST(vs_resp_parse(bytes, (size_t)n, &args) == 0);
+    answer_all(VS_RESP, vs_resp_step, bytes, size, &length);
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* server.h -- a server without sockets for fuzz targets: a private generator, one connection, room for replies. */
+#ifndef SPEC_FUZZ_SERVER_H
+#define SPEC_FUZZ_SERVER_H
+
+#include "fuzz.h"
+#include "os/os.h"
+#include "server/request.h"
+
+typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
+
+static struct vs_app app;
+static struct vs_scratch scratch;
+static char replies[VS_OUT_MAX];
+
+static void open_once(void) {
+    static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
+    if (app.layout) return;
+    struct vesta_opts opts = {.layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
+    MUST(vesta_open(&opts, &app.gen[VS_RESP], NULL) == VESTA_OK);
+    app.gen[VS_HTTP] = app.gen[VS_RESP];
+    memcpy(app.namespace_, "default", sizeof "default");
+    app.clock = vs_clock_system();
+    app.layout = vesta_gen_layout(app.gen[VS_RESP]);
+}
+
+/* Answers a whole stream as net.c does.  Returns how many bytes were used, and the replies' length in *length. */
+static size_t answer_all(enum vs_face face, step *step, const char *bytes, size_t size, size_t *length) {
+    struct vs_session session = {.app = &app, .scratch = &scratch, .face = face};
+    struct vs_out out = {.at = replies, .size = sizeof replies};
+    size_t at = 0;
+    *length = 0;
+    while (at < size) {
+        int used = step(&session, bytes + at, size - at, &out);
+        *length += out.used;
+        MUST(out.used <= VS_REPLY_MAX);
+        out.used = 0;
+        if (used <= 0) break;
+        MUST((size_t)used <= size - at);
+        at += (size_t)used;
+    }
+    vs_session_settle(&session);
+    return at;
+}
+
+#endif
