@@ -2,6 +2,7 @@
  * of the yardstick and of ours, so that whatever slows the machine slows both.
  *
  *     bench_core history|threads|processes|clock|batch SAMPLES      one JSON object a line
+ *     bench_core yard                                               nanoseconds an atomic add takes, for other rows
  */
 #include "bench.h"
 
@@ -144,18 +145,27 @@ static void count(struct bench *b, const struct row *row) {
     printf("{\"ids\": %zu, \"duplicates\": %zu}\n", n, bench_duplicates(b->ids, n));
 }
 
+static int yard(struct bench *b) {
+    printf("%.4f\n", 1e9 / bench_run(op_add, b, 1, false, PIECE_NS / 2).per_second);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     char dir[] = "/tmp/vesta-bench.XXXXXX", path[64];
     const struct row *row = rows, *end = rows + sizeof rows / sizeof *rows;
+    struct bench *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b == MAP_FAILED)
+        bench_die("memory");
+    if (argc == 2 && strcmp(argv[1], "yard") == 0)
+        return yard(b);
     while (argc == 3 && row < end && strcmp(row->name, argv[1]) != 0)
         row++;
     if (argc != 3 || row == end) {
-        fputs("usage: bench_core history|threads|processes|clock|batch SAMPLES\n", stderr);
+        fputs("usage: bench_core history|threads|processes|clock|batch SAMPLES, or bench_core yard\n", stderr);
         return 2;
     }
-    struct bench *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (b == MAP_FAILED || !mkdtemp(dir))
-        bench_die("memory or a folder");
+    if (!mkdtemp(dir))
+        bench_die("a folder");
     snprintf(path, sizeof path, "%s/w.gen", dir);
     bench_gen(&b->gen, bench_map(path, BENCH_W, row->pacing, row->behind_us));
     for (int i = atoi(argv[2]); i > 0; i--)

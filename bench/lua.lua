@@ -1,0 +1,68 @@
+-- lua.lua -- ids from Lua, history pacing, next to atomic adds in C.  Prints one JSON object a sample.
+--
+--     LUA lua.lua SAMPLES GENERATOR_FILE "COMMAND THAT PRINTS NS PER ADD"
+local samples, path, yard_command = tonumber(arg[1]), arg[2], arg[3]
+local vesta = require "vesta"
+
+local CALLS = 400000   -- a piece: some 10 ms
+local PIECES = 5
+local COUNTED = 500000
+
+local gen = assert(vesta.open { path = path, wait_ms_max = 5000 })
+assert(gen:next())
+
+-- What is made must be used, or a LuaJIT trace leaves it out; plain Lua leaves nothing out, and each use costs time.
+local first_int = gen:next_int()
+local kept = {}
+
+local function run_next(n)
+  for _ = 1, n do kept[1] = gen:next() end
+  if not kept[1] then error "an id was refused" end
+end
+
+local function run_next_int(n)
+  if jit then
+    for _ = 1, n do if gen:next_int() == first_int then error "a duplicate" end end
+  else
+    for _ = 1, n do gen:next_int() end
+  end
+end
+
+-- Nanoseconds of processor time a call.
+local function cost(run)
+  local begin = os.clock()
+  run(CALLS)
+  return (os.clock() - begin) * 1e9 / CALLS
+end
+
+local function yard()
+  local pipe = assert(io.popen(yard_command))
+  local ns = assert(tonumber((pipe:read "*l")), "no yardstick")
+  pipe:close()
+  return ns
+end
+
+local function sample()
+  local sum = { yard = 0, next = 0, next_int = 0 }
+  for _ = 1, PIECES do
+    sum.yard = sum.yard + yard()
+    sum.next = sum.next + cost(run_next)
+    sum.next_int = sum.next_int + cost(run_next_int)
+  end
+  print(('{"next": %.3f, "next_int": %.3f, "yard": %.3f}'):format(sum.next / PIECES, sum.next_int / PIECES,
+    sum.yard / PIECES))
+end
+
+local function count()
+  local seen, duplicates = {}, 0
+  for i = 1, 2 * COUNTED do
+    local id = i % 2 == 0 and gen:next() or tostring(gen:next_int()):gsub("LL$", "")
+    if seen[id] then duplicates = duplicates + 1 end
+    seen[id] = true
+  end
+  print(('{"ids": %d, "duplicates": %d}'):format(2 * COUNTED, duplicates))
+end
+
+cost(run_next); cost(run_next_int) -- warm: traces are made
+for _ = 1, samples do sample() end
+count()
