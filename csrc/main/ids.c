@@ -19,7 +19,8 @@ struct reader {
     struct vs_ids *out;
     const char *file;
     uint64_t line;
-    bool marked; /* the next id follows the last mark without a gap */
+    size_t column; /* length of the last id */
+    bool marked;   /* the next id follows the last mark without a gap */
     int64_t said_us;
     bool is_shown;
 };
@@ -76,8 +77,20 @@ static int take_line(struct reader *r, const char *line, size_t length) {
         r->marked = false;
         return VS_DONE;
     }
-    if (vesta_parse(VESTA_DECIMAL, line, column, &id) == VESTA_OK) return add_id(r, id);
-    add_bad(r, line, length);
+    if (vesta_parse(VESTA_DECIMAL, line, column, &id) != VESTA_OK) {
+        add_bad(r, line, length);
+        return VS_DONE;
+    }
+    r->column = column;
+    return add_id(r, id);
+}
+
+/* The end of a file that has no newline.  A killed writer may have left half an id, and two halves may be equal where
+ * the ids were not; a person's `printf` leaves a whole one.  Ids of one writer are equally long. */
+static int take_rest(struct reader *r, const char *line, size_t length) {
+    if (length >= r->column) return take_line(r, line, length);
+    vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: half an id, not counted", r->file,
+           r->line + 1, vs_shown(line, length));
     return VS_DONE;
 }
 
@@ -126,7 +139,7 @@ static int read_lines(struct reader *r, int fd, char *buf) {
         show_progress(r);
     }
     if (n < 0) return VS_FAILED;
-    return used ? take_line(r, buf, used) : VS_DONE;
+    return used ? take_rest(r, buf, used) : VS_DONE;
 }
 
 int vs_ids_read(struct vs_ids *self, const char *file) {

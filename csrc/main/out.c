@@ -1,21 +1,39 @@
-/* out.c -- stdout in writes of whole lines, PIPE_BUF bytes each at most.  The kernel never splits such a write to a
- * pipe, nor mixes it with another writer's: eight programs may share one pipe, and a killed one leaves no half line.
- * Larger writes would save a tenth of the time and lose that. */
+/* out.c -- stdout in writes of whole lines, so that a killed writer leaves no half line.
+ *
+ * In a pipe the kernel neither splits a write of PIPE_BUF bytes nor mixes it with another writer's: eight programs may
+ * share one.  In a file a killed writer is stopped between two pages, where it may have slept for the disk; so a write
+ * stays within a page, and the line that lies across two goes alone, when it has nothing to sleep for.  (Not quite
+ * never: the kill may still fall between the two halves of that line.) */
 #include "main/main.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OUT_ROOM 65536
 #define OUT_LINE_MAX 8192 /* the longest text one vs_outf may add */
+#define OUT_PAGE 4096
 
 static char buffer[OUT_ROOM + OUT_LINE_MAX];
 static size_t used;
 static int broken; /* errno of the write that failed, or 0 */
+static int64_t file_at = -1; /* where the next write goes in a regular file; -1 for everything else */
+
+/* Where others write to the same file this is a guess, which costs nothing but the kindness to a killed writer. */
+static void find_place(void) {
+    static bool known;
+    struct stat st;
+    if (known) return;
+    known = true;
+    if (fstat(STDOUT_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    file_at = flags >= 0 && flags & O_APPEND ? st.st_size : lseek(STDOUT_FILENO, 0, SEEK_CUR);
+}
 
 static void write_all(const char *at, size_t length) {
     while (length > 0 && !broken) {
@@ -24,18 +42,22 @@ static void write_all(const char *at, size_t length) {
         if (n <= 0) continue;
         at += n;
         length -= (size_t)n;
+        if (file_at >= 0) file_at += n;
     }
 }
 
-/* The length of the longest run of whole lines in `length` bytes that fits one write. */
+/* The length of the whole lines, of `length` bytes, that go into one write; 0 if there is no whole line. */
 static size_t whole_lines(const char *at, size_t length) {
-    size_t most = length < PIPE_BUF ? length : PIPE_BUF;
-    const char *newline = memrchr(at, '\n', most);
+    size_t most = length < PIPE_BUF ? length : PIPE_BUF, page_left = OUT_PAGE - (size_t)(file_at % OUT_PAGE);
+    bool fits = file_at < 0 || most <= page_left;
+    const char *newline = memrchr(at, '\n', fits ? most : page_left);
+    if (!newline && !fits) newline = memchr(at, '\n', most); /* the line that lies across */
     return newline ? (size_t)(newline - at) + 1 : 0;
 }
 
 static void drain(bool all) {
     size_t done = 0, piece;
+    find_place();
     while ((piece = whole_lines(buffer + done, used - done)) > 0) {
         write_all(buffer + done, piece);
         done += piece;

@@ -49,6 +49,19 @@ def _(w):
     assert "  2  2 times: a line 4, stdin line 1\n" in result.out, result.out
 
 
+@claim("half an id at the end of a file is said and not counted; a whole one without a newline counts")
+def _(w):
+    open(w.path("a"), "w").write("1234\n12")
+    open(w.path("b"), "w").write("1235\n12")
+    result = w.run("audit", "a", "b")
+    same((result.code, result.out.split()), (0, ["total", "2", "distinct", "2", "duplicates", "0"]))
+    assert 'a line 2: "12" has no newline and is shorter than the id before it: half an id, not counted' in result.err, result.err
+    for text in ("12\n12", "7", "99\n100", "5\n5,x"):
+        result = w.run("audit", stdin=text)
+        same(result.err, "")
+        assert "total                     %d\n" % len(text.split("\n")) in result.out, result.out
+
+
 @claim("only the first ten duplicates are listed, all are counted")
 def _(w):
     result = w.run("audit", stdin="\n".join(str(i // 2) for i in range(5000)))
@@ -79,7 +92,8 @@ def _(w):
 @claim("--layout finds ids of another layout, of the future, out of order; they are oddities, not failures")
 def _(w):
     ids = [snow(100, 1, 0), snow(100, 1, 1), snow(50, 2, 0), snow(99, 1, 7), snow(2**41 - 1, 2, 0), snow(5, 3, 0, sign=1), snow(101, 1, 0)]
-    result = w.run("audit", "--layout", LAYOUT, stdin="\n".join(map(str, ids)))
+    text = "".join("%d\n" % i for i in ids)
+    result = w.run("audit", "--layout", LAYOUT, stdin=text)
     same((result.code, result.err), (0, ""))
     lines = result.lines()
     for i, start in ((3, "foreign                   1  another layout made these; the first is %d, stdin line 6" % ids[5]),
@@ -88,7 +102,7 @@ def _(w):
                      (6, "time         2010-11-04T01:42:54.707Z to 2080-07-10T17:30:30.208Z"),
                      (7, "worker  1                 4"), (8, "worker  2                 2")):
         same(lines[i], start)
-    got = json.loads(w.run("audit", "--json", "--layout", LAYOUT, stdin="\n".join(map(str, ids))).out)
+    got = json.loads(w.run("audit", "--json", "--layout", LAYOUT, stdin=text).out)
     same((got["foreign"], got["future"], got["inversions"], got["workers"]), (1, 1, 1, {"1": 4, "2": 2}))
 
 
