@@ -198,7 +198,7 @@ enum vs_outcome vs_take_ids(struct vs_request *r, size_t n) {
     struct vs_session *s = r->session;
     size_t have = s->kept_count;
     assert(n >= 1 && n <= VESTA_BATCH_MAX && have <= n);
-    memcpy(r->ids, s->kept, have * sizeof *r->ids);
+    if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
     while (have < n) {
         size_t got;
         if (vesta_next_n(r->gen, r->ids + have, n - have, &got, &r->pause) != VESTA_OK) {
