@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -108,6 +109,29 @@ def _(world):
         assert server.redis("GET", "second").startswith(b"-TRYAGAIN ")
     with Server(world, "--wait-ms", "5000", "--namespace", "patient", layout=SLOW_SECOND, pacing="clock") as server:
         same([server.get("/genid").status for _ in range(6)], [200] * 6)
+
+
+@claim("ten thousand idle connections cost little, the next one is told that there are too many, and room comes back")
+def _(world):
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert limit[1] >= 10500, "a hard limit of %d descriptors is too few for this test" % limit[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
+    with Server(world) as server:
+        before = server.rss_kb()
+        socks = [server.connect(port) for port in (server.http, server.resp) * 5000]
+        for sock in socks[-2:]:  # the last ones were accepted, too
+            sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n" if sock is socks[-2] else b"PING\r\n")
+            assert sock.recv(4096)
+        grown = server.rss_kb() - before
+        assert grown < 40 * 1024 * SLOW * SLOW, "%d KiB" % grown
+        same(server.say(server.resp, b"", end=False), b"-ERR max number of clients reached\r\n")
+        assert server.say(server.http, b"", end=False).startswith(b"HTTP/1.1 503 ")
+        for sock in socks[:100]:
+            sock.close()
+        time.sleep(0.2)
+        same(server.redis("PING"), b"+PONG\r\n")
+        for sock in socks:
+            sock.close()
 
 
 @claim("TERM answers what is in flight, refuses new connections, and ends with 0; so does INT")
