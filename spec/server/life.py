@@ -79,7 +79,7 @@ def _(world):
 
 @claim("a request that comes a little early waits, in order, and no other waits with it")
 def _(world):
-    with Server(world, layout=SLOW_MILLI, pacing="clock") as server:
+    with Server(world, "--wait-ms", "5000", layout=SLOW_MILLI, pacing="clock") as server:
         ids = json.loads(server.get("/v1/ids?n=100").body)["ids"]  # 25 milliseconds' worth
         same(len(set(ids)), 100)
         data = server.say(server.resp, (command("GET", "default") + command("PING")) * 300)
@@ -87,11 +87,13 @@ def _(world):
         assert len(ids) == 300 and ids == sorted(set(ids)), len(ids)
         assert re.fullmatch(rb"(\$\d+\r\n\d+\r\n\+PONG\r\n){300}", data), "out of order"
         with server.connect(server.resp) as sock:
-            sock.sendall(command("MGET", *["default"] * 300))  # 75 milliseconds
+            for _ in range(4):
+                sock.sendall(command("MGET", *["default"] * 750))  # 188 milliseconds each
             from_s = time.monotonic()
             same(server.get("/healthz").status, 200)
-            assert time.monotonic() - from_s < 0.05 * SLOW, "the loop was blocked"
-            assert sock.recv(100).startswith(b"*300\r\n$")
+            waited_s = time.monotonic() - from_s
+            assert sock.recv(100).startswith(b"*750\r\n$")
+            assert waited_s < (time.monotonic() - from_s) / 2, "the loop was blocked"
 
 
 @claim("a request that would wait too long is told when to come again")
@@ -183,7 +185,7 @@ def _(world):
         from_s = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         same(server.process.wait(5), 128 + signal.SIGTERM)
-        assert time.monotonic() - from_s < 1
+        assert time.monotonic() - from_s < 3  # draining would take five
     server.process.stderr.close()
     with Server(world, "--wait-ms", "60000", layout=SLOW_SECOND, pacing="clock") as second:
         assert int(second.get("/genid").body) > max(first)
