@@ -1,7 +1,8 @@
---- vesta.fast -- LuaJIT: the hot calls through the FFI, so that a trace holds them.
--- Replaces next, next_int and batch_int of the generator's class.  An id that is there at once never leaves the
--- trace; a pause, a closed generator or a wrong argument goes to the function that was there before, which knows
--- how to wait and what to say.  Declares no C names: loading it twice, or beside other libraries, is harmless.
+--- vesta.fast -- LuaJIT: the hot calls through the FFI, so that a trace holds them, and 64-bit integers as cdata.
+-- Replaces next (where the compiler is on: interpreted FFI is slower than a C function), next_int and batch_int of
+-- the generator's class.  An id that is there at once never leaves the trace; a pause, a closed generator or a wrong
+-- argument goes to the function that was there before, which knows how to wait and what to say.
+-- Declares no C names: loading it twice, or beside other libraries, is harmless.
 local ffi = require "ffi"
 
 local BATCH_MAX = 10000
@@ -39,7 +40,7 @@ return function(core)
     end
   end)
 
-  function methods.next(self)
+  local function next_text(self)
     if getmetatable(self) == class then
       local gen = cast(box_p, self).gen
       if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
@@ -49,12 +50,13 @@ return function(core)
     return slow_next(self)
   end
 
+  if jit.status() then methods.next = next_text end
+
   function methods.next_int(self)
-    if getmetatable(self) == class then
-      local gen = cast(box_p, self).gen
-      if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
-        return id_out[0]
-      end
+    if getmetatable(self) ~= class then return slow_next(self) end
+    local gen = cast(box_p, self).gen
+    if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
+      return id_out[0]
     end
     local id, message, code, wait_s = slow_next(self)
     if not id then return nil, message, code, wait_s end

@@ -25,7 +25,7 @@ local resty = in_nginx and require "vesta.resty"
 if not core.dressed then -- once for a Lua state, even where package.loaded.vesta was cleared
   core.dressed = true
   if resty then resty.install(core) end
-  local has_ffi = type(jit) == "table" and jit.status() and pcall(require, "ffi")
+  local has_ffi = type(jit) == "table" and pcall(require, "ffi")
   if has_ffi then require "vesta.fast" (core) end
 end
 

@@ -31,8 +31,9 @@ local function wait_out(gen, code, wait_s, left_s)
   return left_s - sleep_s
 end
 
-local function waiting_next(next_now)
+local function waiting_next(next_now, class)
   return function(self)
+    if getmetatable(self) ~= class then return next_now(self) end -- says what is wrong, at the caller's line
     local left_s
     while true do
       local id, message, code, wait_s = next_now(self)
@@ -44,11 +45,10 @@ local function waiting_next(next_now)
 end
 
 -- Keeps what it has while it waits: more ids may be wanted than a time unit holds.
-local function waiting_batch(batch_now, take)
+local function waiting_batch(batch_now, class, take)
   return function(self, n)
-    if type(n) ~= "number" or not (n >= 1 and n <= BATCH_MAX) or n % 1 ~= 0 then
-      return batch_now(self, n) -- says what is wrong
-    end
+    local is_count = type(n) == "number" and n >= 1 and n <= BATCH_MAX and n % 1 == 0
+    if not is_count or getmetatable(self) ~= class then return batch_now(self, n) end
     local ids, left_s = {}, nil
     while true do
       local more, message, code, wait_s = take(self, n - #ids)
@@ -65,8 +65,8 @@ end
 --- Puts the waiting methods over the generator's own.  Called by vesta itself.
 function resty.install(core)
   local methods = core.gen.__index
-  methods.next = waiting_next(methods.next)
-  methods.batch = waiting_batch(methods.batch, core.take)
+  methods.next = waiting_next(methods.next, core.gen)
+  methods.batch = waiting_batch(methods.batch, core.gen, core.take)
 end
 
 --- Opens a generator inside nginx.  Called by vesta.open with checked options.
