@@ -89,8 +89,8 @@ static int take_line(struct reader *r, const char *line, size_t length) {
  * the ids were not; a person's `printf` leaves a whole one.  Ids of one writer are equally long. */
 static int take_rest(struct reader *r, const char *line, size_t length) {
     if (length >= r->column) return take_line(r, line, length);
-    vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: half an id, not counted", r->file,
-           r->line + 1, vs_shown(line, length));
+    vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: half an id, not counted",
+           r->file, r->line + 1, vs_shown(line, length));
     return VS_DONE;
 }
 

@@ -21,7 +21,7 @@
 
 static char buffer[OUT_ROOM + OUT_LINE_MAX];
 static size_t used;
-static int broken; /* errno of the write that failed, or 0 */
+static int broken;           /* errno of the write that failed, or 0 */
 static int64_t file_at = -1; /* where the next write goes in a regular file; -1 for everything else */
 
 /* Where others write to the same file this is a guess, which costs nothing but the kindness to a killed writer. */

@@ -245,6 +245,17 @@ def _(w):
     assert "!!" not in w.run("layout", "uid", "epoch=2026-01-01T00:00:00Z").out
 
 
+@claim("layouts at the border of what can be: epoch 0, an epoch to come, no worker, sixteen fields")
+def _(w):
+    like(w.run("layout", "time:41 seq:20 dc:2 unit=1ms epoch=0").out, "sign:1=0 time:41 seq:20 dc:2 unit=1ms epoch=1970-01-01T00:00:00Z\n...workers         1\n...")
+    to_come = "time:41 seq:12 worker:10 unit=1ms epoch=2999-01-01T00:00:00Z"
+    same(w.run("layout", to_come).code, 0)
+    fails(w.run("gen", "--layout", to_come, "--worker", "1"), 2, "2999-01-01T00:00:00Z", "in the future")
+    many = " ".join("f%d:1" % i for i in range(13)) + " time:40 seq:7 worker:4 unit=10ms epoch=2026-01-01T00:00:00Z"
+    same(len(json.loads(w.run("layout", "--json", many).out)["fields"]), 16)
+    fails(w.run("layout", "f13:1 " + many), 2, "at most 16 fields")
+
+
 @claim("layout lists every preset, with the ones that are over marked")
 def _(w):
     lines = w.run("layout").lines()
@@ -264,6 +275,15 @@ def _(w):
         fails(w.run("layout", text), 2, part, "vesta help layout")
         if text.strip():
             fails(w.run("explain", "--layout", text, "1"), 2, part)
+    for widths, total in (("time:40 seq:10 worker:12", 62), ("time:41 seq:12 worker:12", 65), ("time:53 seq:9 worker:53", 115)):
+        fails(w.run("layout", widths + " unit=1ms epoch=0"), 2, "add up to %d" % total)
+    fails(w.run("layout", "time:52 seq:12 unit=1ms epoch=0"), 2, "64 bits together, at most 62")
+    fails(w.run("layout", "sign:1 time:41 seq:22 unit=1ms epoch=0", "time:41"), 2, "twice")
+    fails(w.run("layout", "sign:1 time:63 unit=1ms epoch=0"), 2, "time:63")
+    fails(w.run("layout", "sign:2 time:30 worker:32 unit=1ms epoch=0"), 2, "seq", "missing")
+    fails(w.run("layout", "time:41 seq:20 dc:2 unit=1ms"), 2, "epoch= is missing")
+    fails(w.run("layout", "time:41 seq:20 dc:2 epoch=0"), 2, "unit= is missing")
+    fails(w.run("layout", "time:41 seq:20 dc:2 unit=1ms epoch=-1"), 2, "-1")
     fails(w.run("layout", "x" * 5000), 2, "longer than 4096")
     fails(w.run("layout", "--layout", "y" * 100000), 2, "bad layout")
     fails(w.run("layout", "uid", "--layout", "leaf"), 2, "given twice")
