@@ -174,12 +174,6 @@ static void on_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct
         act_pick(lease, ev, out);
 }
 
-/* Whatever became of making the namespace, what stands there now decides. */
-static void on_ns_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (!is_trouble(lease, ev, out, VS_PH_NS_READ))
-        act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
-}
-
 /* ------------------------------------------------------------------ claiming */
 
 /* How long this record must be left alone; 0: it may be claimed now.  Being early would be safe, only unkind. */
@@ -283,8 +277,7 @@ static void on_claim(struct vs_lease *lease, const struct vs_event *ev, struct v
     lease->record = ev->record;
     lease->until = lease->asked;
     lease->attempt = 0;
-    lease->renewed_boot_us = ev->boot_us;
-    lease->renewed_cursor = lease->from;
+    lease->renewed_boot_us = ev->boot_us, lease->renewed_cursor = lease->from;
     act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);
     out->limit = lease->until;
     out->deadline_boot_us = deadline(lease);
@@ -316,6 +309,10 @@ static void on_resume(struct vs_lease *lease, const struct vs_event *ev, struct 
 static void on_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (ev->stop) {
         act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
+        return;
+    }
+    if (ev->lost) {
+        act_restart(lease, out);
         return;
     }
     if (ev->doubt_us) {
@@ -455,7 +452,10 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
         else
             on_ns_read(lease, ev, out);
         break;
-    case VS_PH_NS_SWAP: on_ns_swap(lease, ev, out); break;
+    case VS_PH_NS_SWAP: /* whatever became of it, what stands there now decides */
+        if (!is_trouble(lease, ev, out, VS_PH_NS_READ))
+            act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
+        break;
     case VS_PH_RESUME: on_resume(lease, ev, out); break;
     case VS_PH_CHOOSE: on_chosen(lease, ev, out); break;
     case VS_PH_READ: on_read(lease, ev, out); break;

@@ -47,6 +47,7 @@ struct vs_event {
     bool wanted;                /* an issuer waits for a lease */
     bool stop;                  /* give back and end */
     uint64_t cursor;            /* min(tick, limit) of the held slot */
+    bool lost;                  /* the held slot was closed, and not by this engine */
     enum vs_outcome outcome;
     int64_t store_ms;           /* the store's clock at the reply */
     struct vs_record record;

@@ -96,8 +96,8 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
     ev->wanted = want != office->want_seen;
     if (ev->kind == VS_EV_WAKE)
         office->want_seen = want;
-    if (ev->kind != VS_EV_CLOSED && lease->slot >= 0 && lease->published)
-        vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
+    bool open = lease->slot >= 0 && lease->published;
+    ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
     vs_clock_anchor(office->map, clock);
 }
 
@@ -158,4 +158,9 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
     find_lease(map, &opts);
     office->ops->random(office, &opts.entropy, sizeof opts.entropy);
     vs_lease_init(&office->lease, &opts);
+    if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) { /* another keeper of this file does not lift it */
+        office->lease.phase = VS_PH_FAILSTOP;
+        snprintf(office->lease.said, sizeof office->lease.said,
+                 "the store went back or denied what it had granted; an earlier keeper saw it");
+    }
 }

@@ -18,9 +18,10 @@ struct vs_file {
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char path[VS_IDENTITY_MAX];
-    int lock_fd;          /* <path>.keeper: byte 0 elects the keeper, byte 1 says that this process is here */
+    int lock_fd;          /* <path>.keeper; one a process, even where a used-up file and its successor are open */
     pthread_t thread;
-    pid_t keeper_pid;     /* the process that `thread` runs in; after fork() it is the parent's */
+    pid_t keeper_pid;     /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
+    pid_t joining_pid;    /* the process in which somebody ends `thread` just now.  Process lock */
     _Atomic uint32_t stop; /* enum vs_stop */
 };
 
@@ -34,8 +35,14 @@ struct vs_handle {
 
 /* ---- keeper.c */
 
-#define VS_BYTE_KEEPER 0
-#define VS_BYTE_HERE 1
+/* The bytes of `lock_fd` that elect the keeper and say that this process is here: two of each file's own, so that a
+ * removed or used-up file that somebody still has open stands in nobody's way. */
+static inline int64_t vs_byte_keeper(const struct vs_file *file) {
+    return (int64_t)(file->mapping.ino & (UINT64_MAX >> 3)) * 2;
+}
+static inline int64_t vs_byte_here(const struct vs_file *file) {
+    return vs_byte_keeper(file) + 1;
+}
 
 /* Starts this process's keeper of a file, or wakes it.  Call with the process lock held.  0, or an errno. */
 int vs_keeper_start(struct vs_file *file);

@@ -49,7 +49,7 @@ static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
 static enum vs_stop asked_to_stop(struct vs_office *office) {
     struct vs_file *file = keeping_of(office)->file;
     enum vs_stop stop = atomic_load_explicit(&file->stop, memory_order_acquire);
-    bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->lock_fd, VS_BYTE_HERE, true);
+    bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->lock_fd, vs_byte_here(file), true);
     return shared ? VS_HAND_OVER : stop;
 }
 
@@ -98,15 +98,17 @@ static const struct vs_office_ops office_ops = {
 
 /* ------------------------------------------------------------------ a term of office */
 
-static void retire(struct vs_file *file) {
+static void retire(struct keeping *k) {
+    struct vs_file *file = k->file;
     struct vs_map *map = file->mapping.map;
     struct vesta_error err;
     vs_process_lock();
     int rc = vs_mapping_retire(file->path, file->mapping.dev, file->mapping.ino, &err);
     vs_process_unlock();
-    if (rc != VESTA_OK)
+    if (rc != VESTA_OK) {
         vs_map_say(map, err.text);
-    else /* release: pairs with pause_lease; the name is free before anyone is sent to look for the successor */
+        nap(&k->office, file->clock->boot_us(file->clock->self) + STORE_RETRY_US, false);
+    } else /* release: pairs with pause_lease; the name is free before anyone is sent to look for the successor */
         atomic_store_explicit(&map->shared.stopped, VESTA_CLOSED, memory_order_release);
 }
 
@@ -116,7 +118,7 @@ static void serve(struct keeping *k) {
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
     vs_office_enter(&k->office, holder, &vs_lease_timing_file);
     if (vs_office_serve(&k->office) == VS_TERM_USED_UP)
-        retire(k->file);
+        retire(k);
 }
 
 static void hold_office(struct vs_file *file) {
@@ -148,10 +150,10 @@ static void *keeper_main(void *arg) {
     struct vs_shared *shared = &file->mapping.map->shared;
     do {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
-        if (vs_lock_byte(file->lock_fd, VS_BYTE_KEEPER, true)) {
+        if (vs_lock_byte(file->lock_fd, vs_byte_keeper(file), true)) {
             hold_office(file);
-            vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false); /* giving back had locked the others out */
-            vs_unlock_byte(file->lock_fd, VS_BYTE_KEEPER);
+            vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* giving back had locked the others out */
+            vs_unlock_byte(file->lock_fd, vs_byte_keeper(file));
         } else if (!told_to_stop(file)) {
             vs_futex_wait(&shared->want, want, ELECTION_US);
         }
@@ -170,7 +172,7 @@ int vs_keeper_start(struct vs_file *file) {
     if (file->keeper_pid == getpid())
         return 0;
     sigset_t all, was;
-    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
+    vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
@@ -181,11 +183,28 @@ int vs_keeper_start(struct vs_file *file) {
     return rc;
 }
 
+/* True for the one thread that shall end the keeper; others return when it has ended. */
+static bool may_join(struct vs_file *file) {
+    vs_process_lock();
+    while (file->joining_pid == getpid()) {
+        vs_process_unlock();
+        usleep(1000);
+        vs_process_lock();
+    }
+    bool mine = file->keeper_pid == getpid();
+    if (mine)
+        file->joining_pid = getpid();
+    vs_process_unlock();
+    return mine;
+}
+
 void vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
-    if (file->keeper_pid != getpid())
+    if (!may_join(file))
         return;
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);
-    file->keeper_pid = 0;
+    vs_process_lock();
+    file->keeper_pid = file->joining_pid = 0;
+    vs_process_unlock();
 }

@@ -23,22 +23,50 @@ static struct vs_file *find_file(uint64_t dev, uint64_t ino) {
     return file;
 }
 
+/* The header of a file is believed only where it agrees with itself: a damaged number would spill into its neighbours. */
+static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
+                        struct vesta_error *err) {
+    uint64_t max = layout->worker >= 0 ? layout->field[layout->worker].max : 0;
+    if (layout->fingerprint == header->fingerprint && header->worker <= max)
+        return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made", path);
+}
+
+/* Closing any descriptor of a file drops all locks that the process has on it, so a lock file is opened once. */
+static int open_lock(const char *path, int group, struct vesta_error *err) {
+    char lock[PATH_MAX + 8];
+    for (const struct vs_file *file = files; file; file = file->next)
+        if (strcmp(file->path, path) == 0)
+            return file->lock_fd;
+    snprintf(lock, sizeof lock, "%s.keeper", path);
+    int fd = vs_lock_open(lock, group);
+    return fd >= 0 ? fd : (vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno)), -1);
+}
+
+static void close_lock(int fd) {
+    for (const struct vs_file *file = files; file; file = file->next)
+        if (file->lock_fd == fd)
+            return;
+    close(fd);
+}
+
 static int new_file(const char *path, const struct vs_mapping *mapping, const struct vs_wish *wish,
                     struct vs_file **out, struct vesta_error *err) {
-    char lock[PATH_MAX + 8];
+    const struct vs_header *header = &mapping->map->header;
     struct vs_file *file = calloc(1, sizeof *file);
     if (!file)
         return vs_fail(err, VESTA_ENOMEM, "no memory");
-    snprintf(lock, sizeof lock, "%s.keeper", path);
-    int rc = vesta_layout_parse(mapping->map->header.layout, &file->layout, err);
-    if (rc == VESTA_OK && (file->lock_fd = vs_lock_open(lock, mapping->map->header.group)) < 0)
-        rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
+    int rc = vesta_layout_parse(header->layout, &file->layout, err);
+    if (rc == VESTA_OK)
+        rc = check_header(path, header, &file->layout, err);
+    if (rc == VESTA_OK && (file->lock_fd = open_lock(path, header->group, err)) < 0)
+        rc = VESTA_EIO;
     if (rc != VESTA_OK) {
         free(file);
         return rc;
     }
-    vs_lock_byte(file->lock_fd, VS_BYTE_HERE, false);
     file->mapping = *mapping;
+    vs_lock_byte(file->lock_fd, vs_byte_here(file), false);
     file->clock = wish->clock;
     snprintf(file->path, sizeof file->path, "%s", path);
     file->next = files;
@@ -79,7 +107,8 @@ static void leave_file(struct vs_file *file) {
     while (*at != file)
         at = &(*at)->next;
     *at = file->next;
-    close(file->lock_fd);
+    vs_unlock_byte(file->lock_fd, vs_byte_here(file));
+    close_lock(file->lock_fd);
     vs_process_unlock();
     vs_mapping_unmap(file->mapping.map);
     free(file);
@@ -256,6 +285,11 @@ void vesta_close(struct vesta_gen *gen) {
 
 /* ------------------------------------------------------------------ keeping */
 
+static bool same_generator(const struct vs_header *a, const struct vs_header *b) {
+    return a->fingerprint == b->fingerprint && a->pacing == b->pacing && strcmp(a->namespace_, b->namespace_) == 0 &&
+           strcmp(a->store, b->store) == 0;
+}
+
 /* The file was used up: the handle goes on with its successor.  The old file stays entered, and so mapped: another
  * thread may be inside it.  With the process lock held. */
 static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
@@ -267,6 +301,10 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     int rc = vs_mapping_attach(old->path, &found, &mapping, &stale, err);
     if (rc == VESTA_OK && found != VS_FOUND_TRUSTED)
         rc = vs_mapping_make(old->path, &header, gen->clock, &mapping, err);
+    if (rc == VESTA_OK && !same_generator(&header, &mapping.map->header)) {
+        vs_mapping_unmap(mapping.map);
+        rc = vs_fail(err, VESTA_EMISMATCH, "another generator was made at %.150s", old->path);
+    }
     if (rc == VESTA_OK)
         rc = enter_file(old->path, &mapping, &wish, &file, err);
     if (rc != VESTA_OK)
@@ -291,6 +329,8 @@ int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
             failed = vs_keeper_start(handle->file);
         vs_process_unlock();
     }
+    if (rc == VESTA_EPAUSE) /* somebody is closing the successor just now */
+        rc = VESTA_OK;
     vs_keeper_want(atomic_load_explicit(&gen->map, memory_order_acquire));
     return failed ? vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed)) : rc;
 }

@@ -48,7 +48,7 @@ int vs_lock_open(const char *path, int group) {
     return fd;
 }
 
-static bool set_lock(int fd, int byte, short type) {
+static bool set_lock(int fd, int64_t byte, short type) {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
     int rc;
     while ((rc = fcntl(fd, F_SETLK, &lock)) != 0 && errno == EINTR)
@@ -56,11 +56,11 @@ static bool set_lock(int fd, int byte, short type) {
     return rc == 0;
 }
 
-bool vs_lock_byte(int fd, int byte, bool exclusive) {
+bool vs_lock_byte(int fd, int64_t byte, bool exclusive) {
     return set_lock(fd, byte, exclusive ? F_WRLCK : F_RDLCK);
 }
 
-bool vs_lock_byte_patiently(int fd, int byte) {
+bool vs_lock_byte_patiently(int fd, int64_t byte) {
     const struct vesta_clock *clock = vs_clock_system();
     int64_t until = clock->boot_us(clock->self) + LOCK_PATIENCE_US;
     for (int64_t nap_us = 50; !set_lock(fd, byte, F_WRLCK); nap_us = nap_us < 1000 ? nap_us * 2 : 1000) {
@@ -71,7 +71,7 @@ bool vs_lock_byte_patiently(int fd, int byte) {
     return true;
 }
 
-void vs_unlock_byte(int fd, int byte) {
+void vs_unlock_byte(int fd, int64_t byte) {
     set_lock(fd, byte, F_UNLCK);
 }
 

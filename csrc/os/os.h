@@ -40,10 +40,10 @@ void vs_process_unlock(void);
 int vs_lock_open(const char *path, int group);
 /* Locks one byte by fcntl: these locks belong to the process, so a forked child neither has nor blocks them.
  * True if it is held now; else errno is EAGAIN or EACCES where another process has it. */
-bool vs_lock_byte(int fd, int byte, bool exclusive);
+bool vs_lock_byte(int fd, int64_t byte, bool exclusive);
 /* As above, exclusive, trying for some seconds: the holder may be stopped, and must not stop everyone else. */
-bool vs_lock_byte_patiently(int fd, int byte);
-void vs_unlock_byte(int fd, int byte);
+bool vs_lock_byte_patiently(int fd, int64_t byte);
+void vs_unlock_byte(int fd, int64_t byte);
 
 /* ---- sleeping on a word of shared memory, across processes */
 void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us);
