@@ -16,9 +16,14 @@ struct issuer {
     size_t count;
 };
 
+/* `count` ids, and then on until the tally is marked. */
 static void *issue_thread(void *arg) {
     struct issuer *self = arg;
-    issue(self->gen, self->count, self->dice);
+    bool more = issue(self->gen, self->count, self->dice);
+    while (more && atomic_load(&tally->mark) == 0) {
+        more = issue(self->gen, 64, self->dice++);
+        usleep(1000);
+    }
     return NULL;
 }
 
@@ -30,6 +35,7 @@ static void start_issuers(struct issuer *issuers, struct vesta_gen *gen, size_t 
 }
 
 static void join_issuers(struct issuer *issuers) {
+    atomic_store(&tally->mark, 1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(issuers[i].thread, NULL);
 }
@@ -102,10 +108,8 @@ static void slots_close_and_open(enum vesta_pacing pacing) {
             int slot = vs_slot_take(map, (uint64_t)round, (uint64_t[2]){1, (uint64_t)i}, cursor);
             vs_slot_publish(map, slot, cursor + 1 + roll_below(&dice, 300), 0);
             uint64_t enough = cursor + roll_below(&dice, 200);
-            for (int spin = 0; spin < 200 && vs_slot_cursor(&map->slot[slot], &at) && at < enough; spin++) {
-                if (spin % 16 == 0) vs_slot_raise(&map->slot[slot], atomic_load(&map->slot[slot].limit) + 10, 0);
-                sched_yield();
-            }
+            for (int spin = 0; spin < 5000 && vs_slot_cursor(&map->slot[slot], &at) && at < enough; spin++)
+                if (spin % 256 == 0) vs_slot_raise(&map->slot[slot], atomic_load(&map->slot[slot].limit) + 10, 0);
             CHECK(vs_slot_close(&map->slot[slot], &cursor));
         }
         atomic_store(&churn.stop, true);
@@ -134,13 +138,15 @@ static void released_while_others_issue(void) {
         tally_clear();
         struct vesta_gen *gen = must_open((struct vesta_opts){.layout = FAST, .pacing = (enum vesta_pacing)pacing, .any_worker = 1});
         NEED(gen != NULL);
-        start_issuers(issuers, gen, 5 * IDS_EACH);
-        while (atomic_load(&tally->used) < THREADS * 4 * IDS_EACH) {
+        start_issuers(issuers, gen, IDS_EACH);
+        for (int i = 0; i < 12; i++) {
+            size_t before = atomic_load(&tally->used);
             CHECK(vesta_release(gen, &err) == VESTA_OK);
-            usleep(1000);
+            for (int wait = 0; wait < 5000 && atomic_load(&tally->used) == before; wait++)
+                usleep(1000);
         }
         join_issuers(issuers);
-        check_tally(THREADS * 5 * IDS_EACH);
+        check_tally(THREADS * IDS_EACH);
         struct vesta_info info;
         vesta_get_info(gen, &info);
         CHECK(info.slots_used > 5); /* it did end and begin */
