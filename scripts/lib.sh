@@ -44,6 +44,15 @@ quietly() {
     return $rc
 }
 
+# An earlier run as another user leaves a build folder that this one cannot write to.
+need_build_folder() {
+    mkdir -p build 2>/dev/null
+    if [ -n "$(find build -maxdepth 1 ! -writable -print -quit 2>&1)" ]; then
+        echo "$PWD/build belongs to another user ($(stat -c %U build 2>/dev/null || echo "it cannot be made")): be that user, or remove it." >&2
+        exit 2
+    fi
+}
+
 APT_FLAGS=(-y -q --no-install-recommends --no-remove -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0)
 APT_ENV=(env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C)
 POLICY=/usr/sbin/policy-rc.d

@@ -10,7 +10,7 @@ asan     | 10 |         | C tests and the program under AddressSanitizer and Und
 tsan     |  8 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length
-scripts  |  2 | scripts | how the two commands meet a machine
+scripts  |  6 | scripts | how the two commands meet a machine
 cli      |  5 | cli     | the program as a person calls it
 lua      |  6 | lua     | the Lua specs and examples under five interpreters
 rock     |  4 | rock    | luarocks builds the rock offline, for three Luas

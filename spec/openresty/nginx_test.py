@@ -114,7 +114,7 @@ PROBE_INIT = """
 class Nginx:
     """One nginx from the example's configuration, in a folder of its own."""
 
-    def __init__(self, work, state, build, cache=True):
+    def __init__(self, work, state, cache=True):
         self.prefix = os.path.join(work, "cached" if cache else "uncached")
         os.makedirs(os.path.join(self.prefix, "logs"))
         self.port, self.app, self.probe = free_port(), free_port(), free_port()
@@ -123,8 +123,8 @@ class Nginx:
         conf = conf.replace("            wait_ms_max = 100,                    -- with ngx.sleep, never by blocking the worker\n"
                             "        })\n", "            wait_ms_max = 100,\n        })\n" + PROBE_INIT)
         for old, new in (("8080", str(self.port)), ("8081", str(self.app)), ("PROBE", str(self.probe)),
-                         ("/var/lib/vesta", state), ("/usr/local/share/lua/5.1", os.path.join(REPO, "lua")),
-                         ("/usr/local/lib/lua/5.1", os.path.join(build, "lua", "5.1"))):
+                         ("/var/lib/vesta", state), ("/usr/local/share/lua/5.1", os.path.join(work, "share")),
+                         ("/usr/local/lib/lua/5.1", os.path.join(work, "lib"))):
             assert old in conf, old
             conf = conf.replace(old, new)
         if os.geteuid() != 0:
@@ -320,20 +320,22 @@ def main():
     work = tempfile.mkdtemp()
     state = os.path.join(work, "state")
     claims, seen = Claims(), set()
-    os.chmod(work, 0o755)  # the workers are not root
+    os.chmod(work, 0o755)  # the workers are not root, and a clone may lie in a folder that is root's alone
+    shutil.copytree(os.path.join(REPO, "lua"), os.path.join(work, "share"))
+    shutil.copytree(os.path.join(build, "lua", "5.1"), os.path.join(work, "lib"))
     os.mkdir(state)
     os.chmod(state, 0o770)
     if os.geteuid() == 0:
         os.chown(state, -1, grp.getgrnam("www-data").gr_gid)
     running = []
     try:
-        nginx = Nginx(work, state, build)
+        nginx = Nginx(work, state)
         running.append(nginx)
         claims.that("the example starts and gives an id", nginx.start(), nginx.said())
         header_claims(claims, nginx)
         phase_claims(claims, nginx)
         load_claims(claims, work, state, nginx, seen)
-        uncached = Nginx(work, state, build, cache=False)
+        uncached = Nginx(work, state, cache=False)
         running.append(uncached)
         claims.that("a second nginx on the same file starts, with lua_code_cache off", uncached.start(), uncached.said())
         both = Load(work, nginx, "cached", 2, 8), Load(work, uncached, "uncached", 2, 8)
