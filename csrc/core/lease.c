@@ -36,14 +36,16 @@ static bool is_ours(const struct vs_lease *lease, const struct vs_record *record
     return record->held && record->owner[0] == lease->owner[0] && record->owner[1] == lease->owner[1];
 }
 
-/* The bound to ask for: W past the cursor or the clock, never lower than what is granted, at most the layout's end. */
+/* The bound to ask for: W past the cursor or the clock, at most the layout's end, never lower than what stands in the
+ * record: another keeper of the same file may have been granted that under the same token. */
 static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t cursor) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
+    uint64_t granted = lease->until > lease->record.until ? lease->until : lease->record.until;
     uint64_t base = cursor > now ? cursor : now, step = units << lease->shape.seq_bits;
     if (base >= end || end - base < step || step >> lease->shape.seq_bits != units)
         return end;
-    return base + step > lease->until ? base + step : lease->until;
+    return base + step > granted ? base + step : granted;
 }
 
 static int64_t deadline(const struct vs_lease *lease) {

@@ -1,0 +1,284 @@
+/* faults.c -- one schedule: hostile events at random for a while, then calm, in which everybody must get ids again. */
+#include "sim.h"
+
+#include <string.h>
+
+#define STORM_US (50 * SEC)
+#define FAULT_US (1500 * MS) /* one about so often */
+
+/* ------------------------------------------------------------------ whom it hits */
+
+/* A living process, or -1. */
+static int some_proc(void) {
+    int alive[PROCS_MAX];
+    uint32_t n = 0;
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive)
+            alive[n++] = i;
+    return n ? alive[rnd_below(n)] : -1;
+}
+
+/* The process that keeps some path, if there is one: the more interesting victim. */
+static int some_keeper(void) {
+    int path = (int)rnd_below((uint32_t)sim.paths);
+    int proc = sim.path[path].keeper;
+    return proc >= 0 && sim.proc[proc].alive ? proc : some_proc();
+}
+
+static int living(void) {
+    int n = 0;
+    for (int i = 0; i < sim.procs; i++)
+        n += sim.proc[i].alive;
+    return n;
+}
+
+/* ------------------------------------------------------------------ what hits it */
+
+static void crash(void) {
+    int proc = chance(50) ? some_keeper() : some_proc();
+    if (proc < 0)
+        return;
+    sim.counts.crashes++;
+    proc_kill(proc);
+}
+
+static void crash_whole_path(void) {
+    int path = (int)rnd_below((uint32_t)sim.paths);
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive && sim.proc[i].path == path) {
+            sim.counts.crashes++;
+            proc_kill(i);
+        }
+}
+
+static void stop_and_continue(void) {
+    int proc = chance(60) ? some_keeper() : some_proc();
+    if (proc >= 0)
+        proc_pause(proc, chance(50) ? rnd_between(100 * MS, 3 * SEC) : rnd_between(SEC, 45 * SEC));
+}
+
+/* Everyone on a path stands still: a host that is suspended, a container that is frozen. */
+static void freeze_path(void) {
+    int path = (int)rnd_below((uint32_t)sim.paths);
+    int64_t us = rnd_between(SEC, 40 * SEC);
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive && sim.proc[i].path == path)
+            proc_pause(i, us);
+}
+
+static void set_clock(void) {
+    static const int64_t sizes[] = {20 * MS, 800 * MS, 3 * SEC, 9 * SEC, 12 * SEC, 60 * SEC, 288 * SEC};
+    int64_t size = sizes[rnd_below(chance(50) ? 4 : 7)];
+    host_step((int)rnd_below((uint32_t)sim.hosts), rnd_between(-size, size + 1));
+}
+
+static void fork_one(void) {
+    int proc = some_proc();
+    if (proc >= 0 && living() < 12)
+        proc_fork(proc);
+}
+
+static void release(void) {
+    int proc = chance(60) ? some_keeper() : some_proc();
+    if (proc >= 0)
+        proc_release(proc, chance(40));
+}
+
+/* The last process of a path gives back: only then is a number really set free. */
+static void release_alone(void) {
+    int keeper = some_keeper();
+    if (keeper < 0)
+        return;
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive && i != keeper && sim.proc[i].path == sim.proc[keeper].path)
+            proc_kill(i);
+    proc_release(keeper, chance(30));
+}
+
+static void copy(void) {
+    int from = (int)rnd_below((uint32_t)sim.paths), to = 0;
+    while (to < sim.paths && sim.path[to].made)
+        to++;
+    if (to == sim.paths || sim.path[from].file < 0)
+        return;
+    struct path *p = &sim.path[to];
+    p->host = sim.path[from].host;
+    p->pacing = sim.path[from].pacing;
+    p->has_worker = sim.path[from].has_worker;
+    p->worker = sim.path[from].worker;
+    p->ahead_ticks = sim.path[from].ahead_ticks;
+    p->made = true;
+    p->procs_wanted = 1;
+    p->respawn_us = sim.now_us + rnd_around(200 * MS);
+    file_copy(from, to);
+}
+
+static void another(void) {
+    int path = (int)rnd_below((uint32_t)sim.paths);
+    if (sim.path[path].made && living() < 12)
+        proc_start(path);
+}
+
+static void two_keepers(void) {
+    int path = (int)rnd_below((uint32_t)sim.paths), keeper = sim.path[path].keeper;
+    if (keeper < 0)
+        return;
+    keeper_forget_lock(path);
+    if (chance(50))
+        proc_pause(keeper, rnd_between(100 * MS, 12 * SEC));
+    if (living() < 12)
+        proc_start(path);
+}
+
+static void reboot(void) {
+    int host = (int)rnd_below((uint32_t)sim.hosts);
+    host_reboot(host);
+    if (chance(50))
+        host_step(host, rnd_between(-60 * SEC, 5 * SEC)); /* the clock of the board is wrong */
+}
+
+static void store_away(void) {
+    store_down(sim.now_us + (chance(70) ? rnd_around(2 * SEC) : rnd_around(12 * SEC)));
+}
+
+static const struct fault {
+    uint32_t weight;
+    void (*strike)(void);
+} faults[] = {
+    {14, crash},   {4, crash_whole_path}, {14, stop_and_continue}, {3, freeze_path}, {16, set_clock}, {8, fork_one},
+    {6, release},  {6, release_alone},    {4, copy},               {9, another},     {9, two_keepers}, {3, reboot},
+    {5, store_away},
+};
+#define FAULTS (sizeof faults / sizeof *faults)
+
+static void strike(void) {
+    uint32_t sum = 0;
+    for (size_t i = 0; i < FAULTS; i++)
+        sum += faults[i].weight;
+    uint32_t at = rnd_below(sum);
+    size_t i = 0;
+    while (at >= faults[i].weight)
+        at -= faults[i++].weight;
+    faults[i].strike();
+}
+
+/* ------------------------------------------------------------------ the storm, and the calm after it */
+
+static void respawn(void) {
+    for (int i = 0; i < sim.paths; i++) {
+        struct path *p = &sim.path[i];
+        if (p->respawn_us > sim.now_us)
+            continue;
+        p->respawn_us = NEVER;
+        if (!path_alive(i) || chance(50))
+            proc_start(i);
+    }
+}
+
+static int64_t next_respawn_us(void) {
+    int64_t next = NEVER;
+    for (int i = 0; i < sim.paths; i++)
+        if (sim.path[i].respawn_us < next)
+            next = sim.path[i].respawn_us;
+    return next;
+}
+
+static void run_until(int64_t until_us) {
+    while (sim.now_us < until_us && !sim.found) {
+        respawn();
+        int64_t next = next_respawn_us();
+        sched_turn(next < until_us ? next : until_us);
+    }
+}
+
+static void storm(void) {
+    while (sim.now_us < STORM_US && !sim.found) {
+        run_until(sim.now_us + rnd_between(1, 2 * FAULT_US));
+        if (!sim.found)
+            strike();
+    }
+}
+
+static void begin_calm(void) {
+    TRACE("calm: clocks are right, the store answers, nobody crashes");
+    sim.calm = true;
+    store_heal();
+    for (int i = 0; i < sim.hosts; i++) {
+        struct host *h = &sim.host[i];
+        h->offset_us -= host_unix_us(h) - (START_UNIX_US + sim.now_us);
+        h->offset_us += sim.now_us / SEC * h->rate_ppm;
+        h->booted_us += 0;
+        h->rate_ppm = 0;
+        oracle_clock(i);
+    }
+    for (int i = 0; i < sim.procs; i++) {
+        sim.proc[i].paused_until_us = 0;
+        sim.proc[i].ids_calm = 0;
+    }
+    for (int i = 0; i < sim.paths; i++)
+        if (sim.path[i].made && !path_alive(i))
+            sim.path[i].respawn_us = sim.now_us;
+}
+
+/* How long until everybody must have an id: the clocks were wrong by that much, a leap stands for a minute, the
+ * last holder's lease has to run out, twice (its successor may be the next in line). */
+static int64_t patience_us(int64_t ahead_us) {
+    return ahead_us + VS_CLOCK_CONFIRM_US + 2 * sim.timing.lease_ms * 1000 + 4 * sim.timing.window_ms * 1000 +
+           sim.timing.skew_ms * 1000 + 60 * SEC;
+}
+
+static bool holds(const struct vs_record *record) {
+    for (int i = 0; record->held && i < sim.procs; i++) {
+        const struct proc *p = &sim.proc[i];
+        if (p->alive && p->ids_calm && strcmp(sim.path[p->path].identity, record->identity) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Every number that a path may have is held by another path that lives and issues. */
+static bool is_shut_out(const struct path *path) {
+    for (uint64_t w = 0; w <= sim.worker_max; w++) {
+        if (path->has_worker && w != path->worker)
+            continue;
+        const struct vs_record *record = store_record(w);
+        if (strcmp(record->identity, path->identity) == 0 || !holds(record))
+            return false;
+    }
+    return true;
+}
+
+/* The first living process without an id since the storm, or -1. */
+static int without_ids(void) {
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive && !sim.proc[i].ids_calm && !is_shut_out(&sim.path[sim.proc[i].path]))
+            return i;
+    return -1;
+}
+
+static void calm(int64_t ahead_us) {
+    int64_t until_us = sim.now_us + patience_us(ahead_us);
+    int stuck;
+    do {
+        run_until(sim.now_us + SEC);
+        stuck = without_ids();
+    } while (stuck >= 0 && sim.now_us < until_us && !sim.found);
+    if (stuck >= 0 && !sim.found)
+        oracle_found(STUCK, "process %d at %s has no id %.0f s after the last fault; the keeper says: %s", stuck,
+                     sim.path[sim.proc[stuck].path].identity, (double)patience_us(ahead_us) / 1e6,
+                     (const char *)sim.file[sim.proc[stuck].file].map->shared.keeper);
+}
+
+void schedule_run(uint64_t seed) {
+    int64_t ahead_us = 0;
+    world_make(seed);
+    storm();
+    for (int i = 0; i < sim.hosts; i++) {
+        int64_t off = sim.host[i].read_max_us - (START_UNIX_US + sim.now_us);
+        ahead_us = off > ahead_us ? off : ahead_us;
+    }
+    if (!sim.found) {
+        begin_calm();
+        calm(ahead_us + 120 * SEC);
+    }
+}

@@ -1,0 +1,206 @@
+/* main.c -- vesta_sim: runs schedules by seed, and says what they found and what they met.
+ *
+ *     vesta_sim --seeds 1..20000             every oracle over these seeds; 1 if any found anything
+ *     vesta_sim --seeds 1..10000 --mutant X  until the planted bug X is found; 1 if it survives
+ *     vesta_sim --seed 4711 --trace          the whole story of one schedule
+ *     vesta_sim --mutants                    their names
+ */
+#include "sim.h"
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define GATE_SEEDS 1000 /* fewer schedules say nothing about averages */
+
+enum vs_mutant vs_mutant;
+
+struct options {
+    uint64_t from, until; /* inclusive */
+    bool trace, json;
+};
+
+/* A mutant is killed by what it leads to, not by any alarm on the way. */
+static const struct mutant {
+    const char *name;
+    enum finding leads_to;
+} mutants[] = {
+    [VS_MUTANT_NONE] = {"", NOTHING},
+    [VS_MUTANT_CLOSE_BY_LIMIT] = {"CLOSE_BY_LIMIT", DUPLICATE},
+    [VS_MUTANT_SLOT_REUSE] = {"SLOT_REUSE", DUPLICATE},
+    [VS_MUTANT_STALE_KEEPER_REOPENS] = {"STALE_KEEPER_REOPENS", DUPLICATE},
+    [VS_MUTANT_CONFLICT_IS_FENCED] = {"CONFLICT_IS_FENCED", SELF_FENCED},
+    [VS_MUTANT_COPIED_FILE_SAME_BOOT] = {"COPIED_FILE_SAME_BOOT", DUPLICATE},
+    [VS_MUTANT_RESET_BEFORE_ROLLBACK_TEST] = {"RESET_BEFORE_ROLLBACK_TEST", DUPLICATE},
+    [VS_MUTANT_EXHAUSTION_REPEATS] = {"EXHAUSTION_REPEATS", DUPLICATE},
+    [VS_MUTANT_MARK_BEHIND] = {"MARK_BEHIND", DUPLICATE},
+};
+_Static_assert(VS_COUNT(mutants) == VS_MUTANT_COUNT, "every mutant is here");
+
+/* Seeds that found a bug in the core once; they are run before any others. */
+static const uint64_t regressions[] = {1};
+
+/* ------------------------------------------------------------------ counting */
+
+/* What a schedule must meet on average, in hundredths: less would be a simulator that has stopped simulating. */
+static const struct {
+    const char *name;
+    size_t offset;
+    uint64_t least;
+} gate[] = {
+#define GATE(name, least) {#name, offsetof(struct counts, name), least}
+    GATE(ids, 80000),
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} columns[] = {
+#define COLUMN(name) {#name, offsetof(struct counts, name)},
+    COUNTS(COLUMN)
+#undef COLUMN
+};
+
+static uint64_t count_at(const struct counts *counts, size_t offset) {
+    return *(const uint64_t *)((const char *)counts + offset);
+}
+
+static void add(struct counts *sum, const struct counts *one) {
+    for (size_t i = 0; i < VS_COUNT(columns); i++)
+        *(uint64_t *)((char *)sum + columns[i].offset) += count_at(one, columns[i].offset);
+}
+
+static void print_counts(const struct counts *sum, uint64_t schedules, bool json) {
+    for (size_t i = 0; i < VS_COUNT(columns); i++) {
+        double mean = (double)count_at(sum, columns[i].offset) / (double)schedules;
+        printf(json ? "%s\"%s\":%.2f" : "%s%s %.2f", i ? json ? "," : ", " : "", columns[i].name, mean);
+    }
+}
+
+static int check_gate(const struct counts *sum, uint64_t schedules) {
+    int poor = 0;
+    for (size_t i = 0; i < VS_COUNT(gate); i++)
+        if (count_at(sum, gate[i].offset) * 100 < gate[i].least * schedules) {
+            fprintf(stderr, "vesta_sim: %s per schedule: %.2f, at least %.2f are needed: these schedules prove too little\n",
+                    gate[i].name, (double)count_at(sum, gate[i].offset) / (double)schedules, (double)gate[i].least / 100);
+            poor = 1;
+        }
+    return poor;
+}
+
+/* ------------------------------------------------------------------ running */
+
+static void tell(uint64_t seed) {
+    printf("seed %llu: %s: %s\n", (unsigned long long)seed, finding_name(sim.found), sim.story);
+    printf("    the whole story: vesta_sim --seed %llu --trace%s%s\n", (unsigned long long)seed,
+           vs_mutant ? " --mutant " : "", mutants[vs_mutant].name);
+}
+
+static int run_mutant(const struct options *opts) {
+    sim.expected = mutants[vs_mutant].leads_to;
+    for (uint64_t seed = opts->from; seed <= opts->until; seed++) {
+        schedule_run(seed);
+        if (sim.found) {
+            printf("%s killed at seed %llu\n", mutants[vs_mutant].name, (unsigned long long)seed);
+            tell(seed);
+            return 0;
+        }
+    }
+    printf("%s survived seeds %llu to %llu\n", mutants[vs_mutant].name, (unsigned long long)opts->from,
+           (unsigned long long)opts->until);
+    return 1;
+}
+
+static int run_all(const struct options *opts) {
+    struct counts sum = {0};
+    uint64_t schedules = 0, found = 0;
+    clock_t begun = clock();
+    for (uint64_t seed = opts->from; seed <= opts->until; seed++, schedules++) {
+        schedule_run(seed);
+        add(&sum, &sim.counts);
+        if (sim.found && found++ < 10)
+            tell(seed);
+    }
+    double s = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    if (opts->json)
+        printf("{\"schedules\":%llu,\"findings\":%llu,", (unsigned long long)schedules, (unsigned long long)found);
+    else
+        printf("%llu schedules, %llu findings, %.0f schedules/s; per schedule: ", (unsigned long long)schedules,
+               (unsigned long long)found, s > 0 ? (double)schedules / s : 0.0);
+    print_counts(&sum, schedules, opts->json);
+    puts(opts->json ? "}" : "");
+    return found > 0 || (schedules >= GATE_SEEDS && check_gate(&sum, schedules));
+}
+
+static int run_one(const struct options *opts) {
+    sim.tracing = true;
+    sim.expected = mutants[vs_mutant].leads_to;
+    schedule_run(opts->from);
+    printf("seed %llu: %s%s%s\n", (unsigned long long)opts->from, finding_name(sim.found), sim.found ? ": " : "",
+           sim.found ? sim.story : "");
+    return sim.found != NOTHING && !vs_mutant;
+}
+
+static int run_regressions(void) {
+    for (size_t i = 0; i < VS_COUNT(regressions); i++) {
+        schedule_run(regressions[i]);
+        if (sim.found) {
+            tell(regressions[i]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ options */
+
+static int usage(const char *wrong) {
+    fprintf(stderr, "vesta_sim: %s\nusage: vesta_sim --seeds A..B | --seed N [--mutant NAME] [--trace] [--json]\n"
+                    "       vesta_sim --mutants\n", wrong);
+    return 2;
+}
+
+static bool read_seeds(const char *text, struct options *opts) {
+    char *end;
+    opts->from = opts->until = strtoull(text, &end, 10);
+    if (end != text && strncmp(end, "..", 2) == 0) {
+        text = end + 2;
+        opts->until = strtoull(text, &end, 10);
+    }
+    return end != text && *end == '\0' && opts->from <= opts->until;
+}
+
+static bool read_mutant(const char *name) {
+    for (size_t i = 1; i < VS_COUNT(mutants); i++)
+        if (strcmp(name, mutants[i].name) == 0)
+            vs_mutant = (enum vs_mutant)i;
+    return vs_mutant != VS_MUTANT_NONE;
+}
+
+int main(int argc, char **argv) {
+    struct options opts = {.from = 1, .until = 1000};
+    for (int i = 1; i < argc; i++) {
+        bool has_value = i + 1 < argc;
+        if (strcmp(argv[i], "--mutants") == 0) {
+            for (size_t n = 1; n < VS_COUNT(mutants); n++)
+                puts(mutants[n].name);
+            return 0;
+        } else if ((strcmp(argv[i], "--seeds") == 0 || strcmp(argv[i], "--seed") == 0) && has_value) {
+            if (!read_seeds(argv[++i], &opts)) return usage("seeds are numbers, as in 1..20000");
+        } else if (strcmp(argv[i], "--mutant") == 0 && has_value) {
+            if (!read_mutant(argv[++i])) return usage("no such mutant; --mutants names them");
+        } else if (strcmp(argv[i], "--trace") == 0) {
+            opts.trace = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            opts.json = true;
+        } else {
+            return usage(argv[i]);
+        }
+    }
+    if (opts.trace)
+        return run_one(&opts);
+    if (vs_mutant)
+        return run_mutant(&opts);
+    return run_regressions() || run_all(&opts);
+}

@@ -1,0 +1,215 @@
+/* oracle.c -- what must never be true, looked at after every id and every turn; the story of a schedule. */
+#include "sim.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define SET_SIZE 65536 /* a power of two, more than twice IDS_MAX */
+#define STORY_LINES 40
+#define SLACK_US (1100 * MS) /* may_advance looks at a leap only when the clock is a second past the cursor */
+
+_Static_assert(SET_SIZE >= 2 * IDS_MAX, "the set never gets full");
+
+/* Where an id came from. */
+struct origin {
+    uint64_t id;
+    int64_t at_us;
+    int proc, file, slot;
+};
+static struct origin origins[IDS_MAX];
+static struct { uint32_t stamp; uint32_t origin; } set[SET_SIZE];
+static uint32_t stamp;
+
+/* ------------------------------------------------------------------ the story */
+
+static char lines[STORY_LINES][200];
+static unsigned line_count;
+
+const char *finding_name(enum finding kind) {
+    static const char *const names[] = {"nothing",
+#define FINDING_NAME(name) #name,
+        FINDINGS(FINDING_NAME)
+#undef FINDING_NAME
+    };
+    return names[kind];
+}
+
+void sim_trace(const char *format, ...) {
+    va_list args;
+    printf("%11.6f ", (double)sim.now_us / 1e6);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    putchar('\n');
+}
+
+void oracle_found(enum finding kind, const char *format, ...) {
+    va_list args;
+    if (sim.found || (sim.expected && kind != sim.expected))
+        return;
+    sim.found = kind;
+    va_start(args, format);
+    vsnprintf(sim.story, sizeof sim.story, format, args);
+    va_end(args);
+    TRACE("FOUND %s: %s", finding_name(kind), sim.story);
+}
+
+void oracle_reset(void) {
+    (void)lines;
+    (void)line_count;
+    if (++stamp == 0) {
+        memset(set, 0, sizeof set);
+        stamp = 1;
+    }
+}
+
+/* ------------------------------------------------------------------ ids */
+
+void oracle_before(int file, struct before *before) {
+    before->file = file;
+    for (int i = 0; i < VS_SLOTS_MAX; i++)
+        before->given[i] = sim.file[file].was[i].given;
+}
+
+static const struct origin *remember(uint64_t id, int proc, int file, int slot) {
+    uint64_t h = id * 0x9e3779b97f4a7c15u >> 32;
+    while (set[h & (SET_SIZE - 1)].stamp == stamp) {
+        const struct origin *o = &origins[set[h & (SET_SIZE - 1)].origin];
+        if (o->id == id)
+            return o;
+        h++;
+    }
+    uint32_t n = (uint32_t)sim.counts.ids++;
+    origins[n] = (struct origin){id, sim.now_us, proc, file, slot};
+    set[h & (SET_SIZE - 1)].stamp = stamp;
+    set[h & (SET_SIZE - 1)].origin = n;
+    return NULL;
+}
+
+/* The newest slot whose lease has that tick, or -1: what a slot was closed below is granted to a later one. */
+static int slot_of(const struct vs_map *map, uint64_t worker, uint64_t tick) {
+    uint32_t used = atomic_load(&map->shared.slots_used);
+    for (int i = (int)(used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX); i-- > 0;)
+        if (map->slot[i].worker == worker && map->slot[i].from <= tick && tick < atomic_load(&map->slot[i].limit))
+            return i;
+    return -1;
+}
+
+/* The oracle's own idea of belief: small steps at once, others a minute after they were first met.  That the clock
+ * was elsewhere in between counts for nothing here: the core cannot know it unless somebody looked. */
+static void believe(struct file *f) {
+    int64_t off = host_unix_us(&sim.host[f->host]) - host_boot_us(&sim.host[f->host]);
+    bool small = off <= f->legit_us + VS_CLOCK_LEAP_US;
+    int64_t near_us = VS_CLOCK_LEAP_US + SEC;
+    int i = 0;
+    while (i < f->leaps && (off > f->leap[i].off_us + near_us || off < f->leap[i].off_us - near_us))
+        i++;
+    if (!small && i == f->leaps && i < LEAPS_MAX) {
+        f->leap[i].off_us = off;
+        f->leap[i].since_us = sim.now_us;
+        f->leaps++;
+    }
+    bool stood = i < f->leaps && sim.now_us - f->leap[i].since_us >= VS_CLOCK_CONFIRM_US - 2 * SEC;
+    if ((small || stood) && off > f->legit_us)
+        f->legit_us = off;
+}
+
+void oracle_clock(int host) {
+    for (int i = 0; i < sim.files; i++)
+        if (sim.file[i].host == host && sim.file[i].boot == sim.host[host].boots)
+            believe(&sim.file[i]);
+}
+
+static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) {
+    const struct host *host = &sim.host[f->host];
+    int64_t time = vs_time_at(&sim.shape, host->read_max_us);
+    uint64_t bound = ((uint64_t)(time + 1) << sim.shape.seq_bits) + ahead;
+    if (tick < atomic_load(&f->map->slot[slot].allowed))
+        return; /* a policy's verdict stands above the clock */
+    if (tick >= bound)
+        oracle_found(AHEAD, "tick %llu is at or past %llu, the clock's bound", (unsigned long long)tick,
+                     (unsigned long long)bound);
+    believe(f);
+    int64_t latest = host_boot_us(host) + f->legit_us + VS_CLOCK_LEAP_US + SLACK_US +
+                     (int64_t)(ahead >> sim.shape.seq_bits) * sim.shape.unit_us + sim.shape.unit_us;
+    int64_t at = vs_tick_unix_us(&sim.shape, tick), from = vs_tick_unix_us(&sim.shape, f->map->slot[slot].from);
+    bool began_later = from + SLACK_US > latest; /* the store set the start: the clock has only caught up with it */
+    if (f->boot == host->boots && at > latest && !began_later)
+        oracle_found(LEAP, "an id's time is %.3f s past what may be believed", (double)(at - latest) / 1e6);
+}
+
+static void check_id(const struct before *before, int proc, uint64_t id) {
+    struct file *f = &sim.file[before->file];
+    struct vesta_parts parts;
+    if (vesta_explain(sim.layout, id, &parts, NULL) != VESTA_OK) {
+        oracle_found(OUTSIDE, "%llu is no id of the layout", (unsigned long long)id);
+        return;
+    }
+    uint64_t worker = parts.worker, tick = parts.time << sim.shape.seq_bits | parts.seq;
+    int slot = slot_of(f->map, worker, tick);
+    const struct origin *first = remember(id, proc, before->file, slot);
+    if (first)
+        oracle_found(DUPLICATE, "id %llu (number %d, tick %llu): process %d, file %d, slot %d at %.6f s, and process %d, "
+                     "file %d, slot %d at %.6f s", (unsigned long long)id, (int)worker, (unsigned long long)tick,
+                     first->proc, first->file, first->slot, (double)first->at_us / 1e6, proc, before->file, slot,
+                     (double)sim.now_us / 1e6);
+    TRACE("process %d: id of number %d, tick %llu, slot %d of file %d", proc, (int)worker, (unsigned long long)tick,
+          slot, before->file);
+    if (slot < 0) {
+        oracle_found(OUTSIDE, "tick %llu of number %d is in no lease of file %d", (unsigned long long)tick, (int)worker,
+                     before->file);
+        return;
+    }
+    if (tick + 1 <= before->given[slot])
+        oracle_found(ORDER, "tick %llu of slot %d came after %llu", (unsigned long long)tick, slot,
+                     (unsigned long long)before->given[slot] - 1);
+    if (tick + 1 > f->was[slot].given)
+        f->was[slot].given = tick + 1;
+    check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
+}
+
+void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n) {
+    sim.proc[proc].ids_calm += n;
+    for (size_t i = 0; i < n && sim.counts.ids < IDS_MAX; i++)
+        check_id(before, proc, ids[i]);
+}
+
+/* ------------------------------------------------------------------ the words of a file */
+
+static void check_slot(struct file *f, int index, int i) {
+    const struct vs_slot *slot = &f->map->slot[i];
+    uint64_t tick = atomic_load(&slot->tick), limit = atomic_load(&slot->limit);
+    uint64_t was_tick = f->was[i].tick, was_limit = f->was[i].limit;
+    bool was_open = was_tick && !(was_tick & VS_CLOSED), is_open = !(tick & VS_CLOSED);
+    bool was_closed = was_tick & VS_CLOSED && was_tick < VS_FRESH;
+    bool lowered = (was_open && is_open && tick < was_tick) || (was_open && tick >= VS_FRESH) ||
+                   (was_closed && (is_open || tick >= VS_FRESH));
+    f->was[i].tick = tick;
+    f->was[i].limit = limit;
+    if (sim.tracing && (limit != was_limit || is_open != was_open || (tick >= VS_FRESH) != (was_tick >= VS_FRESH)))
+        sim_trace("slot %d of file %d is %s, number %d, limit %llu", i, index,
+                  is_open ? "open" : tick >= VS_FRESH ? "claimed" : "closed", (int)slot->worker, (unsigned long long)limit);
+    if (lowered || limit < was_limit)
+        oracle_found(LOWERED, "slot %d of file %d: cursor %llx after %llx, limit %llu after %llu", i, index,
+                     (unsigned long long)tick, (unsigned long long)was_tick, (unsigned long long)limit,
+                     (unsigned long long)was_limit);
+    if (limit > was_limit && limit > store_granted(slot->owner))
+        oracle_found(UNGRANTED, "slot %d of file %d has limit %llu, the store acknowledged %llu", i, index,
+                     (unsigned long long)limit, (unsigned long long)store_granted(slot->owner));
+}
+
+void oracle_file(int file) {
+    struct file *f = &sim.file[file];
+    uint32_t used = atomic_load(&f->map->shared.slots_used);
+    for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++)
+        check_slot(f, file, (int)i);
+    if (atomic_load(&f->map->shared.stopped) == VESTA_FAILSTOP)
+        oracle_found(FAILSTOP, "file %d: %s", file, (const char *)f->map->shared.keeper);
+}
+
+void oracle_fenced(const struct vs_lease *lease) {
+    const struct vs_record *r = store_record(lease->worker);
+    sim.counts.fenced++;
+    if (r->held && r->owner[0] == lease->owner[0] && r->owner[1] == lease->owner[1])
+        oracle_found(SELF_FENCED, "%s gave up number %d, which the store holds for it", lease->holder, (int)lease->worker);
+}

@@ -1,0 +1,188 @@
+/* sched.c -- virtual threads and the seed's random numbers.  A thread is a stack of its own; it stands still at the
+ * core's points (VS_POINT) whenever the seed says so, and a killed one is simply never entered again. */
+#include "sim.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#define STACK_BYTES 65536
+
+struct thread {
+    bool alive;
+    int proc;
+    char name[16];
+    void (*run)(struct proc *self);
+    int64_t wake_us;
+    const struct file *waits_for;
+    ucontext_t context;
+};
+
+static struct thread threads[THREADS_MAX];
+static char stacks[THREADS_MAX][STACK_BYTES] __attribute__((aligned(64)));
+static struct thread *current;
+static ucontext_t scheduler;
+static int quantum; /* points until the running thread may be left */
+static int top;     /* threads[top..] were never used in this schedule */
+static uint64_t state;
+
+/* ------------------------------------------------------------------ random numbers: splitmix64 */
+
+uint64_t rnd(void) {
+    uint64_t x = state += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint32_t rnd_below(uint32_t n) {
+    return (uint32_t)(((rnd() >> 32) * n) >> 32);
+}
+
+int64_t rnd_between(int64_t from, int64_t until) {
+    assert(from < until);
+    return from + (int64_t)(rnd() % (uint64_t)(until - from));
+}
+
+bool chance(uint32_t percent) {
+    return rnd_below(100) < percent;
+}
+
+int64_t rnd_around(int64_t mean) {
+    return rnd_between(0, 2 * mean + 1) * (chance(8) ? 5 : 1);
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static void enter(void) {
+    current->run(&sim.proc[current->proc]);
+    thread_exit();
+}
+
+static void prepare(ucontext_t *context, char *stack) {
+    getcontext(context);
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = STACK_BYTES;
+    context->uc_link = NULL;
+    makecontext(context, enter, 0);
+}
+
+struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self)) {
+    struct thread *t = threads;
+    while (t < threads + THREADS_MAX && t->alive)
+        t++;
+    if (t == threads + THREADS_MAX)
+        return NULL;
+    if (t - threads >= top)
+        top = (int)(t - threads) + 1;
+    *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us + rnd_between(0, 2 * MS)};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    prepare(&t->context, stacks[t - threads]);
+    return t;
+}
+
+void threads_kill(int proc) {
+    for (int i = 0; i < top; i++)
+        if (threads[i].alive && threads[i].proc == proc)
+            threads[i].alive = false;
+}
+
+int threads_of(int proc) {
+    int n = 0;
+    for (int i = 0; i < top; i++)
+        n += threads[i].alive && threads[i].proc == proc;
+    return n;
+}
+
+int thread_proc(void) {
+    return current ? current->proc : -1;
+}
+
+const char *thread_name(void) {
+    return current ? current->name : "world";
+}
+
+static void leave(void) {
+    struct thread *t = current;
+    swapcontext(&t->context, &scheduler);
+}
+
+void thread_exit(void) {
+    current->alive = false;
+    setcontext(&scheduler);
+    abort();
+}
+
+void thread_sleep(int64_t us, const struct file *file) {
+    current->wake_us = sim.now_us + (us > 0 ? us : 1);
+    current->waits_for = file;
+    leave();
+}
+
+void threads_wake(const struct file *file) {
+    for (int i = 0; i < top; i++)
+        if (threads[i].alive && threads[i].waits_for == file && threads[i].wake_us > sim.now_us)
+            threads[i].wake_us = sim.now_us;
+}
+
+void vs_sim_point(void) {
+    if (!current || --quantum > 0)
+        return;
+    /* mostly others have a turn; now and then this thread stands here for long, as under SIGSTOP or a busy machine */
+    if (!sim.calm && chance(2))
+        current->wake_us = sim.now_us + (chance(60) ? rnd_between(0, 30 * MS) : rnd_between(0, 40 * SEC));
+    leave();
+}
+
+/* ------------------------------------------------------------------ turns */
+
+static int64_t ready_us(const struct thread *t) {
+    int64_t paused_until_us = sim.proc[t->proc].paused_until_us;
+    return t->wake_us > paused_until_us ? t->wake_us : paused_until_us;
+}
+
+static void run(struct thread *t) {
+    int file = sim.proc[t->proc].file;
+    quantum = chance(12) ? 200 : 1 + (int)rnd_below(8);
+    t->waits_for = NULL;
+    current = t;
+    sim.counts.switches++;
+    swapcontext(&scheduler, &t->context);
+    current = NULL;
+    oracle_file(file);
+}
+
+void sched_turn(int64_t until_us) {
+    struct thread *ready[THREADS_MAX];
+    uint32_t n = 0;
+    int64_t next_us = store_next_us();
+    if (next_us <= sim.now_us) {
+        store_deliver();
+        return;
+    }
+    for (int i = 0; i < top; i++) {
+        if (!threads[i].alive)
+            continue;
+        int64_t at = ready_us(&threads[i]);
+        if (at <= sim.now_us)
+            ready[n++] = &threads[i];
+        else if (at < next_us)
+            next_us = at;
+    }
+    if (n > 0) {
+        struct thread *t = ready[n == 1 ? 0 : rnd_below(n)];
+        if (chance(20))
+            sim.now_us += rnd_below(400);
+        run(t);
+    } else {
+        sim.now_us = next_us < until_us ? next_us : until_us;
+    }
+}
+
+void sched_reset(uint64_t seed) {
+    state = seed;
+    for (int i = 0; i < top; i++)
+        threads[i].alive = false;
+    top = 0;
+    current = NULL;
+}

@@ -1,0 +1,216 @@
+/* sim.h -- a world in one thread: virtual time, hosts with wrong clocks, generator files, processes that crash and
+ * sleep, a store that loses replies -- and the real core and lease engine in the middle of it.  Everything that happens
+ * follows from one seed: no wall clock, no address, no order of the machine takes part in a decision. */
+#ifndef SIM_H
+#define SIM_H
+
+#include "core/mutant.h"
+#include "core/office.h"
+
+#include <stdio.h>
+
+#define HOSTS_MAX 2
+#define PATHS_MAX 6   /* generator files by name, on all hosts */
+#define FILES_MAX 48  /* generator files by inode, in the life of a schedule */
+#define PROCS_MAX 96  /* processes in the life of a schedule */
+#define THREADS_MAX 64 /* alive at a time */
+#define WORKERS_MAX 8
+#define MESSAGES_MAX 64 /* requests on their way to the store */
+#define TOKENS_MAX 512  /* claims in the life of a schedule */
+#define IDS_MAX 24000   /* ids in the life of a schedule */
+#define BATCH_MAX 12
+#define LEAPS_MAX 16
+
+#define MS INT64_C(1000)
+#define SEC INT64_C(1000000)
+#define START_UNIX_US (INT64_C(1800000000) * SEC)
+#define NEVER INT64_MAX
+
+/* What an oracle may find. */
+#define FINDINGS(X)                                                                                                    \
+    X(DUPLICATE)   /* an id was given twice */                                                                         \
+    X(ORDER)       /* an id is not above one of its slot that was given before it was asked for */                     \
+    X(AHEAD)       /* an id's time lies past every clock reading, the allowance and all verdicts */                    \
+    X(LEAP)        /* an id's time follows a leap of the clock that had not stood for a minute */                      \
+    X(OUTSIDE)     /* an id lies in no lease of its file */                                                            \
+    X(UNGRANTED)   /* a slot's limit is above what the store acknowledged to its token */                              \
+    X(LOWERED)     /* a cursor or a limit went back, or a closed slot was opened */                                    \
+    X(SELF_FENCED) /* a keeper gave up a lease that the store still holds for it */                                    \
+    X(FAILSTOP)    /* issuing stopped for a store that went back, though it never does here */                         \
+    X(STUCK)       /* the faults are over, and a living process gets no id */
+
+enum finding {
+    NOTHING,
+#define FINDING_ENUM(name) name,
+    FINDINGS(FINDING_ENUM)
+#undef FINDING_ENUM
+};
+
+/* What a schedule met; summed over all for the gate that says the schedules are not empty. */
+#define COUNTS(X)                                                                                                      \
+    X(ids) X(claims) X(takeovers) X(from_living) X(pauses) X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns)     \
+    X(forks) X(copies) X(releases) X(adoptions) X(two_keepers) X(retired) X(fenced) X(switches)
+
+struct counts {
+#define COUNT_FIELD(name) uint64_t name;
+    COUNTS(COUNT_FIELD)
+#undef COUNT_FIELD
+};
+
+struct host {
+    struct vesta_clock clock; /* self points to this host */
+    int64_t booted_us, offset_us, rate_ppm;
+    int64_t read_max_us; /* the latest time that anyone read in this boot */
+    unsigned boots;
+};
+
+/* One inode.  The map is what all its processes share. */
+struct file {
+    struct vs_map *map;
+    int path, host;
+    unsigned boot;
+    /* the oracle's own idea of which clock may be believed */
+    int64_t legit_us;
+    int leaps;
+    struct { int64_t off_us, since_us; } leap[LEAPS_MAX];
+    /* as last seen by the oracle */
+    uint32_t used;
+    struct { uint64_t tick, limit, given; } was[VS_SLOTS_MAX];
+};
+
+struct path {
+    int host, file; /* -1: no file of that name */
+    int keeper;     /* the process that has the keeper's lock, -1 */
+    bool has_worker;
+    uint64_t worker;
+    enum vesta_pacing pacing;
+    uint64_t ahead_ticks;
+    int procs_wanted;
+    int64_t respawn_us; /* when the missing processes are started, NEVER */
+    char identity[16];
+    bool made;
+};
+
+struct proc {
+    bool alive, exits; /* exits: ends as soon as its lease is given back */
+    int path, file;
+    int64_t paused_until_us;
+    struct vesta_gen gen;
+    enum vs_stop stop;
+    struct thread *keeper;
+    uint64_t ids_calm; /* given since the faults are over */
+};
+
+struct reply {
+    enum vs_outcome outcome;
+    int64_t store_ms;
+    struct vs_record record;
+    struct vs_ns_record ns;
+};
+
+struct world {
+    uint64_t seed;
+    int64_t now_us;
+    bool tracing, calm;
+    const struct vesta_layout *layout;
+    struct vs_shape shape;
+    uint64_t base, worker_max;
+    struct vs_lease_timing timing;
+    int hosts, paths, files, procs;
+    struct host host[HOSTS_MAX];
+    struct path path[PATHS_MAX];
+    struct file file[FILES_MAX];
+    struct proc proc[PROCS_MAX];
+    /* the oracle's */
+    enum finding expected, found; /* expected: NOTHING means that any finding ends the schedule */
+    char story[512];
+    struct counts counts;
+};
+extern struct world sim;
+
+#define TRACE(...)                                                                                                     \
+    do {                                                                                                               \
+        if (sim.tracing) sim_trace(__VA_ARGS__);                                                                       \
+    } while (0)
+__attribute__((format(printf, 1, 2))) void sim_trace(const char *format, ...);
+
+/* ---- sched.c: random numbers and virtual threads */
+
+struct thread;
+void sched_reset(uint64_t seed);
+uint64_t rnd(void);
+uint32_t rnd_below(uint32_t n);
+int64_t rnd_between(int64_t from, int64_t until); /* [from, until) */
+bool chance(uint32_t percent);
+int64_t rnd_around(int64_t mean); /* mostly below twice the mean, now and then far above */
+
+/* NULL: as many threads as there can be are alive. */
+struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self));
+void threads_kill(int proc);
+int threads_of(int proc);
+int thread_proc(void); /* of the running thread */
+const char *thread_name(void);
+/* Sleeps; `file` wakes it early (file_kick), NULL for nothing but time. */
+void thread_sleep(int64_t us, const struct file *file);
+void threads_wake(const struct file *file);
+/* One turn: runs a thread, or moves time to the next thing that is due, at most to until_us. */
+void sched_turn(int64_t until_us);
+/* The stack of the running thread is left for ever. */
+void thread_exit(void) __attribute__((noreturn));
+
+/* ---- world.c: hosts, files, trust */
+
+void world_make(uint64_t seed);
+int64_t host_unix_us(const struct host *host);
+int64_t host_boot_us(const struct host *host);
+void host_step(int host, int64_t by_us);
+void host_reboot(int host);
+/* The file of a path as an opener gets it: trusted, or a new one. */
+int file_open(int path);
+int file_copy(int from_path, int to_path);
+void file_retire(int file);
+void file_kick(int file);
+
+/* ---- store.c */
+
+void store_reset(void);
+int64_t store_next_us(void); /* when a message arrives next */
+void store_deliver(void);    /* those that are due */
+void store_down(int64_t until_us);
+void store_heal(void);
+void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
+const struct vs_record *store_record(uint64_t worker);
+uint64_t store_granted(const uint64_t owner[2]);
+
+/* ---- process.c */
+
+int proc_start(int path);
+int proc_fork(int parent);
+void proc_kill(int proc);
+void proc_pause(int proc, int64_t us);
+void proc_release(int proc, bool exits);
+/* The path's keeper loses its lock but not its office. */
+void keeper_forget_lock(int path);
+bool path_alive(int path);
+
+/* ---- faults.c */
+
+void schedule_run(uint64_t seed);
+
+/* ---- oracle.c */
+
+void oracle_reset(void);
+__attribute__((format(printf, 2, 3))) void oracle_found(enum finding kind, const char *format, ...);
+/* Around a call for ids: what had been given before it, and what it gave. */
+struct before {
+    int file;
+    uint64_t given[VS_SLOTS_MAX];
+};
+void oracle_before(int file, struct before *before);
+void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n);
+void oracle_file(int file);
+void oracle_clock(int host);
+void oracle_fenced(const struct vs_lease *lease);
+const char *finding_name(enum finding kind);
+
+#endif

@@ -1,0 +1,225 @@
+/* store.c -- a store as a keeper meets it: compare-and-set on versions, and messages that are late, lost, or done
+ * without anybody hearing of it.  It never loses what it has acknowledged. */
+#include "sim.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define TIMEOUT_US (2 * SEC)
+
+/* A request on its way, and then its answer until the asker has read it. */
+struct message {
+    int64_t due_us; /* NEVER: it has arrived */
+    struct vs_action action;
+    int host, asker; /* asker: the process that waits for the answer, -1: none */
+    struct reply reply;
+};
+
+static struct message messages[MESSAGES_MAX];
+static int message_top;
+static struct vs_record records[WORKERS_MAX]; /* ver 0: none */
+static struct vs_ns_record ns;
+static int64_t down_until_us, clock_off_us;
+static bool host_clock; /* a file: store stamps with the clock of the host that writes */
+static uint32_t lossy;  /* percent of requests that something happens to */
+
+static struct token {
+    uint64_t owner[2], until;
+} tokens[TOKENS_MAX];
+static int token_count;
+
+void store_reset(void) {
+    for (int i = 0; i < message_top; i++)
+        messages[i] = (struct message){.due_us = NEVER, .asker = -1};
+    message_top = 0;
+    memset(records, 0, sizeof records);
+    ns.ver = 0;
+    token_count = 0;
+    down_until_us = 0;
+    host_clock = chance(50);
+    clock_off_us = chance(50) ? 0 : rnd_between(-3 * SEC, 3 * SEC);
+    lossy = chance(30) ? 2 : 5 + rnd_below(30);
+}
+
+const struct vs_record *store_record(uint64_t worker) {
+    assert(worker < WORKERS_MAX);
+    return &records[worker];
+}
+
+void store_down(int64_t until_us) {
+    TRACE("the store is down for %.1f s", (double)(until_us - sim.now_us) / 1e6);
+    down_until_us = until_us;
+}
+
+void store_heal(void) {
+    down_until_us = 0;
+    lossy = 0;
+}
+
+static int64_t store_ms(int host) {
+    return (host_clock ? host_unix_us(&sim.host[host]) : START_UNIX_US + sim.now_us + clock_off_us) / 1000;
+}
+
+/* ------------------------------------------------------------------ what was acknowledged */
+
+uint64_t store_granted(const uint64_t owner[2]) {
+    for (int i = token_count; i-- > 0;)
+        if (tokens[i].owner[0] == owner[0] && tokens[i].owner[1] == owner[1])
+            return tokens[i].until;
+    return 0;
+}
+
+static void grant(const struct vs_record *record) {
+    for (int i = token_count; i-- > 0;) {
+        if (tokens[i].owner[0] != record->owner[0] || tokens[i].owner[1] != record->owner[1])
+            continue;
+        tokens[i].until = record->until > tokens[i].until ? record->until : tokens[i].until;
+        return;
+    }
+    assert(token_count < TOKENS_MAX);
+    tokens[token_count++] = (struct token){{record->owner[0], record->owner[1]}, record->until};
+}
+
+/* True if some living process has that claim open: it was not told that the number is another's now. */
+static bool is_believed(const uint64_t owner[2]) {
+    for (int i = 0; i < sim.procs; i++) {
+        const struct proc *p = &sim.proc[i];
+        if (!p->alive)
+            continue;
+        const struct vs_map *map = sim.file[p->file].map;
+        int active = vs_map_active(map);
+        uint64_t cursor;
+        if (active >= 0 && map->slot[active].owner[0] == owner[0] && map->slot[active].owner[1] == owner[1] &&
+            vs_slot_cursor(&map->slot[active], &cursor))
+            return true;
+    }
+    return false;
+}
+
+static void count_write(const struct vs_record *was, const struct vs_record *now) {
+    if (!now->held || now->epoch == was->epoch)
+        return;
+    sim.counts.claims++;
+    bool taken_over = was->held && strcmp(was->identity, now->identity) != 0;
+    sim.counts.takeovers += taken_over;
+    sim.counts.from_living += taken_over && is_believed(was->owner);
+}
+
+/* ------------------------------------------------------------------ operations: one atomic step each */
+
+static enum vs_outcome swap(const struct vs_action *action, int host) {
+    struct vs_record *r = &records[action->worker];
+    if (r->ver != action->old_ver)
+        return VS_STORE_CONFLICT;
+    count_write(r, &action->record);
+    *r = action->record;
+    r->written_ms = store_ms(host);
+    if (r->held)
+        grant(r);
+    TRACE("  store: number %d is %s %s, version %d, until %llu", (int)action->worker, r->held ? "held by" : "free of",
+          r->holder, (int)r->ver, (unsigned long long)r->until);
+    return VS_STORE_OK;
+}
+
+static void carry_out(struct message *m) {
+    struct reply *reply = &m->reply;
+    reply->outcome = VS_STORE_OK;
+    if (m->action.kind == VS_DO_SWAP) {
+        assert(m->action.worker < WORKERS_MAX);
+        reply->outcome = swap(&m->action, m->host);
+    } else if (m->action.kind == VS_DO_NS_SWAP) {
+        if (ns.ver == m->action.old_ver)
+            ns = m->action.ns;
+        else
+            reply->outcome = VS_STORE_CONFLICT;
+    }
+    reply->store_ms = store_ms(m->host);
+    if (m->action.kind == VS_DO_NS_READ || m->action.kind == VS_DO_NS_SWAP)
+        reply->ns = ns;
+    else
+        reply->record = records[m->action.worker];
+}
+
+int64_t store_next_us(void) {
+    int64_t next = NEVER;
+    for (int i = 0; i < message_top; i++)
+        if (messages[i].due_us < next)
+            next = messages[i].due_us;
+    return next;
+}
+
+void store_deliver(void) {
+    for (int i = 0; i < message_top; i++) {
+        struct message *m = &messages[i];
+        if (m->due_us > sim.now_us)
+            continue;
+        m->due_us = NEVER;
+        if (m->asker < 0 || !sim.proc[m->asker].alive)
+            TRACE("  store: a request arrives that nobody waits for");
+        carry_out(m);
+    }
+}
+
+/* ------------------------------------------------------------------ asking */
+
+static bool is_free(const struct message *m) {
+    return m->due_us == NEVER && (m->asker < 0 || !sim.proc[m->asker].alive);
+}
+
+static struct message *post(const struct vs_action *action, int asker, int host, int64_t due_us) {
+    int i = 0;
+    while (i < message_top && !is_free(&messages[i]))
+        i++;
+    assert(i < MESSAGES_MAX);
+    if (i == message_top)
+        message_top++;
+    messages[i].due_us = due_us;
+    messages[i].action = *action;
+    messages[i].asker = asker;
+    messages[i].host = host;
+    return &messages[i];
+}
+
+/* A request that loses its way: UNKNOWN to the asker, and done never, at once, or much later. */
+static void ask_and_lose(const struct vs_action *action, int host) {
+    if (chance(65))
+        post(action, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
+    thread_sleep(chance(50) ? TIMEOUT_US : rnd_between(1, 50 * MS), NULL);
+    sim.counts.unknowns++;
+}
+
+static void list(struct vs_office *office, int host, struct vs_event *ev) {
+    struct vs_listed listed[WORKERS_MAX];
+    size_t count = 0;
+    for (uint64_t i = 0; i <= sim.worker_max; i++)
+        if (records[i].ver)
+            listed[count++] = (struct vs_listed){i, records[i]};
+    vs_office_choose(office, listed, count, store_ms(host), ev);
+    vs_sim_point();
+}
+
+void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    int proc = thread_proc(), host = sim.path[sim.proc[proc].path].host;
+    bool is_write = action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
+    if (sim.now_us < down_until_us || chance(lossy)) {
+        ev->outcome = is_write && (sim.now_us >= down_until_us || chance(20)) ? VS_STORE_UNKNOWN : VS_STORE_DOWN;
+        if (ev->outcome == VS_STORE_UNKNOWN)
+            ask_and_lose(action, host);
+        else
+            thread_sleep(rnd_between(1, 100 * MS), NULL);
+        return;
+    }
+    if (action->kind == VS_DO_CHOOSE) {
+        list(office, host, ev);
+        return;
+    }
+    int64_t there_us = rnd_between(50, chance(90) ? 3 * MS : 400 * MS);
+    struct message *m = post(action, proc, host, sim.now_us + there_us);
+    thread_sleep(there_us + rnd_between(50, chance(90) ? 3 * MS : 400 * MS), NULL);
+    assert(m->due_us == NEVER && m->asker == proc);
+    m->asker = -1;
+    ev->outcome = m->reply.outcome;
+    ev->store_ms = m->reply.store_ms;
+    ev->record = m->reply.record;
+    ev->ns = m->reply.ns;
+}

@@ -1,0 +1,229 @@
+/* world.c -- hosts with their clocks and boots, and generator files: who may trust which, as the real opener asks it. */
+#include "sim.h"
+#include "core/core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct world sim;
+
+static struct vs_map maps[FILES_MAX];
+
+/* Small sequences, so that time units fill up all the time. */
+static const char *const layout_text[] = {
+    "sign:1=0 time:41 pad:18=0 worker:2 seq:2 unit=1ms epoch=2026-01-01T00:00:00Z",
+    "time:50 seq:3 pad:10=0 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z",
+    "sign:1=0 worker:2 kind:2=1 time:41 pad:17=0 seq:1 unit=10ms epoch=2026-01-01T00:00:00Z",
+    "time:34 seq:6 pad:23=5 worker:1 unit=1s epoch=2026-01-01T00:00:00Z",
+    "sign:1=0 time:40 pad:17=0 worker:2 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",
+};
+static struct vesta_layout layouts[VS_COUNT(layout_text)];
+
+/* The file's own, and two as a shared store will have them. */
+static const struct vs_lease_timing server_timing = {.window_ms = 5000, .renew_ms = 1000, .lease_ms = 15000,
+    .deadline_ms = 12000, .skew_ms = 10000, .floor_ms = 2000, .renew_idle = true};
+static const struct vs_lease_timing hasty_timing = {.window_ms = 3000, .renew_ms = 800, .lease_ms = 4000,
+    .skew_ms = 3000};
+
+/* ------------------------------------------------------------------ clocks */
+
+static int64_t with_rate(const struct host *host, int64_t us) {
+    return us + us / 1000000 * host->rate_ppm;
+}
+
+int64_t host_boot_us(const struct host *host) {
+    return with_rate(host, sim.now_us - host->booted_us) + SEC;
+}
+
+int64_t host_unix_us(const struct host *host) {
+    return START_UNIX_US + with_rate(host, sim.now_us) + host->offset_us;
+}
+
+static int64_t read_unix(void *self) {
+    struct host *host = self;
+    vs_sim_point();
+    int64_t us = host_unix_us(host);
+    if (us > host->read_max_us)
+        host->read_max_us = us;
+    return us;
+}
+
+static int64_t read_boot(void *self) {
+    return host_boot_us(self);
+}
+
+void host_step(int host, int64_t by_us) {
+    sim.host[host].offset_us += by_us;
+    sim.counts.rollbacks += by_us < 0;
+    sim.counts.leaps += by_us > VS_CLOCK_LEAP_US;
+    TRACE("host %d's clock is set by %+.3f s", host, (double)by_us / 1e6);
+    oracle_clock(host);
+}
+
+static void boot(int host) {
+    struct host *h = &sim.host[host];
+    h->booted_us = sim.now_us;
+    h->read_max_us = host_unix_us(h);
+    h->boots++;
+}
+
+void host_reboot(int host) {
+    TRACE("host %d reboots", host);
+    sim.counts.reboots++;
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive && sim.path[sim.proc[i].path].host == host)
+            proc_kill(i);
+    boot(host);
+    for (int i = 0; i < sim.paths; i++)
+        if (sim.path[i].host == host && sim.path[i].made)
+            sim.path[i].respawn_us = sim.now_us + rnd_around(3 * SEC);
+}
+
+/* ------------------------------------------------------------------ files */
+
+static void identify(int path, int file, struct vs_file_identity *out) {
+    int host = sim.path[path].host;
+    memset(out, 0, sizeof *out);
+    snprintf(out->boot_id, sizeof out->boot_id, "boot %u of host %d", sim.host[host].boots, host);
+    out->dev = 1;
+    out->ino = (uint64_t)file + 100;
+}
+
+static int new_inode(int path) {
+    assert(sim.files < FILES_MAX);
+    int file = sim.files++;
+    struct file *f = &sim.file[file];
+    *f = (struct file){.map = &maps[file], .path = path, .host = sim.path[path].host};
+    f->boot = sim.host[f->host].boots;
+    memset(f->map, 0, sizeof *f->map);
+    return file;
+}
+
+static int make_file(int path) {
+    struct path *p = &sim.path[path];
+    struct vs_file_identity now;
+    int file = new_inode(path);
+    struct file *f = &sim.file[file];
+    struct vs_header *header = &f->map->header;
+    identify(path, file, &now);
+    header->pacing = p->pacing;
+    header->size = sizeof *f->map;
+    header->dev = now.dev;
+    header->ino = now.ino;
+    header->fingerprint = sim.layout->fingerprint;
+    header->ahead_ticks_max = p->ahead_ticks;
+    header->worker = p->worker;
+    header->has_worker = p->has_worker;
+    memcpy(header->boot_id, now.boot_id, sizeof header->boot_id);
+    memcpy(header->identity, p->identity, sizeof p->identity);
+    vs_map_format(f->map, &sim.host[p->host].clock);
+    f->legit_us = atomic_load(&f->map->shared.offset_us);
+    p->file = file;
+    TRACE("file %d is made at %s", file, p->identity);
+    return file;
+}
+
+int file_open(int path) {
+    struct path *p = &sim.path[path];
+    struct vs_file_identity now;
+    if (p->file < 0)
+        return make_file(path);
+    identify(path, p->file, &now);
+    if (!vs_map_trusted(&sim.file[p->file].map->header, &now))
+        return make_file(path);
+    sim.file[p->file].path = path;
+    return p->file;
+}
+
+int file_copy(int from_path, int to_path) {
+    int from = sim.path[from_path].file, to = new_inode(to_path);
+    *sim.file[to].map = *sim.file[from].map;
+    sim.path[to_path].file = to;
+    sim.counts.copies++;
+    TRACE("file %d is copied to %s as file %d", from, sim.path[to_path].identity, to);
+    return to;
+}
+
+void file_retire(int file) {
+    struct file *f = &sim.file[file];
+    sim.counts.retired++;
+    TRACE("file %d is used up", file);
+    if (sim.path[f->path].file == file)
+        sim.path[f->path].file = -1;
+    vs_sim_point();
+    atomic_store(&f->map->shared.stopped, VESTA_CLOSED);
+}
+
+void file_kick(int file) {
+    atomic_fetch_add(&sim.file[file].map->shared.want, 1);
+    threads_wake(&sim.file[file]);
+}
+
+/* ------------------------------------------------------------------ making a world */
+
+static void parse_layouts(void) {
+    struct vesta_error err;
+    for (size_t i = 0; i < VS_COUNT(layout_text); i++)
+        if (!layouts[i].field_count && vesta_layout_parse(layout_text[i], &layouts[i], &err) != VESTA_OK) {
+            fprintf(stderr, "vesta_sim: %s\n", err.text);
+            abort();
+        }
+}
+
+static void choose_layout(void) {
+    uint64_t values[VESTA_FIELDS_MAX];
+    parse_layouts();
+    sim.layout = &layouts[rnd_below(VS_COUNT(layout_text))];
+    vs_shape_of(sim.layout, &sim.shape);
+    vs_fields_parse(sim.layout, NULL, values, NULL);
+    sim.base = vs_layout_base(sim.layout, 0, values);
+    sim.worker_max = sim.layout->field[sim.layout->worker].max;
+    static const struct vs_lease_timing *const timings[] = {&vs_lease_timing_file, &server_timing, &hasty_timing};
+    sim.timing = *timings[rnd_below(3)];
+}
+
+static void make_path(int path, bool has_worker) {
+    struct path *p = &sim.path[path];
+    uint64_t unit = (uint64_t)1 << sim.shape.seq_bits;
+    *p = (struct path){.host = (int)rnd_below((uint32_t)sim.hosts), .file = -1, .keeper = -1};
+    p->has_worker = has_worker;
+    p->worker = rnd_below(2);
+    p->pacing = chance(55) ? VESTA_PACING_HISTORY : VESTA_PACING_CLOCK;
+    p->ahead_ticks = chance(50) ? 0 : chance(50) ? unit : rnd_below(3 * (uint32_t)unit);
+    p->procs_wanted = 1 + (int)rnd_below(2);
+    p->respawn_us = NEVER;
+    p->made = true;
+    snprintf(p->identity, sizeof p->identity, "path %d", path);
+}
+
+/* The first paths have processes from the start, the last ones are names that a file may be copied to. */
+void world_make(uint64_t seed) {
+    memset(&sim.host, 0, sizeof sim.host);
+    memset(&sim.counts, 0, sizeof sim.counts);
+    sim.seed = seed;
+    sim.now_us = 0;
+    sim.calm = false;
+    sim.found = NOTHING;
+    sim.files = sim.procs = 0;
+    sched_reset(seed);
+    store_reset();
+    oracle_reset();
+    choose_layout();
+    sim.hosts = 1 + (int)rnd_below(HOSTS_MAX);
+    for (int i = 0; i < sim.hosts; i++) {
+        sim.host[i].clock = (struct vesta_clock){&sim.host[i], read_unix, read_boot, NULL};
+        sim.host[i].rate_ppm = chance(50) ? 0 : rnd_between(-1000, 1001);
+        sim.host[i].offset_us = chance(60) ? 0 : rnd_between(-20 * SEC, 20 * SEC);
+        boot(i);
+    }
+    bool given = chance(35);
+    sim.paths = 2 + (int)rnd_below(2);
+    for (int i = 0; i < PATHS_MAX; i++)
+        make_path(i, given || chance(10));
+    for (int i = sim.paths; i < PATHS_MAX; i++)
+        sim.path[i].made = false;
+    sim.paths = PATHS_MAX;
+    for (int i = 0; i < sim.paths; i++)
+        for (int n = 0; sim.path[i].made && n < sim.path[i].procs_wanted; n++)
+            proc_start(i);
+}
