@@ -101,10 +101,6 @@ static void act_renew(struct vs_lease *lease, const struct vs_event *ev, struct 
     act_swap(lease, ev, out, VS_PH_RENEW, bound_wanted(lease, ev, cursor), true);
 }
 
-static void act_failstop(struct vs_lease *lease, struct vs_action *out) {
-    act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
-}
-
 /* Every attempt has a slot of its own: another keeper may have taken up the claim in the last one. */
 static void forget_slot(struct vs_lease *lease) {
     lease->slot = -1;
@@ -154,7 +150,7 @@ static void on_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct
     if (lease->incarnation && other) {
         say(lease, "the store %s: what it granted before is not in it; bring its data back, or give the namespace a "
                    "new name", ev->ns.ver == 0 ? "was emptied" : "was replaced");
-        act_failstop(lease, out);
+        act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
     if (ev->ns.ver == 0) {
@@ -254,7 +250,7 @@ static void on_lost(struct vs_lease *lease, const struct vs_record *r, struct vs
     if (went_back(lease, r)) {
         say(lease, "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64
                    " was acknowledged", lease->worker, r->ver, lease->record.ver);
-        act_failstop(lease, out);
+        act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
     say(lease, "number %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
