@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #define STACK_BYTES 65536
@@ -15,13 +16,15 @@ struct thread {
     void (*run)(struct proc *self);
     int64_t wake_us;
     const struct file *waits_for;
-    ucontext_t context;
+    bool entered;       /* false: `first` starts it, true: `here` goes on with it */
+    ucontext_t first;
+    jmp_buf here;
 };
 
 static struct thread threads[THREADS_MAX];
 static char stacks[THREADS_MAX][STACK_BYTES] __attribute__((aligned(64)));
 static struct thread *current;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static int quantum; /* points until the running thread may be left */
 static int top;     /* threads[top..] were never used in this schedule */
 static uint64_t state;
@@ -77,7 +80,7 @@ struct thread *thread_start(int proc, const char *name, void (*run)(struct proc 
         top = (int)(t - threads) + 1;
     *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us + rnd_between(0, 2 * MS)};
     snprintf(t->name, sizeof t->name, "%s", name);
-    prepare(&t->context, stacks[t - threads]);
+    prepare(&t->first, stacks[t - threads]);
     return t;
 }
 
@@ -102,15 +105,24 @@ const char *thread_name(void) {
     return current ? current->name : "world";
 }
 
+/* A context starts a thread on its stack; from then on jumps do, which save no signal mask and so make no system call. */
 static void leave(void) {
-    struct thread *t = current;
-    swapcontext(&t->context, &scheduler);
+    if (_setjmp(current->here) == 0)
+        _longjmp(scheduler, 1);
+}
+
+static void go(struct thread *t) {
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (t->entered)
+        _longjmp(t->here, 1);
+    t->entered = true;
+    setcontext(&t->first);
 }
 
 void thread_exit(void) {
     current->alive = false;
-    setcontext(&scheduler);
-    abort();
+    _longjmp(scheduler, 1);
 }
 
 void thread_sleep(int64_t us, const struct file *file) {
@@ -147,7 +159,7 @@ static void run(struct thread *t) {
     t->waits_for = NULL;
     current = t;
     sim.counts.switches++;
-    swapcontext(&scheduler, &t->context);
+    go(t);
     current = NULL;
     oracle_file(file);
 }
