@@ -6,6 +6,7 @@ own for state, and no other state folder can be reached.
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,7 @@ def fails(result, code, *parts):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # folders and processes are cleaned up on the way out
     part = sys.argv[2] if len(sys.argv) > 2 else ""
     passed = failed = 0
     for text, function in _tests:
