@@ -196,6 +196,7 @@ int vs_cmd_serve(int argc, char **argv) {
                            .app = {.clock = vs_clock_system()}};
     int rc = read_options(&self, &argc, argv);
     if (rc != VS_GO) return rc;
+    vs_serve_init();
     rc = bind_all(&self); /* first: who finds the port taken has claimed nothing */
     if (rc == VS_GO) rc = open_all(&self);
     if (rc == VS_GO) rc = get_lease(&self);

@@ -178,6 +178,11 @@ static void raise_file_limit(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void vs_serve_init(void) {
+    /* or libuv sleeps after each accept, for the good of other processes on the same socket: here there are none */
+    setenv("UV_TCP_SINGLE_ACCEPT", "0", 0);
+}
+
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct server server = {.opts = opts};
     int rc = 0, running = 1;

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #define KEEPALIVE_S 60
+#define TURN_MAX (1 << 20) /* bytes of replies to one connection before the others have their turn */
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
 static step *const steps[VS_FACES] = {[VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step};
@@ -109,14 +110,14 @@ static bool write_later(struct conn *c, const char *bytes, size_t length) {
     return true;
 }
 
-/* Writes the loop's replies to c.  true: all of them are gone. */
-static bool flush(struct conn *c) {
+/* Writes the loop's replies to c, now or when the other connections had their turn.  true: all of them are gone. */
+static bool flush(struct conn *c, bool now) {
     struct vs_out *out = &c->loop->out;
     size_t length = out->used;
     out->used = 0;
     if (length == 0) return true;
     uv_buf_t buf = uv_buf_init(out->at, (unsigned)length);
-    int sent = uv_try_write(&c->io.stream, &buf, 1);
+    int sent = now ? uv_try_write(&c->io.stream, &buf, 1) : UV_EAGAIN;
     if (sent == (int)length) return true;
     if (sent == UV_EAGAIN) sent = 0;
     if (sent < 0 || !write_later(c, out->at + sent, length - (size_t)sent)) vs_conn_end(c);
@@ -178,7 +179,7 @@ static bool keep(struct conn *c, const char *data, size_t length) {
 static void work(struct conn *c, const char *data, size_t length) {
     struct loop *loop = c->loop;
     struct vs_out *out = &loop->out;
-    size_t at = 0;
+    size_t at = 0, written = 0;
     int used = 1;
     bool blocked = false;
     out->used = 0;
@@ -186,14 +187,15 @@ static void work(struct conn *c, const char *data, size_t length) {
         used = steps[c->session.face](&c->session, data + at, length - at, out);
         if (used <= 0) break;
         at += (size_t)used;
-        blocked = out->size - out->used < VS_REPLY_MAX && !flush(c);
+        if (out->size - out->used >= VS_REPLY_MAX) continue;
+        written += out->used;
+        blocked = !flush(c, written < TURN_MAX);
     }
-    if (!blocked) flush(c);
+    if (!blocked) flush(c, true);
     if (uv_is_closing(&c->io.handle)) return;
     if (at > 0 || c->have == 0) c->partial_ms = uv_now(&loop->uv);
     if (used == VS_STEP_CLOSE) {
         c->last = true;
-        set_reading(c, false);
         if (!c->writing) vs_conn_finish(c);
     } else if (!keep(c, data + at, length - at)) {
         vs_conn_end(c);
@@ -253,7 +255,7 @@ static void turn_away(struct conn *c) {
     const char *text = texts[c->session.face];
     uv_buf_t buf = uv_buf_init((char *)text, (unsigned)strlen(text));
     uv_try_write(&c->io.stream, &buf, 1);
-    vs_conn_end(c);
+    vs_conn_finish(c);
 }
 
 int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type) {

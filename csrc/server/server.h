@@ -55,6 +55,9 @@ struct vs_serve_opts {
     void *self;
 };
 
+/* Call once, before there are threads: changes the environment. */
+void vs_serve_init(void);
+
 /* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends
  * the process at once.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
