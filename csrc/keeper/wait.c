@@ -4,6 +4,8 @@
 
 /* A sleep this short would overshoot: the last of a wait is spun away by asking again. */
 #define SPIN_US 70
+/* And a long one is cut: a clock may be set right meanwhile. */
+#define SLICE_US 100000
 
 /* Waits as a pause says, if there is time for it.  *until_boot_us is 0 at the first pause. */
 static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max, int64_t *until_boot_us) {
@@ -19,6 +21,8 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
     }
     if (wait_us < 0 || wait_us > *until_boot_us - now)
         return false;
+    if (wait_us > SLICE_US)
+        wait_us = SLICE_US;
     if (clock != vs_clock_system())
         clock->sleep_us(clock->self, wait_us);
     else if (wait_us > SPIN_US)
