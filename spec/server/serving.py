@@ -19,9 +19,11 @@ from harness import SLOW, VESTA, World, claim, environment, fails, main, same  #
 WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
 
 
-def free_port():
+def free_port(but=None):
     for _ in range(200):
         port = random.randrange(21100, 22000)
+        if port == but:
+            continue
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -35,7 +37,8 @@ def free_port():
 class Server:
     def __init__(self, world, *flags, layout=WIDE, pacing="history", env=None):
         self.world = world
-        self.http, self.resp = free_port(), free_port()
+        self.http = free_port()
+        self.resp = free_port(but=self.http)
         self.args = [VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
                      "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
         self.env = environment(world.folder, **(env or {}))
