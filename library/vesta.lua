@@ -217,7 +217,7 @@ function gen:close() end
 ---@field group? string group that may share the files made by this call
 ---@field pacing? "clock"|"history" the file's, else clock
 ---@field ahead_ms_max? integer how far ids may run ahead of the clock; 0: not at all
----@field wait_ms_max? number how long a call may wait for an id; 100, and 0 inside nginx
+---@field wait_ms_max? number how long a call may wait for an id; 100 (2000 for a lease), and 0 inside nginx
 ---@field unsafe_private? boolean an anonymous cursor outside every guarantee: for tests
 
 ---@class vesta.guess_row

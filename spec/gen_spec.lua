@@ -5,6 +5,13 @@ local help = require "lua.help"
 local two_a_ms = "sign:1 time:41 seq:1 worker:21 unit=1ms epoch=2026-01-01T00:00:00Z"
 local sixteen_a_s = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z"
 
+-- A generator that waits for 300 ms at most, over a lease that is held already.
+local function hasty(options)
+  local patient, made = help.open(options)
+  assert(patient:next())
+  return assert(vesta.open { path = made.path, wait_ms_max = 300 })
+end
+
 describe("vesta.open", function()
   it("makes a generator, and attaches to it by its path alone", function()
     local gen, options = help.open { worker = 12 }
@@ -166,8 +173,21 @@ describe("gen:next", function()
     for _ = 1, 200 do assert(gen:next()) end -- 100 ms at the least
   end)
 
+  it("waits longer for a lease than for an id, unless told how long", function()
+    local name = help.name()
+    local options = { layout = help.wide, worker = 1, namespace = name, path = help.path(name) }
+    assert(assert(vesta.open(options)):next()) -- a claim on a busy disk may take more than the 100 ms for an id
+    options.path, options.wait_ms_max = options.path .. "2", 1
+    local begun = os.time()
+    local id, message, code, wait_s = assert(vesta.open(options)):next()
+    assert.is_nil(id) -- another file holds the number
+    assert.are.equal("lease", code, message)
+    assert.is_true(wait_s > 0)
+    assert.is_true(os.time() - begun <= 2)
+  end)
+
   it("says full at the end of a second's sequence when it may not wait for the next", function()
-    local gen = help.open { layout = sixteen_a_s, ahead_ms_max = 0, wait_ms_max = 300 }
+    local gen = hasty { layout = sixteen_a_s, ahead_ms_max = 0 }
     local full
     for _ = 1, 100 do
       local id, _, code, wait_s = gen:next()
@@ -256,8 +276,7 @@ describe("gen:batch", function()
   end)
 
   it("gives none where it may not wait for all", function()
-    local gen = help.open { layout = sixteen_a_s, wait_ms_max = 300 }
-    assert(gen:next())
+    local gen = hasty { layout = sixteen_a_s }
     for _, name in ipairs(help.has_int and { "batch", "batch_int" } or { "batch" }) do
       local ids, message, code, wait_s = gen[name](gen, 1000)
       assert.is_nil(ids)

@@ -14,6 +14,7 @@ struct box {
     struct vs_lua_object object;
     struct vesta_gen *gen; /* NULL once closed */
     int64_t wait_us_max; /* -1: never wait, and leave the keeper alone */
+    int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
 };
 
 _Static_assert(offsetof(struct box, gen) == sizeof(void *), "the second word");
@@ -37,9 +38,14 @@ static int push_pause(lua_State *L, struct vesta_gen *gen, const struct vesta_pa
     return 4;
 }
 
+static int64_t patience_us(const struct box *box, const struct vesta_pause *pause) {
+    return pause->why == VESTA_LEASE ? box->lease_wait_us_max : box->wait_us_max;
+}
+
 /* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
 static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id, struct vesta_pause *pause) {
-    if (box->wait_us_max >= 0 && vesta_next_wait(box->gen, id, box->wait_us_max, pause) == VESTA_OK)
+    int64_t wait_us_max = patience_us(box, pause);
+    if (wait_us_max >= 0 && vesta_next_wait(box->gen, id, wait_us_max, pause) == VESTA_OK)
         return VESTA_OK;
     return push_pause(L, box->gen, pause);
 }
@@ -71,6 +77,15 @@ static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua
     return 1;
 }
 
+/* The first step shows whether a lease is missing. */
+static int take_batch(struct box *box, uint64_t *ids, size_t n, struct vesta_pause *pause) {
+    size_t have = 0;
+    int64_t wait_us_max = box->wait_us_max;
+    if (vesta_next_n(box->gen, ids, n, &have, pause) != VESTA_OK)
+        wait_us_max = patience_us(box, pause);
+    return have == n ? VESTA_OK : vesta_batch_wait(box->gen, ids + have, n - have, wait_us_max, pause);
+}
+
 static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
@@ -78,7 +93,7 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     struct vesta_pause pause;
     if (!box->gen)
         return push_closed(L);
-    if (vesta_batch_wait(box->gen, ids, n, box->wait_us_max, &pause) != VESTA_OK)
+    if (take_batch(box, ids, n, &pause) != VESTA_OK)
         return push_pause(L, box->gen, &pause);
     return push_ids(L, ids, n, push);
 }
@@ -228,6 +243,11 @@ static lua_Number number_option(lua_State *L, const char *key, lua_Number otherw
     return n;
 }
 
+static int64_t wait_option(lua_State *L, const char *key) {
+    lua_Number ms = number_option(L, key, -1);
+    return ms < 0 ? -1 : (int64_t)(ms * 1000);
+}
+
 static int flag_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     int set = lua_toboolean(L, -1);
@@ -260,8 +280,7 @@ static int core_open(lua_State *L) {
     lua_settop(L, 1);
     struct vesta_opts opts = read_options(L);
     struct box *box = lua_newuserdata(L, sizeof *box);
-    lua_Number wait_ms_max = number_option(L, "wait_ms_max", -1);
-    *box = (struct box){{CLASS}, NULL, wait_ms_max < 0 ? -1 : (int64_t)(wait_ms_max * 1000)};
+    *box = (struct box){{CLASS}, NULL, wait_option(L, "wait_ms_max"), wait_option(L, "lease_wait_ms_max")};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);

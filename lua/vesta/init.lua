@@ -13,6 +13,7 @@ local vesta = {
 }
 
 local WAIT_MS_MAX = 100             -- how long plain Lua waits for an id unless told otherwise
+local LEASE_WAIT_MS_MAX = 2000      -- and where a lease must be claimed first: several writes that reach a disk
 local WAIT_MS_LIMIT = 24 * 3600 * 1000
 local EXACT_MAX = 2 ^ 53
 local PACING = { clock = 1, history = 2 }
@@ -162,6 +163,7 @@ function vesta.open(options)
   local checked = check_options(options)
   if checked.unsafe_private then warn_private() end
   if resty then return resty.open(core, checked) end
+  checked.lease_wait_ms_max = checked.wait_ms_max or LEASE_WAIT_MS_MAX
   checked.wait_ms_max = checked.wait_ms_max or WAIT_MS_MAX
   return core.open(checked)
 end
