@@ -139,7 +139,7 @@ static void released_while_others_issue(void) {
         struct vesta_gen *gen = must_open((struct vesta_opts){.layout = FAST, .pacing = (enum vesta_pacing)pacing, .any_worker = 1});
         NEED(gen != NULL);
         start_issuers(issuers, gen, IDS_EACH);
-        for (int i = 0; i < 12; i++) {
+        for (int i = 0; i < 100; i++) {
             size_t before = atomic_load(&tally->used);
             CHECK(vesta_release(gen, &err) == VESTA_OK);
             for (int wait = 0; wait < 5000 && atomic_load(&tally->used) == before; wait++)

@@ -1,0 +1,119 @@
+/* unique_files.c -- files that are used up after four leases: retired and replaced while threads and processes issue,
+ * counted.  Linked to floors that are built with VS_SLOTS_MAX=4. */
+#include "crowd.h"
+
+#include "core/map.h"
+
+#define ISSUERS 3
+
+static struct vesta_gen *open_default(enum vesta_pacing pacing) {
+    return must_open((struct vesta_opts){.layout = FAST, .pacing = pacing, .any_worker = 1});
+}
+
+static void *issue_until_marked(void *arg) {
+    for (uint64_t dice = 1; atomic_load(&tally->mark) == 0 && issue(arg, 200, dice); dice++)
+        usleep(200);
+    return NULL;
+}
+
+/* Every release needs a new slot, every fifth a new file. */
+static void release_often(struct vesta_gen *gen, int times) {
+    struct vesta_error err = {.text = ""};
+    for (int i = 0; i < times; i++) {
+        size_t before = atomic_load(&tally->used);
+        if (vesta_release(gen, &err) != VESTA_OK) CHECK_FAIL("vesta_release: %s", err.text);
+        for (int wait = 0; wait < 5000 && atomic_load(&tally->used) == before; wait++)
+            usleep(1000);
+    }
+}
+
+static void used_up_under_threads(void) {
+    pthread_t threads[ISSUERS];
+    CHECK_EQ_I64(VS_SLOTS_MAX, 4);
+    for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
+        empty_folder();
+        tally_clear();
+        struct vesta_gen *gen = open_default((enum vesta_pacing)pacing);
+        struct vesta_gen *other = open_default((enum vesta_pacing)pacing); /* moves on by itself */
+        NEED(gen && other);
+        for (int i = 0; i < ISSUERS; i++)
+            CHECK(pthread_create(&threads[i], NULL, issue_until_marked, i ? gen : other) == 0);
+        release_often(gen, 40);
+        atomic_store(&tally->mark, 1);
+        for (int i = 0; i < ISSUERS; i++)
+            pthread_join(threads[i], NULL);
+        check_tally(40);
+        CHECK(access(in_folder("default.gen.retired"), F_OK) == 0);
+        vesta_close(gen);
+        vesta_close(other);
+    }
+}
+
+static void issue_in_process(uint64_t pacing) {
+    struct vesta_gen *gen = open_default((enum vesta_pacing)pacing);
+    if (gen) issue_until_marked(gen);
+    vesta_close(gen);
+}
+
+/* Four leases, each given back. */
+static void use_up(struct vesta_gen *gen) {
+    struct vesta_error err;
+    struct vesta_info info = {.slots_used = 0};
+    while (info.slots_used < VS_SLOTS_MAX) {
+        NEED(issue(gen, 10, 1) && vesta_release(gen, &err) == VESTA_OK);
+        vesta_get_info(gen, &info);
+    }
+}
+
+/* Everybody has the file open when it turns out to be used up: one puts it aside, one makes the next, all go on. */
+static void used_up_under_processes(void) {
+    pid_t pids[ISSUERS];
+    for (int round = 0; round < 10; round++) {
+        enum vesta_pacing pacing = round % 2 ? VESTA_PACING_CLOCK : VESTA_PACING_HISTORY;
+        empty_folder();
+        tally_clear();
+        struct vesta_gen *gen = open_default(pacing);
+        NEED(gen != NULL);
+        use_up(gen);
+        for (int i = 0; i < ISSUERS; i++)
+            pids[i] = spawn(issue_in_process, (uint64_t)pacing);
+        CHECK(issue(gen, 5000, 3));
+        atomic_store(&tally->mark, 1);
+        for (int i = 0; i < ISSUERS; i++)
+            reap(pids[i], false);
+        check_tally(5040);
+        vesta_close(gen);
+    }
+}
+
+/* A file that was put aside is another's name by now: a handle does not follow to a generator of another kind. */
+static void a_stranger_in_the_place_of_a_used_up_file(void) {
+    struct vesta_pause pause = {.why = VESTA_LEASE};
+    uint64_t id;
+    empty_folder();
+    tally_clear();
+    struct vesta_gen *gen = open_default(VESTA_PACING_CLOCK);
+    NEED(gen != NULL);
+    use_up(gen);
+    for (int i = 0; i < 5000 && pause.why != VESTA_CLOSED; i++) { /* asking for a fifth lease retires the file */
+        CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
+        if (pause.why == VESTA_LEASE) vesta_keep(gen);
+        usleep(1000);
+    }
+    CHECK_STR(vesta_why_name(pause.why), "closed");
+    struct vesta_gen *stranger = must_open((struct vesta_opts){.layout = TIGHT, .namespace_ = "theirs", .any_worker = 1,
+                                                               .path = in_folder("default.gen")});
+    CHECK(vesta_next_wait(gen, &id, 100000, &pause) == VESTA_EPAUSE);
+    CHECK(vesta_keep(gen) == VESTA_EMISMATCH);
+    CHECK(issue(stranger, 10, 1));
+    vesta_close(stranger);
+    vesta_close(gen);
+}
+
+static const struct check_case cases[] = {
+    {"files used up under threads: none twice", used_up_under_threads},
+    {"files used up under processes: none twice", used_up_under_processes},
+    {"a stranger in the place of a used-up file is not followed", a_stranger_in_the_place_of_a_used_up_file},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)
