@@ -84,8 +84,8 @@ static void on_stop(uv_async_t *async) {
     struct conn *c;
     if (loop->drain_ms) return;
     loop->drain_ms = uv_now(&loop->uv);
-    TAILQ_FOREACH(c, &loop->conns, all)
-    c->session.draining = true;
+    for (c = TAILQ_FIRST(&loop->conns); c; c = TAILQ_NEXT(c, all))
+        c->session.draining = true;
     uv_timer_start(&loop->sweep, on_sweep, DRAIN_SWEEP_MS, DRAIN_SWEEP_MS);
 }
 
