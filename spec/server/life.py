@@ -139,10 +139,10 @@ def _(world):
 @claim("TERM answers what is in flight, refuses new connections, and ends with 0; so does INT")
 def _(world):
     for number in (signal.SIGTERM, signal.SIGINT):
-        with Server(world, "--wait-ms", "3000", "--threads", "2", layout=SLOW_SECOND, pacing="clock") as server:
+        with Server(world, "--wait-ms", "4000", "--threads", "2", "--namespace", "n%d" % number, layout=SLOW_SECOND, pacing="clock") as server:
             idle, busy, half = (server.connect(server.http) for _ in range(3))
             half.sendall(b"GET /genid HT")
-            busy.sendall(get("/v1/ids?n=4"))  # waits for the next second
+            busy.sendall(get("/v1/ids?n=8"))  # six are to be had at most before a second has passed
             time.sleep(0.1)
             server.process.send_signal(number)
             time.sleep(0.1)
@@ -153,7 +153,7 @@ def _(world):
                 pass
             reply = until_closed(busy)
             assert reply.startswith(b"HTTP/1.1 200 OK\r\n") and b"Connection: close\r\n" in reply, reply
-            same(len(json.loads(reply.split(b"\r\n\r\n")[1])["ids"]), 4)
+            same(len(json.loads(reply.split(b"\r\n\r\n")[1])["ids"]), 8)
             same(until_closed(idle), b"")
             half.close()
             same(server.process.wait(10 * SLOW), 0)
