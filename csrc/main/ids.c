@@ -104,7 +104,9 @@ static ssize_t take_lines(struct reader *r, const char *buf, size_t used) {
     return at - buf;
 }
 
+/* For a person who waits; a script's error output says only what is wrong. */
 static void show_progress(struct reader *r) {
+    if (!isatty(STDERR_FILENO)) return;
     const struct vesta_clock *clock = vs_clock_system();
     int64_t now_us = clock->boot_us(clock->self);
     char count[VS_GROUPED_MAX];

@@ -1,5 +1,7 @@
 """audit.py -- finds every equal id and says where; calls nothing equal that is not."""
 import json
+import os
+import pty
 import random
 
 from harness import SLOW, claim, cpu_s, fails, main, same
@@ -113,10 +115,16 @@ def _(w):
     assert w.run("audit", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out.endswith("and 19984 more\n")
 
 
-@claim("who waits for more than two seconds is told how far it is")
+@claim("a person who waits for more than two seconds is told how far it is; a script's error output stays empty")
 def _(w):
-    result = w.shell('(echo 1; sleep 2.3; echo 2) | "$vesta" audit')
-    same((result.code, result.err), (0, "vesta audit: 2 ids read so far, now stdin\n"))
+    waits = '(echo 1; sleep 2.3; echo 2) | "$vesta" audit'
+    result = w.shell(waits)
+    same((result.code, result.err), (0, ""))
+    ours, terminal = pty.openpty()
+    same(w.shell("(%s) 2>/dev/fd/%d" % (waits, terminal), pass_fds=[terminal]).code, 0)
+    same(os.read(ours, 4096).decode(), "vesta audit: 2 ids read so far, now stdin\r\n")
+    os.close(ours)
+    os.close(terminal)
 
 
 @claim("a million ids take a second of CPU at most")

@@ -57,9 +57,9 @@ class World:
                               env=environment(self.folder, **(env or {})), **kw)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def shell(self, script, timeout=60, env=None):
+    def shell(self, script, timeout=60, env=None, **kw):
         done = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout * SLOW,
-                              cwd=self.folder, env=environment(self.folder, vesta=VESTA, **(env or {})))
+                              cwd=self.folder, env=environment(self.folder, vesta=VESTA, **(env or {})), **kw)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def start(self, *args, env=None, **kw):
