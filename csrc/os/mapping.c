@@ -96,6 +96,8 @@ int vs_mapping_attach(const char *path, enum vs_found *found, struct vs_mapping 
                       struct vesta_error *err) {
     *found = VS_FOUND_NONE;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ELOOP)
+        return vs_fail(err, VESTA_EIO, "%.150s is a symbolic link: give the path of the file itself", path);
     if (fd < 0)
         return errno == ENOENT ? VESTA_OK : io_error(err, "open", path);
     int rc = attach_fd(fd, path, found, out, stale, err);

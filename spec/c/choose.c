@@ -1,0 +1,112 @@
+/* choose.c -- the default choice of a number over what a store lists. */
+#include "engine.h"
+
+static struct vs_listed listed[64];
+static size_t count;
+
+static void add(uint64_t worker, const char *identity, bool held, int64_t until_ms, int64_t written_ms) {
+    struct vs_record r = record_of(identity, held, until_ms);
+    r.written_ms = written_ms;
+    listed[count++] = (struct vs_listed){worker, r};
+}
+
+#define OWN "/var/lib/vesta/default.gen"
+
+/* -1: every number is held. */
+static int64_t choice(uint64_t max, uint64_t random) {
+    uint64_t worker = 99;
+    return vs_choose_any(&lease, listed, count, max, NOON_MS, random, &worker) ? (int64_t)worker : -1;
+}
+
+static void begin(void) {
+    start_with((struct vs_lease_opts){.slot = -1});
+    count = 0;
+}
+
+static void ones_own_number_first(void) {
+    begin();
+    add(2, "/other.gen", false, NOON_MS - 9000, NOON_MS - 9000);
+    add(5, OWN, true, NOON_MS + 100, NOON_MS - 50000);
+    add(6, OWN, false, NOON_MS, NOON_MS - 60000);
+    for (uint64_t random = 0; random < 100; random++)
+        CHECK_EQ_I64(choice(1023, random), 5); /* the one written last */
+}
+
+static void ones_own_number_far_ahead(void) {
+    begin();
+    add(0, "/other.gen", false, NOON_MS - 9000, NOON_MS - 9000);
+    add(1, OWN, false, NOON_MS + 3600000, NOON_MS - 1000);
+    CHECK_EQ_I64(choice(1, 5), 0);
+    CHECK_EQ_I64(choice(2, 5), 2);
+    listed[1].record.until = vs_tick_at(&lease.shape, (NOON_MS + 10000) * 1000);
+    CHECK_EQ_I64(choice(2, 5), 1);
+}
+
+static void then_one_never_used(void) {
+    bool seen[16] = {false};
+    begin();
+    add(0, "/other.gen", false, NOON_MS, NOON_MS - 60000);
+    add(3, "/other.gen", true, NOON_MS, NOON_MS);
+    add(15, "/other.gen", true, NOON_MS, NOON_MS);
+    for (uint64_t random = 0; random < 1000; random++) {
+        int64_t worker = choice(15, random * 7919);
+        CHECK(worker >= 0 && worker <= 15 && worker != 0 && worker != 3 && worker != 15);
+        if (worker >= 0 && worker <= 15) seen[worker] = true;
+    }
+    for (int i = 0; i < 16; i++)
+        CHECK(seen[i] == (i != 0 && i != 3 && i != 15)); /* each of them, by and by */
+}
+
+static void then_the_one_free_for_longest(void) {
+    begin();
+    add(0, "/other.gen", true, NOON_MS - 90000, NOON_MS);          /* held */
+    add(1, "/other.gen", false, NOON_MS + 3600000, NOON_MS - 5000); /* free, but ends far ahead */
+    add(2, "/other.gen", false, NOON_MS - 5000, NOON_MS - 5000);
+    add(3, "/other.gen", true, NOON_MS - 20000, NOON_MS - 15001); /* expired */
+    CHECK_EQ_I64(choice(3, 12345), 3);
+    listed[3].record.written_ms = NOON_MS - 15000; /* not yet */
+    CHECK_EQ_I64(choice(3, 12345), 2);
+}
+
+static void none_where_all_are_held(void) {
+    begin();
+    for (uint64_t i = 0; i < 4; i++)
+        add(i, "/other.gen", true, NOON_MS, NOON_MS);
+    CHECK_EQ_I64(choice(3, 1), -1);
+    CHECK_EQ_I64(choice(4, 1), 4);
+    begin();
+    CHECK_EQ_I64(choice(0, UINT64_MAX), 0); /* a layout without a worker field */
+    add(0, "/other.gen", true, NOON_MS, NOON_MS);
+    CHECK_EQ_I64(choice(0, UINT64_MAX), -1);
+}
+
+static void foreign_numbers_are_nobodys(void) {
+    begin();
+    for (uint64_t i = 0; i < 3; i++)
+        add(i, "/other.gen", true, NOON_MS, NOON_MS);
+    add(100, OWN, false, NOON_MS, NOON_MS); /* not a number of this layout: a file that somebody put there */
+    add(UINT64_MAX, "/other.gen", false, NOON_MS, NOON_MS);
+    for (uint64_t random = 0; random < 100; random++)
+        CHECK_EQ_I64(choice(3, random), 3);
+}
+
+static void damaged_times(void) {
+    begin();
+    add(0, "/other.gen", true, NOON_MS, INT64_MAX);
+    listed[0].record.lease_ms = INT64_MAX;
+    CHECK_EQ_I64(choice(0, 1), -1);
+    listed[0].record.written_ms = 0, listed[0].record.lease_ms = 0;
+    CHECK_EQ_I64(choice(0, 1), 0);
+}
+
+static const struct check_case cases[] = {
+    {"one's own number first", ones_own_number_first},
+    {"not where it ends far ahead of the clock", ones_own_number_far_ahead},
+    {"then a number that was never used, each by and by", then_one_never_used},
+    {"then the one whose ticks ended first", then_the_one_free_for_longest},
+    {"none where all are held", none_where_all_are_held},
+    {"numbers that the layout does not have are no choice", foreign_numbers_are_nobodys},
+    {"damaged times overflow nothing", damaged_times},
+};
+
+CHECK_MAIN(cases)

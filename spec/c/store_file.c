@@ -1,0 +1,300 @@
+/* store_file.c -- the file: store in a real folder: compare-and-set under a crowd and under kill -9, and what it says
+ * of records that are damaged, disks that are full and folders that are closed to it. */
+#include "crowd.h"
+
+#include "os/os.h"
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/mount.h>
+
+static struct vs_store *store_at(const char *dir) {
+    struct vs_store *store = NULL;
+    struct vesta_error err = {.text = ""};
+    char uri[200];
+    struct vs_store_opts opts = {.namespace_ = "ns", .group = -1, .clock = vs_clock_system()};
+    snprintf(uri, sizeof uri, "file:%s", dir);
+    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return store;
+}
+
+static struct vs_reply reply;
+
+static enum vs_outcome read_of(struct vs_store *store, uint64_t worker) {
+    store->ops->read(store, worker, &reply);
+    return reply.outcome;
+}
+
+/* Writes `until` over the version. */
+static enum vs_outcome swap_of(struct vs_store *store, uint64_t worker, uint64_t old_ver, uint64_t until) {
+    struct vs_record record = {.ver = old_ver + 1, .until = until, .held = true, .owner = {1, 2}, .lease_ms = 15000};
+    store->ops->swap(store, worker, old_ver, &record, &reply);
+    return reply.outcome;
+}
+
+static void put(const char *name, const char *text, size_t length) {
+    int fd = open(in_folder(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0 && write(fd, text, length) == (ssize_t)length);
+    close(fd);
+}
+
+/* ------------------------------------------------------------------ compare and set */
+
+static void a_swap_needs_the_version(void) {
+    empty_folder();
+    struct vs_store *store = store_at(folder);
+    int64_t before_ms = vs_clock_system()->unix_us(NULL) / 1000;
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 0);
+    CHECK(swap_of(store, 7, 1, 10) == VS_STORE_CONFLICT);
+    CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 1);
+    CHECK(reply.record.written_ms >= before_ms && reply.record.written_ms == reply.store_ms); /* the store's stamp */
+    CHECK(swap_of(store, 7, 0, 99) == VS_STORE_CONFLICT);
+    CHECK_EQ_U64(reply.record.ver, 1);
+    CHECK_EQ_U64(reply.record.until, 10); /* what stands there comes with the refusal */
+    CHECK(swap_of(store, 7, 2, 99) == VS_STORE_CONFLICT);
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.until, 20);
+    store->ops->close(store);
+}
+
+static void the_namespace_too(void) {
+    empty_folder();
+    struct vs_store *store = store_at(folder);
+    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
+    store->ops->ns_read(store, &reply);
+    CHECK(reply.outcome == VS_STORE_OK && reply.ns.ver == 0);
+    store->ops->ns_swap(store, 0, &ns, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    ns.incarnation = 7;
+    store->ops->ns_swap(store, 0, &ns, &reply);
+    CHECK(reply.outcome == VS_STORE_CONFLICT && reply.ns.incarnation == 6);
+    store->ops->close(store);
+}
+
+static void a_list_is_in_order_and_has_only_records(void) {
+    static const uint64_t workers[] = {1000, 7, 12, 0, 3, 999999999999, 2};
+    struct vs_listed *listed;
+    size_t count;
+    empty_folder();
+    struct vs_store *store = store_at(folder);
+    for (size_t i = 0; i < VS_COUNT(workers); i++)
+        CHECK(swap_of(store, workers[i], 0, workers[i] + 1) == VS_STORE_OK);
+    put("ns/007", "x", 1);
+    put("ns/8.new", "x", 1);
+    put("ns/-1", "x", 1);
+    put("ns/99999999999999999999999", "x", 1);
+    store->ops->list(store, &listed, &count, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    CHECK_EQ_U64(count, VS_COUNT(workers));
+    for (size_t i = 0; i < count; i++) {
+        CHECK(i == 0 || listed[i].worker > listed[i - 1].worker);
+        CHECK_EQ_U64(listed[i].record.until, listed[i].worker + 1);
+    }
+    free(listed);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ a crowd */
+
+#define EACH 150
+
+static void count_up(uint64_t unused) {
+    struct vs_store *store = store_at(folder);
+    (void)unused;
+    for (int i = 0; i < EACH;) {
+        CHECK(read_of(store, 7) == VS_STORE_OK);
+        uint64_t ver = reply.record.ver, until = reply.record.until;
+        enum vs_outcome outcome = swap_of(store, 7, ver, until + 1);
+        CHECK(outcome == VS_STORE_OK || outcome == VS_STORE_CONFLICT);
+        i += outcome == VS_STORE_OK;
+    }
+    store->ops->close(store);
+}
+
+static void no_update_is_lost(void) {
+    pid_t pids[8];
+    empty_folder();
+    for (uint64_t i = 0; i < 8; i++)
+        pids[i] = spawn(count_up, i);
+    for (int i = 0; i < 8; i++)
+        reap(pids[i], false);
+    struct vs_store *store = store_at(folder);
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 8 * EACH);
+    CHECK_EQ_U64(reply.record.until, 8 * EACH);
+    store->ops->close(store);
+}
+
+/* The tally's mark is the highest `until` that was acknowledged. */
+static void raise_until_killed(uint64_t unused) {
+    struct vs_store *store = store_at(folder);
+    (void)unused;
+    for (;;) {
+        CHECK(read_of(store, 7) == VS_STORE_OK);
+        uint64_t ver = reply.record.ver, until = reply.record.until + 1;
+        if (swap_of(store, 7, ver, until) != VS_STORE_OK) _exit(9);
+        atomic_store(&tally->mark, until);
+    }
+}
+
+static void killed_while_writing(void) {
+    uint64_t dice = 21, worst = 0;
+    empty_folder();
+    tally_clear();
+    struct vs_store *store = store_at(folder);
+    for (int i = 0; i < 200; i++) {
+        pid_t pid = spawn(raise_until_killed, 0);
+        usleep((useconds_t)(500 + roll_below(&dice, 8000)));
+        kill(pid, SIGKILL);
+        reap(pid, true);
+        if (read_of(store, 7) != VS_STORE_OK) CHECK_FAIL("after kill %d: %s", i, reply.text);
+        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* what was acknowledged is there */
+        CHECK(reply.record.until >= worst && reply.record.until == reply.record.ver);
+        worst = reply.record.until;
+    }
+    CHECK(worst > 200);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ trouble */
+
+static void refused(struct vs_store *store, const char *because) {
+    struct vs_listed *listed;
+    size_t count;
+    CHECK(read_of(store, 7) == VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, because);
+    CHECK_HAS(reply.text, "ns/7");
+    for (uint64_t ver = 0; ver < 3; ver++)
+        CHECK(swap_of(store, 7, ver, 99) == VS_STORE_REFUSED); /* a damaged record is not overwritten */
+    store->ops->list(store, &listed, &count, &reply);
+    CHECK(reply.outcome == VS_STORE_REFUSED);
+    free(listed);
+}
+
+static void damaged_records(void) {
+    struct vs_record plain = {.ver = 2, .until = 50};
+    char text[VS_RECORD_TEXT_MAX];
+    size_t length = vs_record_write(&plain, text);
+    empty_folder();
+    struct vs_store *store = store_at(folder);
+    put("ns/7", text, length);
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    put("ns/7", text, length - 5);
+    refused(store, "it is truncated");
+    put("ns/7", text, 0);
+    refused(store, "it is empty");
+    text[20] ^= 1;
+    put("ns/7", text, length);
+    refused(store, "its checksum is wrong");
+    put("ns/7", "vesta lease 2\nsomething\n", 24);
+    refused(store, "a newer vesta wrote it");
+    put("ns/7", "hello\n", 6);
+    refused(store, "it is not a vesta record");
+    static char huge[1 << 20];
+    memset(huge, '7', sizeof huge);
+    put("ns/7", huge, sizeof huge);
+    refused(store, "it is not a vesta record");
+    CHECK(unlink(in_folder("ns/7")) == 0 && mkdir(in_folder("ns/7"), 0700) == 0);
+    refused(store, "Is a directory");
+    CHECK(rmdir(in_folder("ns/7")) == 0 && symlink("/etc/passwd", in_folder("ns/7")) == 0);
+    refused(store, "Too many levels of symbolic links");
+    store->ops->close(store);
+}
+
+static void swap_as_nobody(uint64_t unused) {
+    struct vs_store *store = store_at(folder);
+    (void)unused;
+    CHECK(setgroups(0, NULL) == 0 && setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+    CHECK(swap_of(store, 7, 1, 99) == VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "cannot write");
+    CHECK_HAS(reply.text, "Permission denied");
+    store->ops->close(store);
+}
+
+static void a_folder_that_cannot_be_written(void) {
+    if (geteuid() != 0) {
+        printf("# not shown: a folder that cannot be written (needs root)\n");
+        return;
+    }
+    empty_folder();
+    struct vs_store *store = store_at(folder);
+    CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
+    CHECK(chmod(in_folder("ns"), 0755) == 0 && chmod(in_folder("ns/7"), 0644) == 0);
+    reap(spawn(swap_as_nobody, 0), false);
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.until, 10);
+    store->ops->close(store);
+}
+
+static void a_full_disk(void) {
+    char disk[160];
+    empty_folder();
+    snprintf(disk, sizeof disk, "%s", in_folder("disk"));
+    CHECK(mkdir(disk, 0755) == 0);
+    if (mount("tmpfs", disk, "tmpfs", 0, "size=32k") != 0) {
+        printf("# not shown: a full disk (no right to mount a small one: %s)\n", strerror(errno));
+        return;
+    }
+    struct vs_store *store = store_at(disk);
+    static char fill[4096];
+    CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
+    int fd = open(in_folder("disk/fill"), O_WRONLY | O_CREAT, 0600);
+    while (write(fd, fill, sizeof fill) > 0)
+        ;
+    close(fd);
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "No space left on device");
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.until, 10); /* the old record stands */
+    CHECK(unlink(in_folder("disk/fill")) == 0);
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK); /* and it goes on by itself */
+    store->ops->close(store);
+    CHECK(umount(disk) == 0);
+}
+
+/* A process that was killed while writing leaves a file behind, perhaps another user's: it stops nobody. */
+static void what_a_killed_writer_left(void) {
+    empty_folder();
+    struct vs_store *store = store_at(folder);
+    put("ns/7.new", "half a rec", 10);
+    CHECK(chmod(in_folder("ns/7.new"), 0) == 0);
+    CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
+    CHECK(access(in_folder("ns/7.new"), F_OK) != 0);
+    store->ops->close(store);
+}
+
+static void uris(void) {
+    struct vesta_error err;
+    CHECK(vs_store_check("redis://localhost", &err) == VESTA_EOPTION);
+    CHECK_HAS(err.text, "no store like 'redis://localhost'");
+    CHECK(vs_store_check("file:relative/path", &err) == VESTA_EOPTION);
+    CHECK_HAS(err.text, "needs an absolute path");
+    CHECK(vs_store_check("file:", &err) == VESTA_EOPTION);
+    CHECK(vs_store_check("", &err) == VESTA_EOPTION);
+    char uri[VS_URI_MAX + 10];
+    memset(uri, 'x', sizeof uri);
+    memcpy(uri, "file:/", 6);
+    uri[sizeof uri - 1] = '\0';
+    CHECK(vs_store_check(uri, &err) == VESTA_EOPTION);
+    CHECK_HAS(err.text, "longer than 1023 bytes");
+    CHECK(vs_store_check("file:/var/lib/vesta", &err) == VESTA_OK);
+}
+
+static const struct check_case cases[] = {
+    {"a swap needs the version that stands there", a_swap_needs_the_version},
+    {"so does the namespace's record", the_namespace_too},
+    {"a list is in order and has only records", a_list_is_in_order_and_has_only_records},
+    {"eight processes count up: no update is lost", no_update_is_lost},
+    {"200 writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
+    {"damaged records are refused, never overwritten", damaged_records},
+    {"a folder that cannot be written", a_folder_that_cannot_be_written},
+    {"a full disk keeps the old record", a_full_disk},
+    {"what a killed writer left stops nobody", what_a_killed_writer_left},
+    {"store URIs that cannot be", uris},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)
