@@ -16,6 +16,7 @@ union stream {
 
 struct conn {
     union stream io;
+    uv_os_fd_t fd; /* of io, while that is open */
     struct loop *loop;
     TAILQ_ENTRY(conn) all, parking;
     struct vs_session session;
