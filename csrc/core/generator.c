@@ -88,15 +88,11 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
 
 /* Called where the cursor is about to jump to the clock or a clock reading is about to raise a bound: what need not
  * be looked at for every id is looked at here.  VESTA_OK, or the pause. */
-static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t tick, int64_t now_us,
+static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                        struct vesta_pause *pause) {
-    /* a leap under observation is looked at by every reading: one that is back in between must end its minute */
-    bool observed = atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
-    if (observed || now_us - vs_tick_unix_us(&gen->shape, tick) > 1000000) {
-        int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
-        if (doubt_us)
-            return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
-    }
+    int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
+    if (doubt_us)
+        return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
     int64_t deadline = atomic_load_explicit(&map->slot[index].deadline_boot_us, memory_order_relaxed);
     if (deadline && gen->clock->boot_us(gen->clock->self) >= deadline)
         return pause_lease(gen, map, index, pause);
@@ -132,7 +128,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         if (VS_IS_MUTANT(RESET_BEFORE_ROLLBACK_TEST))
             opens_unit = open >> gen->shape.seq_bits != tick >> gen->shape.seq_bits;
         if (opens_unit) {
-            int rc = may_advance(gen, map, index, tick, now_us, pause);
+            int rc = may_advance(gen, map, index, now_us, pause);
             if (UNLIKELY(rc != VESTA_OK))
                 return rc;
             start = open;
@@ -194,7 +190,7 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire))
         return VESTA_OK; /* another was faster */
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
-    int rc = may_advance(gen, map, index, tick, now_us, pause);
+    int rc = may_advance(gen, map, index, now_us, pause);
     if (rc != VESTA_OK)
         return rc;
     uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
