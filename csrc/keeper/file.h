@@ -25,9 +25,16 @@ struct vs_file {
     _Atomic uint32_t stop; /* enum vs_stop */
 };
 
+/* A used-up file that a handle has moved on from: other threads may be inside its map until the handle is closed. */
+struct vs_past {
+    struct vs_past *next;
+    struct vs_file *file;
+};
+
 /* The keeper floor's part of a handle. */
 struct vs_handle {
     struct vs_file *file; /* process lock; NULL where is_private */
+    struct vs_past *past; /* process lock */
     bool is_private;
     bool keeps;           /* false: VESTA_NO_KEEPER */
     char warning[256];

@@ -145,16 +145,6 @@ static void hold_office(struct vs_file *file) {
     free(k);
 }
 
-/* A keeper whose file is used up ends by itself, and nobody waits for it. */
-static void leave_unjoined(struct vs_file *file) {
-    vs_process_lock();
-    if (file->joining_pid != getpid()) {
-        file->keeper_pid = 0;
-        pthread_detach(pthread_self());
-    }
-    vs_process_unlock();
-}
-
 static void *keeper_main(void *arg) {
     struct vs_file *file = arg;
     struct vs_shared *shared = &file->mapping.map->shared;
@@ -168,7 +158,6 @@ static void *keeper_main(void *arg) {
             vs_futex_wait(&shared->want, want, ELECTION_US);
         }
     } while (!told_to_stop(file) && atomic_load(&shared->stopped) != VESTA_CLOSED);
-    leave_unjoined(file);
     return NULL;
 }
 

@@ -279,6 +279,11 @@ void vesta_close(struct vesta_gen *gen) {
         vs_mapping_unmap(atomic_load(&gen->map));
     else
         leave_file(gen->handle->file);
+    for (struct vs_past *past = gen->handle->past, *next; past; past = next) {
+        next = past->next;
+        leave_file(past->file);
+        free(past);
+    }
     free(gen->handle);
     free(gen);
 }
@@ -290,26 +295,39 @@ static bool same_generator(const struct vs_header *a, const struct vs_header *b)
            strcmp(a->store, b->store) == 0;
 }
 
-/* The file was used up: the handle goes on with its successor.  The old file stays entered, and so mapped: another
- * thread may be inside it.  With the process lock held. */
-static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
-    struct vs_file *old = gen->handle->file, *file;
-    struct vs_wish wish = {.clock = gen->clock};
+/* Enters the file that stands in the place of a used-up one, or makes it. */
+static int enter_successor(const struct vs_file *old, const struct vesta_clock *clock, struct vs_file **file,
+                           struct vesta_error *err) {
+    struct vs_wish wish = {.clock = clock};
     enum vs_found found;
     struct vs_mapping mapping;
     struct vs_header stale, header = old->mapping.map->header;
     int rc = vs_mapping_attach(old->path, &found, &mapping, &stale, err);
     if (rc == VESTA_OK && found != VS_FOUND_TRUSTED)
-        rc = vs_mapping_make(old->path, &header, gen->clock, &mapping, err);
+        rc = vs_mapping_make(old->path, &header, clock, &mapping, err);
     if (rc == VESTA_OK && !same_generator(&header, &mapping.map->header)) {
         vs_mapping_unmap(mapping.map);
         rc = vs_fail(err, VESTA_EMISMATCH, "another generator was made at %.150s", old->path);
     }
-    if (rc == VESTA_OK)
-        rc = enter_file(old->path, &mapping, &wish, &file, err);
-    if (rc != VESTA_OK)
+    return rc == VESTA_OK ? enter_file(old->path, &mapping, &wish, file, err) : rc;
+}
+
+/* The handle goes on with the successor.  The old file stays entered, and so mapped, until the handle is closed:
+ * another thread may be inside it.  With the process lock held. */
+static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
+    struct vs_handle *handle = gen->handle;
+    struct vs_past *past = malloc(sizeof *past);
+    struct vs_file *file;
+    if (!past)
+        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    int rc = enter_successor(handle->file, gen->clock, &file, err);
+    if (rc != VESTA_OK) {
+        free(past);
         return rc;
-    gen->handle->file = file;
+    }
+    *past = (struct vs_past){handle->past, handle->file};
+    handle->past = past;
+    handle->file = file;
     /* release: pairs with the acquire in vesta_next; the new map is whole */
     atomic_store_explicit(&gen->map, file->mapping.map, memory_order_release);
     return VESTA_OK;

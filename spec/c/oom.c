@@ -1,0 +1,92 @@
+/* oom.c -- every allocation fails once: opening says so, leaves nothing behind and can be done again; a keeper without
+ * memory tries again. */
+#include "crowd.h"
+
+/* The n-th allocation from now on fails; 0: none. */
+static atomic_int fails_at;
+
+static bool fails(void) {
+    return atomic_load(&fails_at) > 0 && atomic_fetch_sub(&fails_at, 1) == 1;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *at, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *at, size_t size) {
+    return fails() ? NULL : __real_realloc(at, size);
+}
+
+static const struct vesta_opts drawn = {.layout = FAST, .any_worker = 1};
+static const struct vesta_opts private_ = {.layout = FAST, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
+
+/* Fails the first, then the second... until opening needs no more. */
+static void open_without_memory(const struct vesta_opts *opts) {
+    struct vesta_gen *const untouched = (struct vesta_gen *)&fails_at;
+    int n = 0, rc;
+    do {
+        struct vesta_gen *gen = untouched;
+        struct vesta_error err = {.text = ""};
+        atomic_store(&fails_at, ++n);
+        rc = vesta_open(opts, &gen, &err);
+        bool failed = atomic_exchange(&fails_at, 0) == 0;
+        CHECK(failed == (rc != VESTA_OK)); /* none is ignored */
+        if (rc == VESTA_OK) {
+            vesta_close(gen);
+        } else {
+            CHECK_EQ_I64(rc, VESTA_ENOMEM);
+            CHECK_HAS(err.text, "no memory");
+            CHECK(gen == untouched);
+        }
+    } while (rc != VESTA_OK && n < 100);
+    CHECK(n > 2);
+}
+
+static void opening(void) {
+    empty_folder();
+    open_without_memory(&drawn);
+    open_without_memory(&private_);
+    struct vesta_gen *gen = must_open(drawn); /* a second handle beside a first */
+    open_without_memory(&drawn);
+    vesta_close(gen);
+    tally_clear();
+    gen = must_open(drawn);
+    CHECK(gen && issue(gen, 100, 1));
+    vesta_close(gen);
+    check_tally(100);
+}
+
+static void keeping(void) {
+    struct vesta_pause pause;
+    uint64_t id;
+    bool failed = true;
+    int n = 0;
+    while (failed && n < 20) {
+        empty_folder();
+        struct vesta_gen *gen = must_open(drawn);
+        NEED(gen != NULL);
+        atomic_store(&fails_at, ++n);
+        CHECK(vesta_next_wait(gen, &id, 10 * 1000000, &pause) == VESTA_OK); /* a second later, but it comes */
+        failed = atomic_exchange(&fails_at, 0) == 0;
+        vesta_close(gen);
+    }
+    CHECK(n > 2);
+}
+
+static const struct check_case cases[] = {
+    {"opening with the n-th allocation failing is a clean error, for every n", opening},
+    {"keeping with the n-th allocation failing gives an id later, for every n", keeping},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)

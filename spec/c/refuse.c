@@ -1,0 +1,234 @@
+/* refuse.c -- what vesta_open refuses, each with a text that names the value and, where there is one, the way out. */
+#include "crowd.h"
+
+#include "world.h"
+
+static void refuses(struct vesta_opts opts, int code, const char *because) {
+    struct vesta_gen *const untouched = (struct vesta_gen *)folder;
+    struct vesta_gen *gen = untouched;
+    struct vesta_error err = {.text = ""};
+    int rc = vesta_open(&opts, &gen, &err);
+    CHECK_STR(vesta_code_name(rc), vesta_code_name(code));
+    CHECK_EQ_I64(err.code, code);
+    CHECK_HAS(err.text, because);
+    CHECK(gen == untouched);
+    if (rc == VESTA_OK) vesta_close(gen);
+    CHECK_EQ_I64(vesta_open(&opts, &gen, NULL), code); /* nobody has to ask for the text */
+}
+
+#define REFUSES(code, because, ...) refuses((struct vesta_opts){__VA_ARGS__}, (code), (because))
+
+static void namespaces(void) {
+    static const char *const odd[] = {"", ".", "..", "../x", "a/b", "a b", "x ", "a`b", "' OR 1=1 --", "\xff\xfe", "a\r\nb", "%00",
+                                      "\xf0\x9f\x98\x80", "a\tb", "0123456789012345678901234567890123456789012345678901234567890123x"};
+    empty_folder();
+    for (size_t i = 0; i < VS_COUNT(odd); i++)
+        REFUSES(VESTA_EOPTION, "is no namespace: 1 to 64 of A-Z", .namespace_ = odd[i], .any_worker = 1);
+    static char huge[1 << 20];
+    memset(huge, 'a', sizeof huge - 1);
+    REFUSES(VESTA_EOPTION, "is no namespace", .namespace_ = huge, .any_worker = 1);
+    struct vesta_gen *gen = must_open((struct vesta_opts){
+        .namespace_ = "0123456789012345678901234567890123456789012345678901234567890123", .any_worker = 1});
+    vesta_close(gen);
+    struct vesta_gen *upper = must_open((struct vesta_opts){.namespace_ = "A", .any_worker = 1});
+    struct vesta_gen *lower = must_open((struct vesta_opts){.namespace_ = "a", .any_worker = 1});
+    CHECK(upper && lower);
+    vesta_close(upper);
+    vesta_close(lower);
+}
+
+static void workers(void) {
+    empty_folder();
+    REFUSES(VESTA_EFIELD, "1024", .layout = "snowflake", .has_worker = 1, .worker = 1024);
+    REFUSES(VESTA_EFIELD, "1023", .layout = "snowflake", .has_worker = 1, .worker = 1024);
+    REFUSES(VESTA_EFIELD, "18446744073709551615", .layout = "snowflake", .has_worker = 1, .worker = UINT64_MAX);
+    REFUSES(VESTA_EFIELD, "the layout has no worker field", .layout = "sign:1 time:41 seq:21 other:1 unit=1ms epoch=2020-01-01T00:00:00Z",
+            .has_worker = 1, .worker = 1);
+    REFUSES(VESTA_ENOGEN, "no number has a default", .layout = "snowflake");
+    REFUSES(VESTA_ENOGEN, "no number has a default", .layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE);
+    CHECK(access(in_folder("default.gen"), F_OK) != 0);
+}
+
+static void numbers(void) {
+    empty_folder();
+    REFUSES(VESTA_EOPTION, "pacing 3 does not exist", .pacing = (enum vesta_pacing)3, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "ahead_ms_max -2 is not", .ahead_ms_max = -2, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "ahead_ms_max 86400001 is not", .ahead_ms_max = 86400001, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "ahead_ms_max -9223372036854775808", .ahead_ms_max = INT64_MIN, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "unknown flags in 0x100", .flags = 0x100, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "there is no group 'no-such-group'", .group = "no-such-group", .any_worker = 1);
+}
+
+static void fields(void) {
+    empty_folder();
+    static const struct {
+        const char *fields, *because;
+    } odd[] = {{"method=4", "method"}, {"colour=1", "colour"}, {"method", "method"}, {"method=", "method"},
+               {"method=-1", "method"}, {"method=1 method=1", "method"}, {"type=1", "type"}, {"method=1x", "1x"},
+               {"method=99999999999999999999", "method"}, {"time=5", "time"}, {"seq=5", "seq"}, {"machine=5", "machine"}};
+    for (size_t i = 0; i < VS_COUNT(odd); i++)
+        REFUSES(VESTA_EFIELD, odd[i].because, .layout = "vesta-second", .fields = odd[i].fields, .any_worker = 1);
+}
+
+static void layouts(void) {
+    empty_folder();
+    REFUSES(VESTA_ELAYOUT, "nonsense", .layout = "nonsense", .any_worker = 1);
+    REFUSES(VESTA_ELAYOUT, "", .layout = "", .any_worker = 1);
+    REFUSES(VESTA_ELAYOUT, "is in the future", .layout = "snowflake epoch=2999-01-01T00:00:00Z", .any_worker = 1);
+    REFUSES(VESTA_EEPOCH, "ended at 2024-11-20", .layout = "uid", .any_worker = 1);
+    REFUSES(VESTA_EEPOCH, "under a new namespace", .layout = "uid", .any_worker = 1);
+    CHECK(access(in_folder("default.gen"), F_OK) != 0); /* nothing was made */
+}
+
+static void paths(void) {
+    char deep[6000], long_name[320];
+    empty_folder();
+    REFUSES(VESTA_EOPTION, "the path is empty", .path = "", .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "names a folder, not a file", .path = "/tmp/", .any_worker = 1);
+    memset(deep, 'd', sizeof deep - 1);
+    deep[0] = '/', deep[sizeof deep - 1] = '\0';
+    REFUSES(VESTA_EOPTION, "longer than 4095 bytes", .path = deep, .any_worker = 1);
+    snprintf(long_name, sizeof long_name, "%s/", folder);
+    size_t at = strlen(long_name);
+    memset(long_name + at, 'n', 250);
+    long_name[at + 250] = '\0';
+    REFUSES(VESTA_EOPTION, "the path is longer than 255 bytes", .path = long_name, .any_worker = 1);
+    REFUSES(VESTA_EIO, "cannot make the folder /proc/nowhere", .path = "/proc/nowhere/x.gen", .any_worker = 1);
+    FILE *file = fopen(in_folder("plain"), "w");
+    CHECK(file && fputs("hello", file) >= 0 && fclose(file) == 0);
+    REFUSES(VESTA_EIO, "plain", .path = in_folder("plain/x.gen"), .any_worker = 1);
+    REFUSES(VESTA_EIO, "too short to be a generator file", .path = in_folder("plain"), .any_worker = 1);
+    REFUSES(VESTA_EIO, "Is a directory", .path = folder, .any_worker = 1);
+}
+
+static void stores(void) {
+    empty_folder();
+    REFUSES(VESTA_EOPTION, "no store like 'redis://h'", .store = "redis://h");
+    REFUSES(VESTA_EOPTION, "needs an absolute path", .store = "file:here");
+    REFUSES(VESTA_EOPTION, "no store like ''", .store = "");
+}
+
+/* ------------------------------------------------------------------ what stands already */
+
+static void mismatches(void) {
+    empty_folder();
+    struct vesta_gen *gen = must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7});
+    vesta_close(gen);
+    const char *path = in_folder("default.gen");
+    REFUSES(VESTA_EMISMATCH, "the layout sign:1=0 time:41 worker:10", .layout = "vesta-milli", .path = path);
+    REFUSES(VESTA_EMISMATCH, "as asked", .layout = "vesta-milli", .path = path);
+    REFUSES(VESTA_EMISMATCH, "the namespace default, not orders as asked", .namespace_ = "orders", .path = path);
+    REFUSES(VESTA_EMISMATCH, "not file:/elsewhere as asked", .store = "file:/elsewhere", .path = path);
+    REFUSES(VESTA_EMISMATCH, "the pacing clock, not history as asked", .pacing = VESTA_PACING_HISTORY, .path = path);
+    REFUSES(VESTA_EMISMATCH, "ahead_ms_max 0 ms, not 500 ms as asked", .ahead_ms_max = 500, .path = path);
+    REFUSES(VESTA_EMISMATCH, "the worker number 7, not 8 as asked", .has_worker = 1, .worker = 8, .path = path);
+    gen = must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7, .pacing = VESTA_PACING_CLOCK,
+                                        .namespace_ = "default", .ahead_ms_max = -1});
+    CHECK(gen != NULL); /* the same words are no mismatch */
+    vesta_close(gen);
+    gen = must_open((struct vesta_opts){.layout = "snowflake seq_start=spread:100"});
+    CHECK(gen != NULL); /* nor is what the fingerprint does not cover */
+    vesta_close(gen);
+    gen = must_open((struct vesta_opts){.path = in_folder("drawn.gen"), .any_worker = 1});
+    vesta_close(gen);
+    REFUSES(VESTA_EMISMATCH, "the worker number drawn at random, not 8 as asked", .has_worker = 1, .worker = 8,
+            .path = in_folder("drawn.gen"));
+}
+
+static void patch(size_t at, const void *bytes, size_t length) {
+    FILE *file = fopen(in_folder("default.gen"), "r+");
+    CHECK(file && fseek(file, (long)at, SEEK_SET) == 0 && fwrite(bytes, length, 1, file) == 1 && fclose(file) == 0);
+}
+
+static void headers_that_disagree_with_themselves(void) {
+    empty_folder();
+    vesta_close(must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7}));
+    patch(offsetof(struct vs_header, worker), &(uint64_t){1024}, 8);
+    REFUSES(VESTA_EIO, "its header is damaged", .path = in_folder("default.gen"));
+    empty_folder();
+    vesta_close(must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7}));
+    patch(offsetof(struct vs_header, fingerprint), &(uint64_t){1}, 8);
+    REFUSES(VESTA_EIO, "its header is damaged", .path = in_folder("default.gen"));
+    empty_folder();
+    vesta_close(must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7}));
+    patch(offsetof(struct vs_header, layout), "sign:9", 6);
+    REFUSES(VESTA_ELAYOUT, "", .path = in_folder("default.gen"));
+}
+
+/* The layout's end by the caller's clock: a warning within a year, then no opening. */
+static void the_layouts_end(void) {
+    struct fake_time time = {.boot_us = WORLD_BOOT_US};
+    struct vesta_clock clock = {&time, fake_unix_us, fake_boot_us, fake_sleep_us};
+    struct vesta_layout layout = parsed("snowflake");
+    struct vesta_info info;
+    int64_t end_us = vesta_layout_end_ms(&layout) * 1000;
+    struct vesta_opts opts = {.layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE, .has_worker = 1, .clock = &clock};
+    time.unix_us = end_us - 365 * DAY;
+    struct vesta_gen *gen = must_open(opts);
+    vesta_get_info(gen, &info);
+    CHECK_STR(info.warning, "");
+    vesta_close(gen);
+    time.unix_us = end_us - 100 * DAY;
+    gen = must_open(opts);
+    vesta_get_info(gen, &info);
+    CHECK_HAS(info.warning, "in 100 days");
+    vesta_close(gen);
+    time.unix_us = end_us;
+    refuses(opts, VESTA_EEPOCH, "the layout's time ended at");
+    time.unix_us = layout.epoch_ms * 1000 - 1000;
+    refuses(opts, VESTA_ELAYOUT, "is in the future: is the clock right?");
+    time.unix_us = -1;
+    refuses(opts, VESTA_ELAYOUT, "is in the future");
+}
+
+/* ------------------------------------------------------------------ a store that went back */
+
+/* What is promised of a failstop: it stays until a person looked, whoever keeps the file. */
+static void a_failstop_outlives_its_keeper(void) {
+    struct vesta_pause pause;
+    char command[400], text[256] = "";
+    uint64_t id;
+    empty_folder();
+    struct vesta_gen *gen = must_open((struct vesta_opts){.layout = FAST, .has_worker = 1, .worker = 7});
+    NEED(gen != NULL);
+    CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK);
+    snprintf(command, sizeof command, "cp %s/default/7 %s/backup", folder, folder);
+    CHECK(system(command) == 0);
+    for (int i = 0; i < 30; i++) { /* long enough for a renewal */
+        CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK);
+        usleep(100000);
+    }
+    snprintf(command, sizeof command, "cp %s/backup %s/default/7", folder, folder);
+    CHECK(system(command) == 0);
+    for (int i = 0; i < 80 && (vesta_next_wait(gen, &id, 100000, &pause) == VESTA_OK || pause.why != VESTA_FAILSTOP); i++)
+        usleep(100000);
+    CHECK_STR(vesta_why_name(pause.why), "failstop");
+    vesta_pause_text(gen, &pause, text, sizeof text);
+    CHECK_HAS(text, "a person must look");
+    CHECK_HAS(text, "went back");
+    vesta_close(gen);
+    gen = must_open((struct vesta_opts){0});
+    CHECK(vesta_keep(gen) == VESTA_OK);
+    usleep(300000);
+    CHECK(vesta_next_wait(gen, &id, 1500000, &pause) == VESTA_EPAUSE);
+    CHECK_STR(vesta_why_name(pause.why), "failstop");
+    vesta_pause_text(gen, &pause, text, sizeof text);
+    CHECK_HAS(text, "went back");
+    vesta_close(gen);
+}
+
+static const struct check_case cases[] = {
+    {"refused: namespaces that cannot be", namespaces},
+    {"refused: worker numbers that the layout does not have, or that nobody gave", workers},
+    {"refused: pacing, ahead_ms_max, flags, group", numbers},
+    {"refused: fields", fields},
+    {"refused: layouts that cannot be, or whose time is not now", layouts},
+    {"refused: paths", paths},
+    {"refused: stores", stores},
+    {"refused: another layout, namespace, store, pacing, ahead_ms_max, worker; both values are named", mismatches},
+    {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
+    {"the layout's end: a warning within a year, then no opening", the_layouts_end},
+    {"a failstop outlives its keeper", a_failstop_outlives_its_keeper},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)
