@@ -153,6 +153,7 @@ static bool may_wait(struct vs_request *r) {
     if (s->deadline_us == 0) s->deadline_us = now + s->app->wait_us_max;
     if (wait < 0 || now + wait > s->deadline_us) return false;
     s->wait_us = wait;
+    s->scratch->pause = r->pause;
     return true;
 }
 
@@ -194,10 +195,23 @@ static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
     s->kept_count = count;
 }
 
+/* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
+static bool must_queue(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    if (s->scratch->waiting == 0 || s->deadline_us != 0) return false;
+    r->pause = s->scratch->pause;
+    return true;
+}
+
+enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
+    return !must_queue(r) && vesta_next(r->gen, id, &r->pause) == VESTA_OK ? VS_ANSWERED : VS_PAUSED;
+}
+
 enum vs_outcome vs_take_ids(struct vs_request *r, size_t n) {
     struct vs_session *s = r->session;
     size_t have = s->kept_count;
     assert(n >= 1 && n <= VESTA_BATCH_MAX && have <= n);
+    if (must_queue(r)) return VS_PAUSED;
     if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
     while (have < n) {
         size_t got;

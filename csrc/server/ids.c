@@ -19,7 +19,7 @@ static bool is_our_name(struct vs_request *r, struct vs_word name) {
 enum vs_outcome vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!is_our_name(r, vs_arg(r, 0))) return VS_ANSWERED;
-    if (vesta_next(r->gen, &id, &r->pause) != VESTA_OK) return VS_PAUSED;
+    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
     if (r->face == VS_RESP)
         vs_resp_id(r->out, id);
     else

@@ -26,9 +26,15 @@ static void on_closed(uv_handle_t *handle) {
     free(c);
 }
 
+static void leave_queue(struct conn *c) {
+    TAILQ_REMOVE(&c->loop->parked, c, parking);
+    c->loop->scratch.waiting--;
+    c->parked = false;
+}
+
 void vs_conn_end(struct conn *c) {
     if (uv_is_closing(&c->io.handle)) return;
-    if (c->parked) TAILQ_REMOVE(&c->loop->parked, c, parking);
+    if (c->parked) leave_queue(c);
     TAILQ_REMOVE(&c->loop->conns, c, all);
     vs_session_settle(&c->session);
     uv_close(&c->io.handle, on_closed);
@@ -136,23 +142,32 @@ static void park(struct conn *c) {
     c->parked = true;
     set_reading(c, false);
     TAILQ_INSERT_TAIL(&loop->parked, c, parking);
+    loop->scratch.waiting++;
     if (loop->retry_at_ms == 0 || at < loop->retry_at_ms) {
         loop->retry_at_ms = at;
         uv_timer_start(&loop->retry, on_retry, wait_ms ? wait_ms : 1, 0);
     }
 }
 
-/* First come, first served: those who must wait again queue up behind in the same order. */
+/* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
+ * Who got nothing keeps its place; who got a part of what it wants lets the others go first, so that no large batch
+ * takes all there is for as long as it may wait. */
 static void on_retry(uv_timer_t *timer) {
     struct loop *loop = timer->data;
-    struct conns due = TAILQ_HEAD_INITIALIZER(due);
     struct conn *c;
     loop->retry_at_ms = 0;
-    TAILQ_CONCAT(&due, &loop->parked, parking);
-    while ((c = TAILQ_FIRST(&due))) {
-        TAILQ_REMOVE(&due, c, parking);
-        c->parked = false;
+    while ((c = TAILQ_FIRST(&loop->parked))) {
+        int64_t deadline_us = c->session.deadline_us;
+        size_t kept = c->session.kept_count;
+        leave_queue(c);
         resume(c);
+        if (!c->parked || c->session.deadline_us != deadline_us)
+            continue; /* served; what it asks next is at the tail */
+        if (c->session.kept_count == kept) {
+            TAILQ_REMOVE(&loop->parked, c, parking);
+            TAILQ_INSERT_HEAD(&loop->parked, c, parking);
+        }
+        return;
     }
 }
 

@@ -70,6 +70,8 @@ struct vs_scratch {
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX]; /* percent-decoded parameters */
+    int waiting;                 /* connections of this loop that wait for an id */
+    struct vesta_pause pause;    /* what the last of them waits for */
 };
 
 /* What a protocol knows of a connection. */
@@ -144,7 +146,9 @@ enum vs_outcome vs_request_run(struct vs_request *request);
 enum vs_outcome vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Takes n ids (at most VESTA_BATCH_MAX) into request->ids; VS_PAUSED keeps what was taken for the next try. */
+/* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids; VS_PAUSED keeps what was taken for the next try.
+ * Who comes while others of its loop wait for an id queues behind them. */
+enum vs_outcome vs_take_id(struct vs_request *request, uint64_t *id);
 enum vs_outcome vs_take_ids(struct vs_request *request, size_t n);
 
 /* A request ended, was answered or its connection closes: nothing waits any more. */

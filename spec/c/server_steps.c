@@ -107,6 +107,21 @@ static void keeps_what_it_has(void) {
     close_server();
 }
 
+static void queues_behind(void) {
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    scratch.waiting = 1;
+    scratch.pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED); /* there are ids, but another came first */
+    CHECK_EQ_I64(session.wait_us, 700);
+    CHECK_EQ_I64(step("PING\r\n"), 6); /* needs none */
+    session.deadline_us = boot_now_us + 100000;
+    CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* its turn */
+    CHECK_EQ_I64(step("MGET default default\r\n"), VS_STEP_PAUSED);
+    CHECK_EQ_U64(session.kept_count, 0);
+    scratch.waiting = 0;
+    close_server();
+}
+
 static void gives_up(void) {
     static const char many[] = "GET /v1/ids?n=10000 HTTP/1.1\r\nHost: a\r\n\r\n";
     open_server(FOUR_A_MS, VS_HTTP, 10, VESTA_UNSAFE_PRIVATE);
@@ -211,6 +226,7 @@ static const struct check_case cases[] = {
     {"a request that comes too early answers nothing, and the same bytes give an id when the clock has moved",
      waits_for_the_clock},
     {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
+    {"who comes while others wait queues behind them, who needs no id does not", queues_behind},
     {"a request gives up at its deadline: 503, when to come again, and nothing is kept", gives_up},
     {"a wait longer than the deadline is not begun", does_not_wait_in_vain},
     {"the end of the layout's time is 500 and -ERR", ends},

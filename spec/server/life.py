@@ -96,6 +96,21 @@ def _(world):
             assert waited_s < (time.monotonic() - from_s) / 2, "the loop was blocked"
 
 
+@claim("a batch that wants more than there is keeps no single id from the others")
+def _(world):
+    with Server(world, "--wait-ms", "1000", layout=SLOW_MILLI, pacing="clock") as server:
+        greedy = [server.connect(server.http) for _ in range(4)]
+        for sock in greedy:
+            sock.sendall(get("/v1/ids?n=10000"))  # two and a half seconds' worth each
+        from_s = time.monotonic()
+        ids = [int(server.get("/genid").body) for _ in range(20)]
+        assert time.monotonic() - from_s < 0.5 * SLOW, "20 ids took %.3f s" % (time.monotonic() - from_s)
+        same(len(set(ids)), 20)
+        for sock in greedy:
+            assert sock.recv(100).startswith(b"HTTP/1.1 503 ")
+            sock.close()
+
+
 @claim("a request that would wait too long is told when to come again")
 def _(world):
     with Server(world, layout=SLOW_MILLI, pacing="clock") as server:
