@@ -3,6 +3,7 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import socket
 import subprocess
@@ -12,6 +13,16 @@ from serving import Server, bulks, claim, command, fails, free_port, get, main, 
 
 SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"    # 2 ids a second
 SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"   # 4 ids a millisecond
+
+
+def refuses_soon(server):
+    for _ in range(100):
+        try:
+            server.connect(server.http).close()
+        except ConnectionRefusedError:
+            return
+        time.sleep(0.01)
+    raise AssertionError("new connections are still accepted")
 
 
 @claim("a second server on a port says so in a sentence and ends with 1, having claimed nothing")
@@ -98,16 +109,14 @@ def _(world):
 
 @claim("a batch that wants more than there is keeps no single id from the others")
 def _(world):
-    with Server(world, "--wait-ms", "1000", layout=SLOW_MILLI, pacing="clock") as server:
+    with Server(world, "--wait-ms", "3000", layout=SLOW_MILLI, pacing="clock") as server:
         greedy = [server.connect(server.http) for _ in range(4)]
         for sock in greedy:
             sock.sendall(get("/v1/ids?n=10000"))  # two and a half seconds' worth each
-        from_s = time.monotonic()
-        ids = [int(server.get("/genid").body) for _ in range(20)]
-        assert time.monotonic() - from_s < 0.5 * SLOW, "20 ids took %.3f s" % (time.monotonic() - from_s)
-        same(len(set(ids)), 20)
+        same(len({server.get("/genid").body for _ in range(20)}), 20)
+        same(select.select(greedy, [], [], 0)[0], [])  # none of them had to end first
         for sock in greedy:
-            assert sock.recv(100).startswith(b"HTTP/1.1 503 ")
+            assert re.match(rb"HTTP/1.1 (200|503) ", sock.recv(100))
             sock.close()
 
 
@@ -160,12 +169,7 @@ def _(world):
             busy.sendall(get("/v1/ids?n=8"))  # six are to be had at most before a second has passed
             time.sleep(0.1)
             server.process.send_signal(number)
-            time.sleep(0.1)
-            try:
-                server.connect(server.http).close()
-                raise AssertionError("a new connection was accepted")
-            except ConnectionRefusedError:
-                pass
+            refuses_soon(server)
             reply = until_closed(busy)
             assert reply.startswith(b"HTTP/1.1 200 OK\r\n") and b"Connection: close\r\n" in reply, reply
             same(len(json.loads(reply.split(b"\r\n\r\n")[1])["ids"]), 8)
