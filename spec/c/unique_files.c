@@ -65,6 +65,12 @@ static void use_up(struct vesta_gen *gen) {
     }
 }
 
+static void use_up_in_process(uint64_t pacing) {
+    struct vesta_gen *gen = open_default((enum vesta_pacing)pacing);
+    if (gen) use_up(gen);
+    vesta_close(gen);
+}
+
 /* Everybody has the file open when it turns out to be used up: one puts it aside, one makes the next, all go on. */
 static void used_up_under_processes(void) {
     pid_t pids[ISSUERS];
@@ -72,12 +78,11 @@ static void used_up_under_processes(void) {
         enum vesta_pacing pacing = round % 2 ? VESTA_PACING_CLOCK : VESTA_PACING_HISTORY;
         empty_folder();
         tally_clear();
-        struct vesta_gen *gen = open_default(pacing);
-        NEED(gen != NULL);
-        use_up(gen);
+        reap(spawn(use_up_in_process, (uint64_t)pacing), false);
         for (int i = 0; i < ISSUERS; i++)
             pids[i] = spawn(issue_in_process, (uint64_t)pacing);
-        CHECK(issue(gen, 5000, 3));
+        struct vesta_gen *gen = open_default(pacing);
+        CHECK(gen && issue(gen, 5000, 3));
         atomic_store(&tally->mark, 1);
         for (int i = 0; i < ISSUERS; i++)
             reap(pids[i], false);
