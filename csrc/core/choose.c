@@ -18,21 +18,25 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
     return !r->held || store_ms - r->written_ms > r->lease_ms;
 }
 
-/* A clock that leapt may have left one's own number ending hours ahead: then another will give ids sooner. */
-static bool ends_soon(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
-    return vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms <= lease->timing.skew_ms;
+/* Whether one's own number can be had at once.  Held and ahead of the clock, it may be renewed by those who still have
+ * open a file of this path that was removed; and a clock that leapt may have left it ending hours ahead. */
+static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
+    int64_t ahead_ms = vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms;
+    return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);
 }
 
 bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
                    int64_t store_ms, uint64_t random, uint64_t *worker) {
-    const struct vs_listed *own = NULL, *freed = NULL;
+    const struct vs_listed *own = NULL, *own_later = NULL, *freed = NULL;
     while (count > 0 && listed[count - 1].worker > worker_max)
         count--; /* not a number of this layout */
     for (size_t i = 0; i < count; i++) {
         const struct vs_listed *at = &listed[i];
-        bool is_own = strcmp(at->record.identity, lease->identity) == 0 && ends_soon(lease, &at->record, store_ms);
-        if (is_own && (!own || at->record.written_ms > own->record.written_ms))
+        bool is_own = strcmp(at->record.identity, lease->identity) == 0, ready = is_ready(lease, &at->record, store_ms);
+        if (is_own && ready && (!own || at->record.written_ms > own->record.written_ms))
             own = at;
+        else if (is_own && !ready)
+            own_later = at;
         else if (is_free(&at->record, store_ms) && (!freed || at->record.until < freed->record.until))
             freed = at;
     }
@@ -42,6 +46,7 @@ bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed,
     }
     if (unused(listed, count, worker_max, random, worker))
         return true;
+    freed = freed ? freed : own_later;
     if (freed)
         *worker = freed->worker;
     return freed != NULL;

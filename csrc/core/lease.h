@@ -64,7 +64,7 @@ enum vs_do {
     VS_DO_NS_SWAP,  /* write `ns` if the stored version is `old_ver` */
     VS_DO_CHOOSE,   /* pick a worker over the store's list */
     VS_DO_READ,     /* the record of `worker` */
-    VS_DO_TAKE,     /* a slot for `worker` from tick `from`, with a fresh token; refill `slot` if it is not -1 */
+    VS_DO_TAKE,     /* a slot of its own for `worker` from tick `from`, with a fresh token */
     VS_DO_SWAP,     /* write `record` of `worker` if the stored version is `old_ver` */
     VS_DO_PUBLISH,  /* open `slot` up to `limit` */
     VS_DO_RAISE,    /* raise `slot` to `limit` */
@@ -132,8 +132,8 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
 /* Takes an event, gives the next action.  Threads: one at a time. */
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
 
-/* The default choice over a list (policy `any`): one's own number first, then a number never used, then a free or
- * expired one; never one whose record ends ahead of the clock while another exists.  Pure.
+/* The default choice over a list (policy `any`): one's own number if it can be had at once, then a number never used, then a
+ * free or expired one; never one whose record ends ahead of the clock while another exists.  Pure.
  * Shape: listed[0..count) with ascending numbers.  False: every number is held. */
 struct vs_listed {
     uint64_t worker;

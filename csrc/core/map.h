@@ -130,8 +130,6 @@ int vs_map_active(const struct vs_map *map);
 
 /* Takes the next slot and fills in a claim that is about to be sent; -1 when the file has none left. */
 int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from);
-/* Fills a taken slot for another attempt, whose predecessor is known to have failed. */
-void vs_slot_refill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from);
 /* Opens a claimed slot and makes it the active one; harmless when another keeper was first. */
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us);
 /* Raises what an acknowledged renewal granted; never reopens, never lowers. */

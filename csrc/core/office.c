@@ -40,11 +40,7 @@ static void do_take(struct vs_office *office, const struct vs_action *action, st
     ev->slot = -1;
     if (!office->ops->random(office, ev->owner, sizeof ev->owner))
         return;
-    ev->slot = action->slot;
-    if (action->slot >= 0)
-        vs_slot_refill(&office->map->slot[action->slot], action->worker, ev->owner, action->from);
-    else
-        ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
+    ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
 }
 
 static void do_publish(struct vs_office *office, const struct vs_action *action) {

@@ -28,11 +28,6 @@ int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], u
     return (int)index;
 }
 
-void vs_slot_refill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
-    atomic_store_explicit(&slot->state, VS_SLOT_EMPTY, memory_order_release);
-    fill(slot, worker, owner, from);
-}
-
 void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_us) {
     vs_raise_i64(&slot->deadline_boot_us, deadline_boot_us);
     vs_raise_u64(&slot->limit, limit);

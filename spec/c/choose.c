@@ -26,7 +26,7 @@ static void begin(void) {
 static void ones_own_number_first(void) {
     begin();
     add(2, "/other.gen", false, NOON_MS - 9000, NOON_MS - 9000);
-    add(5, OWN, true, NOON_MS + 100, NOON_MS - 50000);
+    add(5, OWN, true, NOON_MS, NOON_MS - 50000);
     add(6, OWN, false, NOON_MS, NOON_MS - 60000);
     for (uint64_t random = 0; random < 100; random++)
         CHECK_EQ_I64(choice(1023, random), 5); /* the one written last */
@@ -39,6 +39,17 @@ static void ones_own_number_far_ahead(void) {
     CHECK_EQ_I64(choice(1, 5), 0);
     CHECK_EQ_I64(choice(2, 5), 2);
     listed[1].record.until = vs_tick_at(&lease.shape, (NOON_MS + 10000) * 1000);
+    CHECK_EQ_I64(choice(2, 5), 1);
+}
+
+/* Somebody renews it: those who still have a file of this name open that was removed. */
+static void ones_own_number_still_held(void) {
+    begin();
+    add(0, "/other.gen", true, NOON_MS, NOON_MS);
+    add(1, OWN, true, NOON_MS + 3000, NOON_MS - 1000);
+    CHECK_EQ_I64(choice(2, 5), 2);
+    CHECK_EQ_I64(choice(1, 5), 1); /* unless there is no other */
+    listed[1].record.until = listed[0].record.until;
     CHECK_EQ_I64(choice(2, 5), 1);
 }
 
@@ -102,6 +113,7 @@ static void damaged_times(void) {
 static const struct check_case cases[] = {
     {"one's own number first", ones_own_number_first},
     {"not where it ends far ahead of the clock", ones_own_number_far_ahead},
+    {"not where somebody still renews it", ones_own_number_still_held},
     {"then a number that was never used, each by and by", then_one_never_used},
     {"then the one whose ticks ended first", then_the_one_free_for_longest},
     {"none where all are held", none_where_all_are_held},

@@ -145,6 +145,22 @@ static void a_lease_that_another_took(void) {
     DID(VS_DO_CLOSE);
 }
 
+/* Another keeper of the file closed the slot under us: no use to renew it. */
+static void a_slot_that_was_closed_under_us(void) {
+    start_held();
+    pass_ms(2000);
+    ev.lost = true;
+    ev.wanted = true;
+    wake();
+    DID(VS_DO_NS_READ);
+    ev.lost = false;
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_I64(did.slot, -1);
+}
+
 static void stops(const char *because) {
     DID(VS_DO_FAILSTOP);
     CHECK_HAS(lease.said, because);
@@ -339,6 +355,7 @@ static const struct check_case cases[] = {
     {"a late write of one's own is no conflict", a_late_write_of_ones_own},
     {"an unknown renewal adopts nothing", an_unknown_renewal_adopts_nothing},
     {"a lease that another took is closed, then claimed anew", a_lease_that_another_took},
+    {"a slot that was closed under its keeper is left for a new one", a_slot_that_was_closed_under_us},
     {"a store that went back stops the generator", a_store_that_went_back},
     {"a store that was replaced or emptied stops the generator", a_store_that_was_replaced},
     {"a predecessor's open lease is taken up", an_open_lease_is_taken_up},
