@@ -5,6 +5,7 @@ kernel's (schedstat, nanoseconds) of the serving process, over the requests of t
 """
 import os
 import re
+import resource
 import socket
 import subprocess
 import time
@@ -126,10 +127,17 @@ def redis(folder, port):
 # ---------------------------------------------------------------- clients
 
 def measured(server, load):
-    """Requests a second and server microseconds a request of one load."""
-    before = server.cpu_ns()
+    """Requests a second, server microseconds a request, and the part of a core that the client had, of one load."""
+    before, client, begin = server.cpu_ns(), children_s(), time.monotonic()
     per_second, requests = load()
-    return {"per_second": per_second, "cpu_us": (server.cpu_ns() - before) / 1000 / requests}
+    return {"per_second": per_second, "cpu_us": (server.cpu_ns() - before) / 1000 / requests,
+            "client": (children_s() - client) / (time.monotonic() - begin)}
+
+
+def children_s():
+    """Processor time of the clients that have ended; servers have not."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def wrk(server, path, seconds):
