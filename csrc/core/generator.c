@@ -274,9 +274,10 @@ static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *
     return false;
 }
 
-/* Remembered, so that the next call need not look for it. */
-static inline void remember(struct vesta_gen *gen, struct vs_slot *slot) {
-    if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot)
+/* Remembered, so that the next call need not look for it; not where the handle has moved on meanwhile. */
+static inline void remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
+    if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot &&
+        atomic_load_explicit(&gen->map, memory_order_relaxed) == map)
         /* release: pairs with the acquire in vesta_next; what active_of made visible is visible to it */
         atomic_store_explicit(&gen->slot, slot, memory_order_release);
 }
@@ -294,7 +295,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &tick, pause)
                                                  : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
         if (LIKELY(rc == VESTA_OK)) {
-            remember(gen, slot);
+            remember(gen, map, slot);
             *id = compose(gen, slot, tick);
             return VESTA_OK;
         }
@@ -364,5 +365,12 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
     gen->clock = clock;
     gen->pacing = (enum vesta_pacing)map->header.pacing;
     gen->ahead_ticks_max = map->header.ahead_ticks_max;
+    vs_gen_move(gen, map);
+}
+
+void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
+    /* release: pairs with the acquire in next_any; the map is whole */
     atomic_store_explicit(&gen->map, map, memory_order_release);
+    /* A thread that is inside the old file may give ids from it for a moment longer: they are as unique as before. */
+    atomic_store_explicit(&gen->slot, NULL, memory_order_release);
 }

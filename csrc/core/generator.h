@@ -37,6 +37,9 @@ struct vesta_gen {
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
                  const struct vesta_clock *clock);
 
+/* On to the map that takes a used-up one's place. */
+void vs_gen_move(struct vesta_gen *gen, struct vs_map *map);
+
 void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out);
 /* The time field of an instant: -1 before the epoch; may pass time_max. */
 int64_t vs_time_at(const struct vs_shape *shape, int64_t unix_us);

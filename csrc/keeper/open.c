@@ -328,8 +328,7 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     *past = (struct vs_past){handle->past, handle->file};
     handle->past = past;
     handle->file = file;
-    /* release: pairs with the acquire in vesta_next; the new map is whole */
-    atomic_store_explicit(&gen->map, file->mapping.map, memory_order_release);
+    vs_gen_move(gen, file->mapping.map);
     return VESTA_OK;
 }
 

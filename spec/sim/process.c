@@ -111,7 +111,7 @@ static void start_keeper(struct proc *p) {
 static void kick(struct proc *p) {
     if (atomic_load(&sim.file[p->file].map->shared.stopped) == VESTA_CLOSED) {
         p->file = file_open(p->path);
-        atomic_store(&p->gen.map, sim.file[p->file].map);
+        vs_gen_move(&p->gen, sim.file[p->file].map);
         p->keeper = NULL; /* the used-up file's keeper ends by itself */
     }
     start_keeper(p);
