@@ -6,7 +6,7 @@
 
 #define SET_SIZE 65536 /* a power of two, more than twice IDS_MAX */
 #define STORY_LINES 40
-#define SLACK_US (100 * MS) /* an offset is read from two clocks, one after the other */
+#define SLACK_US (1100 * MS) /* the core keeps a leap, and when it was first met, in whole seconds */
 
 _Static_assert(SET_SIZE >= 2 * IDS_MAX, "the set never gets full");
 
