@@ -86,8 +86,8 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
 
 /* ------------------------------------------------------------------ what clock and lease permit */
 
-/* Called where the cursor is about to jump to the clock or a clock reading is about to raise a bound: what need not
- * be looked at for every id is looked at here.  VESTA_OK, or the pause. */
+/* Called wherever a clock reading is about to move the cursor or a bound, which an id in the cursor's own unit does
+ * not: what need not be looked at for every id is looked at here.  VESTA_OK, or the pause. */
 static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                        struct vesta_pause *pause) {
     int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
@@ -98,6 +98,12 @@ static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index
         return pause_lease(gen, map, index, pause);
     vs_raise_i64(&map->shared.seen_us, now_us);
     return VESTA_OK;
+}
+
+/* While somebody has met a leap that is not confirmed, no reading is believed unseen, not even one that only stays in
+ * the cursor's unit; and one that is back in between ends the leap's minute. */
+static inline bool leap_is_observed(const struct vs_map *map) {
+    return atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
 }
 
 /* The tick, exclusive, up to which a clock reading, a verdict and the lease let the cursor run. */
@@ -124,13 +130,13 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         VS_POINT();
         int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
         uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
-        bool opens_unit = open > tick;
+        bool opens_unit = open >= tick; /* equal: the last unit was used up, nothing of this one is given */
         if (VS_IS_MUTANT(RESET_BEFORE_ROLLBACK_TEST))
             opens_unit = open >> gen->shape.seq_bits != tick >> gen->shape.seq_bits;
+        int rc = may_advance(gen, map, index, now_us, pause);
+        if (UNLIKELY(rc != VESTA_OK))
+            return rc;
         if (opens_unit) {
-            int rc = may_advance(gen, map, index, now_us, pause);
-            if (UNLIKELY(rc != VESTA_OK))
-                return rc;
             start = open;
             if (gen->shape.spread)
                 start += spread_start((uint64_t)time, slot->worker, gen->shape.spread);
@@ -159,20 +165,20 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
 static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     VS_POINT();
-    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire), next = tick + 1;
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     /* acquire: as in bound_at.  A closed cursor is above every limit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire)))
         return false;
     /* since the unit began, modulo 2^64: a clock that is behind gives far more than a unit, too */
     uint64_t unit_us = (uint64_t)gen->shape.unit_us, made = compose(gen, slot, tick);
     uint64_t since_us = (uint64_t)(now_us - gen->shape.epoch_us) - (tick >> gen->shape.seq_bits) * unit_us;
-    if (UNLIKELY(since_us >= unit_us))
+    bool opens_unit = (tick & (((uint64_t)1 << gen->shape.seq_bits) - 1)) == 0;
+    if (UNLIKELY(since_us >= unit_us || opens_unit ||
+                 leap_is_observed(atomic_load_explicit(&gen->map, memory_order_acquire))))
         return false;
-    if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && tick % ((uint64_t)1 << gen->shape.seq_bits) == 0)
-        next = tick;
     VS_POINT();
     /* acq_rel: as in take_clock */
-    if (UNLIKELY(!atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
+    if (UNLIKELY(!atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
                                                           memory_order_relaxed)))
         return false;
     *id = made;
