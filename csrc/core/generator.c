@@ -302,6 +302,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
                                                  : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
         if (LIKELY(rc == VESTA_OK)) {
             remember(gen, map, slot);
+            VS_POINT();
             *id = compose(gen, slot, tick);
             return VESTA_OK;
         }
@@ -325,6 +326,7 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
         return next_clock(gen, slot, id, pause);
     if (UNLIKELY(!take_passed(slot, &tick)))
         return next_any(gen, id, pause);
+    VS_POINT();
     *id = compose(gen, slot, tick);
     return VESTA_OK;
 }

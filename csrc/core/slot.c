@@ -15,12 +15,25 @@ static void fill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2],
     atomic_store_explicit(&slot->state, VS_SLOT_CLAIMING, memory_order_release);
 }
 
+#ifdef VS_SIM
+/* The slot of the ended lease again: its limit is trusted to keep issuers out until the claim is acknowledged. */
+static int take_again(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+    atomic_store(&slot->full_at, 0);
+    atomic_store(&slot->tick, from);
+    fill(slot, worker, owner, from);
+    return 0;
+}
+#endif
+
 int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from) {
-    if (atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed) >= VS_SLOTS_MAX)
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
+#ifdef VS_SIM
+    if (VS_IS_MUTANT(SLOT_REUSE) && used > 0)
+        return take_again(&map->slot[0], worker, owner, from);
+#endif
+    if (used >= VS_SLOTS_MAX)
         return -1; /* looked at first: a count that wraps would give slot 0 again */
     uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_relaxed);
-    if (VS_IS_MUTANT(SLOT_REUSE) && index > 0)
-        index = 0;
     if (index >= VS_SLOTS_MAX)
         return -1;
     atomic_store_explicit(&map->slot[index].tick, VS_FRESH, memory_order_relaxed);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define STORM_US (50 * SEC)
-#define FAULT_US (1500 * MS) /* one about so often */
+#define STORM_US (60 * SEC)
+#define FAULT_US (1100 * MS) /* one about so often */
 
 /* ------------------------------------------------------------------ whom it hits */
 
@@ -68,7 +68,7 @@ static void freeze_path(void) {
 
 static void set_clock(void) {
     static const int64_t sizes[] = {20 * MS, 800 * MS, 3 * SEC, 9 * SEC, 12 * SEC, 60 * SEC, 288 * SEC};
-    int64_t size = sizes[rnd_below(chance(50) ? 4 : 7)];
+    int64_t size = sizes[rnd_below(chance(60) ? 4 : 7)];
     host_step((int)rnd_below((uint32_t)sim.hosts), rnd_between(-size, size + 1));
 }
 
@@ -145,8 +145,8 @@ static const struct fault {
     uint32_t weight;
     void (*strike)(void);
 } faults[] = {
-    {14, crash},   {4, crash_whole_path}, {14, stop_and_continue}, {3, freeze_path}, {16, set_clock}, {8, fork_one},
-    {6, release},  {6, release_alone},    {4, copy},               {9, another},     {9, two_keepers}, {3, reboot},
+    {14, crash},   {6, crash_whole_path}, {14, stop_and_continue}, {6, freeze_path}, {28, set_clock}, {8, fork_one},
+    {6, release},  {8, release_alone},    {4, copy},               {9, another},     {9, two_keepers}, {3, reboot},
     {5, store_away},
 };
 #define FAULTS (sizeof faults / sizeof *faults)
@@ -187,7 +187,10 @@ static void run_until(int64_t until_us) {
     while (sim.now_us < until_us && !sim.found) {
         respawn();
         int64_t next = next_respawn_us();
-        sched_turn(next < until_us ? next : until_us);
+        next = next < until_us ? next : until_us;
+        while (sim.now_us < next && !sim.found && !sim.respawns)
+            sched_turn(next);
+        sim.respawns = false;
     }
 }
 
@@ -207,12 +210,11 @@ static void begin_calm(void) {
         struct host *h = &sim.host[i];
         h->offset_us -= host_unix_us(h) - (START_UNIX_US + sim.now_us);
         h->offset_us += sim.now_us / SEC * h->rate_ppm;
-        h->booted_us += 0;
         h->rate_ppm = 0;
         oracle_clock(i);
     }
     for (int i = 0; i < sim.procs; i++) {
-        sim.proc[i].paused_until_us = 0;
+        threads_stop(i, 0);
         sim.proc[i].ids_calm = 0;
     }
     for (int i = 0; i < sim.paths; i++)

@@ -95,22 +95,22 @@ static int slot_of(const struct vs_map *map, uint64_t worker, uint64_t tick) {
     return -1;
 }
 
-/* The oracle's own idea of belief: small steps at once, others a minute after they were first met.  That the clock
- * was elsewhere in between counts for nothing here: the core cannot know it unless somebody looked. */
+/* The oracle's own idea of belief: small steps at once, others a minute after their like was first met.  That the
+ * clock was elsewhere in between counts for nothing here: the core cannot know it unless somebody looked. */
 static void believe(struct file *f) {
     int64_t off = host_unix_us(&sim.host[f->host]) - host_boot_us(&sim.host[f->host]);
-    bool small = off <= f->legit_us + VS_CLOCK_LEAP_US;
-    int64_t near_us = VS_CLOCK_LEAP_US + SEC;
-    int i = 0;
-    while (i < f->leaps && (off > f->leap[i].off_us + near_us || off < f->leap[i].off_us - near_us))
-        i++;
-    if (!small && i == f->leaps && i < LEAPS_MAX) {
-        f->leap[i].off_us = off;
-        f->leap[i].since_us = sim.now_us;
-        f->leaps++;
+    int64_t long_ago_us = sim.now_us - VS_CLOCK_CONFIRM_US + 2 * SEC;
+    bool believed = off <= f->legit_us + VS_CLOCK_LEAP_US, known = believed;
+    for (int i = 0; i < f->leaps; i++) {
+        int64_t apart_us = off > f->leap[i].off_us ? off - f->leap[i].off_us : f->leap[i].off_us - off;
+        known |= apart_us < SEC;
+        believed |= apart_us <= VS_CLOCK_LEAP_US + SEC && f->leap[i].since_us <= long_ago_us;
     }
-    bool stood = i < f->leaps && sim.now_us - f->leap[i].since_us >= VS_CLOCK_CONFIRM_US - 2 * SEC;
-    if ((small || stood) && off > f->legit_us)
+    if (!known && f->leaps < LEAPS_MAX) {
+        f->leap[f->leaps].off_us = off;
+        f->leap[f->leaps++].since_us = sim.now_us;
+    }
+    if (believed && off > f->legit_us)
         f->legit_us = off;
 }
 
@@ -124,43 +124,56 @@ static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) 
     const struct host *host = &sim.host[f->host];
     int64_t time = vs_time_at(&sim.shape, host->read_max_us);
     uint64_t bound = ((uint64_t)(time + 1) << sim.shape.seq_bits) + ahead;
-    if (tick < atomic_load(&f->map->slot[slot].allowed))
-        return; /* a policy's verdict stands above the clock */
+    uint64_t allowed = atomic_load(&f->map->slot[slot].allowed);
+    if (allowed && tick >> sim.shape.seq_bits <= (allowed - 1) >> sim.shape.seq_bits)
+        return; /* a policy's verdict stands above the clock; the rest of its last unit needs no other */
     if (tick >= bound)
         oracle_found(AHEAD, "tick %llu is at or past %llu, the clock's bound", (unsigned long long)tick,
                      (unsigned long long)bound);
     believe(f);
-    int64_t latest = host_boot_us(host) + f->legit_us + VS_CLOCK_LEAP_US + SLACK_US +
-                     (int64_t)(ahead >> sim.shape.seq_bits) * sim.shape.unit_us + sim.shape.unit_us;
+    int64_t slack_us = SLACK_US + ((int64_t)(ahead >> sim.shape.seq_bits) + 1) * sim.shape.unit_us;
+    int64_t latest = host_boot_us(host) + f->legit_us + VS_CLOCK_LEAP_US + slack_us;
     int64_t at = vs_tick_unix_us(&sim.shape, tick), from = vs_tick_unix_us(&sim.shape, f->map->slot[slot].from);
-    bool began_later = from + SLACK_US > latest; /* the store set the start: the clock has only caught up with it */
-    if (f->boot == host->boots && at > latest && !began_later)
+    /* A cursor that stands where the leapt clock is goes on with it: the store set its start, or a verdict. */
+    bool led_there = from + 2 * slack_us > latest || allowed;
+    if (f->boot == host->boots && at > latest && !led_there)
         oracle_found(LEAP, "an id's time is %.3f s past what may be believed", (double)(at - latest) / 1e6);
 }
 
+/* The file that an id came from: the process's when it asked, or another of its path: one that was used up and has a
+ * slot open yet, or the successor, to which another thread went on meanwhile. */
+static int file_of(int file, uint64_t worker, uint64_t tick, int *slot) {
+    int path = sim.file[file].path;
+    *slot = slot_of(sim.file[file].map, worker, tick);
+    for (int i = sim.files; i-- > 0 && *slot < 0;)
+        if (sim.file[i].path == path && (*slot = slot_of(sim.file[i].map, worker, tick)) >= 0)
+            return i;
+    return file;
+}
+
 static void check_id(const struct before *before, int proc, uint64_t id) {
-    struct file *f = &sim.file[before->file];
     struct vesta_parts parts;
     if (vesta_explain(sim.layout, id, &parts, NULL) != VESTA_OK) {
         oracle_found(OUTSIDE, "%llu is no id of the layout", (unsigned long long)id);
         return;
     }
     uint64_t worker = parts.worker, tick = parts.time << sim.shape.seq_bits | parts.seq;
-    int slot = slot_of(f->map, worker, tick);
-    const struct origin *first = remember(id, proc, before->file, slot);
+    int slot, file = file_of(before->file, worker, tick, &slot);
+    struct file *f = &sim.file[file];
+    const struct origin *first = remember(id, proc, file, slot);
     if (first)
         oracle_found(DUPLICATE, "id %llu (number %d, tick %llu): process %d, file %d, slot %d at %.6f s, and process %d, "
                      "file %d, slot %d at %.6f s", (unsigned long long)id, (int)worker, (unsigned long long)tick,
-                     first->proc, first->file, first->slot, (double)first->at_us / 1e6, proc, before->file, slot,
+                     first->proc, first->file, first->slot, (double)first->at_us / 1e6, proc, file, slot,
                      (double)sim.now_us / 1e6);
     TRACE("process %d: id of number %d, tick %llu, slot %d of file %d", proc, (int)worker, (unsigned long long)tick,
-          slot, before->file);
+          slot, file);
     if (slot < 0) {
         oracle_found(OUTSIDE, "tick %llu of number %d is in no lease of file %d", (unsigned long long)tick, (int)worker,
-                     before->file);
+                     file);
         return;
     }
-    if (tick + 1 <= before->given[slot])
+    if (file == before->file && tick + 1 <= before->given[slot])
         oracle_found(ORDER, "tick %llu of slot %d came after %llu", (unsigned long long)tick, slot,
                      (unsigned long long)before->given[slot] - 1);
     if (tick + 1 > f->was[slot].given)

@@ -164,17 +164,17 @@ static void wait_out(struct proc *self, const struct vesta_pause *pause) {
 
 static void think(void) {
     if (sim.calm)
-        thread_sleep(rnd_around(100 * MS), NULL);
-    else if (chance(55))
+        thread_sleep(rnd_around(600 * MS), NULL);
+    else if (chance(45))
         thread_sleep(rnd_around(2 * MS), NULL);
     else
-        thread_sleep(rnd_around(chance(85) ? SEC : 8 * SEC), NULL);
+        thread_sleep(rnd_around(chance(70) ? SEC : 10 * SEC), NULL);
 }
 
 static void issuer_main(struct proc *self) {
     struct vesta_pause pause;
     for (;;) {
-        int burst = 1 + (int)rnd_below(12);
+        int burst = 1 + (int)rnd_below(sim.calm ? 4 : 10);
         while (burst-- > 0)
             if (ask(self, &pause) != VESTA_OK)
                 wait_out(self, &pause);
@@ -229,6 +229,7 @@ void proc_kill(int proc) {
         path->keeper = -1;
     if (path->respawn_us == NEVER)
         path->respawn_us = sim.now_us + rnd_around(4 * SEC);
+    sim.respawns = true;
     threads_kill(proc);
     if (itself)
         thread_exit();
@@ -236,7 +237,7 @@ void proc_kill(int proc) {
 
 void proc_pause(int proc, int64_t us) {
     TRACE("process %d stands still for %.1f s", proc, (double)us / 1e6);
-    sim.proc[proc].paused_until_us = sim.now_us + us;
+    threads_stop(proc, sim.now_us + us);
     sim.counts.pauses += us > sim.timing.lease_ms * 1000;
 }
 

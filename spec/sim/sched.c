@@ -14,14 +14,16 @@ struct thread {
     int proc;
     char name[16];
     void (*run)(struct proc *self);
-    int64_t wake_us;
+    int64_t wake_us, stopped_until_us; /* the second is its process's */
     const struct file *waits_for;
-    bool entered;       /* false: `first` starts it, true: `here` goes on with it */
-    ucontext_t first;
-    jmp_buf here;
+    bool entered; /* false: its `first` starts it, true: its `here` goes on with it */
 };
 
 static struct thread threads[THREADS_MAX];
+static struct {
+    ucontext_t first;
+    jmp_buf here;
+} contexts[THREADS_MAX]; /* apart from the threads, which are looked through at every turn */
 static char stacks[THREADS_MAX][STACK_BYTES] __attribute__((aligned(64)));
 static struct thread *current;
 static jmp_buf scheduler;
@@ -80,7 +82,7 @@ struct thread *thread_start(int proc, const char *name, void (*run)(struct proc 
         top = (int)(t - threads) + 1;
     *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us + rnd_between(0, 2 * MS)};
     snprintf(t->name, sizeof t->name, "%s", name);
-    prepare(&t->first, stacks[t - threads]);
+    prepare(&contexts[t - threads].first, stacks[t - threads]);
     return t;
 }
 
@@ -90,11 +92,10 @@ void threads_kill(int proc) {
             threads[i].alive = false;
 }
 
-int threads_of(int proc) {
-    int n = 0;
+void threads_stop(int proc, int64_t until_us) {
     for (int i = 0; i < top; i++)
-        n += threads[i].alive && threads[i].proc == proc;
-    return n;
+        if (threads[i].alive && threads[i].proc == proc)
+            threads[i].stopped_until_us = until_us;
 }
 
 int thread_proc(void) {
@@ -107,7 +108,7 @@ const char *thread_name(void) {
 
 /* A context starts a thread on its stack; from then on jumps do, which save no signal mask and so make no system call. */
 static void leave(void) {
-    if (_setjmp(current->here) == 0)
+    if (_setjmp(contexts[current - threads].here) == 0)
         _longjmp(scheduler, 1);
 }
 
@@ -115,9 +116,9 @@ static void go(struct thread *t) {
     if (_setjmp(scheduler) != 0)
         return;
     if (t->entered)
-        _longjmp(t->here, 1);
+        _longjmp(contexts[t - threads].here, 1);
     t->entered = true;
-    setcontext(&t->first);
+    setcontext(&contexts[t - threads].first);
 }
 
 void thread_exit(void) {
@@ -138,7 +139,7 @@ void threads_wake(const struct file *file) {
 }
 
 void vs_sim_point(void) {
-    if (!current || --quantum > 0)
+    if (!current || sim.locked || --quantum > 0)
         return;
     /* mostly others have a turn; now and then this thread stands here for long, as under SIGSTOP or a busy machine */
     if (!sim.calm && chance(2))
@@ -147,11 +148,6 @@ void vs_sim_point(void) {
 }
 
 /* ------------------------------------------------------------------ turns */
-
-static int64_t ready_us(const struct thread *t) {
-    int64_t paused_until_us = sim.proc[t->proc].paused_until_us;
-    return t->wake_us > paused_until_us ? t->wake_us : paused_until_us;
-}
 
 static void run(struct thread *t) {
     int file = sim.proc[t->proc].file;
@@ -175,7 +171,8 @@ void sched_turn(int64_t until_us) {
     for (int i = 0; i < top; i++) {
         if (!threads[i].alive)
             continue;
-        int64_t at = ready_us(&threads[i]);
+        int64_t stopped_us = threads[i].stopped_until_us, at = threads[i].wake_us;
+        at = at > stopped_us ? at : stopped_us;
         if (at <= sim.now_us)
             ready[n++] = &threads[i];
         else if (at < next_us)

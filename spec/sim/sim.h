@@ -10,13 +10,13 @@
 #include <stdio.h>
 
 #define HOSTS_MAX 2
-#define PATHS_MAX 6   /* generator files by name, on all hosts */
-#define FILES_MAX 48  /* generator files by inode, in the life of a schedule */
+#define PATHS_MAX 8   /* generator files by name, on all hosts */
+#define FILES_MAX 160 /* generator files by inode, in the life of a schedule */
 #define PROCS_MAX 96  /* processes in the life of a schedule */
 #define THREADS_MAX 64 /* alive at a time */
 #define WORKERS_MAX 8
 #define MESSAGES_MAX 64 /* requests on their way to the store */
-#define TOKENS_MAX 512  /* claims in the life of a schedule */
+#define TOKENS_MAX 2048 /* claims in the life of a schedule */
 #define IDS_MAX 24000   /* ids in the life of a schedule */
 #define BATCH_MAX 12
 #define LEAPS_MAX 16
@@ -94,7 +94,6 @@ struct path {
 struct proc {
     bool alive, exits; /* exits: ends as soon as its lease is given back */
     int path, file;
-    int64_t paused_until_us;
     struct vesta_gen gen;
     enum vs_stop stop;
     struct thread *keeper;
@@ -112,6 +111,8 @@ struct world {
     uint64_t seed;
     int64_t now_us;
     bool tracing, calm;
+    bool locked;   /* the running thread is not left */
+    bool respawns; /* a path's respawn_us was set */
     const struct vesta_layout *layout;
     struct vs_shape shape;
     uint64_t base, worker_max;
@@ -147,7 +148,7 @@ int64_t rnd_around(int64_t mean); /* mostly below twice the mean, now and then f
 /* NULL: as many threads as there can be are alive. */
 struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self));
 void threads_kill(int proc);
-int threads_of(int proc);
+void threads_stop(int proc, int64_t until_us); /* all of a process */
 int thread_proc(void); /* of the running thread */
 const char *thread_name(void);
 /* Sleeps; `file` wakes it early (file_kick), NULL for nothing but time. */

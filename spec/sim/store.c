@@ -21,6 +21,7 @@ static struct vs_record records[WORKERS_MAX]; /* ver 0: none */
 static struct vs_ns_record ns;
 static int64_t down_until_us, clock_off_us;
 static bool host_clock; /* a file: store stamps with the clock of the host that writes */
+static bool moody;      /* the policy that chooses numbers is anything but the default one */
 static uint32_t lossy;  /* percent of requests that something happens to */
 
 static struct token {
@@ -37,8 +38,9 @@ void store_reset(void) {
     token_count = 0;
     down_until_us = 0;
     host_clock = chance(50);
+    moody = chance(40);
     clock_off_us = chance(50) ? 0 : rnd_between(-3 * SEC, 3 * SEC);
-    lossy = chance(30) ? 2 : 5 + rnd_below(30);
+    lossy = chance(30) ? 2 : 5 + rnd_below(40);
 }
 
 const struct vs_record *store_record(uint64_t worker) {
@@ -195,6 +197,10 @@ static void list(struct vs_office *office, int host, struct vs_event *ev) {
         if (records[i].ver)
             listed[count++] = (struct vs_listed){i, records[i]};
     vs_office_choose(office, listed, count, store_ms(host), ev);
+    if (moody && chance(50)) { /* a policy may choose any number; the claim decides */
+        ev->found = true;
+        ev->worker = rnd() & sim.worker_max;
+    }
     vs_sim_point();
 }
 

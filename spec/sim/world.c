@@ -13,17 +13,18 @@ static struct vs_map maps[FILES_MAX];
 static const char *const layout_text[] = {
     "sign:1=0 time:41 pad:18=0 worker:2 seq:2 unit=1ms epoch=2026-01-01T00:00:00Z",
     "time:50 seq:3 pad:10=0 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z",
-    "sign:1=0 worker:2 kind:2=1 time:41 pad:17=0 seq:1 unit=10ms epoch=2026-01-01T00:00:00Z",
-    "time:34 seq:6 pad:23=5 worker:1 unit=1s epoch=2026-01-01T00:00:00Z",
-    "sign:1=0 time:40 pad:17=0 worker:2 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",
+    "sign:1=0 worker:1 kind:2=1 time:41 pad:18=0 seq:1 unit=10ms epoch=2026-01-01T00:00:00Z",
+    "time:34 seq:3 pad:26=5 worker:1 unit=1s epoch=2026-01-01T00:00:00Z",
+    "sign:1=0 worker:2 pad:24=0 time:32 seq:5 unit=1s epoch=2026-01-01T00:00:00Z",
+    "sign:1=0 time:40 pad:18=0 worker:1 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",
 };
 static struct vesta_layout layouts[VS_COUNT(layout_text)];
 
 /* The file's own, and two as a shared store will have them. */
 static const struct vs_lease_timing server_timing = {.window_ms = 5000, .renew_ms = 1000, .lease_ms = 15000,
     .deadline_ms = 12000, .skew_ms = 10000, .floor_ms = 2000, .renew_idle = true};
-static const struct vs_lease_timing hasty_timing = {.window_ms = 3000, .renew_ms = 800, .lease_ms = 4000,
-    .skew_ms = 3000};
+static const struct vs_lease_timing hasty_timing = {.window_ms = 3000, .renew_ms = 800, .lease_ms = 3000,
+    .skew_ms = 8000};
 
 /* ------------------------------------------------------------------ clocks */
 
@@ -116,7 +117,9 @@ static int make_file(int path) {
     header->has_worker = p->has_worker;
     memcpy(header->boot_id, now.boot_id, sizeof header->boot_id);
     memcpy(header->identity, p->identity, sizeof p->identity);
+    sim.locked = true; /* the creation lock: nobody sees half a file, nobody makes a second */
     vs_map_format(f->map, &sim.host[p->host].clock);
+    sim.locked = false;
     f->legit_us = atomic_load(&f->map->shared.offset_us);
     p->file = file;
     TRACE("file %d is made at %s", file, p->identity);
@@ -178,8 +181,9 @@ static void choose_layout(void) {
     vs_fields_parse(sim.layout, NULL, values, NULL);
     sim.base = vs_layout_base(sim.layout, 0, values);
     sim.worker_max = sim.layout->field[sim.layout->worker].max;
-    static const struct vs_lease_timing *const timings[] = {&vs_lease_timing_file, &server_timing, &hasty_timing};
-    sim.timing = *timings[rnd_below(3)];
+    static const struct vs_lease_timing *const timings[] = {&vs_lease_timing_file, &server_timing, &hasty_timing,
+                                                           &hasty_timing};
+    sim.timing = *timings[rnd_below(VS_COUNT(timings))];
 }
 
 static void make_path(int path, bool has_worker) {
@@ -217,7 +221,7 @@ void world_make(uint64_t seed) {
         boot(i);
     }
     bool given = chance(35);
-    sim.paths = 2 + (int)rnd_below(2);
+    sim.paths = 3 + (int)rnd_below(3);
     for (int i = 0; i < PATHS_MAX; i++)
         make_path(i, given || chance(10));
     for (int i = sim.paths; i < PATHS_MAX; i++)
