@@ -165,6 +165,27 @@ static void a_leap_that_is_corrected_leaves_no_trace(void) {
     }
 }
 
+/* At capacity every unit is used up to its last tick and the cursor stands where the next begins: that is no reason
+ * not to look.  The lease began ahead of a clock that was behind, and then leapt to it. */
+static void a_full_unit_hides_no_leap(void) {
+    struct world w;
+    struct vesta_pause pause;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    uint64_t from = now_tick(&w) + (30000 << 3); /* half a minute ahead */
+    grant(&w, 5, from, vs_tick_end(&w.gen.shape));
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    step(&w, 30 * SECOND);
+    CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
+    CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
+    pass_us(&w.time, MINUTE); /* believed; now the clock stands in the middle of what was skipped */
+    uint64_t last = drain(&w, 0);
+    CHECK_EQ_U64(last, now_tick(&w) + 7);
+    pass_us(&w.time, MS);
+    CHECK_EQ_U64(next_tick(&w, &pause), last + 1);
+    CHECK_EQ_I64(atomic_load(&w.map->shared.seen_us), w.time.unix_us); /* each unit's opening was seen */
+    world_close(&w);
+}
+
 /* A clock that flutters by 20 s is never believed: no id may carry a time that was not. */
 static void a_strobe_is_never_believed(void) {
     struct world w;
@@ -397,6 +418,7 @@ static const struct check_case cases[] = {
     {"rule 6: leaps of 2, 9 and 10 s are followed", small_leaps_are_followed},
     {"rule 6: a leap of 11 s, 10 min, a day, a year is believed after a minute", a_leap_is_believed_after_a_minute},
     {"rule 6: a leap that is corrected before its minute leaves no trace", a_leap_that_is_corrected_leaves_no_trace},
+    {"rule 6: a unit that was used up to its last tick hides no leap", a_full_unit_hides_no_leap},
     {"rule 6: a strobe is never believed", a_strobe_is_never_believed},
     {"rule 6: 1970", the_first_day_of_1970},
     {"rule 6: 2106, past the layout's end", a_clock_past_the_layouts_end},
