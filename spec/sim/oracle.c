@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SET_SIZE 65536 /* a power of two, more than twice IDS_MAX */
-#define STORY_LINES 40
+#define STORY_LINES 20
 #define SLACK_US (1100 * MS) /* the core keeps a leap, and when it was first met, in whole seconds */
 
 _Static_assert(SET_SIZE >= 2 * IDS_MAX, "the set never gets full");
@@ -22,7 +22,8 @@ static uint32_t stamp;
 
 /* ------------------------------------------------------------------ the story */
 
-static char lines[STORY_LINES][200];
+/* The last lines of a schedule, for a finding's report: a ring, filled where the story is not printed as it goes. */
+static char lines[STORY_LINES][320];
 static unsigned line_count;
 
 const char *finding_name(enum finding kind) {
@@ -35,12 +36,19 @@ const char *finding_name(enum finding kind) {
 }
 
 void sim_trace(const char *format, ...) {
+    char *line = lines[line_count++ % STORY_LINES];
     va_list args;
-    printf("%11.6f ", (double)sim.now_us / 1e6);
+    int n = snprintf(line, sizeof lines[0], "%11.6f ", (double)sim.now_us / 1e6);
     va_start(args, format);
-    vprintf(format, args);
+    vsnprintf(line + n, sizeof lines[0] - (size_t)n, format, args);
     va_end(args);
-    putchar('\n');
+    if (!sim.quiet)
+        puts(line);
+}
+
+void oracle_last_lines(void) {
+    for (unsigned i = line_count > STORY_LINES ? line_count - STORY_LINES : 0; i < line_count; i++)
+        printf("    %s\n", lines[i % STORY_LINES]);
 }
 
 void oracle_found(enum finding kind, const char *format, ...) {
@@ -55,8 +63,7 @@ void oracle_found(enum finding kind, const char *format, ...) {
 }
 
 void oracle_reset(void) {
-    (void)lines;
-    (void)line_count;
+    line_count = 0;
     if (++stamp == 0) {
         memset(set, 0, sizeof set);
         stamp = 1;

@@ -110,7 +110,8 @@ struct reply {
 struct world {
     uint64_t seed;
     int64_t now_us;
-    bool tracing, calm;
+    bool tracing, quiet; /* quiet: the story is kept, not printed */
+    bool calm;
     bool locked;   /* the running thread is not left */
     bool respawns; /* a path's respawn_us was set */
     const struct vesta_layout *layout;
@@ -201,6 +202,7 @@ void schedule_run(uint64_t seed);
 /* ---- oracle.c */
 
 void oracle_reset(void);
+void oracle_last_lines(void);
 __attribute__((format(printf, 2, 3))) void oracle_found(enum finding kind, const char *format, ...);
 /* Around a call for ids: what had been given before it, and what it gave. */
 struct before {
