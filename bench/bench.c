@@ -42,16 +42,12 @@ struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_p
     struct vesta_error err;
     enum vs_found found;
     const struct vesta_clock *clock = vs_clock_system();
-    if (vesta_layout_parse(layout_text, &layout, &err) != VESTA_OK)
-        bench_die(err.text);
-    if (vs_mapping_attach(path, &found, &mapping, &stale, &err) != VESTA_OK)
-        bench_die(err.text);
-    if (found == VS_FOUND_TRUSTED)
-        return mapping.map;
+    if (vesta_layout_parse(layout_text, &layout, &err) != VESTA_OK) bench_die(err.text);
+    if (vs_mapping_attach(path, &found, &mapping, &stale, &err) != VESTA_OK) bench_die(err.text);
+    if (found == VS_FOUND_TRUSTED) return mapping.map;
     vesta_layout_text(&layout, header.layout);
     header.fingerprint = layout.fingerprint;
-    if (vs_mapping_make(path, &header, clock, &mapping, &err) != VESTA_OK)
-        bench_die(err.text);
+    if (vs_mapping_make(path, &header, clock, &mapping, &err) != VESTA_OK) bench_die(err.text);
     struct vs_shape shape;
     vs_shape_of(&layout, &shape);
     uint64_t from = vs_tick_at(&shape, clock->unix_us(clock->self) - behind_us);
@@ -63,8 +59,7 @@ struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_p
 void bench_gen(struct vesta_gen *gen, struct vs_map *map) {
     struct vesta_layout layout;
     struct vesta_error err;
-    if (vesta_layout_parse(map->header.layout, &layout, &err) != VESTA_OK)
-        bench_die(err.text);
+    if (vesta_layout_parse(map->header.layout, &layout, &err) != VESTA_OK) bench_die(err.text);
     vs_gen_init(gen, map, &layout, 0, vs_clock_system());
 }
 
@@ -119,8 +114,7 @@ static void race_threads(struct race *race) {
     struct start start[BENCH_WORKERS_MAX];
     for (int i = 0; i < race->workers; i++) {
         start[i] = (struct start){race, i};
-        if ((errno = pthread_create(&thread[i], NULL, thread_main, &start[i])) != 0)
-            bench_die("a thread");
+        if ((errno = pthread_create(&thread[i], NULL, thread_main, &start[i])) != 0) bench_die("a thread");
     }
     for (int i = 0; i < race->workers; i++)
         pthread_join(thread[i], NULL);
@@ -129,8 +123,7 @@ static void race_threads(struct race *race) {
 static void race_processes(struct race *race) {
     for (int i = 0; i < race->workers; i++) {
         pid_t pid = fork();
-        if (pid < 0)
-            bench_die("fork");
+        if (pid < 0) bench_die("fork");
         if (pid == 0) {
             work(race, i);
             _exit(0);
@@ -142,8 +135,7 @@ static void race_processes(struct race *race) {
 
 struct bench_rate bench_run(void (*op)(void *), void *arg, int workers, bool processes, int64_t ns) {
     struct race *race = mmap(NULL, sizeof *race, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (race == MAP_FAILED)
-        bench_die("memory");
+    if (race == MAP_FAILED) bench_die("memory");
     race->op = op;
     race->arg = arg;
     race->workers = workers;

@@ -18,7 +18,8 @@ int64_t bench_cpu_ns(bool whole_process);
 
 _Noreturn void bench_die(const char *what);
 
-/* A published slot of worker 1 from `from` to the layout's end, in the file of a path that is made if it is not there. */
+/* A published slot of worker 1 from `from` to the layout's end, in the file of a path that is made if it is not there.
+ */
 struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_pacing pacing, int64_t behind_us);
 void bench_gen(struct vesta_gen *gen, struct vs_map *map);
 

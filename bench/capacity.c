@@ -44,15 +44,13 @@ int main(int argc, char **argv) {
         fputs("usage: bench_capacity SAMPLES\n", stderr);
         return 2;
     }
-    if (!mkdtemp(dir))
-        bench_die("a folder");
+    if (!mkdtemp(dir)) bench_die("a folder");
     snprintf(path, sizeof path, "%s/snowflake.gen", dir);
     bench_gen(&gen, bench_map(path, "snowflake", VESTA_PACING_CLOCK, 0));
     for (int i = atoi(argv[1]); i > 0; i--)
         sample(&gen);
     uint64_t *ids = malloc(COUNTED * sizeof *ids);
-    if (!ids)
-        bench_die("memory");
+    if (!ids) bench_die("memory");
     for (size_t i = 0; i < COUNTED; i++)
         must_wait(&gen, &ids[i]);
     printf("{\"ids\": %d, \"duplicates\": %zu}\n", COUNTED, bench_duplicates(ids, COUNTED));

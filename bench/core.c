@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define PIECE_NS 20000000
-#define PIECES 5 /* W gives 4,194,304 ids a second: with clock pacing a sample must make fewer */
+#define PIECES 5        /* W gives 4,194,304 ids a second: with clock pacing a sample must make fewer */
 #define COUNTED 1000000 /* ids a worker, sorted to find duplicates, after the samples */
 #define BATCH 256
 
@@ -71,8 +71,7 @@ static void op_count(void *arg) {
     struct bench *b = arg;
     struct vesta_pause pause;
     size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED);
-    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids)
-        return;
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
     for (size_t i = 0; i < BENCH_STRIDE; i++)
         must(vesta_next(&b->gen, &b->ids[at + i], &pause));
 }
@@ -81,8 +80,7 @@ static void op_count_batch(void *arg) {
     struct bench *b = arg;
     struct vesta_pause pause;
     size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED), got;
-    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids)
-        return;
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
     for (size_t i = 0; i < BENCH_STRIDE; i += got)
         must(vesta_next_n(&b->gen, &b->ids[at + i], BENCH_STRIDE - i < BATCH ? BENCH_STRIDE - i : BATCH, &got, &pause));
 }
@@ -121,27 +119,24 @@ static void fresh_second(void) {
 
 static void sample(struct bench *b, const struct row *row) {
     double ours = 0, yard = 0, clock = 0, share = 1;
-    if (row->clock)
-        fresh_second();
+    if (row->clock) fresh_second();
     for (int i = 0; i < PIECES; i++) {
         piece(b, row, op_add, &yard, &share);
         piece(b, row, row->op, &ours, &share);
-        if (row->clock)
-            piece(b, row, op_clock, &clock, &share);
+        if (row->clock) piece(b, row, op_clock, &clock, &share);
     }
     printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f", 1e9 / ours, 1e9 / yard, share);
-    if (row->clock)
-        printf(", \"clock_read\": %.4f", 1e9 / clock);
+    if (row->clock) printf(", \"clock_read\": %.4f", 1e9 / clock);
     puts("}");
     fflush(stdout);
 }
 
 static void count(struct bench *b, const struct row *row) {
-    if (row->clock)
-        fresh_second();
+    if (row->clock) fresh_second();
     while (b->counted < (size_t)row->workers * COUNTED)
         bench_run(row->count, b, row->workers, row->processes, PIECE_NS / 10);
-    size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE, n = b->counted < most ? b->counted : most;
+    size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE,
+           n = b->counted < most ? b->counted : most;
     printf("{\"ids\": %zu, \"duplicates\": %zu}\n", n, bench_duplicates(b->ids, n));
 }
 
@@ -154,18 +149,15 @@ int main(int argc, char **argv) {
     char dir[] = "/tmp/vesta-bench.XXXXXX", path[64];
     const struct row *row = rows, *end = rows + sizeof rows / sizeof *rows;
     struct bench *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (b == MAP_FAILED)
-        bench_die("memory");
-    if (argc == 2 && strcmp(argv[1], "yard") == 0)
-        return yard(b);
+    if (b == MAP_FAILED) bench_die("memory");
+    if (argc == 2 && strcmp(argv[1], "yard") == 0) return yard(b);
     while (argc == 3 && row < end && strcmp(row->name, argv[1]) != 0)
         row++;
     if (argc != 3 || row == end) {
         fputs("usage: bench_core history|threads|processes|clock|batch SAMPLES, or bench_core yard\n", stderr);
         return 2;
     }
-    if (!mkdtemp(dir))
-        bench_die("a folder");
+    if (!mkdtemp(dir)) bench_die("a folder");
     snprintf(path, sizeof path, "%s/w.gen", dir);
     bench_gen(&b->gen, bench_map(path, BENCH_W, row->pacing, row->behind_us));
     for (int i = atoi(argv[2]); i > 0; i--)

@@ -39,11 +39,15 @@ int main(int argc, char **argv) {
     }
     snprintf(path, sizeof path, "%s/w.gen", argv[1]);
     snprintf(store, sizeof store, "file:%s", argv[1]);
-    struct vesta_opts opts = {.layout = BENCH_W, .path = path, .store = store, .has_worker = 1, .worker = 1,
-                              .pacing = VESTA_PACING_HISTORY, .clock = &yesterday};
+    struct vesta_opts opts = {.layout = BENCH_W,
+                              .path = path,
+                              .store = store,
+                              .has_worker = 1,
+                              .worker = 1,
+                              .pacing = VESTA_PACING_HISTORY,
+                              .clock = &yesterday};
     errno = 0;
-    if (vesta_open(&opts, &gen, &err) != VESTA_OK)
-        bench_die(err.text);
+    if (vesta_open(&opts, &gen, &err) != VESTA_OK) bench_die(err.text);
     if (vesta_next_wait(gen, &id, 5000000, &pause) != VESTA_OK) {
         char text[512];
         vesta_pause_text(gen, &pause, text, sizeof text);

@@ -44,10 +44,8 @@ bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed,
         *worker = own->worker;
         return true;
     }
-    if (unused(listed, count, worker_max, random, worker))
-        return true;
+    if (unused(listed, count, worker_max, random, worker)) return true;
     freed = freed ? freed : own_later;
-    if (freed)
-        *worker = freed->worker;
+    if (freed) *worker = freed->worker;
     return freed != NULL;
 }

@@ -30,7 +30,8 @@ static inline uint64_t compose(const struct vesta_gen *gen, const struct vs_slot
 }
 
 /* Composes n contiguous ticks, one run per time unit so that the inner loop is an addition. */
-static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n, uint64_t *ids) {
+static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n,
+                        uint64_t *ids) {
     uint64_t step = gen->shape.seq_unit, unit = (uint64_t)1 << gen->shape.seq_bits;
     while (n > 0) {
         uint64_t left = unit - (tick & (unit - 1)), first = compose(gen, slot, tick);
@@ -51,8 +52,7 @@ static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_
 /* No open slot: nothing held, all used up, or the whole file is done with. */
 static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     uint32_t stopped = atomic_load_explicit(&map->shared.stopped, memory_order_acquire);
-    if (stopped)
-        return pause_why(pause, (enum vesta_why)stopped, index, -1);
+    if (stopped) return pause_why(pause, (enum vesta_why)stopped, index, -1);
     int64_t retry = atomic_load_explicit(&map->shared.retry_boot_us, memory_order_relaxed);
     int64_t wait_us = retry ? retry - gen->clock->boot_us(gen->clock->self) : 0;
     return pause_why(pause, VESTA_LEASE, index, wait_us > VS_LEASE_POLL_US ? wait_us : VS_LEASE_POLL_US);
@@ -62,8 +62,7 @@ static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t 
 static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t start, int64_t now_us,
                          struct vesta_pause *pause) {
     const struct vs_shape *shape = &gen->shape;
-    if (start >= vs_tick_end(shape))
-        return pause_why(pause, VESTA_END, index, -1);
+    if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     bool permitted = start < now + unit + gen->ahead_ticks_max ||
                      start < atomic_load_explicit(&map->slot[index].allowed, memory_order_relaxed);
@@ -75,7 +74,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
     /* full: the next unit will do; refused takers of history pacing have pushed the word a little into it */
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us ? VESTA_CLOCK_BACK : start >= now + 2 * unit + gen->ahead_ticks_max ? VESTA_AHEAD : VESTA_FULL,
+        .why = now_us < seen_us                                 ? VESTA_CLOCK_BACK
+               : start >= now + 2 * unit + gen->ahead_ticks_max ? VESTA_AHEAD
+                                                                : VESTA_FULL,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,
@@ -91,11 +92,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
 static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                        struct vesta_pause *pause) {
     int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
-    if (doubt_us)
-        return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
+    if (doubt_us) return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
     int64_t deadline = atomic_load_explicit(&map->slot[index].deadline_boot_us, memory_order_relaxed);
-    if (deadline && gen->clock->boot_us(gen->clock->self) >= deadline)
-        return pause_lease(gen, map, index, pause);
+    if (deadline && gen->clock->boot_us(gen->clock->self) >= deadline) return pause_lease(gen, map, index, pause);
     vs_raise_i64(&map->shared.seen_us, now_us);
     return VESTA_OK;
 }
@@ -125,8 +124,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     for (;;) {
         /* the cursor before the clock: a reading can then not be older than what moved the cursor */
         uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
-        if (UNLIKELY(tick & VS_CLOSED))
-            return VESTA_ECLOSED;
+        if (UNLIKELY(tick & VS_CLOSED)) return VESTA_ECLOSED;
         VS_POINT();
         int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
         uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
@@ -134,19 +132,15 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         if (VS_IS_MUTANT(RESET_BEFORE_ROLLBACK_TEST))
             opens_unit = open >> gen->shape.seq_bits != tick >> gen->shape.seq_bits;
         int rc = may_advance(gen, map, index, now_us, pause);
-        if (UNLIKELY(rc != VESTA_OK))
-            return rc;
+        if (UNLIKELY(rc != VESTA_OK)) return rc;
         if (opens_unit) {
             start = open;
-            if (gen->shape.spread)
-                start += spread_start((uint64_t)time, slot->worker, gen->shape.spread);
+            if (gen->shape.spread) start += spread_start((uint64_t)time, slot->worker, gen->shape.spread);
         }
         uint64_t bound = bound_at(gen, slot, time);
-        if (UNLIKELY(start >= bound))
-            return pause_at(gen, map, index, start, now_us, pause);
+        if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, start, now_us, pause);
         uint64_t take = n < bound - start ? n : bound - start, next = start + take;
-        if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && start == open && start == tick)
-            next = start;
+        if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && start == open && start == tick) next = start;
         VS_POINT();
         /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
@@ -167,8 +161,7 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uin
     VS_POINT();
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     /* acquire: as in bound_at.  A closed cursor is above every limit. */
-    if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire)))
-        return false;
+    if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
     /* since the unit began, modulo 2^64: a clock that is behind gives far more than a unit, too */
     uint64_t unit_us = (uint64_t)gen->shape.unit_us, made = compose(gen, slot, tick);
     uint64_t since_us = (uint64_t)(now_us - gen->shape.epoch_us) - (tick >> gen->shape.seq_bits) * unit_us;
@@ -191,17 +184,13 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uin
 static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
-    if (tick & VS_CLOSED)
-        return VESTA_ECLOSED;
-    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire))
-        return VESTA_OK; /* another was faster */
+    if (tick & VS_CLOSED) return VESTA_ECLOSED;
+    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK; /* another was faster */
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     int rc = may_advance(gen, map, index, now_us, pause);
-    if (rc != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
     uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
-    if (bound <= tick)
-        return pause_at(gen, map, index, tick, now_us, pause);
+    if (bound <= tick) return pause_at(gen, map, index, tick, now_us, pause);
     vs_raise_u64(&slot->pass, bound);
     return VESTA_OK;
 }
@@ -210,17 +199,14 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
 static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
     /* acquire: pairs with vs_raise_u64; a pass that is seen was at most the limit */
     uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
-    if (UNLIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) == pass))
-        return false;
+    if (UNLIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) == pass)) return false;
     VS_POINT();
     /* acq_rel: as in take_clock */
     *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
-    if (LIKELY(*tick < pass))
-        return true;
+    if (LIKELY(*tick < pass)) return true;
     /* This tick is lost, not kept for after the raise: by then the slot may be closed and released below it.  The
      * mark keeps that loss to one a thread. */
-    if (!(*tick & VS_CLOSED))
-        atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
+    if (!(*tick & VS_CLOSED)) atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
     return false;
 }
 
@@ -228,8 +214,7 @@ static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t inde
                         struct vesta_pause *pause) {
     while (!take_passed(&map->slot[index], tick)) {
         int rc = raise_pass(gen, map, index, pause);
-        if (rc != VESTA_OK)
-            return rc;
+        if (rc != VESTA_OK) return rc;
     }
     return VESTA_OK;
 }
@@ -240,12 +225,10 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
     for (;;) {
         uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_relaxed);
         uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
-        if (tick & VS_CLOSED)
-            return VESTA_ECLOSED;
+        if (tick & VS_CLOSED) return VESTA_ECLOSED;
         if (tick >= pass) {
             int rc = raise_pass(gen, map, index, pause);
-            if (rc != VESTA_OK)
-                return rc;
+            if (rc != VESTA_OK) return rc;
             continue;
         }
         uint64_t take = n < pass - tick ? n : pass - tick;
@@ -269,8 +252,7 @@ static inline uint32_t active_of(const struct vs_map *map) {
 /* A closed slot is looked at once more: its successor may have been published meanwhile. */
 static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
                            struct vesta_pause *pause) {
-    if (*rc != VESTA_ECLOSED)
-        return false;
+    if (*rc != VESTA_ECLOSED) return false;
     uint32_t newest = active_of(map);
     if (newest != *active) {
         *active = newest;
@@ -295,8 +277,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
     uint64_t tick = 0, got;
     int rc;
     do {
-        if (UNLIKELY(active == 0))
-            return pause_lease(gen, map, 0, pause);
+        if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
         struct vs_slot *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &tick, pause)
                                                  : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
@@ -320,12 +301,9 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     /* acquire: pairs with the release in remember; the slot's fields come first */
     struct vs_slot *slot = atomic_load_explicit(&gen->slot, memory_order_acquire);
     uint64_t tick;
-    if (UNLIKELY(!slot))
-        return next_any(gen, id, pause);
-    if (gen->pacing != VESTA_PACING_HISTORY)
-        return next_clock(gen, slot, id, pause);
-    if (UNLIKELY(!take_passed(slot, &tick)))
-        return next_any(gen, id, pause);
+    if (UNLIKELY(!slot)) return next_any(gen, id, pause);
+    if (gen->pacing != VESTA_PACING_HISTORY) return next_clock(gen, slot, id, pause);
+    if (UNLIKELY(!take_passed(slot, &tick))) return next_any(gen, id, pause);
     VS_POINT();
     *id = compose(gen, slot, tick);
     return VESTA_OK;
@@ -338,8 +316,7 @@ int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, st
     uint64_t first = 0, taken = 0;
     int rc;
     do {
-        if (UNLIKELY(active == 0))
-            return pause_lease(gen, map, 0, pause);
+        if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, n, &first, &taken, pause)
                                                  : take_clock(gen, map, active - 1, n, &first, &taken, pause);
         if (LIKELY(rc == VESTA_OK)) {
@@ -352,11 +329,9 @@ int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, st
 }
 
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {
-    if (pause->slot >= VS_SLOTS_MAX)
-        return VESTA_EOPTION;
+    if (pause->slot >= VS_SLOTS_MAX) return VESTA_EOPTION;
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (active_of(map) != pause->slot + 1)
-        return VESTA_OK; /* the slot has changed: the verdict was about another */
+    if (active_of(map) != pause->slot + 1) return VESTA_OK; /* the slot has changed: the verdict was about another */
     struct vs_slot *slot = &map->slot[pause->slot];
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     vs_raise_u64(&slot->allowed, tick);

@@ -24,13 +24,13 @@ struct vesta_gen {
      * a closed one says so, hence most calls need not ask which slot is the active one. */
     struct vs_slot *_Atomic slot;
     enum vesta_pacing pacing;
-    uint64_t base;              /* the constant fields */
+    uint64_t base; /* the constant fields */
     struct vs_shape shape;
     const struct vesta_clock *clock;
     uint64_t ahead_ticks_max;
     struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
     struct vesta_layout layout;
-    struct vs_handle *handle;   /* the keeper floor's part; NULL in the simulator */
+    struct vs_handle *handle; /* the keeper floor's part; NULL in the simulator */
 };
 
 /* Makes a generator over a formatted map. */

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RETRY_MS 1000      /* after a refusal, a store that is down, or a number that somebody holds */
-#define RETRY_SOON_MS 50   /* after an unknown outcome */
-#define ATTEMPTS_MAX 64    /* lost races in a row before a rest */
+#define RETRY_MS 1000    /* after a refusal, a store that is down, or a number that somebody holds */
+#define RETRY_SOON_MS 50 /* after an unknown outcome */
+#define ATTEMPTS_MAX 64  /* lost races in a row before a rest */
 
 const struct vs_lease_timing vs_lease_timing_file = {
     .window_ms = 5000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
@@ -43,8 +43,7 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
     uint64_t granted = lease->until > lease->record.until ? lease->until : lease->record.until;
     uint64_t base = cursor > now ? cursor : now, step = units << lease->shape.seq_bits;
-    if (base >= end || end - base < step || step >> lease->shape.seq_bits != units)
-        return end;
+    if (base >= end || end - base < step || step >> lease->shape.seq_bits != units) return end;
     return base + step > granted ? base + step : granted;
 }
 
@@ -62,8 +61,8 @@ static void act(struct vs_lease *lease, struct vs_action *out, enum vs_phase pha
     out->slot = lease->slot;
 }
 
-static void act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms, bool on_want,
-                      enum vs_phase after) {
+static void act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms,
+                      bool on_want, enum vs_phase after) {
     act(lease, out, VS_PH_SLEEP, VS_DO_SLEEP);
     lease->after = after;
     out->until_boot_us = ev->boot_us + (ms > 0 ? ms : 1) * 1000;
@@ -133,8 +132,7 @@ static void act_pick(struct vs_lease *lease, const struct vs_event *ev, struct v
 
 /* A reply that is neither yes nor a conflict.  True if it was one, and *out is filled. */
 static bool is_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again) {
-    if (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT)
-        return false;
+    if (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) return false;
     say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
     act_sleep(lease, ev, out, ev->outcome == VS_STORE_UNKNOWN ? RETRY_SOON_MS : RETRY_MS, false, again);
     return true;
@@ -143,13 +141,14 @@ static bool is_trouble(struct vs_lease *lease, const struct vs_event *ev, struct
 /* ------------------------------------------------------------------ the namespace */
 
 static void on_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (is_trouble(lease, ev, out, VS_PH_NS_READ))
-        return;
+    if (is_trouble(lease, ev, out, VS_PH_NS_READ)) return;
     lease->ns = ev->ns;
     bool other = ev->ns.ver == 0 || ev->ns.incarnation != lease->incarnation;
     if (lease->incarnation && other) {
-        say(lease, "the store %s: what it granted before is not in it; bring its data back, or give the namespace a "
-                   "new name", ev->ns.ver == 0 ? "was emptied" : "was replaced");
+        say(lease,
+            "the store %s: what it granted before is not in it; bring its data back, or give the namespace a "
+            "new name",
+            ev->ns.ver == 0 ? "was emptied" : "was replaced");
         act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
@@ -177,19 +176,20 @@ static void on_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct
 /* How long this record must be left alone; 0: it may be claimed now.  Being early would be safe, only unkind. */
 static int64_t wait_ms(struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = tick_ms(lease, r->until) - store_ms;
-    if (r->ver == 0)
-        return 0;
+    if (r->ver == 0) return 0;
     if (r->held && strcmp(r->identity, lease->identity) == 0) {
-        say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", lease->worker, (double)ahead_ms / 1000);
+        say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", lease->worker,
+            (double)ahead_ms / 1000);
         return ahead_ms > 0 ? ahead_ms : 0;
     }
     if (r->held) {
         int64_t age_ms = store_ms > r->written_ms ? store_ms - r->written_ms : 0, left_ms = r->lease_ms - age_ms;
-        say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", lease->worker, r->holder, (double)left_ms / 1000);
-        if (left_ms >= 0)
-            return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
+        say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", lease->worker, r->holder,
+            (double)left_ms / 1000);
+        if (left_ms >= 0) return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
     }
-    say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", lease->worker, (double)ahead_ms / 1000);
+    say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", lease->worker,
+        (double)ahead_ms / 1000);
     return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
 }
 
@@ -203,8 +203,7 @@ static uint64_t claim_from(const struct vs_lease *lease, const struct vs_event *
 }
 
 static void on_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (is_trouble(lease, ev, out, VS_PH_READ))
-        return;
+    if (is_trouble(lease, ev, out, VS_PH_READ)) return;
     lease->record = ev->record;
     if (ev->doubt_us) {
         say(lease, "the clock leapt and is not believed yet");
@@ -214,8 +213,10 @@ static void on_read(struct vs_lease *lease, const struct vs_event *ev, struct vs
     bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
     lease->from = claim_from(lease, ev);
     if (foreign || lease->from >= vs_tick_end(&lease->shape)) {
-        say(lease, foreign ? "the record of number %" PRIu64 " is of another layout: its ticks mean something else"
-                           : "every tick of number %" PRIu64 " was granted: the layout's time is over for it", lease->worker);
+        say(lease,
+            foreign ? "the record of number %" PRIu64 " is of another layout: its ticks mean something else"
+                    : "every tick of number %" PRIu64 " was granted: the layout's time is over for it",
+            lease->worker);
         act_sleep(lease, ev, out, 10 * RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }
@@ -248,8 +249,9 @@ static bool went_back(const struct vs_lease *lease, const struct vs_record *r) {
 
 static void on_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_action *out) {
     if (went_back(lease, r)) {
-        say(lease, "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64
-                   " was acknowledged", lease->worker, r->ver, lease->record.ver);
+        say(lease,
+            "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64 " was acknowledged",
+            lease->worker, r->ver, lease->record.ver);
         act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
@@ -285,8 +287,7 @@ static void on_claim(struct vs_lease *lease, const struct vs_event *ev, struct v
 
 /* A lease that the map already has: the record must still be ours. */
 static void on_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (is_trouble(lease, ev, out, VS_PH_RESUME))
-        return;
+    if (is_trouble(lease, ev, out, VS_PH_RESUME)) return;
     bool ours = is_ours(lease, &ev->record);
     if (!ours && !lease->published) {
         act_pick(lease, ev, out); /* that claim never arrived; should it still, its token is nobody's */
@@ -328,7 +329,8 @@ static void on_held(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if ((due || short_of) && lease->until < vs_tick_end(&lease->shape))
         act_renew(lease, ev, out);
     else
-        act_sleep(lease, ev, out, active && age_ms < t->renew_ms ? t->renew_ms - age_ms : t->renew_ms, true, VS_PH_HELD);
+        act_sleep(lease, ev, out, active && age_ms < t->renew_ms ? t->renew_ms - age_ms : t->renew_ms, true,
+                  VS_PH_HELD);
 }
 
 static void on_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
@@ -346,8 +348,7 @@ static void on_renew(struct vs_lease *lease, const struct vs_event *ev, struct v
         act_renew(lease, ev, out);
         return;
     }
-    if (is_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME))
-        return;
+    if (is_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
     lease->record = ev->record;
     lease->until = lease->asked;
     lease->said[0] = '\0';
@@ -359,14 +360,12 @@ static void on_renew(struct vs_lease *lease, const struct vs_event *ev, struct v
 
 /* After an unknown outcome: what stands in the store decides, and nothing is adopted by looking. */
 static void on_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (is_trouble(lease, ev, out, VS_PH_LOOK))
-        return;
+    if (is_trouble(lease, ev, out, VS_PH_LOOK)) return;
     if (went_back(lease, &ev->record)) {
         on_lost(lease, &ev->record, out);
     } else if (is_ours(lease, &ev->record)) {
         lease->record = ev->record;
-        if (lease->until == 0)
-            lease->until = ev->record.until; /* the claim's own; `from` is below it */
+        if (lease->until == 0) lease->until = ev->record.until; /* the claim's own; `from` is below it */
         act_renew(lease, ev, out);
     } else if (lease->published) {
         on_lost(lease, &ev->record, out);
@@ -451,8 +450,7 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             on_ns_read(lease, ev, out);
         break;
     case VS_PH_NS_SWAP: /* whatever became of it, what stands there now decides */
-        if (!is_trouble(lease, ev, out, VS_PH_NS_READ))
-            act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
+        if (!is_trouble(lease, ev, out, VS_PH_NS_READ)) act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
         break;
     case VS_PH_RESUME: on_resume(lease, ev, out); break;
     case VS_PH_CHOOSE: on_chosen(lease, ev, out); break;

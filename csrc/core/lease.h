@@ -42,24 +42,24 @@ enum vs_event_kind {
 
 struct vs_event {
     enum vs_event_kind kind;
-    int64_t boot_us, unix_us;   /* now */
-    int64_t doubt_us;           /* vs_clock_doubt_us: the clock must not be used for this long; 0: it may */
-    bool wanted;                /* an issuer waits for a lease */
-    bool stop;                  /* give back and end */
-    uint64_t cursor;            /* min(tick, limit) of the held slot */
-    bool lost;                  /* the held slot was closed, and not by this engine */
+    int64_t boot_us, unix_us; /* now */
+    int64_t doubt_us;         /* vs_clock_doubt_us: the clock must not be used for this long; 0: it may */
+    bool wanted;              /* an issuer waits for a lease */
+    bool stop;                /* give back and end */
+    uint64_t cursor;          /* min(tick, limit) of the held slot */
+    bool lost;                /* the held slot was closed, and not by this engine */
     enum vs_outcome outcome;
-    int64_t store_ms;           /* the store's clock at the reply */
+    int64_t store_ms; /* the store's clock at the reply */
     struct vs_record record;
     struct vs_ns_record ns;
-    char text[160];             /* what the store said of a refusal */
+    char text[160]; /* what the store said of a refusal */
     bool found;
     uint64_t worker, owner[2];
     int slot;
 };
 
 enum vs_do {
-    VS_DO_SLEEP,    /* until `until_boot_us`, or until somebody wants a lease where `on_want` */
+    VS_DO_SLEEP, /* until `until_boot_us`, or until somebody wants a lease where `on_want` */
     VS_DO_NS_READ,
     VS_DO_NS_SWAP,  /* write `ns` if the stored version is `old_ver` */
     VS_DO_CHOOSE,   /* pick a worker over the store's list */
@@ -100,9 +100,25 @@ struct vs_lease_opts {
 };
 
 enum vs_phase {
-    VS_PH_NS_READ, VS_PH_NS_SWAP, VS_PH_RESUME, VS_PH_CHOOSE, VS_PH_READ, VS_PH_TAKE, VS_PH_CLAIM, VS_PH_PUBLISH,
-    VS_PH_HELD, VS_PH_RENEW, VS_PH_LOOK, VS_PH_RAISE, VS_PH_FENCED, VS_PH_CLOSING, VS_PH_RELEASE, VS_PH_RELEASE_LOOK,
-    VS_PH_FAILSTOP, VS_PH_SLEEP, VS_PH_ENDED
+    VS_PH_NS_READ,
+    VS_PH_NS_SWAP,
+    VS_PH_RESUME,
+    VS_PH_CHOOSE,
+    VS_PH_READ,
+    VS_PH_TAKE,
+    VS_PH_CLAIM,
+    VS_PH_PUBLISH,
+    VS_PH_HELD,
+    VS_PH_RENEW,
+    VS_PH_LOOK,
+    VS_PH_RAISE,
+    VS_PH_FENCED,
+    VS_PH_CLOSING,
+    VS_PH_RELEASE,
+    VS_PH_RELEASE_LOOK,
+    VS_PH_FAILSTOP,
+    VS_PH_SLEEP,
+    VS_PH_ENDED
 };
 
 struct vs_lease {
@@ -113,18 +129,18 @@ struct vs_lease {
     uint64_t wanted_worker;
     char layout[VESTA_LAYOUT_TEXT_MAX], identity[VS_IDENTITY_MAX], holder[VS_HOLDER_MAX];
 
-    enum vs_phase phase, after;  /* after: where a sleep goes on */
-    struct vs_record record;     /* as last read or written */
+    enum vs_phase phase, after; /* after: where a sleep goes on */
+    struct vs_record record;    /* as last read or written */
     struct vs_ns_record ns;
     uint64_t worker, owner[2], from;
-    uint64_t until;              /* last acknowledged */
-    uint64_t asked;              /* `until` of the swap under way */
-    uint64_t renewed_cursor;     /* the cursor at the last renewal: has anything been issued since? */
+    uint64_t until;          /* last acknowledged */
+    uint64_t asked;          /* `until` of the swap under way */
+    uint64_t renewed_cursor; /* the cursor at the last renewal: has anything been issued since? */
     int64_t sent_boot_us, renewed_boot_us;
-    int slot;                    /* -1: none taken */
+    int slot; /* -1: none taken */
     bool published;
     unsigned attempt;
-    char said[VS_SAID_MAX];              /* the last thing worth telling, "" if all is well */
+    char said[VS_SAID_MAX]; /* the last thing worth telling, "" if all is well */
 };
 
 void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
@@ -132,9 +148,9 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
 /* Takes an event, gives the next action.  Threads: one at a time. */
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
 
-/* The default choice over a list (policy `any`): one's own number if it can be had at once, then a number never used, then a
- * free or expired one; never one whose record ends ahead of the clock while another exists.  Pure.
- * Shape: listed[0..count) with ascending numbers.  False: every number is held. */
+/* The default choice over a list (policy `any`): one's own number if it can be had at once, then a number never used,
+ * then a free or expired one; never one whose record ends ahead of the clock while another exists.  Pure. Shape:
+ * listed[0..count) with ascending numbers.  False: every number is held. */
 struct vs_listed {
     uint64_t worker;
     struct vs_record record;

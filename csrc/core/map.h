@@ -32,15 +32,15 @@ enum vs_slot_state { VS_SLOT_EMPTY = 0, VS_SLOT_CLAIMING = 1 };
 struct vs_header {
     char magic[8];
     uint32_t format;
-    uint32_t pacing;          /* enum vesta_pacing, never the default */
-    uint64_t size;            /* bytes of the whole file */
-    uint64_t dev, ino;        /* of this very file: a copy has another inode */
-    int64_t born_ns;          /* its birth, where the file system says: a removed file's inode is soon used again */
+    uint32_t pacing;   /* enum vesta_pacing, never the default */
+    uint64_t size;     /* bytes of the whole file */
+    uint64_t dev, ino; /* of this very file: a copy has another inode */
+    int64_t born_ns;   /* its birth, where the file system says: a removed file's inode is soon used again */
     uint64_t fingerprint;
     uint64_t ahead_ticks_max;
-    uint64_t worker;          /* the number to claim, where has_worker */
+    uint64_t worker; /* the number to claim, where has_worker */
     uint32_t has_worker;
-    int32_t group;            /* gid that shares the files, or -1 */
+    int32_t group; /* gid that shares the files, or -1 */
     char boot_id[40];
     char layout[VESTA_LAYOUT_TEXT_MAX];
     char namespace_[VESTA_NAMESPACE_MAX + 7];
@@ -54,14 +54,14 @@ struct vs_shared {
     _Atomic uint32_t stopped;                  /* VESTA_FAILSTOP, VESTA_CLOSED (another file took over), 0 */
     /* what the clock was last seen at; written when a time unit opens, not per id */
     _Alignas(VS_LINE) _Atomic int64_t seen_us;
-    _Atomic int64_t offset_us;                 /* confirmed REALTIME - BOOTTIME */
-    _Atomic uint64_t leap;                     /* an unconfirmed offset: generator.c, pack_leap */
+    _Atomic int64_t offset_us; /* confirmed REALTIME - BOOTTIME */
+    _Atomic uint64_t leap;     /* an unconfirmed offset: generator.c, pack_leap */
     /* between issuers and the keeper */
-    _Alignas(VS_LINE) _Atomic uint32_t want;   /* futex: raised by whoever meets VESTA_LEASE */
-    _Atomic uint32_t drew;                     /* pid of the keeper that drew the number at random, 0 if none */
-    _Atomic uint64_t incarnation;              /* of the store that granted the leases; 0: none yet */
-    _Atomic int64_t retry_boot_us;             /* when the keeper tries next; 0: as soon as it is asked */
-    _Atomic char keeper[VS_SAID_MAX];          /* its last sentence; may be read torn, never unterminated */
+    _Alignas(VS_LINE) _Atomic uint32_t want; /* futex: raised by whoever meets VESTA_LEASE */
+    _Atomic uint32_t drew;                   /* pid of the keeper that drew the number at random, 0 if none */
+    _Atomic uint64_t incarnation;            /* of the store that granted the leases; 0: none yet */
+    _Atomic int64_t retry_boot_us;           /* when the keeper tries next; 0: as soon as it is asked */
+    _Atomic char keeper[VS_SAID_MAX];        /* its last sentence; may be read torn, never unterminated */
 };
 
 struct vs_slot {
@@ -71,13 +71,13 @@ struct vs_slot {
     uint64_t from;
     _Atomic uint32_t state; /* enum vs_slot_state */
     /* read-mostly; every word is only raised */
-    _Alignas(VS_LINE) _Atomic uint64_t limit;  /* the lease's end, exclusive */
-    _Atomic uint64_t pass;                     /* history pacing: below this no clock is read */
-    _Atomic uint64_t full_at;                  /* history pacing: equal to pass where pass was met */
-    _Atomic uint64_t allowed;                  /* a policy's verdict: the cursor may run up to here */
-    _Atomic int64_t deadline_boot_us;          /* 0: none */
+    _Alignas(VS_LINE) _Atomic uint64_t limit; /* the lease's end, exclusive */
+    _Atomic uint64_t pass;                    /* history pacing: below this no clock is read */
+    _Atomic uint64_t full_at;                 /* history pacing: equal to pass where pass was met */
+    _Atomic uint64_t allowed;                 /* a policy's verdict: the cursor may run up to here */
+    _Atomic int64_t deadline_boot_us;         /* 0: none */
     /* the hot word, alone */
-    _Alignas(VS_LINE) _Atomic uint64_t tick;   /* the next tick, or VS_CLOSED, or VS_FRESH */
+    _Alignas(VS_LINE) _Atomic uint64_t tick; /* the next tick, or VS_CLOSED, or VS_FRESH */
 };
 
 struct vs_map {

@@ -7,14 +7,14 @@
 
 /* Each is a way to a duplicate that was seen in a trial, in a model or in another generator. */
 #define VS_MUTANTS(X)                                                                                                  \
-    X(CLOSE_BY_LIMIT)            /* a slot is closed by its limit, not by exchanging the cursor */                     \
-    X(SLOT_REUSE)                /* the slot of an ended lease is filled again */                                      \
-    X(STALE_KEEPER_REOPENS)      /* a keeper that slept publishes over what its successor did */                       \
-    X(CONFLICT_IS_FENCED)        /* a conflict with one's own earlier write is taken for another owner */              \
-    X(COPIED_FILE_SAME_BOOT)     /* a copied file is trusted because the boot is the same */                           \
+    X(CLOSE_BY_LIMIT)             /* a slot is closed by its limit, not by exchanging the cursor */                    \
+    X(SLOT_REUSE)                 /* the slot of an ended lease is filled again */                                     \
+    X(STALE_KEEPER_REOPENS)       /* a keeper that slept publishes over what its successor did */                      \
+    X(CONFLICT_IS_FENCED)         /* a conflict with one's own earlier write is taken for another owner */             \
+    X(COPIED_FILE_SAME_BOOT)      /* a copied file is trusted because the boot is the same */                          \
     X(RESET_BEFORE_ROLLBACK_TEST) /* the sequence starts anew before the clock is compared (Twitter, 2010) */          \
-    X(EXHAUSTION_REPEATS)        /* the id behind a used-up time unit is given twice (Vesta) */                        \
-    X(MARK_BEHIND)               /* the store is told the present, not a bound ahead of use (Leaf) */
+    X(EXHAUSTION_REPEATS)         /* the id behind a used-up time unit is given twice (Vesta) */                       \
+    X(MARK_BEHIND)                /* the store is told the present, not a bound ahead of use (Leaf) */
 
 enum vs_mutant {
     VS_MUTANT_NONE,

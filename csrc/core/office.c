@@ -1,4 +1,5 @@
-/* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else. */
+/* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else.
+ */
 #include "core/office.h"
 #include "core/mutant.h"
 
@@ -38,8 +39,7 @@ static void do_sleep(struct vs_office *office, const struct vs_action *action) {
 
 static void do_take(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
     ev->slot = -1;
-    if (!office->ops->random(office, ev->owner, sizeof ev->owner))
-        return;
+    if (!office->ops->random(office, ev->owner, sizeof ev->owner)) return;
     ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
 }
 
@@ -54,8 +54,7 @@ static void do_failstop(struct vs_map *map) {
     int active = vs_map_active(map);
     /* release: pairs with pause_lease; the text is for people and may come late */
     atomic_store_explicit(&map->shared.stopped, VESTA_FAILSTOP, memory_order_release);
-    if (active >= 0)
-        vs_slot_close(&map->slot[active], &cursor);
+    if (active >= 0) vs_slot_close(&map->slot[active], &cursor);
 }
 
 static void carry_out(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
@@ -90,8 +89,7 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
     ev->boot_us = clock->boot_us(clock->self);
     ev->doubt_us = vs_clock_doubt_us(office->map, clock, ev->unix_us);
     ev->wanted = want != office->want_seen;
-    if (ev->kind == VS_EV_WAKE)
-        office->want_seen = want;
+    if (ev->kind == VS_EV_WAKE) office->want_seen = want;
     bool open = lease->slot >= 0 && lease->published;
     ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
     vs_clock_anchor(office->map, clock);
@@ -101,8 +99,7 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
  * starve those who wait.  Whoever is elected next looks anew. */
 static bool is_superseded(const struct vs_office *office) {
     uint32_t stopped = atomic_load_explicit(&office->map->shared.stopped, memory_order_acquire);
-    if (stopped)
-        return stopped == VESTA_CLOSED; /* a failstop is kept up */
+    if (stopped) return stopped == VESTA_CLOSED; /* a failstop is kept up */
     return office->lease.published && vs_map_active(office->map) != office->lease.slot;
 }
 
@@ -111,14 +108,12 @@ enum vs_term vs_office_serve(struct vs_office *office) {
     struct vs_action action;
     for (;;) {
         enum vs_stop stop = office->ops->stop(office);
-        if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office)))
-            return VS_TERM_LEFT;
+        if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office))) return VS_TERM_LEFT;
         ev.stop = stop == VS_GIVE_BACK;
         look_around(office, &ev);
         vs_lease_step(&office->lease, &ev, &action);
         atomic_store(&office->map->shared.incarnation, office->lease.incarnation);
-        if (action.kind == VS_DO_END)
-            return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
+        if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
         carry_out(office, &action, &ev);
     }
 }

@@ -112,8 +112,7 @@ static void text(struct reader *in, const char *key, char *out, size_t size) {
     size_t length = 0;
     const char *value = line(in, key, &length);
     in->failed |= !value || length >= size || (value && memchr(value, 0, length));
-    if (in->failed)
-        return;
+    if (in->failed) return;
     memcpy(out, value, length);
     out[length] = '\0';
 }
@@ -122,11 +121,9 @@ static void text(struct reader *in, const char *key, char *out, size_t size) {
 static const char *open_text(struct reader *in, const char *key, const char *begin) {
     size_t length = 0;
     const char *version = line(in, key, &length);
-    if (!version)
-        return "it is not a vesta record";
+    if (!version) return "it is not a vesta record";
     uint64_t format = digits(in, version, length, 10);
-    if (!in->failed && format > VS_RECORD_FORMAT)
-        return "a newer vesta wrote it";
+    if (!in->failed && format > VS_RECORD_FORMAT) return "a newer vesta wrote it";
     const char sum_key[] = "sum ";
     const size_t sum_length = sizeof sum_key - 1 + 16 + 1;
     if ((size_t)(in->end - begin) < sum_length || memcmp(in->end - sum_length, sum_key, sizeof sum_key - 1) != 0)
@@ -142,8 +139,7 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     struct reader in = {begin, begin + length, false};
     struct vs_record r = {0};
     const char *why = open_text(&in, "vesta lease", begin);
-    if (why)
-        return why;
+    if (why) return why;
     r.ver = number(&in, "ver", 10);
     r.epoch = number(&in, "epoch", 10);
     size_t owner_length = 0;
@@ -160,8 +156,7 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     r.held = held == 1;
     text(&in, "identity", r.identity, sizeof r.identity);
     text(&in, "holder", r.holder, sizeof r.holder);
-    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until & VS_FRESH)
-        return "a line of it is wrong";
+    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until & VS_FRESH) return "a line of it is wrong";
     *out = r;
     return NULL;
 }
@@ -170,15 +165,13 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     struct reader in = {begin, begin + length, false};
     struct vs_ns_record r = {0};
     const char *why = open_text(&in, "vesta namespace", begin);
-    if (why)
-        return why;
+    if (why) return why;
     r.ver = number(&in, "ver", 10);
     r.fingerprint = number(&in, "fingerprint", 16);
     r.incarnation = number(&in, "incarnation", 16);
     r.floor_ms = millis(&in, "floor_ms");
     text(&in, "layout", r.layout, sizeof r.layout);
-    if (in.failed || in.at != in.end || r.ver == 0)
-        return "a line of it is wrong";
+    if (in.failed || in.at != in.end || r.ver == 0) return "a line of it is wrong";
     *out = r;
     return NULL;
 }

@@ -9,14 +9,14 @@
 
 /* One per (namespace, worker).  ver 0 means that there is none yet. */
 struct vs_record {
-    uint64_t ver;          /* rises by one with every write */
-    uint64_t epoch;        /* rises by one with every claim */
-    uint64_t owner[2];     /* random, new for every claim attempt */
-    uint64_t until;        /* a tick, exclusive: nothing at or past it was ever granted */
-    uint64_t fingerprint;  /* of the layout */
-    int64_t written_ms;    /* stamped by the store */
-    int64_t lease_ms;      /* expired when store_now - written_ms > lease_ms */
-    int64_t seen_ms;       /* the holder's clock at the write */
+    uint64_t ver;         /* rises by one with every write */
+    uint64_t epoch;       /* rises by one with every claim */
+    uint64_t owner[2];    /* random, new for every claim attempt */
+    uint64_t until;       /* a tick, exclusive: nothing at or past it was ever granted */
+    uint64_t fingerprint; /* of the layout */
+    int64_t written_ms;   /* stamped by the store */
+    int64_t lease_ms;     /* expired when store_now - written_ms > lease_ms */
+    int64_t seen_ms;      /* the holder's clock at the write */
     bool held;
     char identity[VS_IDENTITY_MAX];
     char holder[VS_HOLDER_MAX]; /* for people: host and process */

@@ -28,14 +28,11 @@ static int take_again(struct vs_slot *slot, uint64_t worker, const uint64_t owne
 int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from) {
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
 #ifdef VS_SIM
-    if (VS_IS_MUTANT(SLOT_REUSE) && used > 0)
-        return take_again(&map->slot[0], worker, owner, from);
+    if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], worker, owner, from);
 #endif
-    if (used >= VS_SLOTS_MAX)
-        return -1; /* looked at first: a count that wraps would give slot 0 again */
+    if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
     uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_relaxed);
-    if (index >= VS_SLOTS_MAX)
-        return -1;
+    if (index >= VS_SLOTS_MAX) return -1;
     atomic_store_explicit(&map->slot[index].tick, VS_FRESH, memory_order_relaxed);
     fill(&map->slot[index], worker, owner, from);
     return (int)index;
@@ -79,14 +76,12 @@ static bool close_by_limit(struct vs_slot *slot, uint64_t *cursor) {
 
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
 #ifdef VS_SIM
-    if (VS_IS_MUTANT(CLOSE_BY_LIMIT))
-        return close_by_limit(slot, cursor);
+    if (VS_IS_MUTANT(CLOSE_BY_LIMIT)) return close_by_limit(slot, cursor);
 #endif
     /* acq_rel: every taker before this exchange has loaded its bound, so the limit read next is at least that */
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
     VS_POINT();
-    if (tick & VS_CLOSED)
-        return false;
+    if (tick & VS_CLOSED) return false;
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     *cursor = tick < limit ? tick : limit;
     return true;
@@ -95,8 +90,7 @@ bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
 bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
-    if (tick & VS_CLOSED)
-        return false;
+    if (tick & VS_CLOSED) return false;
     *cursor = tick < limit ? tick : limit;
     return true;
 }
@@ -109,8 +103,7 @@ bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identit
     /* a copy that was put in the place of the removed original may well have got its inode number */
     bool reborn = header->born_ns && now->born_ns && header->born_ns != now->born_ns;
     bool same_file = header->dev == now->dev && header->ino == now->ino && !reborn;
-    if (VS_IS_MUTANT(COPIED_FILE_SAME_BOOT))
-        same_file = true;
+    if (VS_IS_MUTANT(COPIED_FILE_SAME_BOOT)) same_file = true;
     return same_file && strncmp(header->boot_id, now->boot_id, sizeof header->boot_id) == 0;
 }
 
@@ -119,22 +112,17 @@ static bool terminated(const char *text, size_t size) {
 }
 
 const char *vs_map_reject(const struct vs_header *header, uint64_t bytes) {
-    if (bytes == 0)
-        return "it is empty";
-    if (bytes < sizeof *header)
-        return "it is too short to be a generator file";
-    if (memcmp(header->magic, VS_MAP_MAGIC, sizeof header->magic) != 0)
-        return "it is not a generator file";
-    if (header->format > VS_MAP_FORMAT)
-        return "a newer vesta made it";
+    if (bytes == 0) return "it is empty";
+    if (bytes < sizeof *header) return "it is too short to be a generator file";
+    if (memcmp(header->magic, VS_MAP_MAGIC, sizeof header->magic) != 0) return "it is not a generator file";
+    if (header->format > VS_MAP_FORMAT) return "a newer vesta made it";
     if (header->format != VS_MAP_FORMAT || header->size != sizeof(struct vs_map))
         return "another build of vesta made it, in another file format";
-    if (bytes < header->size)
-        return "it is truncated";
+    if (bytes < header->size) return "it is truncated";
     if (!terminated(header->boot_id, sizeof header->boot_id) || !terminated(header->layout, sizeof header->layout) ||
-        !terminated(header->namespace_, sizeof header->namespace_) || !terminated(header->store, sizeof header->store) ||
-        !terminated(header->identity, sizeof header->identity) || header->pacing < VESTA_PACING_CLOCK ||
-        header->pacing > VESTA_PACING_HISTORY)
+        !terminated(header->namespace_, sizeof header->namespace_) ||
+        !terminated(header->store, sizeof header->store) || !terminated(header->identity, sizeof header->identity) ||
+        header->pacing < VESTA_PACING_CLOCK || header->pacing > VESTA_PACING_HISTORY)
         return "its header is damaged";
     return NULL;
 }

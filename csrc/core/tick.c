@@ -30,8 +30,7 @@ uint64_t vs_tick_end(const struct vs_shape *shape) {
 
 uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us) {
     int64_t time = vs_time_at(shape, unix_us);
-    if (time < 0)
-        return 0;
+    if (time < 0) return 0;
     return (uint64_t)time > shape->time_max ? vs_tick_end(shape) : (uint64_t)time << shape->seq_bits;
 }
 
@@ -68,8 +67,7 @@ int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, i
     int64_t diff = unix_us - boot_us - known;
     uint64_t leap = atomic_load_explicit(&shared->leap, memory_order_relaxed), met = pack_leap(boot_us, diff);
     if (is_small(diff)) {
-        if (leap)
-            atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
+        if (leap) atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
         return 0;
     }
     if (!leap || !is_small(((int64_t)(int32_t)leap - (int32_t)met) * 1000000)) {

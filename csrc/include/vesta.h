@@ -8,10 +8,8 @@
  *     struct vesta_error err;
  *     struct vesta_pause pause;
  *     uint64_t id;
- *     if (vesta_open(&(struct vesta_opts){ .layout = "vesta-milli", .has_worker = 1, .worker = 7 }, &gen, &err) != VESTA_OK)
- *         die(err.text);
- *     if (vesta_next_wait(gen, &id, 100 * 1000, &pause) == VESTA_OK)
- *         printf("%" PRIu64 "\n", id);
+ *     if (vesta_open(&(struct vesta_opts){ .layout = "vesta-milli", .has_worker = 1, .worker = 7 }, &gen, &err) !=
+ * VESTA_OK) die(err.text); if (vesta_next_wait(gen, &id, 100 * 1000, &pause) == VESTA_OK) printf("%" PRIu64 "\n", id);
  *     vesta_close(gen);
  *
  * Words: a *layout* says what the 64 bits mean.  A *tick* is time << seq_bits | seq, one number that only grows.
@@ -87,22 +85,22 @@ VESTA_API const char *vesta_code_name(int code);
 
 struct vesta_field {
     char name[VESTA_NAME_MAX];
-    uint8_t width; /* bits, 1 to 53 */
-    uint8_t shift; /* the field's lowest bit, 0 to 63 */
-    uint8_t fixed; /* 1: written as name:width=constant, only `value` is possible */
+    uint8_t width;  /* bits, 1 to 53 */
+    uint8_t shift;  /* the field's lowest bit, 0 to 63 */
+    uint8_t fixed;  /* 1: written as name:width=constant, only `value` is possible */
     uint64_t value; /* the constant; 0 for a field that is not fixed */
-    uint64_t max;  /* (1 << width) - 1 */
+    uint64_t max;   /* (1 << width) - 1 */
 };
 
 /* A layout is plain data: copy it freely, share it between threads.  Made by vesta_layout_parse only. */
 struct vesta_layout {
     struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
     int field_count;
-    int time, seq, worker;  /* indexes into field; worker is -1 where no field is leased */
-    int64_t epoch_ms;       /* Unix milliseconds of time 0 */
-    int32_t unit_ms;        /* 1, 10 or 1000 */
-    uint32_t spread;        /* seq_start=spread:N; 0: the sequence starts at 0 */
-    uint64_t fingerprint;   /* of names, widths, order, unit and epoch; not of constants or spread */
+    int time, seq, worker; /* indexes into field; worker is -1 where no field is leased */
+    int64_t epoch_ms;      /* Unix milliseconds of time 0 */
+    int32_t unit_ms;       /* 1, 10 or 1000 */
+    uint32_t spread;       /* seq_start=spread:N; 0: the sequence starts at 0 */
+    uint64_t fingerprint;  /* of names, widths, order, unit and epoch; not of constants or spread */
 };
 
 /* Reads a layout or preset text.  Threads: any.  Errors: VESTA_ELAYOUT, naming the word that is wrong. */
@@ -135,11 +133,13 @@ struct vesta_parts {
 
 /* Joins values (in the order of layout->field) into an id.  Threads: any.
  * Errors: VESTA_EFIELD names the field, the value and its maximum, or the constant it must have. */
-VESTA_API int vesta_compose(const struct vesta_layout *layout, const uint64_t *values, uint64_t *id, struct vesta_error *err);
+VESTA_API int vesta_compose(const struct vesta_layout *layout, const uint64_t *values, uint64_t *id,
+                            struct vesta_error *err);
 
 /* Takes an id apart; the exact inverse of vesta_compose.  Threads: any.
  * Errors: VESTA_EID where a fixed field has another value: another layout made this id. */
-VESTA_API int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_parts *out, struct vesta_error *err);
+VESTA_API int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_parts *out,
+                            struct vesta_error *err);
 
 struct vesta_value {
     const char *name;
@@ -161,8 +161,9 @@ VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_v
 struct vesta_pair {
     uint64_t min, max;
 };
-VESTA_API int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t until_ms, const struct vesta_value *given,
-                          size_t given_count, struct vesta_pair *pairs, size_t max, size_t *count, struct vesta_error *err);
+VESTA_API int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t until_ms,
+                          const struct vesta_value *given, size_t given_count, struct vesta_pair *pairs, size_t max,
+                          size_t *count, struct vesta_error *err);
 
 /* Which presets could have made an id by now_ms, likeliest first.  An id carries no marker of its layout: a late
  * time after the epoch and a low sequence speak for a layout, they do not prove it.
@@ -249,8 +250,8 @@ enum vesta_pacing {
 /* The clock a generator looks at; NULL in vesta_opts means the machine's. */
 struct vesta_clock {
     void *self;
-    int64_t (*unix_us)(void *self);            /* CLOCK_REALTIME, microseconds */
-    int64_t (*boot_us)(void *self);            /* CLOCK_BOOTTIME, microseconds: monotonic, counts suspend */
+    int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */
+    int64_t (*boot_us)(void *self); /* CLOCK_BOOTTIME, microseconds: monotonic, counts suspend */
     void (*sleep_us)(void *self, int64_t us);
 };
 
@@ -269,11 +270,11 @@ struct vesta_opts {
     const char *group;      /* group that may share files made by this call (mode 0660); NULL: owner only */
     int has_worker;         /* 1: `worker` is a claim of exactly that number */
     uint64_t worker;
-    int any_worker;         /* 1: draw a free number, keep it in the store (what `vesta gen` does) */
+    int any_worker; /* 1: draw a free number, keep it in the store (what `vesta gen` does) */
     enum vesta_pacing pacing;
-    int64_t ahead_ms_max;   /* how far ids may run ahead of the clock; 0: the default (none; one unit for 1 s
-                               layouts), -1: not at all */
-    unsigned flags;         /* enum vesta_flags */
+    int64_t ahead_ms_max;            /* how far ids may run ahead of the clock; 0: the default (none; one unit for 1 s
+                                        layouts), -1: not at all */
+    unsigned flags;                  /* enum vesta_flags */
     const struct vesta_clock *clock; /* outlives the handle */
 };
 
@@ -304,7 +305,8 @@ VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_
 
 /* Exactly n ids, or none that the caller may use: waits like vesta_next_wait.  Ids taken before a failing pause are
  * spent, not repeated.  Shape: ids[0..n).  Threads: any; blocks.  Errors: VESTA_EPAUSE. */
-VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max, struct vesta_pause *pause);
+VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max,
+                               struct vesta_pause *pause);
 
 /* One sentence about a pause, with what the keeper last met.  Shape: buf[0..size).  Threads: any. */
 VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size);
@@ -336,13 +338,13 @@ struct vesta_info {
     const char *path, *store; /* the handle's; "" where there is none */
     enum vesta_pacing pacing;
     int64_t ahead_ms_max;
-    int holds_lease;          /* 1: `worker`, `tick` and `limit` mean something */
-    int drew_worker;          /* 1: this process drew the number at random */
+    int holds_lease; /* 1: `worker`, `tick` and `limit` mean something */
+    int drew_worker; /* 1: this process drew the number at random */
     uint64_t worker;
-    uint64_t tick, limit;     /* the next tick, and the lease's end (exclusive) */
+    uint64_t tick, limit; /* the next tick, and the lease's end (exclusive) */
     uint32_t slot, slots_used;
-    char keeper[192];         /* what the keeper last said, "" if nothing */
-    char warning[256];        /* e.g. that the layout's time ends within a year; "" if nothing */
+    char keeper[192];  /* what the keeper last said, "" if nothing */
+    char warning[256]; /* e.g. that the layout's time ends within a year; "" if nothing */
 };
 VESTA_API void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out);
 

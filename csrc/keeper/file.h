@@ -18,10 +18,10 @@ struct vs_file {
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char path[VS_IDENTITY_MAX];
-    int lock_fd;          /* <path>.keeper; one a process, even where a used-up file and its successor are open */
+    int lock_fd; /* <path>.keeper; one a process, even where a used-up file and its successor are open */
     pthread_t thread;
-    pid_t keeper_pid;     /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
-    pid_t joining_pid;    /* the process in which somebody ends `thread` just now.  Process lock */
+    pid_t keeper_pid;      /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
+    pid_t joining_pid;     /* the process in which somebody ends `thread` just now.  Process lock */
     _Atomic uint32_t stop; /* enum vs_stop */
 };
 
@@ -36,7 +36,7 @@ struct vs_handle {
     struct vs_file *file; /* process lock; NULL where is_private */
     struct vs_past *past; /* process lock */
     bool is_private;
-    bool keeps;           /* false: VESTA_NO_KEEPER */
+    bool keeps; /* false: VESTA_NO_KEEPER */
     char warning[256];
 };
 

@@ -30,8 +30,10 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
         snprintf(buf, size, "the clock is %.3f s behind what was already seen; ids go on in %.3f s", back_s, wait_s);
         break;
     case VESTA_CLOCK_AHEAD:
-        snprintf(buf, size, "the clock leapt forward against the machine's uptime; it is believed after a minute, in "
-                            "%.1f s, unless it is set right before", wait_s);
+        snprintf(buf, size,
+                 "the clock leapt forward against the machine's uptime; it is believed after a minute, in "
+                 "%.1f s, unless it is set right before",
+                 wait_s);
         break;
     case VESTA_AHEAD:
         snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock; ids go on in %.3f s", pause->ahead_ticks, wait_s);

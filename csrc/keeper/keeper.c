@@ -40,8 +40,7 @@ static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
-        if (left_us <= 0 || told_to_stop(keeping_of(office)->file) || (on_want && want != office->want_seen))
-            return;
+        if (left_us <= 0 || told_to_stop(keeping_of(office)->file) || (on_want && want != office->want_seen)) return;
         vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);
     }
 }
@@ -117,8 +116,7 @@ static void serve(struct keeping *k) {
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
     vs_office_enter(&k->office, holder, &vs_lease_timing_file);
-    if (vs_office_serve(&k->office) == VS_TERM_USED_UP)
-        retire(k);
+    if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
 }
 
 static void hold_office(struct vs_file *file) {
@@ -139,8 +137,7 @@ static void hold_office(struct vs_file *file) {
         int64_t retry_us = file->clock->boot_us(file->clock->self) + STORE_RETRY_US;
         vs_map_say(map, err.text);
         atomic_store(&map->shared.retry_boot_us, retry_us);
-        if (k)
-            nap(&k->office, retry_us, false);
+        if (k) nap(&k->office, retry_us, false);
     }
     free(k);
 }
@@ -169,8 +166,7 @@ void vs_keeper_want(struct vs_map *map) {
 }
 
 int vs_keeper_start(struct vs_file *file) {
-    if (file->keeper_pid == getpid())
-        return 0;
+    if (file->keeper_pid == getpid()) return 0;
     sigset_t all, was;
     vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
@@ -178,8 +174,7 @@ int vs_keeper_start(struct vs_file *file) {
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&file->thread, NULL, keeper_main, file);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
-    if (rc == 0)
-        file->keeper_pid = getpid();
+    if (rc == 0) file->keeper_pid = getpid();
     return rc;
 }
 
@@ -192,15 +187,13 @@ static bool may_join(struct vs_file *file) {
         vs_process_lock();
     }
     bool mine = file->keeper_pid == getpid();
-    if (mine)
-        file->joining_pid = getpid();
+    if (mine) file->joining_pid = getpid();
     vs_process_unlock();
     return mine;
 }
 
 void vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
-    if (!may_join(file))
-        return;
+    if (!may_join(file)) return;
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);

@@ -23,21 +23,21 @@ static struct vs_file *find_file(uint64_t dev, uint64_t ino) {
     return file;
 }
 
-/* The header of a file is believed only where it agrees with itself: a damaged number would spill into its neighbours. */
+/* The header of a file is believed only where it agrees with itself: a damaged number would spill into its neighbours.
+ */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     uint64_t max = layout->worker >= 0 ? layout->field[layout->worker].max : 0;
-    if (layout->fingerprint == header->fingerprint && header->worker <= max)
-        return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made", path);
+    if (layout->fingerprint == header->fingerprint && header->worker <= max) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made",
+                   path);
 }
 
 /* Closing any descriptor of a file drops all locks that the process has on it, so a lock file is opened once. */
 static int open_lock(const char *path, int group, struct vesta_error *err) {
     char lock[PATH_MAX + 8];
     for (const struct vs_file *file = files; file; file = file->next)
-        if (strcmp(file->path, path) == 0)
-            return file->lock_fd;
+        if (strcmp(file->path, path) == 0) return file->lock_fd;
     snprintf(lock, sizeof lock, "%s.keeper", path);
     int fd = vs_lock_open(lock, group);
     return fd >= 0 ? fd : (vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno)), -1);
@@ -45,8 +45,7 @@ static int open_lock(const char *path, int group, struct vesta_error *err) {
 
 static void close_lock(int fd) {
     for (const struct vs_file *file = files; file; file = file->next)
-        if (file->lock_fd == fd)
-            return;
+        if (file->lock_fd == fd) return;
     close(fd);
 }
 
@@ -54,13 +53,10 @@ static int new_file(const char *path, const struct vs_mapping *mapping, const st
                     struct vs_file **out, struct vesta_error *err) {
     const struct vs_header *header = &mapping->map->header;
     struct vs_file *file = calloc(1, sizeof *file);
-    if (!file)
-        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    if (!file) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
-    if (rc == VESTA_OK)
-        rc = check_header(path, header, &file->layout, err);
-    if (rc == VESTA_OK && (file->lock_fd = open_lock(path, header->group, err)) < 0)
-        rc = VESTA_EIO;
+    if (rc == VESTA_OK) rc = check_header(path, header, &file->layout, err);
+    if (rc == VESTA_OK && (file->lock_fd = open_lock(path, header->group, err)) < 0) rc = VESTA_EIO;
     if (rc != VESTA_OK) {
         free(file);
         return rc;
@@ -80,10 +76,8 @@ static int enter_file(const char *path, const struct vs_mapping *mapping, const 
                       struct vs_file **out, struct vesta_error *err) {
     struct vs_file *file = find_file(mapping->dev, mapping->ino);
     int rc = VESTA_OK;
-    if (file)
-        vs_mapping_unmap(mapping->map);
-    if (file && file->closing)
-        return VESTA_EPAUSE;
+    if (file) vs_mapping_unmap(mapping->map);
+    if (file && file->closing) return VESTA_EPAUSE;
     if (!file && (rc = new_file(path, mapping, wish, &file, err)) != VESTA_OK) {
         vs_mapping_unmap(mapping->map);
         return rc;
@@ -99,8 +93,7 @@ static void leave_file(struct vs_file *file) {
     bool last = --file->handles == 0;
     file->closing = last;
     vs_process_unlock();
-    if (!last)
-        return;
+    if (!last) return;
     vs_keeper_stop(file, VS_HAND_OVER);
     vs_process_lock();
     struct vs_file **at = &files;
@@ -130,8 +123,7 @@ static int find_mapping(const struct vs_wish *wish, struct vs_mapping *out, stru
     enum vs_found found;
     struct vs_header stale, header;
     int rc = vs_mapping_attach(wish->path, &found, out, &stale, err);
-    if (rc != VESTA_OK || found == VS_FOUND_TRUSTED)
-        return rc;
+    if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
     rc = found == VS_FOUND_STALE ? successor(wish, &stale, &header, err) : vs_wish_header(wish, &header, err);
     return rc == VESTA_OK ? vs_mapping_make(wish->path, &header, wish->clock, out, err) : rc;
 }
@@ -153,11 +145,9 @@ static int open_file(const struct vs_wish *wish, struct vs_file **out, struct ve
             vs_mapping_unmap(mapping.map);
             rc = VESTA_EPAUSE;
         }
-        if (rc == VESTA_OK)
-            rc = enter_file(wish->path, &mapping, wish, out, err);
+        if (rc == VESTA_OK) rc = enter_file(wish->path, &mapping, wish, out, err);
         vs_process_unlock();
-        if (rc == VESTA_EPAUSE)
-            usleep(1000);
+        if (rc == VESTA_EPAUSE) usleep(1000);
     } while (rc == VESTA_EPAUSE);
     return rc;
 }
@@ -167,8 +157,7 @@ static int open_file(const struct vs_wish *wish, struct vs_file **out, struct ve
 static int set_fields(const struct vesta_layout *layout, const char *fields, uint64_t *base, struct vesta_error *err) {
     uint64_t values[VESTA_FIELDS_MAX];
     int rc = vs_fields_parse(layout, fields, values, err);
-    if (rc == VESTA_OK)
-        *base = vs_layout_base(layout, 0, values);
+    if (rc == VESTA_OK) *base = vs_layout_base(layout, 0, values);
     return rc;
 }
 
@@ -180,12 +169,9 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     struct vesta_gen *gen = calloc(1, sizeof *gen);
     struct vs_handle *handle = calloc(1, sizeof *handle);
     int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
-    if (rc == VESTA_OK && !wish->has_layout)
-        rc = vesta_layout_parse(map->header.layout, &layout, err);
-    if (rc == VESTA_OK)
-        rc = vs_check_lifetime(&layout, wish->clock, handle->warning, sizeof handle->warning, err);
-    if (rc == VESTA_OK)
-        rc = set_fields(&layout, wish->opts->fields, &base, err);
+    if (rc == VESTA_OK && !wish->has_layout) rc = vesta_layout_parse(map->header.layout, &layout, err);
+    if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, wish->clock, handle->warning, sizeof handle->warning, err);
+    if (rc == VESTA_OK) rc = set_fields(&layout, wish->opts->fields, &base, err);
     if (rc != VESTA_OK) {
         free(handle);
         free(gen);
@@ -204,11 +190,9 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
 static int open_private(const struct vs_wish *wish, struct vesta_gen **out, struct vesta_error *err) {
     struct vs_header header;
     int rc = vs_wish_header(wish, &header, err);
-    if (rc != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
     struct vs_map *map = vs_mapping_private();
-    if (!map)
-        return vs_fail(err, VESTA_ENOMEM, "no memory for a private map");
+    if (!map) return vs_fail(err, VESTA_ENOMEM, "no memory for a private map");
     map->header = header;
     vs_map_format(map, wish->clock);
     rc = make_handle(wish, map, NULL, out, err);
@@ -228,17 +212,14 @@ static int check_namespace(const struct vs_wish *wish, struct vesta_error *err) 
     struct vs_header header;
     struct vs_store *store;
     struct vs_reply reply;
-    if (access(wish->path, F_OK) == 0)
-        return VESTA_OK; /* it was checked when it was made */
+    if (access(wish->path, F_OK) == 0) return VESTA_OK; /* it was checked when it was made */
     int rc = vs_wish_header(wish, &header, err);
-    if (rc != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
     struct vs_store_opts opts = {header.namespace_, header.group, wish->clock};
-    if ((rc = vs_store_open(header.store, &opts, &store, err)) != VESTA_OK)
-        return rc;
-    if (store->ops->is_local)
-        store->ops->ns_read(store, &reply);
-    if (store->ops->is_local && reply.outcome == VS_STORE_OK && reply.ns.ver && reply.ns.fingerprint != header.fingerprint)
+    if ((rc = vs_store_open(header.store, &opts, &store, err)) != VESTA_OK) return rc;
+    if (store->ops->is_local) store->ops->ns_read(store, &reply);
+    if (store->ops->is_local && reply.outcome == VS_STORE_OK && reply.ns.ver &&
+        reply.ns.fingerprint != header.fingerprint)
         rc = vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
                      header.namespace_, reply.ns.layout, header.layout);
     store->ops->close(store);
@@ -249,32 +230,24 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
     struct vs_wish wish;
     struct vs_file *file;
     int rc = vs_wish_read(opts, &wish, err);
-    if (rc != VESTA_OK)
-        return rc;
-    if (opts->flags & VESTA_UNSAFE_PRIVATE)
-        return open_private(&wish, gen, err);
+    if (rc != VESTA_OK) return rc;
+    if (opts->flags & VESTA_UNSAFE_PRIVATE) return open_private(&wish, gen, err);
     if (wish.has_layout || access(wish.path, F_OK) != 0) { /* before a file is made that no one could use */
         char warning[256];
         uint64_t base;
         rc = vs_check_lifetime(&wish.layout, wish.clock, warning, sizeof warning, err);
-        if (rc == VESTA_OK)
-            rc = set_fields(&wish.layout, opts->fields, &base, err);
+        if (rc == VESTA_OK) rc = set_fields(&wish.layout, opts->fields, &base, err);
     }
-    if (rc == VESTA_OK)
-        rc = check_namespace(&wish, err);
-    if (rc == VESTA_OK)
-        rc = open_file(&wish, &file, err);
-    if (rc != VESTA_OK)
-        return rc;
+    if (rc == VESTA_OK) rc = check_namespace(&wish, err);
+    if (rc == VESTA_OK) rc = open_file(&wish, &file, err);
+    if (rc != VESTA_OK) return rc;
     rc = make_handle(&wish, file->mapping.map, file, gen, err);
-    if (rc != VESTA_OK)
-        leave_file(file);
+    if (rc != VESTA_OK) leave_file(file);
     return rc;
 }
 
 void vesta_close(struct vesta_gen *gen) {
-    if (!gen)
-        return;
+    if (!gen) return;
     if (gen->handle->is_private)
         vs_mapping_unmap(atomic_load(&gen->map));
     else
@@ -303,8 +276,7 @@ static int enter_successor(const struct vs_file *old, const struct vesta_clock *
     struct vs_mapping mapping;
     struct vs_header stale, header = old->mapping.map->header;
     int rc = vs_mapping_attach(old->path, &found, &mapping, &stale, err);
-    if (rc == VESTA_OK && found != VS_FOUND_TRUSTED)
-        rc = vs_mapping_make(old->path, &header, clock, &mapping, err);
+    if (rc == VESTA_OK && found != VS_FOUND_TRUSTED) rc = vs_mapping_make(old->path, &header, clock, &mapping, err);
     if (rc == VESTA_OK && !same_generator(&header, &mapping.map->header)) {
         vs_mapping_unmap(mapping.map);
         rc = vs_fail(err, VESTA_EMISMATCH, "another generator was made at %.150s", old->path);
@@ -318,8 +290,7 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     struct vs_past *past = malloc(sizeof *past);
     struct vs_file *file;
-    if (!past)
-        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    if (!past) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = enter_successor(handle->file, gen->clock, &file, err);
     if (rc != VESTA_OK) {
         free(past);
@@ -335,15 +306,12 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
 int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     int rc = VESTA_OK, failed = 0;
-    if (handle->is_private)
-        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to keep");
+    if (handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to keep");
     /* Callers may be event loops.  Where the lock is taken, a keeper is at work or a file is being opened: then it is
      * enough to say that a lease is wanted, and to come again. */
     if (vs_process_trylock()) {
-        if (is_used_up(handle->file->mapping.map))
-            rc = move_on(gen, err);
-        if (rc == VESTA_OK && handle->keeps)
-            failed = vs_keeper_start(handle->file);
+        if (is_used_up(handle->file->mapping.map)) rc = move_on(gen, err);
+        if (rc == VESTA_OK && handle->keeps) failed = vs_keeper_start(handle->file);
         vs_process_unlock();
     }
     if (rc == VESTA_EPAUSE) /* somebody is closing the successor just now */
@@ -359,17 +327,14 @@ int vesta_keep(struct vesta_gen *gen) {
 int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
     const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint64_t cursor;
-    if (gen->handle->is_private)
-        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
+    if (gen->handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
     int active = vs_map_active(map);
-    if (active < 0 || !vs_slot_cursor(&map->slot[active], &cursor))
-        return VESTA_OK; /* nothing is held */
+    if (active < 0 || !vs_slot_cursor(&map->slot[active], &cursor)) return VESTA_OK; /* nothing is held */
     vs_process_lock();
     struct vs_file *file = gen->handle->file;
     int failed = vs_keeper_start(file);
     vs_process_unlock();
-    if (failed)
-        return vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed));
+    if (failed) return vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed));
     vs_keeper_stop(file, VS_GIVE_BACK);
     return VESTA_OK;
 }

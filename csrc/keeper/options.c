@@ -22,16 +22,14 @@ static int check_namespace(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
     if (length == 0 || length >= VESTA_NAMESPACE_MAX || strspn(name, allowed) != length || name[0] == '.')
-        return vs_fail(err, VESTA_EOPTION,
-                       "'%s' is no namespace: 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
+        return vs_fail(err, VESTA_EOPTION, "'%s' is no namespace: 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
                        VS_QUOTE(name, length), VESTA_NAMESPACE_MAX - 1);
     return VESTA_OK;
 }
 
 static int find_group(const char *name, int *gid, struct vesta_error *err) {
     *gid = -1;
-    if (!name)
-        return VESTA_OK;
+    if (!name) return VESTA_OK;
     const struct group *group = getgrnam(name);
     if (!group)
         return vs_fail(err, VESTA_EOPTION, "there is no group '%s' on this machine", VS_QUOTE(name, strlen(name)));
@@ -51,10 +49,11 @@ static int check_numbers(const struct vesta_opts *opts, struct vesta_error *err)
 }
 
 static int check_worker(const struct vesta_layout *layout, uint64_t worker, struct vesta_error *err) {
-    if (layout->worker >= 0)
-        return vs_field_check(layout, layout->worker, worker, err);
-    return worker == 0 ? VESTA_OK : vs_fail(err, VESTA_EFIELD, "the layout has no worker field, so worker %" PRIu64
-                                            " is out of range: only 0", worker);
+    if (layout->worker >= 0) return vs_field_check(layout, layout->worker, worker, err);
+    return worker == 0
+               ? VESTA_OK
+               : vs_fail(err, VESTA_EFIELD,
+                         "the layout has no worker field, so worker %" PRIu64 " is out of range: only 0", worker);
 }
 
 /* ------------------------------------------------------------------ paths */
@@ -77,7 +76,8 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
         return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
     length = snprintf(wish->path, sizeof wish->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     if ((size_t)length >= VS_IDENTITY_MAX)
-        return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1, wish->path);
+        return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1,
+                       wish->path);
     return VESTA_OK;
 }
 
@@ -86,10 +86,8 @@ static int find_places(const struct vesta_opts *opts, struct vs_wish *wish, stru
     if ((!opts->path || !opts->store) && vs_state_dir(state, sizeof state) != 0 && !opts->path)
         return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
     int rc = find_path(opts, state, wish, err);
-    if (rc != VESTA_OK)
-        return rc;
-    if (opts->store && (rc = vs_store_check(opts->store, err)) != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
+    if (opts->store && (rc = vs_store_check(opts->store, err)) != VESTA_OK) return rc;
     snprintf(wish->store, sizeof wish->store, "%s", opts->store ? opts->store : "");
     return VESTA_OK;
 }
@@ -102,14 +100,10 @@ int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct ves
     wish->clock = opts->clock ? opts->clock : vs_clock_system();
     wish->has_layout = opts->layout != NULL;
     int rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
-    if (rc == VESTA_OK && opts->namespace_)
-        rc = check_namespace(opts->namespace_, err);
-    if (rc == VESTA_OK)
-        rc = check_numbers(opts, err);
-    if (rc == VESTA_OK)
-        rc = find_group(opts->group, &wish->group, err);
-    if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE))
-        rc = find_places(opts, wish, err);
+    if (rc == VESTA_OK && opts->namespace_) rc = check_namespace(opts->namespace_, err);
+    if (rc == VESTA_OK) rc = check_numbers(opts, err);
+    if (rc == VESTA_OK) rc = find_group(opts->group, &wish->group, err);
+    if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, wish, err);
     return rc;
 }
 
@@ -141,13 +135,13 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
         return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: no number has a default");
     if (!opts->has_worker && !opts->any_worker && !opts->store)
-        return vs_fail(err, VESTA_ENOGEN, "there is no generator file %.120s, and no worker number or store was given to "
-                                          "make one: no number has a default", wish->path);
+        return vs_fail(err, VESTA_ENOGEN,
+                       "there is no generator file %.120s, and no worker number or store was given to "
+                       "make one: no number has a default",
+                       wish->path);
     int rc = opts->has_worker ? check_worker(&wish->layout, opts->worker, err) : VESTA_OK;
-    if (rc != VESTA_OK)
-        return rc;
-    if (!(opts->flags & VESTA_UNSAFE_PRIVATE) && (rc = name_store(wish, header, err)) != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
+    if (!(opts->flags & VESTA_UNSAFE_PRIVATE) && (rc = name_store(wish, header, err)) != VESTA_OK) return rc;
     header->pacing = opts->pacing ? opts->pacing : VESTA_PACING_CLOCK;
     header->fingerprint = wish->layout.fingerprint;
     header->ahead_ticks_max = ahead_ticks(opts, &wish->layout);
@@ -155,7 +149,8 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
     header->worker = opts->has_worker ? opts->worker : 0;
     header->group = wish->group;
     vesta_layout_text(&wish->layout, header->layout);
-    snprintf(header->namespace_, sizeof header->namespace_, "%s", opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
+    snprintf(header->namespace_, sizeof header->namespace_, "%s",
+             opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
     snprintf(header->identity, sizeof header->identity, "%s", wish->path);
     return VESTA_OK;
 }
@@ -175,11 +170,9 @@ static const char *pacing_name(enum vesta_pacing pacing) {
 
 static int match_worker(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
     char has[32] = "drawn at random", asked[32];
-    if (!wish->opts->has_worker || (header->has_worker && header->worker == wish->opts->worker))
-        return VESTA_OK;
+    if (!wish->opts->has_worker || (header->has_worker && header->worker == wish->opts->worker)) return VESTA_OK;
     snprintf(asked, sizeof asked, "%" PRIu64, wish->opts->worker);
-    if (header->has_worker)
-        snprintf(has, sizeof has, "%" PRIu64, header->worker);
+    if (header->has_worker) snprintf(has, sizeof has, "%" PRIu64, header->worker);
     return mismatch(err, wish, "the worker number", has, asked);
 }
 
@@ -195,7 +188,8 @@ int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, 
     if (wish->store[0] && strcmp(header->store, wish->store) != 0)
         return mismatch(err, wish, "the store", header->store, wish->store);
     if (opts->pacing && opts->pacing != (enum vesta_pacing)header->pacing)
-        return mismatch(err, wish, "the pacing", pacing_name((enum vesta_pacing)header->pacing), pacing_name(opts->pacing));
+        return mismatch(err, wish, "the pacing", pacing_name((enum vesta_pacing)header->pacing),
+                        pacing_name(opts->pacing));
     struct vesta_layout own;
     if (opts->ahead_ms_max != 0 && vesta_layout_parse(header->layout, &own, NULL) == VESTA_OK &&
         header->ahead_ticks_max != ahead_ticks(opts, &own)) {
@@ -218,10 +212,13 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
     }
     vesta_iso(end_ms, iso);
     if (now_ms >= end_ms)
-        return vs_fail(err, VESTA_EEPOCH, "the layout's time ended at %s: its ids can be read, not made; take a later "
-                                          "epoch or more time bits, under a new namespace", iso);
+        return vs_fail(err, VESTA_EEPOCH,
+                       "the layout's time ended at %s: its ids can be read, not made; take a later "
+                       "epoch or more time bits, under a new namespace",
+                       iso);
     warning[0] = '\0';
     if (end_ms - now_ms < WARN_MS)
-        snprintf(warning, size, "the layout's time ends at %s, in %lld days", iso, (long long)(end_ms - now_ms) / 86400000);
+        snprintf(warning, size, "the layout's time ends at %s, in %lld days", iso,
+                 (long long)(end_ms - now_ms) / 86400000);
     return VESTA_OK;
 }

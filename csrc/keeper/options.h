@@ -10,10 +10,10 @@ struct vs_wish {
     const struct vesta_opts *opts;
     const struct vesta_clock *clock;
     bool has_layout;
-    struct vesta_layout layout;  /* the layout asked for, else the default */
+    struct vesta_layout layout; /* the layout asked for, else the default */
     char path[VS_IDENTITY_MAX];
-    char store[VS_URI_MAX];      /* "" where none was named */
-    int group;                   /* gid or -1 */
+    char store[VS_URI_MAX]; /* "" where none was named */
+    int group;              /* gid or -1 */
 };
 
 /* Checks each option by itself and fills in the defaults that need no file.  Errors: as vesta_open. */

@@ -8,21 +8,19 @@
 #define SLICE_US 100000
 
 /* Waits as a pause says, if there is time for it.  *until_boot_us is 0 at the first pause. */
-static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max, int64_t *until_boot_us) {
+static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
+                     int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
     int64_t now = clock->boot_us(clock->self), wait_us = pause->wait_us;
     if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
         *until_boot_us = INT64_MAX; /* for ever */
     if (pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED) {
-        if (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK)
-            return false;
+        if (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK) return false;
         /* a successor's map may be in place, or the lease come sooner than foreseen */
         wait_us = VS_LEASE_POLL_US;
     }
-    if (wait_us < 0 || wait_us > *until_boot_us - now)
-        return false;
-    if (wait_us > SLICE_US)
-        wait_us = SLICE_US;
+    if (wait_us < 0 || wait_us > *until_boot_us - now) return false;
+    if (wait_us > SLICE_US) wait_us = SLICE_US;
     if (clock != vs_clock_system())
         clock->sleep_us(clock->self, wait_us);
     else if (wait_us > SPIN_US)
@@ -33,8 +31,7 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
 int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
     int64_t until_boot_us = 0;
     while (vesta_next(gen, id, pause) != VESTA_OK)
-        if (!wait_out(gen, pause, wait_us_max, &until_boot_us))
-            return VESTA_EPAUSE;
+        if (!wait_out(gen, pause, wait_us_max, &until_boot_us)) return VESTA_EPAUSE;
     return VESTA_OK;
 }
 

@@ -39,11 +39,9 @@ int vs_lua_not_self(lua_State *L, const char *class) {
 
 const char *vs_lua_text(lua_State *L, int arg, const char *what) {
     size_t length;
-    if (lua_type(L, arg) != LUA_TSTRING)
-        luaL_error(L, "%s must be a string, not %s", what, luaL_typename(L, arg));
+    if (lua_type(L, arg) != LUA_TSTRING) luaL_error(L, "%s must be a string, not %s", what, luaL_typename(L, arg));
     const char *text = lua_tolstring(L, arg, &length);
-    if (strlen(text) != length)
-        luaL_error(L, "%s has a NUL byte inside", what);
+    if (strlen(text) != length) luaL_error(L, "%s has a NUL byte inside", what);
     return text;
 }
 
@@ -88,8 +86,7 @@ static int read_double(double d, const char *what, int code, uint64_t *value, st
 static int read_string(lua_State *L, int arg, const char *what, int code, uint64_t *value, struct vesta_error *err) {
     size_t length;
     const char *text = lua_tolstring(L, arg, &length);
-    if (vesta_parse(VESTA_DECIMAL, text, length, value) == VESTA_OK)
-        return VESTA_OK;
+    if (vesta_parse(VESTA_DECIMAL, text, length, value) == VESTA_OK) return VESTA_OK;
     return vs_fail(err, code, "%s must be decimal digits, at most 18446744073709551615, not '%s'", what,
                    VS_QUOTE(text, length));
 }
@@ -105,18 +102,15 @@ static int read_u64(lua_State *L, int arg, const char *what, int code, bool bits
         lua_Integer i = lua_tointeger(L, arg);
         char text[32];
         snprintf(text, sizeof text, "%lld", (long long)i);
-        if (i < 0 && !bits)
-            return vs_fail(err, code, "%s must be a whole number from 0 on, not %s", what, text);
+        if (i < 0 && !bits) return vs_fail(err, code, "%s must be a whole number from 0 on, not %s", what, text);
         *value = (uint64_t)i;
         return VESTA_OK;
     }
 #else
     (void)bits;
 #endif
-    if (lua_type(L, arg) == LUA_TNUMBER)
-        return read_double(lua_tonumber(L, arg), what, code, value, err);
-    if (lua_type(L, arg) == LUA_TSTRING)
-        return read_string(L, arg, what, code, value, err);
+    if (lua_type(L, arg) == LUA_TNUMBER) return read_double(lua_tonumber(L, arg), what, code, value, err);
+    if (lua_type(L, arg) == LUA_TSTRING) return read_string(L, arg, what, code, value, err);
     return luaL_error(L, "%s must be a decimal string, an integer or a 64-bit cdata, not %s", what,
                       luaL_typename(L, arg));
 }
@@ -127,14 +121,12 @@ int vs_lua_id(lua_State *L, int arg, uint64_t *id, struct vesta_error *err) {
 }
 
 int vs_lua_time(lua_State *L, int arg, int64_t *unix_ms, struct vesta_error *err) {
-    if (lua_type(L, arg) == LUA_TSTRING)
-        return vesta_time_parse(vs_lua_text(L, arg, "time"), unix_ms, err);
+    if (lua_type(L, arg) == LUA_TSTRING) return vesta_time_parse(vs_lua_text(L, arg, "time"), unix_ms, err);
     if (lua_type(L, arg) != LUA_TNUMBER)
         return luaL_error(L, "time must be Unix milliseconds or an RFC 3339 string, not %s", luaL_typename(L, arg));
     uint64_t value;
     int rc = read_u64(L, arg, "time", VESTA_EFIELD, false, &value, err);
-    if (rc == VESTA_OK)
-        *unix_ms = (int64_t)value; /* at most INT64_MAX: a Lua integer, or a double up to 2^53 */
+    if (rc == VESTA_OK) *unix_ms = (int64_t)value; /* at most INT64_MAX: a Lua integer, or a double up to 2^53 */
     return rc;
 }
 
@@ -157,8 +149,7 @@ static int read_value(lua_State *L, struct vesta_value *out, struct vesta_error 
         return luaL_error(L, "fields must have names as keys, not %s", luaL_typename(L, -2));
     out->name = lua_tolstring(L, -2, &length);
     snprintf(what, sizeof what, "field %s", VS_QUOTE(out->name, length));
-    if (strlen(out->name) != length || length == 0)
-        return vs_fail(err, VESTA_EFIELD, "%s: no such name", what);
+    if (strlen(out->name) != length || length == 0) return vs_fail(err, VESTA_EFIELD, "%s: no such name", what);
     return read_u64(L, lua_gettop(L), what, VESTA_EFIELD, false, &out->value, err);
 }
 
@@ -168,10 +159,10 @@ int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count,
     if (lua_type(L, arg) != LUA_TTABLE)
         return luaL_error(L, "fields must be a table like { seq = 1 }, not %s", luaL_typename(L, arg));
     for (lua_pushnil(L); lua_next(L, arg); lua_pop(L, 1)) {
-        if (lua_type(L, -2) == LUA_TSTRING && is_derived(L, arg, lua_tostring(L, -2)))
-            continue;
-        rc = n < VS_LUA_VALUES_MAX ? read_value(L, &out[n++], err)
-                                   : vs_fail(err, VESTA_EFIELD, "more than %d fields: no layout has so many", VESTA_FIELDS_MAX);
+        if (lua_type(L, -2) == LUA_TSTRING && is_derived(L, arg, lua_tostring(L, -2))) continue;
+        rc = n < VS_LUA_VALUES_MAX
+                 ? read_value(L, &out[n++], err)
+                 : vs_fail(err, VESTA_EFIELD, "more than %d fields: no layout has so many", VESTA_FIELDS_MAX);
         if (rc != VESTA_OK) {
             lua_pop(L, 2);
             return rc;
@@ -222,8 +213,7 @@ int vs_lua_push_parts(lua_State *L, const struct vesta_layout *layout, const str
     lua_createtable(L, 0, layout->field_count + 3);
     for (int i = 0; i < layout->field_count; i++)
         vs_lua_set_integer(L, layout->field[i].name, (int64_t)parts->values[i]); /* no field is wider than 53 bits */
-    if (layout->worker >= 0)
-        vs_lua_set_integer(L, "worker", (int64_t)parts->worker);
+    if (layout->worker >= 0) vs_lua_set_integer(L, "worker", (int64_t)parts->worker);
     vs_lua_set_integer(L, "unix_ms", parts->unix_ms);
     vs_lua_set_iso(L, "iso", parts->unix_ms);
     return 1;
@@ -236,4 +226,6 @@ int vs_lua_push_fail(lua_State *L, int code, const char *text) {
     return 3;
 }
 
-int vs_lua_push_error(lua_State *L, const struct vesta_error *err) { return vs_lua_push_fail(L, err->code, err->text); }
+int vs_lua_push_error(lua_State *L, const struct vesta_error *err) {
+    return vs_lua_push_fail(L, err->code, err->text);
+}

@@ -50,8 +50,7 @@ int vs_lua_not_self(lua_State *L, const char *class);
 static inline void *vs_lua_self(lua_State *L, const char *class, size_t size) {
     struct vs_lua_object *object = lua_touserdata(L, 1);
     /* the size first: a light userdata has none, and nothing smaller may be read */
-    if (!object || lua_rawlen(L, 1) != size || object->class != class)
-        vs_lua_not_self(L, class);
+    if (!object || lua_rawlen(L, 1) != size || object->class != class) vs_lua_not_self(L, class);
     return object;
 }
 

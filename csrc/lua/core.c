@@ -12,16 +12,13 @@ static int core_guess(lua_State *L) {
     int64_t now_ms = clock->unix_us(clock->self) / 1000;
     uint64_t id;
     lua_settop(L, 2);
-    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
-    if (!lua_isnil(L, 2) && vs_lua_time(L, 2, &now_ms, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    if (!lua_isnil(L, 2) && vs_lua_time(L, 2, &now_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     size_t count = vesta_guess(id, now_ms, found, GUESS_MAX);
     lua_createtable(L, (int)count, 0);
     for (size_t i = 0; i < count; i++) {
         struct vesta_layout layout;
-        if (vesta_layout_parse(found[i].preset->text, &layout, &err) != VESTA_OK)
-            return vs_lua_push_error(L, &err);
+        if (vesta_layout_parse(found[i].preset->text, &layout, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
         lua_createtable(L, 0, 3);
         vs_lua_set_text(L, "preset", found[i].preset->name);
         vs_lua_set_text(L, "about", found[i].preset->about);
@@ -67,8 +64,7 @@ static const char *const BASES[] = {
 static enum vesta_base check_base(lua_State *L, int arg) {
     const char *name = lua_isnoneornil(L, arg) ? BASES[VESTA_DECIMAL] : vs_lua_text(L, arg, "base");
     for (size_t i = 0; i < VS_COUNT(BASES); i++)
-        if (strcmp(name, BASES[i]) == 0)
-            return (enum vesta_base)i;
+        if (strcmp(name, BASES[i]) == 0) return (enum vesta_base)i;
     luaL_error(L, "base must be \"decimal\", \"hex\", \"base32\" or \"base62\", not \"%s\"", name);
     return VESTA_DECIMAL;
 }
@@ -78,8 +74,7 @@ static int core_format(lua_State *L) {
     char text[VESTA_FORMAT_MAX];
     uint64_t id;
     enum vesta_base base = check_base(L, 2);
-    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (vs_lua_id(L, 1, &id, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     lua_pushlstring(L, text, vesta_format(base, id, text));
     return 1;
 }
@@ -88,11 +83,9 @@ static int core_parse(lua_State *L) {
     uint64_t id;
     size_t length;
     enum vesta_base base = check_base(L, 2);
-    if (lua_type(L, 1) != LUA_TSTRING)
-        return luaL_error(L, "text must be a string, not %s", luaL_typename(L, 1));
+    if (lua_type(L, 1) != LUA_TSTRING) return luaL_error(L, "text must be a string, not %s", luaL_typename(L, 1));
     const char *text = lua_tolstring(L, 1, &length);
-    if (vesta_parse(base, text, length, &id) == VESTA_OK)
-        return vs_lua_push_id(L, id);
+    if (vesta_parse(base, text, length, &id) == VESTA_OK) return vs_lua_push_id(L, id);
     struct vesta_error err;
     vs_fail(&err, VESTA_EID, "'%s' is no id in %s", VS_QUOTE(text, length), BASES[base]);
     return vs_lua_push_error(L, &err);

@@ -12,8 +12,8 @@ static const char CLASS[] = "vesta.gen";
 /* lua/vesta/fast.lua reads `gen` through LuaJIT's FFI: it stays the second word. */
 struct box {
     struct vs_lua_object object;
-    struct vesta_gen *gen; /* NULL once closed */
-    int64_t wait_us_max; /* -1: never wait, and leave the keeper alone */
+    struct vesta_gen *gen;     /* NULL once closed */
+    int64_t wait_us_max;       /* -1: never wait, and leave the keeper alone */
     int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
 };
 
@@ -22,9 +22,13 @@ _Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the room that fas
 
 /* ------------------------------------------------------------------ help */
 
-static struct box *self(lua_State *L) { return vs_lua_self(L, CLASS, sizeof(struct box)); }
+static struct box *self(lua_State *L) {
+    return vs_lua_self(L, CLASS, sizeof(struct box));
+}
 
-static int push_closed(lua_State *L) { return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed"); }
+static int push_closed(lua_State *L) {
+    return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed");
+}
 
 static int push_pause(lua_State *L, struct vesta_gen *gen, const struct vesta_pause *pause) {
     char text[512];
@@ -32,8 +36,7 @@ static int push_pause(lua_State *L, struct vesta_gen *gen, const struct vesta_pa
     lua_pushnil(L);
     lua_pushstring(L, text);
     lua_pushstring(L, vesta_why_name(pause->why));
-    if (pause->wait_us < 0)
-        return 3;
+    if (pause->wait_us < 0) return 3;
     lua_pushnumber(L, (lua_Number)pause->wait_us / 1e6);
     return 4;
 }
@@ -43,10 +46,10 @@ static int64_t patience_us(const struct box *box, const struct vesta_pause *paus
 }
 
 /* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
-static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id, struct vesta_pause *pause) {
+static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id,
+                                                struct vesta_pause *pause) {
     int64_t wait_us_max = patience_us(box, pause);
-    if (wait_us_max >= 0 && vesta_next_wait(box->gen, id, wait_us_max, pause) == VESTA_OK)
-        return VESTA_OK;
+    if (wait_us_max >= 0 && vesta_next_wait(box->gen, id, wait_us_max, pause) == VESTA_OK) return VESTA_OK;
     return push_pause(L, box->gen, pause);
 }
 
@@ -54,8 +57,7 @@ static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, u
 static inline int take(lua_State *L, uint64_t *id) {
     struct box *box = self(L);
     struct vesta_pause pause;
-    if (!box->gen)
-        return push_closed(L);
+    if (!box->gen) return push_closed(L);
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
 }
 
@@ -81,8 +83,7 @@ static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua
 static int take_batch(struct box *box, uint64_t *ids, size_t n, struct vesta_pause *pause) {
     size_t have = 0;
     int64_t wait_us_max = box->wait_us_max;
-    if (vesta_next_n(box->gen, ids, n, &have, pause) != VESTA_OK)
-        wait_us_max = patience_us(box, pause);
+    if (vesta_next_n(box->gen, ids, n, &have, pause) != VESTA_OK) wait_us_max = patience_us(box, pause);
     return have == n ? VESTA_OK : vesta_batch_wait(box->gen, ids + have, n - have, wait_us_max, pause);
 }
 
@@ -91,10 +92,8 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     struct box *box = self(L);
     size_t n = check_count(L);
     struct vesta_pause pause;
-    if (!box->gen)
-        return push_closed(L);
-    if (take_batch(box, ids, n, &pause) != VESTA_OK)
-        return push_pause(L, box->gen, &pause);
+    if (!box->gen) return push_closed(L);
+    if (take_batch(box, ids, n, &pause) != VESTA_OK) return push_pause(L, box->gen, &pause);
     return push_ids(L, ids, n, push);
 }
 
@@ -118,13 +117,14 @@ static int gen_next(lua_State *L) {
 
 static int gen_next_int(lua_State *L) {
     uint64_t id = 0;
-    if (LUA_VERSION_NUM < 503)
-        return push_native(L, id); /* no id is spent on an error */
+    if (LUA_VERSION_NUM < 503) return push_native(L, id); /* no id is spent on an error */
     int rc = take(L, &id);
     return rc == VESTA_OK ? push_native(L, id) : rc;
 }
 
-static int gen_batch(lua_State *L) { return push_batch(L, vs_lua_push_id); }
+static int gen_batch(lua_State *L) {
+    return push_batch(L, vs_lua_push_id);
+}
 
 static int gen_batch_int(lua_State *L) {
     return LUA_VERSION_NUM < 503 ? push_native(L, 0) : push_batch(L, push_native);
@@ -157,8 +157,7 @@ static int gen_info(lua_State *L) {
     struct box *box = self(L);
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX];
-    if (!box->gen)
-        return push_closed(L);
+    if (!box->gen) return push_closed(L);
     vesta_get_info(box->gen, &info);
     vesta_layout_text(&info.layout, layout);
     lua_createtable(L, 0, 16);
@@ -174,19 +173,16 @@ static int gen_info(lua_State *L) {
     vs_lua_set_integer(L, "slots_used", info.slots_used);
     lua_pushboolean(L, info.holds_lease);
     lua_setfield(L, -2, "holds_lease");
-    if (info.holds_lease)
-        set_lease(L, &info);
+    if (info.holds_lease) set_lease(L, &info);
     return 1;
 }
 
 static int gen_keep(lua_State *L) {
     struct box *box = self(L);
-    if (!box->gen)
-        return push_closed(L);
+    if (!box->gen) return push_closed(L);
     int rc = vesta_keep(box->gen);
     const char *text = rc == VESTA_EOPTION ? "a private generator has no lease to keep" : "cannot start the keeper";
-    if (rc != VESTA_OK)
-        return vs_lua_push_fail(L, rc, text);
+    if (rc != VESTA_OK) return vs_lua_push_fail(L, rc, text);
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -194,10 +190,8 @@ static int gen_keep(lua_State *L) {
 static int gen_release(lua_State *L) {
     struct box *box = self(L);
     struct vesta_error err;
-    if (!box->gen)
-        return push_closed(L);
-    if (vesta_release(box->gen, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (!box->gen) return push_closed(L);
+    if (vesta_release(box->gen, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -222,9 +216,9 @@ static int gen_text(lua_State *L) {
 }
 
 static const struct vs_lua_function METHODS[] = {
-    {"next", gen_next},       {"next_int", gen_next_int}, {"batch", gen_batch},   {"batch_int", gen_batch_int},
-    {"explain", gen_explain}, {"make", gen_make},         {"range", gen_range},   {"info", gen_info},
-    {"keep", gen_keep},       {"release", gen_release},   {"close", gen_close},   {"__gc", gen_close},
+    {"next", gen_next},       {"next_int", gen_next_int}, {"batch", gen_batch}, {"batch_int", gen_batch_int},
+    {"explain", gen_explain}, {"make", gen_make},         {"range", gen_range}, {"info", gen_info},
+    {"keep", gen_keep},       {"release", gen_release},   {"close", gen_close}, {"__gc", gen_close},
     {"__close", gen_close},   {"__tostring", gen_text},   {NULL, NULL},
 };
 
@@ -292,10 +286,8 @@ static int core_take(lua_State *L) {
     struct box *box = self(L);
     size_t n = check_count(L), got;
     struct vesta_pause pause;
-    if (!box->gen)
-        return push_closed(L);
-    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK)
-        return push_pause(L, box->gen, &pause);
+    if (!box->gen) return push_closed(L);
+    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box->gen, &pause);
     return push_ids(L, ids, got, vs_lua_push_id);
 }
 

@@ -26,8 +26,7 @@ int vs_lua_make(lua_State *L, const struct vesta_layout *layout) {
     size_t count;
     uint64_t id;
     lua_settop(L, 2);
-    if (vs_lua_values(L, 2, given, &count, &err) != VESTA_OK ||
-        vesta_make(layout, given, count, &id, &err) != VESTA_OK)
+    if (vs_lua_values(L, 2, given, &count, &err) != VESTA_OK || vesta_make(layout, given, count, &id, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     return vs_lua_push_id(L, id);
 }
@@ -49,11 +48,9 @@ int vs_lua_range(lua_State *L, const struct vesta_layout *layout) {
     size_t given_count = 0, count;
     int64_t from_ms, until_ms;
     lua_settop(L, 4);
-    if (vs_lua_time(L, 2, &from_ms, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (vs_lua_time(L, 2, &from_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     until_ms = from_ms;
-    if (!lua_isnil(L, 3) && vs_lua_time(L, 3, &until_ms, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (!lua_isnil(L, 3) && vs_lua_time(L, 3, &until_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     if (!lua_isnil(L, 4) && vs_lua_values(L, 4, given, &given_count, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     /* Lua owns the room: pushing the answer may raise for want of memory */
@@ -69,9 +66,15 @@ static const struct vesta_layout *self(lua_State *L) {
     return &((struct box *)vs_lua_self(L, CLASS, sizeof(struct box)))->layout;
 }
 
-static int layout_explain(lua_State *L) { return vs_lua_explain(L, self(L)); }
-static int layout_make(lua_State *L) { return vs_lua_make(L, self(L)); }
-static int layout_range(lua_State *L) { return vs_lua_range(L, self(L)); }
+static int layout_explain(lua_State *L) {
+    return vs_lua_explain(L, self(L));
+}
+static int layout_make(lua_State *L) {
+    return vs_lua_make(L, self(L));
+}
+static int layout_range(lua_State *L) {
+    return vs_lua_range(L, self(L));
+}
 
 static int layout_time(lua_State *L) {
     const struct vesta_layout *layout = self(L);
@@ -90,12 +93,10 @@ static int layout_fits(lua_State *L) {
     struct vesta_error err;
     struct vesta_parts parts;
     uint64_t id;
-    if (vs_lua_id(L, 2, &id, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (vs_lua_id(L, 2, &id, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     int rc = vesta_explain(layout, id, &parts, &err);
     lua_pushboolean(L, rc == VESTA_OK);
-    if (rc == VESTA_OK)
-        return 1;
+    if (rc == VESTA_OK) return 1;
     lua_pushstring(L, err.text);
     return 2;
 }
@@ -116,8 +117,7 @@ static int layout_fields(lua_State *L) {
         vs_lua_set_integer(L, "width", field->width);
         vs_lua_set_integer(L, "shift", field->shift);
         vs_lua_set_integer(L, "max", (int64_t)field->max);
-        if (field->fixed)
-            vs_lua_set_integer(L, "constant", (int64_t)field->value);
+        if (field->fixed) vs_lua_set_integer(L, "constant", (int64_t)field->value);
         lua_rawseti(L, -2, i + 1);
     }
     return 1;
@@ -132,10 +132,9 @@ static int layout_ends(lua_State *L) {
 }
 
 static const struct vs_lua_function METHODS[] = {
-    {"explain", layout_explain}, {"make", layout_make},     {"range", layout_range},
-    {"time", layout_time},       {"fits", layout_fits},     {"text", layout_text},
-    {"fields", layout_fields},   {"ends", layout_ends},     {"__tostring", layout_text},
-    {NULL, NULL},
+    {"explain", layout_explain}, {"make", layout_make}, {"range", layout_range},   {"time", layout_time},
+    {"fits", layout_fits},       {"text", layout_text}, {"fields", layout_fields}, {"ends", layout_ends},
+    {"__tostring", layout_text}, {NULL, NULL},
 };
 
 /* ------------------------------------------------------------------ module functions */
@@ -143,8 +142,7 @@ static const struct vs_lua_function METHODS[] = {
 static int core_layout(lua_State *L) {
     struct vesta_error err;
     struct vesta_layout layout;
-    if (vesta_layout_parse(vs_lua_text(L, 1, "layout"), &layout, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
+    if (vesta_layout_parse(vs_lua_text(L, 1, "layout"), &layout, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     struct box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct box){{CLASS}, layout};
     luaL_getmetatable(L, CLASS);

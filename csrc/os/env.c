@@ -12,8 +12,7 @@
 
 int vs_boot_id(char *buf) {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
+    if (fd < 0) return -1;
     ssize_t got = read(fd, buf, VS_BOOT_ID_MAX - 1);
     close(fd);
     if (got < 36) {
@@ -40,23 +39,19 @@ int vs_state_dir(char *buf, size_t size) {
     } else if ((set = getenv("HOME")) && *set == '/') {
         base = set, tail = "/.local/state/vesta";
     }
-    if (!base)
-        return -1;
+    if (!base) return -1;
     int length = snprintf(buf, size, "%s%s", base, tail);
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
 void vs_host_name(char *buf, size_t size) {
-    if (gethostname(buf, size) != 0)
-        snprintf(buf, size, "unknown");
+    if (gethostname(buf, size) != 0) snprintf(buf, size, "unknown");
     buf[size - 1] = '\0';
 }
 
 static int make_dir(const char *path, int group) {
-    if (mkdir(path, group >= 0 ? 0770 : 0700) != 0)
-        return errno == EEXIST ? 0 : -1;
-    if (group < 0)
-        return 0;
+    if (mkdir(path, group >= 0 ? 0770 : 0700) != 0) return errno == EEXIST ? 0 : -1;
+    if (group < 0) return 0;
     /* the umask may have cut the group's rights off */
     return chown(path, (uid_t)-1, (gid_t)group) == 0 && chmod(path, 0770) == 0 ? 0 : -1;
 }
@@ -71,15 +66,13 @@ int vs_make_dirs(const char *path, int group) {
     memcpy(part, path, length + 1);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(part, 0755) != 0 && errno != EEXIST)
-            return -1;
+        if (mkdir(part, 0755) != 0 && errno != EEXIST) return -1;
         *slash = '/';
     }
     return make_dir(part, group);
 }
 
 int vs_share_file(int fd, int group) {
-    if (group < 0)
-        return 0;
+    if (group < 0) return 0;
     return fchown(fd, (uid_t)-1, (gid_t)group) == 0 && fchmod(fd, 0660) == 0 ? 0 : -1;
 }

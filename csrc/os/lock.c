@@ -64,8 +64,7 @@ bool vs_lock_byte_patiently(int fd, int64_t byte) {
     const struct vesta_clock *clock = vs_clock_system();
     int64_t until = clock->boot_us(clock->self) + LOCK_PATIENCE_US;
     for (int64_t nap_us = 50; !set_lock(fd, byte, F_WRLCK); nap_us = nap_us < 1000 ? nap_us * 2 : 1000) {
-        if ((errno != EAGAIN && errno != EACCES) || clock->boot_us(clock->self) >= until)
-            return false;
+        if ((errno != EAGAIN && errno != EACCES) || clock->boot_us(clock->self) >= until) return false;
         clock->sleep_us(clock->self, nap_us);
     }
     return true;

@@ -19,8 +19,8 @@ static const struct {
     unsigned long type;
     const char *name;
 } refused_fs[] = {
-    {0x6969, "NFS"},         {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"},
-    {0x517b, "SMB"},         {0x01021997, "9p"},   {0x65735546, "FUSE"},
+    {0x6969, "NFS"}, {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"},
+    {0x517b, "SMB"}, {0x01021997, "9p"},   {0x65735546, "FUSE"},
 };
 
 static int io_error(struct vesta_error *err, const char *what, const char *path) {
@@ -29,20 +29,19 @@ static int io_error(struct vesta_error *err, const char *what, const char *path)
 
 static int check_fs(int fd, const char *path, struct vesta_error *err) {
     struct statfs fs;
-    if (fstatfs(fd, &fs) != 0)
-        return io_error(err, "look at the file system of", path);
+    if (fstatfs(fd, &fs) != 0) return io_error(err, "look at the file system of", path);
     for (size_t i = 0; i < sizeof refused_fs / sizeof *refused_fs; i++)
         if (((unsigned long)fs.f_type & 0xffffffff) == refused_fs[i].type)
-            return vs_fail(err, VESTA_EIO, "%.150s lies on %s: a generator file must be on a file system of this machine",
-                           path, refused_fs[i].name);
+            return vs_fail(err, VESTA_EIO,
+                           "%.150s lies on %s: a generator file must be on a file system of this machine", path,
+                           refused_fs[i].name);
     return VESTA_OK;
 }
 
 /* When a file was made, or 0 where the file system does not say. */
 static int64_t born_ns(int fd) {
     struct statx st;
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME))
-        return 0;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME)) return 0;
     return st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
 }
 
@@ -56,8 +55,7 @@ static int identify(int fd, const struct stat *st, struct vs_file_identity *out,
 
 static int map_file(int fd, const char *path, struct vs_map **map, struct vesta_error *err) {
     void *at = mmap(NULL, sizeof(struct vs_map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        return io_error(err, "map", path);
+    if (at == MAP_FAILED) return io_error(err, "map", path);
     *map = at;
     return VESTA_OK;
 }
@@ -66,16 +64,12 @@ static int attach_fd(int fd, const char *path, enum vs_found *found, struct vs_m
                      struct vesta_error *err) {
     struct stat st;
     struct vs_file_identity now;
-    if (fstat(fd, &st) != 0)
-        return io_error(err, "look at", path);
-    if (!S_ISREG(st.st_mode))
-        return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
+    if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
+    if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
     int rc = check_fs(fd, path, err);
-    if (rc != VESTA_OK || (rc = identify(fd, &st, &now, err)) != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK || (rc = identify(fd, &st, &now, err)) != VESTA_OK) return rc;
     memset(stale, 0, sizeof *stale);
-    if (pread(fd, stale, sizeof *stale, 0) < 0)
-        return io_error(err, "read", path);
+    if (pread(fd, stale, sizeof *stale, 0) < 0) return io_error(err, "read", path);
     const char *why = vs_map_reject(stale, (uint64_t)st.st_size);
     if (why)
         return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away, a new one will be made", path, why);
@@ -98,8 +92,7 @@ int vs_mapping_attach(const char *path, enum vs_found *found, struct vs_mapping 
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ELOOP)
         return vs_fail(err, VESTA_EIO, "%.150s is a symbolic link: give the path of the file itself", path);
-    if (fd < 0)
-        return errno == ENOENT ? VESTA_OK : io_error(err, "open", path);
+    if (fd < 0) return errno == ENOENT ? VESTA_OK : io_error(err, "open", path);
     int rc = attach_fd(fd, path, found, out, stale, err);
     close(fd);
     return rc;
@@ -113,17 +106,12 @@ static int fill_file(int fd, const char *path, const struct vs_header *header, c
     struct vs_file_identity now;
     struct vs_map *map = NULL;
     int rc = check_fs(fd, path, err);
-    if (rc != VESTA_OK)
-        return rc;
-    if (fstat(fd, &st) != 0)
-        return io_error(err, "look at", path);
-    if ((rc = identify(fd, &st, &now, err)) != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
+    if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
+    if ((rc = identify(fd, &st, &now, err)) != VESTA_OK) return rc;
     /* really allocated: a full disk must be an error here, not a SIGBUS later */
-    if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0)
-        return io_error(err, "make room for", path);
-    if ((rc = map_file(fd, path, &map, err)) != VESTA_OK)
-        return rc;
+    if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0) return io_error(err, "make room for", path);
+    if ((rc = map_file(fd, path, &map, err)) != VESTA_OK) return rc;
     map->header = *header;
     memcpy(map->header.magic, VS_MAP_MAGIC, sizeof map->header.magic);
     map->header.format = VS_MAP_FORMAT;
@@ -148,11 +136,9 @@ static int link_new(const char *path, const struct vs_header *header, const stru
         return vs_fail(err, VESTA_EIO, "the path is too long: %.150s", path);
     unlink(temp); /* left by a process of the same number that was killed here */
     int fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return io_error(err, "make", temp);
+    if (fd < 0) return io_error(err, "make", temp);
     int rc = vs_share_file(fd, header->group) == 0 ? VESTA_OK : io_error(err, "give to the group", temp);
-    if (rc == VESTA_OK)
-        rc = fill_file(fd, path, header, clock, out, err);
+    if (rc == VESTA_OK) rc = fill_file(fd, path, header, clock, out, err);
     if (rc == VESTA_OK && link(temp, path) != 0) {
         vs_mapping_unmap(out->map);
         rc = io_error(err, "make", path);
@@ -168,10 +154,8 @@ static int make_locked(const char *path, const struct vs_header *header, const s
     enum vs_found found;
     struct vs_header stale;
     int rc = vs_mapping_attach(path, &found, out, &stale, err);
-    if (rc != VESTA_OK || found == VS_FOUND_TRUSTED)
-        return rc;
-    if (found == VS_FOUND_STALE && unlink(path) != 0 && errno != ENOENT)
-        return io_error(err, "remove the stale", path);
+    if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
+    if (found == VS_FOUND_STALE && unlink(path) != 0 && errno != ENOENT) return io_error(err, "remove the stale", path);
     return link_new(path, header, clock, out, err);
 }
 
@@ -180,10 +164,8 @@ static int with_lock(const char *path, int group, int *lock_fd, struct vesta_err
     if (snprintf(lock, sizeof lock, "%s.lock", path) >= (int)sizeof lock)
         return vs_fail(err, VESTA_EIO, "the path is too long: %.150s", path);
     *lock_fd = vs_lock_open(lock, group);
-    if (*lock_fd < 0)
-        return io_error(err, "make", lock);
-    if (vs_lock_byte_patiently(*lock_fd, 0))
-        return VESTA_OK;
+    if (*lock_fd < 0) return io_error(err, "make", lock);
+    if (vs_lock_byte_patiently(*lock_fd, 0)) return VESTA_OK;
     close(*lock_fd);
     return io_error(err, "lock", lock);
 }
@@ -191,8 +173,7 @@ static int with_lock(const char *path, int group, int *lock_fd, struct vesta_err
 int vs_mapping_make(const char *path, const struct vs_header *header, const struct vesta_clock *clock,
                     struct vs_mapping *out, struct vesta_error *err) {
     int lock_fd = -1, rc = with_lock(path, header->group, &lock_fd, err);
-    if (rc != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
     rc = make_locked(path, header, clock, out, err);
     close(lock_fd);
     return rc;
@@ -202,8 +183,7 @@ int vs_mapping_retire(const char *path, uint64_t dev, uint64_t ino, struct vesta
     char aside[PATH_MAX];
     struct stat st;
     int lock_fd = -1, rc = with_lock(path, -1, &lock_fd, err);
-    if (rc != VESTA_OK)
-        return rc;
+    if (rc != VESTA_OK) return rc;
     snprintf(aside, sizeof aside, "%s.retired", path);
     if (stat(path, &st) == 0 && st.st_dev == dev && st.st_ino == ino && rename(path, aside) != 0)
         rc = io_error(err, "put aside", path);

@@ -8,10 +8,8 @@ int vs_random(void *buf, size_t size) {
     char *at = buf;
     while (size > 0) {
         ssize_t got = getrandom(at, size, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
         at += got;
         size -= (size_t)got;
     }

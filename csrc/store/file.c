@@ -56,27 +56,22 @@ static ssize_t load(const struct file_store *self, const char *name, char *text,
     char path[PATH_MAX];
     path_of(self, name, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT)
-        return 0;
+    if (fd < 0 && errno == ENOENT) return 0;
     ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
-    if (got < 0)
-        answer(reply, VS_STORE_REFUSED, "cannot read %.90s: %.40s", path, strerror(errno));
+    if (got < 0) answer(reply, VS_STORE_REFUSED, "cannot read %.90s: %.40s", path, strerror(errno));
     if (got == 0) {
         answer(reply, VS_STORE_REFUSED, "%.90s cannot be used: it is empty", path);
         got = -1;
     }
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
     return got;
 }
 
 static bool write_all(int fd, const char *text, size_t length) {
     while (length > 0) {
         ssize_t put = write(fd, text, length);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return false;
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
         text += put;
         length -= (size_t)put;
     }
@@ -86,13 +81,13 @@ static bool write_all(int fd, const char *text, size_t length) {
 static bool sync_dir(const struct file_store *self) {
     int fd = open(self->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool done = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
     return done;
 }
 
 /* Before the rename nothing has happened; after it, an error means that a power cut may still undo it. */
-static void save(const struct file_store *self, const char *name, const char *text, size_t length, struct vs_reply *reply) {
+static void save(const struct file_store *self, const char *name, const char *text, size_t length,
+                 struct vs_reply *reply) {
     char path[PATH_MAX], temp[PATH_MAX + 8];
     path_of(self, name, path);
     snprintf(temp, sizeof temp, "%s.new", path);
@@ -107,8 +102,7 @@ static void save(const struct file_store *self, const char *name, const char *te
     } else {
         reply->outcome = VS_STORE_OK;
     }
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0) close(fd);
 }
 
 /* ------------------------------------------------------------------ under the lock */
@@ -117,23 +111,19 @@ static void load_record(struct file_store *self, uint64_t worker, struct vs_repl
     char name[32], text[VS_RECORD_TEXT_MAX];
     name_of(worker, name);
     ssize_t length = load(self, name, text, reply);
-    if (length < 0)
-        return;
+    if (length < 0) return;
     reply->outcome = VS_STORE_OK;
     const char *why = length > 0 ? vs_record_read(text, (size_t)length, &reply->record) : NULL;
-    if (why)
-        answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: %s", self->dir, name, why);
+    if (why) answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: %s", self->dir, name, why);
 }
 
 static void load_ns(struct file_store *self, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     ssize_t length = load(self, "namespace", text, reply);
-    if (length < 0)
-        return;
+    if (length < 0) return;
     reply->outcome = VS_STORE_OK;
     const char *why = length > 0 ? vs_ns_record_read(text, (size_t)length, &reply->ns) : NULL;
-    if (why)
-        answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", self->dir, why);
+    if (why) answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", self->dir, why);
 }
 
 static bool begin(struct file_store *self, struct vs_reply *reply) {
@@ -156,8 +146,7 @@ static void end(struct file_store *self) {
 
 static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
     struct file_store *self = self_of(store);
-    if (!begin(self, reply))
-        return;
+    if (!begin(self, reply)) return;
     load_record(self, worker, reply);
     end(self);
 }
@@ -166,8 +155,7 @@ static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver,
                       struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     char name[32], text[VS_RECORD_TEXT_MAX];
-    if (!begin(self, reply))
-        return;
+    if (!begin(self, reply)) return;
     load_record(self, worker, reply);
     if (reply->outcome == VS_STORE_OK && reply->record.ver != old_ver) {
         reply->outcome = VS_STORE_CONFLICT;
@@ -182,8 +170,7 @@ static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver,
 
 static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct file_store *self = self_of(store);
-    if (!begin(self, reply))
-        return;
+    if (!begin(self, reply)) return;
     load_ns(self, reply);
     end(self);
 }
@@ -192,8 +179,7 @@ static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct 
                          struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     char text[VS_RECORD_TEXT_MAX];
-    if (!begin(self, reply))
-        return;
+    if (!begin(self, reply)) return;
     load_ns(self, reply);
     if (reply->outcome == VS_STORE_OK && reply->ns.ver != old_ver) {
         reply->outcome = VS_STORE_CONFLICT;
@@ -214,8 +200,7 @@ static int by_worker(const void *a, const void *b) {
 /* A record's file is named by its number, in digits and nothing else: 007 is no record. */
 static bool is_number(const char *name, uint64_t *worker) {
     char canonical[32];
-    if (vesta_parse(VESTA_DECIMAL, name, strlen(name), worker) != VESTA_OK)
-        return false;
+    if (vesta_parse(VESTA_DECIMAL, name, strlen(name), worker) != VESTA_OK) return false;
     name_of(*worker, canonical);
     return strcmp(name, canonical) == 0;
 }
@@ -226,8 +211,7 @@ static void scan(struct file_store *self, DIR *dir, struct vs_listed **listed, s
     reply->outcome = VS_STORE_OK;
     while ((entry = readdir(dir))) {
         uint64_t worker;
-        if (!is_number(entry->d_name, &worker))
-            continue;
+        if (!is_number(entry->d_name, &worker)) continue;
         if (*count == room) {
             room = room ? room * 2 : 16;
             struct vs_listed *grown = realloc(*listed, room * sizeof **listed);
@@ -238,8 +222,7 @@ static void scan(struct file_store *self, DIR *dir, struct vs_listed **listed, s
             *listed = grown;
         }
         load_record(self, worker, reply);
-        if (reply->outcome != VS_STORE_OK)
-            return;
+        if (reply->outcome != VS_STORE_OK) return;
         (*listed)[(*count)++] = (struct vs_listed){worker, reply->record};
     }
 }
@@ -248,8 +231,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
     struct file_store *self = self_of(store);
     *listed = NULL;
     *count = 0;
-    if (!begin(self, reply))
-        return;
+    if (!begin(self, reply)) return;
     DIR *dir = opendir(self->dir);
     if (dir) {
         scan(self, dir, listed, count, reply);
@@ -258,8 +240,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
         answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));
     }
     end(self);
-    if (*count)
-        qsort(*listed, *count, sizeof **listed, by_worker);
+    if (*count) qsort(*listed, *count, sizeof **listed, by_worker);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -276,8 +257,7 @@ static int file_open(const char *place, const struct vs_store_opts *opts, struct
                      struct vesta_error *err) {
     char lock[PATH_MAX];
     struct file_store *self = calloc(1, sizeof *self);
-    if (!self)
-        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_file;
     self->clock = opts->clock;
     self->group = opts->group;
@@ -289,8 +269,7 @@ static int file_open(const char *place, const struct vs_store_opts *opts, struct
     if (rc == VESTA_OK) {
         path_of(self, "lock", lock);
         self->lock_fd = vs_lock_open(lock, self->group);
-        if (self->lock_fd < 0)
-            rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
+        if (self->lock_fd < 0) rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
     }
     if (rc != VESTA_OK) {
         free(self);

@@ -8,10 +8,10 @@
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
     enum vs_outcome outcome;
-    int64_t store_ms;         /* the store's clock */
-    struct vs_record record;  /* read, swap */
-    struct vs_ns_record ns;   /* ns_read, ns_swap */
-    char text[160];           /* why it was refused, or what is wrong with the store */
+    int64_t store_ms;        /* the store's clock */
+    struct vs_record record; /* read, swap */
+    struct vs_ns_record ns;  /* ns_read, ns_swap */
+    char text[160];          /* why it was refused, or what is wrong with the store */
 };
 
 struct vs_store {
@@ -36,7 +36,8 @@ struct vs_store_ops {
     void (*swap)(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                  struct vs_reply *reply);
     void (*ns_read)(struct vs_store *store, struct vs_reply *reply);
-    void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record, struct vs_reply *reply);
+    void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
+                    struct vs_reply *reply);
 };
 
 extern const struct vs_store_ops vs_store_file;

@@ -44,7 +44,8 @@ static int take_many(struct vesta_gen *gen) {
     struct vesta_pause pause;
     int ascending = 1;
     if (vesta_batch_wait(gen, ids, BATCH, WAIT_US_MAX, &pause) != VESTA_OK) return die_paused(gen, &pause);
-    for (int i = 1; i < BATCH; i++) ascending &= ids[i - 1] < ids[i];
+    for (int i = 1; i < BATCH; i++)
+        ascending &= ids[i - 1] < ids[i];
     printf("a batch     %d ids, %s\n", BATCH, ascending ? "ascending" : "in disorder");
     return !ascending;
 }
@@ -57,7 +58,7 @@ int main(void) {
     uint64_t id;
     if (vesta_open(&opts, &gen, &err) != VESTA_OK) return die("cannot open the generator", err.text);
     int rc = vesta_next_wait(gen, &id, WAIT_US_MAX, &pause) != VESTA_OK ? die_paused(gen, &pause)
-                                                                       : read_and_make(vesta_gen_layout(gen), id);
+                                                                        : read_and_make(vesta_gen_layout(gen), id);
     if (rc == 0) rc = take_many(gen);
     vesta_close(gen);
     return rc;

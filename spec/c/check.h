@@ -38,42 +38,42 @@ __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char 
 
 #define CHECK_FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
 
-#define CHECK(cond)                                                                                           \
-    do {                                                                                                      \
-        if (!(cond)) CHECK_FAIL("does not hold: %s", #cond);                                                  \
+#define CHECK(cond)                                                                                                    \
+    do {                                                                                                               \
+        if (!(cond)) CHECK_FAIL("does not hold: %s", #cond);                                                           \
     } while (0)
 
-#define NEED(cond)                                                                                            \
-    do {                                                                                                      \
-        if (!(cond)) {                                                                                        \
-            CHECK_FAIL("does not hold: %s", #cond);                                                           \
-            return;                                                                                           \
-        }                                                                                                     \
+#define NEED(cond)                                                                                                     \
+    do {                                                                                                               \
+        if (!(cond)) {                                                                                                 \
+            CHECK_FAIL("does not hold: %s", #cond);                                                                    \
+            return;                                                                                                    \
+        }                                                                                                              \
     } while (0)
 
-#define CHECK_EQ_U64(got, want)                                                                               \
-    do {                                                                                                      \
-        uint64_t got_ = (uint64_t)(got), want_ = (uint64_t)(want);                                            \
-        if (got_ != want_) CHECK_FAIL("%s: got %" PRIu64 ", want %" PRIu64, #got, got_, want_);               \
+#define CHECK_EQ_U64(got, want)                                                                                        \
+    do {                                                                                                               \
+        uint64_t got_ = (uint64_t)(got), want_ = (uint64_t)(want);                                                     \
+        if (got_ != want_) CHECK_FAIL("%s: got %" PRIu64 ", want %" PRIu64, #got, got_, want_);                        \
     } while (0)
 
-#define CHECK_EQ_I64(got, want)                                                                               \
-    do {                                                                                                      \
-        int64_t got_ = (int64_t)(got), want_ = (int64_t)(want);                                               \
-        if (got_ != want_) CHECK_FAIL("%s: got %" PRId64 ", want %" PRId64, #got, got_, want_);               \
+#define CHECK_EQ_I64(got, want)                                                                                        \
+    do {                                                                                                               \
+        int64_t got_ = (int64_t)(got), want_ = (int64_t)(want);                                                        \
+        if (got_ != want_) CHECK_FAIL("%s: got %" PRId64 ", want %" PRId64, #got, got_, want_);                        \
     } while (0)
 
-#define CHECK_STR(got, want)                                                                                  \
-    do {                                                                                                      \
-        const char *got_ = (got), *want_ = (want);                                                            \
-        if (strcmp(got_, want_) != 0) CHECK_FAIL("%s: got \"%s\", want \"%s\"", #got, got_, want_);           \
+#define CHECK_STR(got, want)                                                                                           \
+    do {                                                                                                               \
+        const char *got_ = (got), *want_ = (want);                                                                     \
+        if (strcmp(got_, want_) != 0) CHECK_FAIL("%s: got \"%s\", want \"%s\"", #got, got_, want_);                    \
     } while (0)
 
 /* `part` stands somewhere in `text`: for messages, whose exact words may get better. */
-#define CHECK_HAS(text, part)                                                                                 \
-    do {                                                                                                      \
-        const char *text_ = (text), *part_ = (part);                                                          \
-        if (!strstr(text_, part_)) CHECK_FAIL("%s: got \"%s\", want \"%s\" in it", #text, text_, part_);      \
+#define CHECK_HAS(text, part)                                                                                          \
+    do {                                                                                                               \
+        const char *text_ = (text), *part_ = (part);                                                                   \
+        if (!strstr(text_, part_)) CHECK_FAIL("%s: got \"%s\", want \"%s\" in it", #text, text_, part_);               \
     } while (0)
 
 static int check_run(const struct check_case *c) {
@@ -103,9 +103,9 @@ static int check_main(const struct check_case *cases, size_t count, const char *
     return failed > 0 || passed == 0;
 }
 
-#define CHECK_MAIN(cases)                                                                                     \
-    int main(int argc, char **argv) {                                                                         \
-        return check_main((cases), sizeof(cases) / sizeof *(cases), argc > 1 ? argv[1] : NULL);               \
+#define CHECK_MAIN(cases)                                                                                              \
+    int main(int argc, char **argv) {                                                                                  \
+        return check_main((cases), sizeof(cases) / sizeof *(cases), argc > 1 ? argv[1] : NULL);                        \
     }
 
 #endif

@@ -70,7 +70,7 @@ static void then_one_never_used(void) {
 
 static void then_the_one_free_for_longest(void) {
     begin();
-    add(0, "/other.gen", true, NOON_MS - 90000, NOON_MS);          /* held */
+    add(0, "/other.gen", true, NOON_MS - 90000, NOON_MS);           /* held */
     add(1, "/other.gen", false, NOON_MS + 3600000, NOON_MS - 5000); /* free, but ends far ahead */
     add(2, "/other.gen", false, NOON_MS - 5000, NOON_MS - 5000);
     add(3, "/other.gen", true, NOON_MS - 20000, NOON_MS - 15001); /* expired */

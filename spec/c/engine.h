@@ -68,7 +68,7 @@ __attribute__((unused)) static void closed(bool found, uint64_t cursor) {
 #define SLEEPS_MS(ms)                                                                                                  \
     do {                                                                                                               \
         DID(VS_DO_SLEEP);                                                                                              \
-        CHECK_EQ_I64(did.until_boot_us - ev.boot_us, (ms) * 1000);                                                     \
+        CHECK_EQ_I64(did.until_boot_us - ev.boot_us, (ms)*1000);                                                       \
     } while (0)
 
 static void start_with(struct vs_lease_opts opts) {

@@ -369,7 +369,8 @@ static void deadline_stops_only_where_time_moves(void) {
 /* ------------------------------------------------------------------ rule 8 */
 
 static void only_this_file_of_this_boot_is_trusted(void) {
-    struct vs_file_identity now = {.boot_id = "5e0b2e4c-0000-4000-8000-000000000001", .dev = 7, .ino = 1234, .born_ns = 99};
+    struct vs_file_identity now = {
+        .boot_id = "5e0b2e4c-0000-4000-8000-000000000001", .dev = 7, .ino = 1234, .born_ns = 99};
     struct vs_header header = {.dev = 7, .ino = 1234, .born_ns = 99};
     memcpy(header.boot_id, now.boot_id, sizeof header.boot_id);
     CHECK(vs_map_trusted(&header, &now));

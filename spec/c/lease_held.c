@@ -215,14 +215,25 @@ static void a_store_that_was_replaced(void) {
 /* ------------------------------------------------------------------ what a predecessor left */
 
 static struct vs_lease_opts left(bool published) {
-    return (struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = 4, .published = published, .slot_worker = 7,
-                                  .slot_owner = {1004, 2004}, .slot_from = TICKS(1000), .slot_limit = published ? TICKS(6000) : 0,
+    return (struct vs_lease_opts){.has_worker = true,
+                                  .worker = 7,
+                                  .slot = 4,
+                                  .published = published,
+                                  .slot_worker = 7,
+                                  .slot_owner = {1004, 2004},
+                                  .slot_from = TICKS(1000),
+                                  .slot_limit = published ? TICKS(6000) : 0,
                                   .incarnation = 55};
 }
 
 static struct vs_record its_record(uint64_t until) {
-    return (struct vs_record){.ver = 6, .epoch = 2, .owner = {1004, 2004}, .held = true, .until = until,
-                              .fingerprint = layout.fingerprint, .lease_ms = 15000};
+    return (struct vs_record){.ver = 6,
+                              .epoch = 2,
+                              .owner = {1004, 2004},
+                              .held = true,
+                              .until = until,
+                              .fingerprint = layout.fingerprint,
+                              .lease_ms = 15000};
 }
 
 static void an_open_lease_is_taken_up(void) {

@@ -233,7 +233,8 @@ static void file_systems_of_the_network(void) {
     static const struct {
         unsigned long type;
         const char *name;
-    } refused[] = {{0x6969, "NFS"}, {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"}, {0x01021997, "9p"}, {0x65735546, "FUSE"}};
+    } refused[] = {
+        {0x6969, "NFS"}, {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"}, {0x01021997, "9p"}, {0x65735546, "FUSE"}};
     for (size_t i = 0; i < VS_COUNT(refused); i++) {
         const char *path = made();
         fs_type = refused[i].type;
@@ -245,7 +246,8 @@ static void file_systems_of_the_network(void) {
         CHECK(access(in_folder("fresh.gen"), F_OK) != 0);
         fs_type = 0;
     }
-    static const unsigned long local[] = {0xef53 /* ext4 */, 0x01021994 /* tmpfs */, 0x58465342 /* xfs */, 0x9123683e /* btrfs */};
+    static const unsigned long local[] = {0xef53 /* ext4 */, 0x01021994 /* tmpfs */, 0x58465342 /* xfs */,
+                                          0x9123683e /* btrfs */};
     for (size_t i = 0; i < VS_COUNT(local); i++) {
         struct vesta_error err;
         enum vs_found found;

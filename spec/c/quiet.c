@@ -64,8 +64,10 @@ static void no_allocation(void) {
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++)
         for (size_t i = 0; i < VS_COUNT(layouts); i++) {
             /* no keeper beside: what it allocates is its own affair */
-            struct vesta_gen *gen = must_open((struct vesta_opts){.layout = layouts[i], .pacing = (enum vesta_pacing)pacing,
-                                                                  .flags = VESTA_UNSAFE_PRIVATE, .has_worker = 1});
+            struct vesta_gen *gen = must_open((struct vesta_opts){.layout = layouts[i],
+                                                                  .pacing = (enum vesta_pacing)pacing,
+                                                                  .flags = VESTA_UNSAFE_PRIVATE,
+                                                                  .has_worker = 1});
             NEED(gen != NULL);
             CHECK(atomic_load(&allocations) > 0); /* the counter counts */
             size_t before = atomic_load(&allocations), gave = call_often(gen);

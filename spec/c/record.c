@@ -2,13 +2,24 @@
 #include "core/record.h"
 #include "tools.h"
 
-static const struct vs_record full = {
-    .ver = UINT64_MAX, .epoch = UINT64_MAX, .owner = {UINT64_MAX, 1}, .until = ((uint64_t)1 << 62) - 1,
-    .fingerprint = 0x0123456789abcdef, .written_ms = INT64_MAX, .lease_ms = INT64_MAX, .seen_ms = 0, .held = true,
-    .identity = "/var/lib/vesta/default.gen", .holder = "host pid 1"};
+static const struct vs_record full = {.ver = UINT64_MAX,
+                                      .epoch = UINT64_MAX,
+                                      .owner = {UINT64_MAX, 1},
+                                      .until = ((uint64_t)1 << 62) - 1,
+                                      .fingerprint = 0x0123456789abcdef,
+                                      .written_ms = INT64_MAX,
+                                      .lease_ms = INT64_MAX,
+                                      .seen_ms = 0,
+                                      .held = true,
+                                      .identity = "/var/lib/vesta/default.gen",
+                                      .holder = "host pid 1"};
 
-static const struct vs_ns_record ns_full = {.ver = 3, .fingerprint = 9, .incarnation = UINT64_MAX, .floor_ms = INT64_MAX,
-                                            .layout = "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"};
+static const struct vs_ns_record ns_full = {.ver = 3,
+                                            .fingerprint = 9,
+                                            .incarnation = UINT64_MAX,
+                                            .floor_ms = INT64_MAX,
+                                            .layout =
+                                                "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"};
 
 static bool same(const struct vs_record *a, const struct vs_record *b) {
     return a->ver == b->ver && a->epoch == b->epoch && a->owner[0] == b->owner[0] && a->owner[1] == b->owner[1] &&
@@ -37,9 +48,15 @@ static void comes_back(void) {
     round_trip(&r);
     uint64_t dice = 3;
     for (int i = 0; i < 1000; i++) {
-        r = (struct vs_record){.ver = roll(&dice) | 1, .epoch = roll(&dice), .owner = {roll(&dice), roll(&dice)},
-                               .until = roll(&dice) >> 2, .fingerprint = roll(&dice), .written_ms = (int64_t)(roll(&dice) >> 1),
-                               .lease_ms = (int64_t)(roll(&dice) >> 1), .seen_ms = (int64_t)(roll(&dice) >> 1), .held = i % 2};
+        r = (struct vs_record){.ver = roll(&dice) | 1,
+                               .epoch = roll(&dice),
+                               .owner = {roll(&dice), roll(&dice)},
+                               .until = roll(&dice) >> 2,
+                               .fingerprint = roll(&dice),
+                               .written_ms = (int64_t)(roll(&dice) >> 1),
+                               .lease_ms = (int64_t)(roll(&dice) >> 1),
+                               .seen_ms = (int64_t)(roll(&dice) >> 1),
+                               .held = i % 2};
         round_trip(&r);
     }
     char text[VS_RECORD_TEXT_MAX];
@@ -113,7 +130,8 @@ static void sealed(const char *from, const char *to, const char *because) {
     if (!at || !sum) return;
     *sum = '\0';
     int body = snprintf(other, sizeof other, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    int whole = body + snprintf(other + body, sizeof other - (size_t)body, "sum %016" PRIx64 "\n", checksum(other, (size_t)body));
+    int whole = body + snprintf(other + body, sizeof other - (size_t)body, "sum %016" PRIx64 "\n",
+                                checksum(other, (size_t)body));
     const char *why = vs_record_read(other, (size_t)whole, &r);
     CHECK_STR(why ? why : "taken", because);
 }
@@ -149,8 +167,17 @@ static void hostile_values(void) {
 }
 
 static void other_files(void) {
-    static const char *const texts[] = {"", "\n", "vesta", "vesta lease", "vesta lease 1", "vesta lease 1\n",
-                                        "#!/bin/sh\n", "vesta lease one\n", "vesta  lease 1\n", "VESTA LEASE 1\n", "sum 0\n"};
+    static const char *const texts[] = {"",
+                                        "\n",
+                                        "vesta",
+                                        "vesta lease",
+                                        "vesta lease 1",
+                                        "vesta lease 1\n",
+                                        "#!/bin/sh\n",
+                                        "vesta lease one\n",
+                                        "vesta  lease 1\n",
+                                        "VESTA LEASE 1\n",
+                                        "sum 0\n"};
     struct vs_record r;
     for (size_t i = 0; i < VS_COUNT(texts); i++)
         CHECK(vs_record_read(at_wall(texts[i], strlen(texts[i])), strlen(texts[i]), &r) != NULL);

@@ -19,8 +19,21 @@ static void refuses(struct vesta_opts opts, int code, const char *because) {
 #define REFUSES(code, because, ...) refuses((struct vesta_opts){__VA_ARGS__}, (code), (because))
 
 static void namespaces(void) {
-    static const char *const odd[] = {"", ".", "..", "../x", "a/b", "a b", "x ", "a`b", "' OR 1=1 --", "\xff\xfe", "a\r\nb", "%00",
-                                      "\xf0\x9f\x98\x80", "a\tb", "0123456789012345678901234567890123456789012345678901234567890123x"};
+    static const char *const odd[] = {"",
+                                      ".",
+                                      "..",
+                                      "../x",
+                                      "a/b",
+                                      "a b",
+                                      "x ",
+                                      "a`b",
+                                      "' OR 1=1 --",
+                                      "\xff\xfe",
+                                      "a\r\nb",
+                                      "%00",
+                                      "\xf0\x9f\x98\x80",
+                                      "a\tb",
+                                      "0123456789012345678901234567890123456789012345678901234567890123x"};
     empty_folder();
     for (size_t i = 0; i < VS_COUNT(odd); i++)
         REFUSES(VESTA_EOPTION, "is no namespace: 1 to 64 of A-Z", .namespace_ = odd[i], .any_worker = 1);
@@ -42,8 +55,9 @@ static void workers(void) {
     REFUSES(VESTA_EFIELD, "1024", .layout = "snowflake", .has_worker = 1, .worker = 1024);
     REFUSES(VESTA_EFIELD, "1023", .layout = "snowflake", .has_worker = 1, .worker = 1024);
     REFUSES(VESTA_EFIELD, "18446744073709551615", .layout = "snowflake", .has_worker = 1, .worker = UINT64_MAX);
-    REFUSES(VESTA_EFIELD, "the layout has no worker field", .layout = "sign:1 time:41 seq:21 other:1 unit=1ms epoch=2020-01-01T00:00:00Z",
-            .has_worker = 1, .worker = 1);
+    REFUSES(VESTA_EFIELD, "the layout has no worker field",
+            .layout = "sign:1 time:41 seq:21 other:1 unit=1ms epoch=2020-01-01T00:00:00Z", .has_worker = 1,
+            .worker = 1);
     REFUSES(VESTA_ENOGEN, "no number has a default", .layout = "snowflake");
     REFUSES(VESTA_ENOGEN, "no number has a default", .layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE);
     CHECK(access(in_folder("default.gen"), F_OK) != 0);
@@ -63,9 +77,10 @@ static void fields(void) {
     empty_folder();
     static const struct {
         const char *fields, *because;
-    } odd[] = {{"method=4", "method"}, {"colour=1", "colour"}, {"method", "method"}, {"method=", "method"},
-               {"method=-1", "method"}, {"method=1 method=1", "method"}, {"type=1", "type"}, {"method=1x", "1x"},
-               {"method=99999999999999999999", "method"}, {"time=5", "time"}, {"seq=5", "seq"}, {"machine=5", "machine"}};
+    } odd[] = {{"method=4", "method"}, {"colour=1", "colour"},  {"method", "method"},
+               {"method=", "method"},  {"method=-1", "method"}, {"method=1 method=1", "method"},
+               {"type=1", "type"},     {"method=1x", "1x"},     {"method=99999999999999999999", "method"},
+               {"time=5", "time"},     {"seq=5", "seq"},        {"machine=5", "machine"}};
     for (size_t i = 0; i < VS_COUNT(odd); i++)
         REFUSES(VESTA_EFIELD, odd[i].because, .layout = "vesta-second", .fields = odd[i].fields, .any_worker = 1);
 }
@@ -122,8 +137,12 @@ static void mismatches(void) {
     REFUSES(VESTA_EMISMATCH, "the pacing clock, not history as asked", .pacing = VESTA_PACING_HISTORY, .path = path);
     REFUSES(VESTA_EMISMATCH, "ahead_ms_max 0 ms, not 500 ms as asked", .ahead_ms_max = 500, .path = path);
     REFUSES(VESTA_EMISMATCH, "the worker number 7, not 8 as asked", .has_worker = 1, .worker = 8, .path = path);
-    gen = must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7, .pacing = VESTA_PACING_CLOCK,
-                                        .namespace_ = "default", .ahead_ms_max = -1});
+    gen = must_open((struct vesta_opts){.layout = "snowflake",
+                                        .has_worker = 1,
+                                        .worker = 7,
+                                        .pacing = VESTA_PACING_CLOCK,
+                                        .namespace_ = "default",
+                                        .ahead_ms_max = -1});
     CHECK(gen != NULL); /* the same words are no mismatch */
     vesta_close(gen);
     gen = must_open((struct vesta_opts){.layout = "snowflake seq_start=spread:100"});
@@ -200,7 +219,8 @@ static void a_failstop_outlives_its_keeper(void) {
     }
     snprintf(command, sizeof command, "cp %s/backup %s/default/7", folder, folder);
     CHECK(system(command) == 0);
-    for (int i = 0; i < 80 && (vesta_next_wait(gen, &id, 100000, &pause) == VESTA_OK || pause.why != VESTA_FAILSTOP); i++)
+    for (int i = 0; i < 80 && (vesta_next_wait(gen, &id, 100000, &pause) == VESTA_OK || pause.why != VESTA_FAILSTOP);
+         i++)
         usleep(100000);
     CHECK_STR(vesta_why_name(pause.why), "failstop");
     vesta_pause_text(gen, &pause, text, sizeof text);

@@ -106,8 +106,8 @@ static void a_stranger_in_the_place_of_a_used_up_file(void) {
         usleep(1000);
     }
     CHECK_STR(vesta_why_name(pause.why), "closed");
-    struct vesta_gen *stranger = must_open((struct vesta_opts){.layout = TIGHT, .namespace_ = "theirs", .any_worker = 1,
-                                                               .path = in_folder("default.gen")});
+    struct vesta_gen *stranger = must_open((struct vesta_opts){
+        .layout = TIGHT, .namespace_ = "theirs", .any_worker = 1, .path = in_folder("default.gen")});
     CHECK(vesta_next_wait(gen, &id, 100000, &pause) == VESTA_EPAUSE);
     CHECK(vesta_keep(gen) == VESTA_EMISMATCH);
     CHECK(issue(stranger, 10, 1));

@@ -144,7 +144,8 @@ static void a_copied_file(void) {
     }
 }
 
-/* A backup that is put back in the same boot: the name is the same, the inode's number may be too, the cursor is old. */
+/* A backup that is put back in the same boot: the name is the same, the inode's number may be too, the cursor is old.
+ */
 static void a_file_put_back_from_a_backup(void) {
     pacing = VESTA_PACING_HISTORY; /* one alone: the successor waits out a lease of five seconds */
     empty_folder();

@@ -136,7 +136,8 @@ static void released_while_others_issue(void) {
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
         empty_folder();
         tally_clear();
-        struct vesta_gen *gen = must_open((struct vesta_opts){.layout = FAST, .pacing = (enum vesta_pacing)pacing, .any_worker = 1});
+        struct vesta_gen *gen =
+            must_open((struct vesta_opts){.layout = FAST, .pacing = (enum vesta_pacing)pacing, .any_worker = 1});
         NEED(gen != NULL);
         start_issuers(issuers, gen, IDS_EACH);
         for (int i = 0; i < 100; i++) {

@@ -17,7 +17,8 @@ static int each_vector(void (*test)(const struct vector *)) {
         line++;
         if (*text == '#' || *text == '\n') continue;
         rest = text;
-        for (int i = 0; i < 6; i++) cell[i] = strtok_r(rest, ",\n", &rest);
+        for (int i = 0; i < 6; i++)
+            cell[i] = strtok_r(rest, ",\n", &rest);
         test(&(struct vector){cell[0], cell[1], cell[2], cell[3], cell[4], cell[5], line});
         count++;
     }
@@ -42,9 +43,9 @@ static size_t read_values(char *text, struct vesta_value *values) {
     return count;
 }
 
-#define CHECK_LINE(cond)                                                                          \
-    do {                                                                                          \
-        if (!(cond)) CHECK_FAIL("ids.csv:%d: does not hold: %s", v->line, #cond);                 \
+#define CHECK_LINE(cond)                                                                                               \
+    do {                                                                                                               \
+        if (!(cond)) CHECK_FAIL("ids.csv:%d: does not hold: %s", v->line, #cond);                                      \
     } while (0)
 
 static void made(const struct vector *v) {
@@ -145,11 +146,21 @@ static void composed(const struct vector *v) {
 }
 
 #define VECTORS 143
-static void all_are_made(void) { CHECK_EQ_I64(each_vector(made), VECTORS); }
-static void all_are_read_back(void) { CHECK_EQ_I64(each_vector(read_back), VECTORS); }
-static void all_are_dated(void) { CHECK_EQ_I64(each_vector(dated), VECTORS); }
-static void all_are_written(void) { CHECK_EQ_I64(each_vector(written), VECTORS); }
-static void all_are_composed(void) { CHECK_EQ_I64(each_vector(composed), VECTORS); }
+static void all_are_made(void) {
+    CHECK_EQ_I64(each_vector(made), VECTORS);
+}
+static void all_are_read_back(void) {
+    CHECK_EQ_I64(each_vector(read_back), VECTORS);
+}
+static void all_are_dated(void) {
+    CHECK_EQ_I64(each_vector(dated), VECTORS);
+}
+static void all_are_written(void) {
+    CHECK_EQ_I64(each_vector(written), VECTORS);
+}
+static void all_are_composed(void) {
+    CHECK_EQ_I64(each_vector(composed), VECTORS);
+}
 
 static const struct check_case cases[] = {
     {"143 known ids are made from their values, or refused where their time was over", all_are_made},

@@ -47,8 +47,8 @@ struct world {
 #define WORLD_BOOT_US (777 * SECOND) /* a whole second, so that a leap's minute is exactly one */
 
 /* `ahead_units`: how many time units ids may run ahead of the clock. */
-__attribute__((unused)) static void world_open(struct world *w, const char *layout, enum vesta_pacing pacing, uint64_t ahead_units,
-                       int64_t unix_us) {
+__attribute__((unused)) static void world_open(struct world *w, const char *layout, enum vesta_pacing pacing,
+                                               uint64_t ahead_units, int64_t unix_us) {
     memset(w, 0, sizeof *w);
     w->layout = parsed(layout);
     w->time = (struct fake_time){unix_us, WORLD_BOOT_US};
@@ -109,8 +109,8 @@ __attribute__((unused)) static size_t take_n(struct world *w, uint64_t *ids, siz
     return vesta_next_n(&w->gen, ids, n, &got, pause) == VESTA_OK ? got : 0;
 }
 
-__attribute__((unused)) static void check_pause(const struct vesta_pause *p, enum vesta_why why, int64_t wait_us, int64_t back_us,
-                        uint64_t ahead_ticks) {
+__attribute__((unused)) static void check_pause(const struct vesta_pause *p, enum vesta_why why, int64_t wait_us,
+                                                int64_t back_us, uint64_t ahead_ticks) {
     CHECK_STR(vesta_why_name(p->why), vesta_why_name(why));
     CHECK_EQ_I64(p->wait_us, wait_us);
     CHECK_EQ_I64(p->back_us, back_us);

@@ -13,8 +13,7 @@ static int some_proc(void) {
     int alive[PROCS_MAX];
     uint32_t n = 0;
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive)
-            alive[n++] = i;
+        if (sim.proc[i].alive) alive[n++] = i;
     return n ? alive[rnd_below(n)] : -1;
 }
 
@@ -36,8 +35,7 @@ static int living(void) {
 
 static void crash(void) {
     int proc = chance(50) ? some_keeper() : some_proc();
-    if (proc < 0)
-        return;
+    if (proc < 0) return;
     sim.counts.crashes++;
     proc_kill(proc);
 }
@@ -53,8 +51,7 @@ static void crash_whole_path(void) {
 
 static void stop_and_continue(void) {
     int proc = chance(60) ? some_keeper() : some_proc();
-    if (proc >= 0)
-        proc_pause(proc, chance(50) ? rnd_between(100 * MS, 3 * SEC) : rnd_between(SEC, 45 * SEC));
+    if (proc >= 0) proc_pause(proc, chance(50) ? rnd_between(100 * MS, 3 * SEC) : rnd_between(SEC, 45 * SEC));
 }
 
 /* Everyone on a path stands still: a host that is suspended, a container that is frozen. */
@@ -62,8 +59,7 @@ static void freeze_path(void) {
     int path = (int)rnd_below((uint32_t)sim.paths);
     int64_t us = rnd_between(SEC, 40 * SEC);
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && sim.proc[i].path == path)
-            proc_pause(i, us);
+        if (sim.proc[i].alive && sim.proc[i].path == path) proc_pause(i, us);
 }
 
 static void set_clock(void) {
@@ -74,24 +70,20 @@ static void set_clock(void) {
 
 static void fork_one(void) {
     int proc = some_proc();
-    if (proc >= 0 && living() < 12)
-        proc_fork(proc);
+    if (proc >= 0 && living() < 12) proc_fork(proc);
 }
 
 static void release(void) {
     int proc = chance(60) ? some_keeper() : some_proc();
-    if (proc >= 0)
-        proc_release(proc, chance(40));
+    if (proc >= 0) proc_release(proc, chance(40));
 }
 
 /* The last process of a path gives back: only then is a number really set free. */
 static void release_alone(void) {
     int keeper = some_keeper();
-    if (keeper < 0)
-        return;
+    if (keeper < 0) return;
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && i != keeper && sim.proc[i].path == sim.proc[keeper].path)
-            proc_kill(i);
+        if (sim.proc[i].alive && i != keeper && sim.proc[i].path == sim.proc[keeper].path) proc_kill(i);
     proc_release(keeper, chance(30));
 }
 
@@ -99,8 +91,7 @@ static void copy(void) {
     int from = (int)rnd_below((uint32_t)sim.paths), to = 0;
     while (to < sim.paths && sim.path[to].made)
         to++;
-    if (to == sim.paths || sim.path[from].file < 0)
-        return;
+    if (to == sim.paths || sim.path[from].file < 0) return;
     struct path *p = &sim.path[to];
     p->host = sim.path[from].host;
     p->pacing = sim.path[from].pacing;
@@ -115,26 +106,21 @@ static void copy(void) {
 
 static void another(void) {
     int path = (int)rnd_below((uint32_t)sim.paths);
-    if (sim.path[path].made && living() < 12)
-        proc_start(path);
+    if (sim.path[path].made && living() < 12) proc_start(path);
 }
 
 static void two_keepers(void) {
     int path = (int)rnd_below((uint32_t)sim.paths), keeper = sim.path[path].keeper;
-    if (keeper < 0)
-        return;
+    if (keeper < 0) return;
     keeper_forget_lock(path);
-    if (chance(50))
-        proc_pause(keeper, rnd_between(100 * MS, 12 * SEC));
-    if (living() < 12)
-        proc_start(path);
+    if (chance(50)) proc_pause(keeper, rnd_between(100 * MS, 12 * SEC));
+    if (living() < 12) proc_start(path);
 }
 
 static void reboot(void) {
     int host = (int)rnd_below((uint32_t)sim.hosts);
     host_reboot(host);
-    if (chance(50))
-        host_step(host, rnd_between(-60 * SEC, 5 * SEC)); /* the clock of the board is wrong */
+    if (chance(50)) host_step(host, rnd_between(-60 * SEC, 5 * SEC)); /* the clock of the board is wrong */
 }
 
 static void store_away(void) {
@@ -145,9 +131,9 @@ static const struct fault {
     uint32_t weight;
     void (*strike)(void);
 } faults[] = {
-    {14, crash},   {6, crash_whole_path}, {14, stop_and_continue}, {6, freeze_path}, {28, set_clock}, {8, fork_one},
-    {6, release},  {8, release_alone},    {4, copy},               {9, another},     {9, two_keepers}, {3, reboot},
-    {5, store_away},
+    {14, crash},      {6, crash_whole_path}, {14, stop_and_continue}, {6, freeze_path}, {28, set_clock},
+    {8, fork_one},    {6, release},          {8, release_alone},      {4, copy},        {9, another},
+    {9, two_keepers}, {3, reboot},           {5, store_away},
 };
 #define FAULTS (sizeof faults / sizeof *faults)
 
@@ -167,19 +153,16 @@ static void strike(void) {
 static void respawn(void) {
     for (int i = 0; i < sim.paths; i++) {
         struct path *p = &sim.path[i];
-        if (p->respawn_us > sim.now_us)
-            continue;
+        if (p->respawn_us > sim.now_us) continue;
         p->respawn_us = NEVER;
-        if (!path_alive(i) || chance(50))
-            proc_start(i);
+        if (!path_alive(i) || chance(50)) proc_start(i);
     }
 }
 
 static int64_t next_respawn_us(void) {
     int64_t next = NEVER;
     for (int i = 0; i < sim.paths; i++)
-        if (sim.path[i].respawn_us < next)
-            next = sim.path[i].respawn_us;
+        if (sim.path[i].respawn_us < next) next = sim.path[i].respawn_us;
     return next;
 }
 
@@ -197,8 +180,7 @@ static void run_until(int64_t until_us) {
 static void storm(void) {
     while (sim.now_us < STORM_US && !sim.found) {
         run_until(sim.now_us + rnd_between(1, 2 * FAULT_US));
-        if (!sim.found)
-            strike();
+        if (!sim.found) strike();
     }
 }
 
@@ -218,8 +200,7 @@ static void begin_calm(void) {
         sim.proc[i].ids_calm = 0;
     }
     for (int i = 0; i < sim.paths; i++)
-        if (sim.path[i].made && !path_alive(i))
-            sim.path[i].respawn_us = sim.now_us;
+        if (sim.path[i].made && !path_alive(i)) sim.path[i].respawn_us = sim.now_us;
 }
 
 /* How long until everybody must have an id: the clocks were wrong by that much, a leap stands for a minute, the
@@ -232,8 +213,7 @@ static int64_t patience_us(int64_t ahead_us) {
 static bool holds(const struct vs_record *record) {
     for (int i = 0; record->held && i < sim.procs; i++) {
         const struct proc *p = &sim.proc[i];
-        if (p->alive && p->ids_calm && strcmp(sim.path[p->path].identity, record->identity) == 0)
-            return true;
+        if (p->alive && p->ids_calm && strcmp(sim.path[p->path].identity, record->identity) == 0) return true;
     }
     return false;
 }
@@ -241,11 +221,9 @@ static bool holds(const struct vs_record *record) {
 /* Every number that a path may have is held by another path that lives and issues. */
 static bool is_shut_out(const struct path *path) {
     for (uint64_t w = 0; w <= sim.worker_max; w++) {
-        if (path->has_worker && w != path->worker)
-            continue;
+        if (path->has_worker && w != path->worker) continue;
         const struct vs_record *record = store_record(w);
-        if (strcmp(record->identity, path->identity) == 0 || !holds(record))
-            return false;
+        if (strcmp(record->identity, path->identity) == 0 || !holds(record)) return false;
     }
     return true;
 }
@@ -253,8 +231,7 @@ static bool is_shut_out(const struct path *path) {
 /* The first living process without an id since the storm, or -1. */
 static int without_ids(void) {
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && !sim.proc[i].ids_calm && !is_shut_out(&sim.path[sim.proc[i].path]))
-            return i;
+        if (sim.proc[i].alive && !sim.proc[i].ids_calm && !is_shut_out(&sim.path[sim.proc[i].path])) return i;
     return -1;
 }
 

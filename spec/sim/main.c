@@ -17,7 +17,7 @@
 enum vs_mutant vs_mutant;
 
 struct options {
-    uint64_t from, until; /* inclusive */
+    uint64_t from, until;  /* inclusive */
     bool trace, json, any; /* any: whatever a mutant leads to counts */
 };
 
@@ -53,11 +53,12 @@ static const struct {
     size_t offset;
     uint64_t least;
 } gate[] = {
-#define GATE(name, least) {#name, offsetof(struct counts, name), least}
-    GATE(ids, 120000),     GATE(claims, 600),   GATE(takeovers, 250), GATE(from_living, 100), GATE(pauses, 210),
-    GATE(rollbacks, 500),  GATE(leaps, 40),     GATE(crashes, 600),   GATE(reboots, 80),      GATE(unknowns, 600),
-    GATE(forks, 200),      GATE(copies, 60),    GATE(releases, 400),  GATE(adoptions, 40),    GATE(two_keepers, 100),
-    GATE(retired, 10),     GATE(fenced, 100),
+#define GATE(name, least)                                                                                              \
+    { #name, offsetof(struct counts, name), least }
+    GATE(ids, 120000),    GATE(claims, 600), GATE(takeovers, 250), GATE(from_living, 100), GATE(pauses, 210),
+    GATE(rollbacks, 500), GATE(leaps, 40),   GATE(crashes, 600),   GATE(reboots, 80),      GATE(unknowns, 600),
+    GATE(forks, 200),     GATE(copies, 60),  GATE(releases, 400),  GATE(adoptions, 40),    GATE(two_keepers, 100),
+    GATE(retired, 10),    GATE(fenced, 100),
 };
 
 static const struct {
@@ -89,8 +90,10 @@ static int check_gate(const struct counts *sum, uint64_t schedules) {
     int poor = 0;
     for (size_t i = 0; i < VS_COUNT(gate); i++)
         if (count_at(sum, gate[i].offset) * 100 < gate[i].least * schedules) {
-            fprintf(stderr, "vesta_sim: %s per schedule: %.2f, at least %.2f are needed: these schedules prove too little\n",
-                    gate[i].name, (double)count_at(sum, gate[i].offset) / (double)schedules, (double)gate[i].least / 100);
+            fprintf(stderr,
+                    "vesta_sim: %s per schedule: %.2f, at least %.2f are needed: these schedules prove too little\n",
+                    gate[i].name, (double)count_at(sum, gate[i].offset) / (double)schedules,
+                    (double)gate[i].least / 100);
             poor = 1;
         }
     return poor;
@@ -133,8 +136,7 @@ static int run_all(const struct options *opts) {
     for (uint64_t seed = opts->from; seed <= opts->until; seed++, schedules++) {
         schedule_run(seed);
         add(&sum, &sim.counts);
-        if (sim.found && found++ < 10)
-            tell(seed);
+        if (sim.found && found++ < 10) tell(seed);
     }
     double s = (double)(clock() - begun) / CLOCKS_PER_SEC;
     if (opts->json)
@@ -169,8 +171,10 @@ static int run_regressions(void) {
 /* ------------------------------------------------------------------ options */
 
 static int usage(const char *wrong) {
-    fprintf(stderr, "vesta_sim: %s\nusage: vesta_sim --seeds A..B | --seed N [--mutant NAME [--any]] [--trace] [--json]\n"
-                    "       vesta_sim --mutants\n", wrong);
+    fprintf(stderr,
+            "vesta_sim: %s\nusage: vesta_sim --seeds A..B | --seed N [--mutant NAME [--any]] [--trace] [--json]\n"
+            "       vesta_sim --mutants\n",
+            wrong);
     return 2;
 }
 
@@ -186,8 +190,7 @@ static bool read_seeds(const char *text, struct options *opts) {
 
 static bool read_mutant(const char *name) {
     for (size_t i = 1; i < VS_COUNT(mutants); i++)
-        if (strcmp(name, mutants[i].name) == 0)
-            vs_mutant = (enum vs_mutant)i;
+        if (strcmp(name, mutants[i].name) == 0) vs_mutant = (enum vs_mutant)i;
     return vs_mutant != VS_MUTANT_NONE;
 }
 
@@ -214,9 +217,7 @@ int main(int argc, char **argv) {
         }
     }
     sim.expected = opts.any ? NOTHING : mutants[vs_mutant].leads_to;
-    if (opts.trace)
-        return run_one(&opts);
-    if (vs_mutant)
-        return run_mutant(&opts);
+    if (opts.trace) return run_one(&opts);
+    if (vs_mutant) return run_mutant(&opts);
     return run_regressions() || run_all(&opts);
 }

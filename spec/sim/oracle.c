@@ -17,7 +17,10 @@ struct origin {
     int proc, file, slot;
 };
 static struct origin origins[IDS_MAX];
-static struct { uint32_t stamp; uint32_t origin; } set[SET_SIZE];
+static struct {
+    uint32_t stamp;
+    uint32_t origin;
+} set[SET_SIZE];
 static uint32_t stamp;
 
 /* ------------------------------------------------------------------ the story */
@@ -29,7 +32,7 @@ static unsigned line_count;
 const char *finding_name(enum finding kind) {
     static const char *const names[] = {"nothing",
 #define FINDING_NAME(name) #name,
-        FINDINGS(FINDING_NAME)
+                                        FINDINGS(FINDING_NAME)
 #undef FINDING_NAME
     };
     return names[kind];
@@ -42,8 +45,7 @@ void sim_trace(const char *format, ...) {
     va_start(args, format);
     vsnprintf(line + n, sizeof lines[0] - (size_t)n, format, args);
     va_end(args);
-    if (!sim.quiet)
-        puts(line);
+    if (!sim.quiet) puts(line);
 }
 
 void oracle_last_lines(void) {
@@ -53,8 +55,7 @@ void oracle_last_lines(void) {
 
 void oracle_found(enum finding kind, const char *format, ...) {
     va_list args;
-    if (sim.found || (sim.expected && kind != sim.expected))
-        return;
+    if (sim.found || (sim.expected && kind != sim.expected)) return;
     sim.found = kind;
     va_start(args, format);
     vsnprintf(sim.story, sizeof sim.story, format, args);
@@ -82,8 +83,7 @@ static const struct origin *remember(uint64_t id, int proc, int file, int slot) 
     uint64_t h = id * 0x9e3779b97f4a7c15u >> 32;
     while (set[h & (SET_SIZE - 1)].stamp == stamp) {
         const struct origin *o = &origins[set[h & (SET_SIZE - 1)].origin];
-        if (o->id == id)
-            return o;
+        if (o->id == id) return o;
         h++;
     }
     uint32_t n = (uint32_t)sim.counts.ids++;
@@ -117,14 +117,12 @@ static void believe(struct file *f) {
         f->leap[f->leaps].off_us = off;
         f->leap[f->leaps++].since_us = sim.now_us;
     }
-    if (believed && off > f->legit_us)
-        f->legit_us = off;
+    if (believed && off > f->legit_us) f->legit_us = off;
 }
 
 void oracle_clock(int host) {
     for (int i = 0; i < sim.files; i++)
-        if (sim.file[i].host == host && sim.file[i].boot == sim.host[host].boots)
-            believe(&sim.file[i]);
+        if (sim.file[i].host == host && sim.file[i].boot == sim.host[host].boots) believe(&sim.file[i]);
 }
 
 static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) {
@@ -153,8 +151,7 @@ static int file_of(int file, uint64_t worker, uint64_t tick, int *slot) {
     int path = sim.file[file].path;
     *slot = slot_of(sim.file[file].map, worker, tick);
     for (int i = sim.files; i-- > 0 && *slot < 0;)
-        if (sim.file[i].path == path && (*slot = slot_of(sim.file[i].map, worker, tick)) >= 0)
-            return i;
+        if (sim.file[i].path == path && (*slot = slot_of(sim.file[i].map, worker, tick)) >= 0) return i;
     return file;
 }
 
@@ -169,10 +166,11 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
     struct file *f = &sim.file[file];
     const struct origin *first = remember(id, proc, file, slot);
     if (first)
-        oracle_found(DUPLICATE, "id %llu (number %d, tick %llu): process %d, file %d, slot %d at %.6f s, and process %d, "
-                     "file %d, slot %d at %.6f s", (unsigned long long)id, (int)worker, (unsigned long long)tick,
-                     first->proc, first->file, first->slot, (double)first->at_us / 1e6, proc, file, slot,
-                     (double)sim.now_us / 1e6);
+        oracle_found(DUPLICATE,
+                     "id %llu (number %d, tick %llu): process %d, file %d, slot %d at %.6f s, and process %d, "
+                     "file %d, slot %d at %.6f s",
+                     (unsigned long long)id, (int)worker, (unsigned long long)tick, first->proc, first->file,
+                     first->slot, (double)first->at_us / 1e6, proc, file, slot, (double)sim.now_us / 1e6);
     TRACE("process %d: id of number %d, tick %llu, slot %d of file %d", proc, (int)worker, (unsigned long long)tick,
           slot, file);
     if (slot < 0) {
@@ -183,8 +181,7 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
     if (file == before->file && tick + 1 <= before->given[slot])
         oracle_found(ORDER, "tick %llu of slot %d came after %llu", (unsigned long long)tick, slot,
                      (unsigned long long)before->given[slot] - 1);
-    if (tick + 1 > f->was[slot].given)
-        f->was[slot].given = tick + 1;
+    if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
 }
 
@@ -208,7 +205,10 @@ static void check_slot(struct file *f, int index, int i) {
     f->was[i].limit = limit;
     if (sim.tracing && (limit != was_limit || is_open != was_open || (tick >= VS_FRESH) != (was_tick >= VS_FRESH)))
         sim_trace("slot %d of file %d is %s, number %d, limit %llu", i, index,
-                  is_open ? "open" : tick >= VS_FRESH ? "claimed" : "closed", (int)slot->worker, (unsigned long long)limit);
+                  is_open            ? "open"
+                  : tick >= VS_FRESH ? "claimed"
+                                     : "closed",
+                  (int)slot->worker, (unsigned long long)limit);
     if (lowered || limit < was_limit)
         oracle_found(LOWERED, "slot %d of file %d: cursor %llx after %llx, limit %llu after %llu", i, index,
                      (unsigned long long)tick, (unsigned long long)was_tick, (unsigned long long)limit,
@@ -231,5 +231,6 @@ void oracle_fenced(const struct vs_lease *lease) {
     const struct vs_record *r = store_record(lease->worker);
     sim.counts.fenced++;
     if (r->held && r->owner[0] == lease->owner[0] && r->owner[1] == lease->owner[1])
-        oracle_found(SELF_FENCED, "%s gave up number %d, which the store holds for it", lease->holder, (int)lease->worker);
+        oracle_found(SELF_FENCED, "%s gave up number %d, which the store holds for it", lease->holder,
+                     (int)lease->worker);
 }

@@ -28,23 +28,20 @@ static void office_sleep(struct vs_office *office, int64_t until_boot_us, bool o
     for (;;) {
         int64_t left_us = until_boot_us - host_boot_us(host);
         bool wanted = on_want && atomic_load(&office->map->shared.want) != office->want_seen;
-        if (left_us <= 0 || k->proc->stop != VS_KEEP_ON || wanted)
-            return;
+        if (left_us <= 0 || k->proc->stop != VS_KEEP_ON || wanted) return;
         thread_sleep(left_us, &sim.file[k->file]);
     }
 }
 
 static bool others_are_here(const struct proc *self) {
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && &sim.proc[i] != self && sim.proc[i].path == self->path)
-            return true;
+        if (sim.proc[i].alive && &sim.proc[i] != self && sim.proc[i].path == self->path) return true;
     return false;
 }
 
 static enum vs_stop office_stop(struct vs_office *office) {
     struct keeping *k = (struct keeping *)office;
-    if (office->lease.phase == VS_PH_FENCED)
-        oracle_fenced(&office->lease);
+    if (office->lease.phase == VS_PH_FENCED) oracle_fenced(&office->lease);
     return k->proc->stop == VS_GIVE_BACK && others_are_here(k->proc) ? VS_HAND_OVER : k->proc->stop;
 }
 
@@ -68,16 +65,15 @@ static void hold_office(struct proc *self, int file) {
     struct file *f = &sim.file[file];
     char holder[VS_HOLDER_MAX];
     struct keeping k = {.proc = self, .file = file};
-    k.office = (struct vs_office){f->map, &sim.host[f->host].clock, sim.layout, &office_ops,
-                                  .pid = (uint32_t)index_of(self)};
+    k.office =
+        (struct vs_office){f->map, &sim.host[f->host].clock, sim.layout, &office_ops, .pid = (uint32_t)index_of(self)};
     snprintf(holder, sizeof holder, "process %d", index_of(self));
     vs_office_enter(&k.office, holder, &sim.timing);
     if (k.office.lease.slot >= 0)
         TRACE("process %d takes office of file %d with slot %d, %s", index_of(self), k.file, k.office.lease.slot,
               k.office.lease.published ? "open" : "claimed");
     sim.counts.adoptions += k.office.lease.slot >= 0 && !k.office.lease.published;
-    if (vs_office_serve(&k.office) == VS_TERM_USED_UP)
-        file_retire(k.file);
+    if (vs_office_serve(&k.office) == VS_TERM_USED_UP) file_retire(k.file);
 }
 
 static void keeper_main(struct proc *self) {
@@ -88,21 +84,17 @@ static void keeper_main(struct proc *self) {
         if (path->keeper < 0) {
             path->keeper = index_of(self);
             hold_office(self, file);
-            if (path->keeper == index_of(self))
-                path->keeper = -1;
+            if (path->keeper == index_of(self)) path->keeper = -1;
         } else {
             thread_sleep(ELECTION_US + rnd_around(SEC), f);
         }
     } while (self->stop == VS_KEEP_ON && atomic_load(&f->map->shared.stopped) != VESTA_CLOSED);
-    if (self->file == file)
-        self->keeper = NULL;
-    if (self->exits)
-        proc_kill(index_of(self));
+    if (self->file == file) self->keeper = NULL;
+    if (self->exits) proc_kill(index_of(self));
 }
 
 static void start_keeper(struct proc *p) {
-    if (p->keeper)
-        return;
+    if (p->keeper) return;
     p->stop = VS_KEEP_ON;
     p->keeper = thread_start(index_of(p), "keeper", keeper_main);
 }
@@ -127,8 +119,7 @@ static int ask(struct proc *self, struct vesta_pause *pause) {
     oracle_before(self->file, &before);
     int rc = chance(70) ? vesta_next(&self->gen, ids, pause)
                         : vesta_next_n(&self->gen, ids, 1 + rnd_below(BATCH_MAX), &got, pause);
-    if (rc == VESTA_OK)
-        oracle_ids(&before, index_of(self), ids, got);
+    if (rc == VESTA_OK) oracle_ids(&before, index_of(self), ids, got);
     return rc;
 }
 
@@ -153,8 +144,7 @@ static void wait_out(struct proc *self, const struct vesta_pause *pause) {
     case VESTA_FULL:
     case VESTA_AHEAD:
     case VESTA_CLOCK_BACK:
-        if (!sim.calm && chance(4))
-            verdict(self, pause);
+        if (!sim.calm && chance(4)) verdict(self, pause);
         break;
     default: break;
     }
@@ -176,8 +166,7 @@ static void issuer_main(struct proc *self) {
     for (;;) {
         int burst = 1 + (int)rnd_below(sim.calm ? 4 : 10);
         while (burst-- > 0)
-            if (ask(self, &pause) != VESTA_OK)
-                wait_out(self, &pause);
+            if (ask(self, &pause) != VESTA_OK) wait_out(self, &pause);
         think();
     }
 }
@@ -185,8 +174,7 @@ static void issuer_main(struct proc *self) {
 /* ------------------------------------------------------------------ the life of processes */
 
 static int new_proc(int path, int file) {
-    if (sim.procs == PROCS_MAX)
-        return -1;
+    if (sim.procs == PROCS_MAX) return -1;
     int proc = sim.procs++;
     struct proc *p = &sim.proc[proc];
     memset(p, 0, sizeof *p);
@@ -199,8 +187,7 @@ static int new_proc(int path, int file) {
 
 int proc_start(int path) {
     int proc = new_proc(path, file_open(path));
-    if (proc < 0)
-        return -1;
+    if (proc < 0) return -1;
     TRACE("process %d starts at %s", proc, sim.path[path].identity);
     for (int n = 1 + (int)rnd_below(ISSUERS_MAX); n > 0; n--)
         thread_start(proc, "issuer", issuer_main);
@@ -210,8 +197,7 @@ int proc_start(int path) {
 /* The child has the parent's memory, so its handle and mapping, and one thread. */
 int proc_fork(int parent) {
     int child = new_proc(sim.proc[parent].path, sim.proc[parent].file);
-    if (child < 0)
-        return -1;
+    if (child < 0) return -1;
     TRACE("process %d forks process %d", parent, child);
     sim.counts.forks++;
     memcpy(&sim.proc[child].gen, &sim.proc[parent].gen, sizeof sim.proc[child].gen);
@@ -225,14 +211,11 @@ void proc_kill(int proc) {
     TRACE("process %d is gone", proc);
     bool itself = thread_proc() == proc;
     p->alive = false;
-    if (path->keeper == proc)
-        path->keeper = -1;
-    if (path->respawn_us == NEVER)
-        path->respawn_us = sim.now_us + rnd_around(4 * SEC);
+    if (path->keeper == proc) path->keeper = -1;
+    if (path->respawn_us == NEVER) path->respawn_us = sim.now_us + rnd_around(4 * SEC);
     sim.respawns = true;
     threads_kill(proc);
-    if (itself)
-        thread_exit();
+    if (itself) thread_exit();
 }
 
 void proc_pause(int proc, int64_t us) {
@@ -253,8 +236,7 @@ void proc_release(int proc, bool exits) {
 
 void keeper_forget_lock(int path) {
     struct path *p = &sim.path[path];
-    if (p->keeper < 0)
-        return;
+    if (p->keeper < 0) return;
     TRACE("process %d loses the keeper's lock and does not know it", p->keeper);
     sim.counts.two_keepers++;
     p->keeper = -1;
@@ -262,7 +244,6 @@ void keeper_forget_lock(int path) {
 
 bool path_alive(int path) {
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && sim.proc[i].path == path)
-            return true;
+        if (sim.proc[i].alive && sim.proc[i].path == path) return true;
     return false;
 }

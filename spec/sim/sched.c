@@ -76,10 +76,8 @@ struct thread *thread_start(int proc, const char *name, void (*run)(struct proc 
     struct thread *t = threads;
     while (t < threads + THREADS_MAX && t->alive)
         t++;
-    if (t == threads + THREADS_MAX)
-        return NULL;
-    if (t - threads >= top)
-        top = (int)(t - threads) + 1;
+    if (t == threads + THREADS_MAX) return NULL;
+    if (t - threads >= top) top = (int)(t - threads) + 1;
     *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us + rnd_between(0, 2 * MS)};
     snprintf(t->name, sizeof t->name, "%s", name);
     prepare(&contexts[t - threads].first, stacks[t - threads]);
@@ -88,14 +86,12 @@ struct thread *thread_start(int proc, const char *name, void (*run)(struct proc 
 
 void threads_kill(int proc) {
     for (int i = 0; i < top; i++)
-        if (threads[i].alive && threads[i].proc == proc)
-            threads[i].alive = false;
+        if (threads[i].alive && threads[i].proc == proc) threads[i].alive = false;
 }
 
 void threads_stop(int proc, int64_t until_us) {
     for (int i = 0; i < top; i++)
-        if (threads[i].alive && threads[i].proc == proc)
-            threads[i].stopped_until_us = until_us;
+        if (threads[i].alive && threads[i].proc == proc) threads[i].stopped_until_us = until_us;
 }
 
 int thread_proc(void) {
@@ -106,17 +102,15 @@ const char *thread_name(void) {
     return current ? current->name : "world";
 }
 
-/* A context starts a thread on its stack; from then on jumps do, which save no signal mask and so make no system call. */
+/* A context starts a thread on its stack; from then on jumps do, which save no signal mask and so make no system call.
+ */
 static void leave(void) {
-    if (_setjmp(contexts[current - threads].here) == 0)
-        _longjmp(scheduler, 1);
+    if (_setjmp(contexts[current - threads].here) == 0) _longjmp(scheduler, 1);
 }
 
 static void go(struct thread *t) {
-    if (_setjmp(scheduler) != 0)
-        return;
-    if (t->entered)
-        _longjmp(contexts[t - threads].here, 1);
+    if (_setjmp(scheduler) != 0) return;
+    if (t->entered) _longjmp(contexts[t - threads].here, 1);
     t->entered = true;
     setcontext(&contexts[t - threads].first);
 }
@@ -139,8 +133,7 @@ void threads_wake(const struct file *file) {
 }
 
 void vs_sim_point(void) {
-    if (!current || sim.locked || --quantum > 0)
-        return;
+    if (!current || sim.locked || --quantum > 0) return;
     /* mostly others have a turn; now and then this thread stands here for long, as under SIGSTOP or a busy machine */
     if (!sim.calm && chance(2))
         current->wake_us = sim.now_us + (chance(60) ? rnd_between(0, 30 * MS) : rnd_between(0, 40 * SEC));
@@ -169,8 +162,7 @@ void sched_turn(int64_t until_us) {
         return;
     }
     for (int i = 0; i < top; i++) {
-        if (!threads[i].alive)
-            continue;
+        if (!threads[i].alive) continue;
         int64_t stopped_us = threads[i].stopped_until_us, at = threads[i].wake_us;
         at = at > stopped_us ? at : stopped_us;
         if (at <= sim.now_us)
@@ -180,8 +172,7 @@ void sched_turn(int64_t until_us) {
     }
     if (n > 0) {
         struct thread *t = ready[n == 1 ? 0 : rnd_below(n)];
-        if (chance(20))
-            sim.now_us += rnd_below(400);
+        if (chance(20)) sim.now_us += rnd_below(400);
         run(t);
     } else {
         sim.now_us = next_us < until_us ? next_us : until_us;

@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 #define HOSTS_MAX 2
-#define PATHS_MAX 8   /* generator files by name, on all hosts */
-#define FILES_MAX 160 /* generator files by inode, in the life of a schedule */
-#define PROCS_MAX 96  /* processes in the life of a schedule */
+#define PATHS_MAX 8    /* generator files by name, on all hosts */
+#define FILES_MAX 160  /* generator files by inode, in the life of a schedule */
+#define PROCS_MAX 96   /* processes in the life of a schedule */
 #define THREADS_MAX 64 /* alive at a time */
 #define WORKERS_MAX 8
 #define MESSAGES_MAX 64 /* requests on their way to the store */
@@ -48,8 +48,9 @@ enum finding {
 
 /* What a schedule met; summed over all for the gate that says the schedules are not empty. */
 #define COUNTS(X)                                                                                                      \
-    X(ids) X(claims) X(takeovers) X(from_living) X(pauses) X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns)     \
-    X(forks) X(copies) X(releases) X(adoptions) X(two_keepers) X(retired) X(fenced) X(switches)
+    X(ids)                                                                                                             \
+    X(claims) X(takeovers) X(from_living) X(pauses) X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns) X(forks)   \
+        X(copies) X(releases) X(adoptions) X(two_keepers) X(retired) X(fenced) X(switches)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -72,10 +73,14 @@ struct file {
     /* the oracle's own idea of which clock may be believed */
     int64_t legit_us;
     int leaps;
-    struct { int64_t off_us, since_us; } leap[LEAPS_MAX];
+    struct {
+        int64_t off_us, since_us;
+    } leap[LEAPS_MAX];
     /* as last seen by the oracle */
     uint32_t used;
-    struct { uint64_t tick, limit, given; } was[VS_SLOTS_MAX];
+    struct {
+        uint64_t tick, limit, given;
+    } was[VS_SLOTS_MAX];
 };
 
 struct path {
@@ -150,7 +155,7 @@ int64_t rnd_around(int64_t mean); /* mostly below twice the mean, now and then f
 struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self));
 void threads_kill(int proc);
 void threads_stop(int proc, int64_t until_us); /* all of a process */
-int thread_proc(void); /* of the running thread */
+int thread_proc(void);                         /* of the running thread */
 const char *thread_name(void);
 /* Sleeps; `file` wakes it early (file_kick), NULL for nothing but time. */
 void thread_sleep(int64_t us, const struct file *file);

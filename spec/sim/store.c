@@ -24,9 +24,7 @@ static bool host_clock; /* a file: store stamps with the clock of the host that 
 static bool moody;      /* the policy that chooses numbers is anything but the default one */
 static uint32_t lossy;  /* percent of requests that something happens to */
 
-static struct token {
-    uint64_t owner[2], until;
-} tokens[TOKENS_MAX];
+static struct token { uint64_t owner[2], until; } tokens[TOKENS_MAX];
 static int token_count;
 
 void store_reset(void) {
@@ -66,15 +64,13 @@ static int64_t store_ms(int host) {
 
 uint64_t store_granted(const uint64_t owner[2]) {
     for (int i = token_count; i-- > 0;)
-        if (tokens[i].owner[0] == owner[0] && tokens[i].owner[1] == owner[1])
-            return tokens[i].until;
+        if (tokens[i].owner[0] == owner[0] && tokens[i].owner[1] == owner[1]) return tokens[i].until;
     return 0;
 }
 
 static void grant(const struct vs_record *record) {
     for (int i = token_count; i-- > 0;) {
-        if (tokens[i].owner[0] != record->owner[0] || tokens[i].owner[1] != record->owner[1])
-            continue;
+        if (tokens[i].owner[0] != record->owner[0] || tokens[i].owner[1] != record->owner[1]) continue;
         tokens[i].until = record->until > tokens[i].until ? record->until : tokens[i].until;
         return;
     }
@@ -86,8 +82,7 @@ static void grant(const struct vs_record *record) {
 static bool is_believed(const uint64_t owner[2]) {
     for (int i = 0; i < sim.procs; i++) {
         const struct proc *p = &sim.proc[i];
-        if (!p->alive)
-            continue;
+        if (!p->alive) continue;
         const struct vs_map *map = sim.file[p->file].map;
         int active = vs_map_active(map);
         uint64_t cursor;
@@ -99,8 +94,7 @@ static bool is_believed(const uint64_t owner[2]) {
 }
 
 static void count_write(const struct vs_record *was, const struct vs_record *now) {
-    if (!now->held || now->epoch == was->epoch)
-        return;
+    if (!now->held || now->epoch == was->epoch) return;
     sim.counts.claims++;
     bool taken_over = was->held && strcmp(was->identity, now->identity) != 0;
     sim.counts.takeovers += taken_over;
@@ -111,13 +105,11 @@ static void count_write(const struct vs_record *was, const struct vs_record *now
 
 static enum vs_outcome swap(const struct vs_action *action, int host) {
     struct vs_record *r = &records[action->worker];
-    if (r->ver != action->old_ver)
-        return VS_STORE_CONFLICT;
+    if (r->ver != action->old_ver) return VS_STORE_CONFLICT;
     count_write(r, &action->record);
     *r = action->record;
     r->written_ms = store_ms(host);
-    if (r->held)
-        grant(r);
+    if (r->held) grant(r);
     TRACE("  store: number %d is %s %s, version %d, until %llu", (int)action->worker, r->held ? "held by" : "free of",
           r->holder, (int)r->ver, (unsigned long long)r->until);
     return VS_STORE_OK;
@@ -145,19 +137,16 @@ static void carry_out(struct message *m) {
 int64_t store_next_us(void) {
     int64_t next = NEVER;
     for (int i = 0; i < message_top; i++)
-        if (messages[i].due_us < next)
-            next = messages[i].due_us;
+        if (messages[i].due_us < next) next = messages[i].due_us;
     return next;
 }
 
 void store_deliver(void) {
     for (int i = 0; i < message_top; i++) {
         struct message *m = &messages[i];
-        if (m->due_us > sim.now_us)
-            continue;
+        if (m->due_us > sim.now_us) continue;
         m->due_us = NEVER;
-        if (m->asker < 0 || !sim.proc[m->asker].alive)
-            TRACE("  store: a request arrives that nobody waits for");
+        if (m->asker < 0 || !sim.proc[m->asker].alive) TRACE("  store: a request arrives that nobody waits for");
         carry_out(m);
     }
 }
@@ -173,8 +162,7 @@ static struct message *post(const struct vs_action *action, int asker, int host,
     while (i < message_top && !is_free(&messages[i]))
         i++;
     assert(i < MESSAGES_MAX);
-    if (i == message_top)
-        message_top++;
+    if (i == message_top) message_top++;
     messages[i].due_us = due_us;
     messages[i].action = *action;
     messages[i].asker = asker;
@@ -184,8 +172,7 @@ static struct message *post(const struct vs_action *action, int asker, int host,
 
 /* A request that loses its way: UNKNOWN to the asker, and done never, at once, or much later. */
 static void ask_and_lose(const struct vs_action *action, int host) {
-    if (chance(65))
-        post(action, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
+    if (chance(65)) post(action, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
     thread_sleep(chance(50) ? TIMEOUT_US : rnd_between(1, 50 * MS), NULL);
     sim.counts.unknowns++;
 }
@@ -194,8 +181,7 @@ static void list(struct vs_office *office, int host, struct vs_event *ev) {
     struct vs_listed listed[WORKERS_MAX];
     size_t count = 0;
     for (uint64_t i = 0; i <= sim.worker_max; i++)
-        if (records[i].ver)
-            listed[count++] = (struct vs_listed){i, records[i]};
+        if (records[i].ver) listed[count++] = (struct vs_listed){i, records[i]};
     vs_office_choose(office, listed, count, store_ms(host), ev);
     if (moody && chance(50)) { /* a policy may choose any number; the claim decides */
         ev->found = true;

@@ -1,4 +1,5 @@
-/* world.c -- hosts with their clocks and boots, and generator files: who may trust which, as the real opener asks it. */
+/* world.c -- hosts with their clocks and boots, and generator files: who may trust which, as the real opener asks it.
+ */
 #include "sim.h"
 #include "core/core.h"
 
@@ -21,10 +22,15 @@ static const char *const layout_text[] = {
 static struct vesta_layout layouts[VS_COUNT(layout_text)];
 
 /* The file's own, and two as a shared store will have them. */
-static const struct vs_lease_timing server_timing = {.window_ms = 5000, .renew_ms = 1000, .lease_ms = 15000,
-    .deadline_ms = 12000, .skew_ms = 10000, .floor_ms = 2000, .renew_idle = true};
-static const struct vs_lease_timing hasty_timing = {.window_ms = 3000, .renew_ms = 800, .lease_ms = 3000,
-    .skew_ms = 8000};
+static const struct vs_lease_timing server_timing = {.window_ms = 5000,
+                                                     .renew_ms = 1000,
+                                                     .lease_ms = 15000,
+                                                     .deadline_ms = 12000,
+                                                     .skew_ms = 10000,
+                                                     .floor_ms = 2000,
+                                                     .renew_idle = true};
+static const struct vs_lease_timing hasty_timing = {
+    .window_ms = 3000, .renew_ms = 800, .lease_ms = 3000, .skew_ms = 8000};
 
 /* ------------------------------------------------------------------ clocks */
 
@@ -44,8 +50,7 @@ static int64_t read_unix(void *self) {
     struct host *host = self;
     vs_sim_point();
     int64_t us = host_unix_us(host);
-    if (us > host->read_max_us)
-        host->read_max_us = us;
+    if (us > host->read_max_us) host->read_max_us = us;
     return us;
 }
 
@@ -72,12 +77,10 @@ void host_reboot(int host) {
     TRACE("host %d reboots", host);
     sim.counts.reboots++;
     for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && sim.path[sim.proc[i].path].host == host)
-            proc_kill(i);
+        if (sim.proc[i].alive && sim.path[sim.proc[i].path].host == host) proc_kill(i);
     boot(host);
     for (int i = 0; i < sim.paths; i++)
-        if (sim.path[i].host == host && sim.path[i].made)
-            sim.path[i].respawn_us = sim.now_us + rnd_around(3 * SEC);
+        if (sim.path[i].host == host && sim.path[i].made) sim.path[i].respawn_us = sim.now_us + rnd_around(3 * SEC);
 }
 
 /* ------------------------------------------------------------------ files */
@@ -129,11 +132,9 @@ static int make_file(int path) {
 int file_open(int path) {
     struct path *p = &sim.path[path];
     struct vs_file_identity now;
-    if (p->file < 0)
-        return make_file(path);
+    if (p->file < 0) return make_file(path);
     identify(path, p->file, &now);
-    if (!vs_map_trusted(&sim.file[p->file].map->header, &now))
-        return make_file(path);
+    if (!vs_map_trusted(&sim.file[p->file].map->header, &now)) return make_file(path);
     sim.file[p->file].path = path;
     return p->file;
 }
@@ -151,8 +152,7 @@ void file_retire(int file) {
     struct file *f = &sim.file[file];
     sim.counts.retired++;
     TRACE("file %d is used up", file);
-    if (sim.path[f->path].file == file)
-        sim.path[f->path].file = -1;
+    if (sim.path[f->path].file == file) sim.path[f->path].file = -1;
     vs_sim_point();
     atomic_store(&f->map->shared.stopped, VESTA_CLOSED);
 }
@@ -182,7 +182,7 @@ static void choose_layout(void) {
     sim.base = vs_layout_base(sim.layout, 0, values);
     sim.worker_max = sim.layout->field[sim.layout->worker].max;
     static const struct vs_lease_timing *const timings[] = {&vs_lease_timing_file, &server_timing, &hasty_timing,
-                                                           &hasty_timing};
+                                                            &hasty_timing};
     sim.timing = *timings[rnd_below(VS_COUNT(timings))];
 }
 
