@@ -11,7 +11,7 @@ tsan     |  8 |         | tests of threads and shared memory, under ThreadSaniti
 fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length
 scripts  |  6 | scripts | how the two commands meet a machine
-sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time, 20,000 seeds
+sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, and mutants that must die
 server   |  6 | server  | HTTP and the Redis protocol as clients meet them
 cli      |  5 | cli     | the program as a person calls it
 lua      |  6 | lua     | the Lua specs and examples under five interpreters
