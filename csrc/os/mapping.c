@@ -1,5 +1,5 @@
-/* mapping.c -- generator files.  A file gets its name by link(2) when it is complete and on disk, so nobody ever
- * sees half a header; a file of this boot is never replaced, because somebody may be issuing from it. */
+/* mapping.c -- generator files.  A file gets its name when it is complete and on disk, so nobody ever sees half a
+ * header; a file of this boot is never replaced, because somebody may be issuing from it. */
 #include "os/mapping.h"
 #include "core/core.h"
 #include "os/os.h"
@@ -129,7 +129,9 @@ static int fill_file(int fd, const char *path, const struct vs_header *header, c
     return VESTA_OK;
 }
 
-static int link_new(const char *path, const struct vs_header *header, const struct vesta_clock *clock,
+/* A new file gets its name by link(2), which fails where there is one; in a stale one's place it comes by rename(2), so
+ * that whoever only attaches never finds the name free. */
+static int name_new(const char *path, const struct vs_header *header, const struct vesta_clock *clock, bool replaces,
                     struct vs_mapping *out, struct vesta_error *err) {
     char temp[PATH_MAX];
     if (snprintf(temp, sizeof temp, "%s.new.%d", path, (int)getpid()) >= (int)sizeof temp)
@@ -139,7 +141,7 @@ static int link_new(const char *path, const struct vs_header *header, const stru
     if (fd < 0) return io_error(err, "make", temp);
     int rc = vs_share_file(fd, header->group) == 0 ? VESTA_OK : io_error(err, "give to the group", temp);
     if (rc == VESTA_OK) rc = fill_file(fd, path, header, clock, out, err);
-    if (rc == VESTA_OK && link(temp, path) != 0) {
+    if (rc == VESTA_OK && (replaces ? rename(temp, path) : link(temp, path)) != 0) {
         vs_mapping_unmap(out->map);
         rc = io_error(err, "make", path);
     }
@@ -155,8 +157,7 @@ static int make_locked(const char *path, const struct vs_header *header, const s
     struct vs_header stale;
     int rc = vs_mapping_attach(path, &found, out, &stale, err);
     if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
-    if (found == VS_FOUND_STALE && unlink(path) != 0 && errno != ENOENT) return io_error(err, "remove the stale", path);
-    return link_new(path, header, clock, out, err);
+    return name_new(path, header, clock, found == VS_FOUND_STALE, out, err);
 }
 
 static int with_lock(const char *path, int group, int *lock_fd, struct vesta_error *err) {

@@ -105,6 +105,35 @@ static void sixteen_make_one_file(void) {
     munmap(gate, 4096);
 }
 
+static void look_for_a_gap(uint64_t unused) {
+    (void)unused;
+    struct vesta_error err;
+    enum vs_found found;
+    size_t looks = 0;
+    for (; atomic_load(gate) == 0; looks++)
+        if (attach(in_folder("made.gen"), &found, &err) != VESTA_OK || found == VS_FOUND_NONE) {
+            CHECK_FAIL("after %zu looks: %s", looks, err.text[0] ? err.text : "no file");
+            return;
+        }
+    CHECK(looks > 100);
+}
+
+static void a_stale_files_place_is_never_empty(void) {
+    const char *path = made(), other_boot[] = "00000000-0000-0000-0000-000000000000";
+    struct vs_mapping out;
+    struct vesta_error err;
+    gate = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid = spawn(look_for_a_gap, 0);
+    for (int round = 0; round < 300; round++) {
+        patch(path, offsetof(struct vs_header, boot_id), other_boot, sizeof other_boot);
+        NEED(make(path, &out, &err) == VESTA_OK);
+        vs_mapping_unmap(out.map);
+    }
+    atomic_store(gate, 1);
+    reap(pid, false);
+    munmap(gate, 4096);
+}
+
 static void nothing_else_is_left_behind(void) {
     struct vs_mapping out;
     struct vesta_error err;
@@ -343,6 +372,8 @@ static void put_aside(void) {
 }
 
 static const struct check_case cases[] = {
+    {"a stale file gives its place to its successor without a moment in which the name is free",
+     a_stale_files_place_is_never_empty},
     {"sixteen processes make one file", sixteen_make_one_file},
     {"nothing else is left behind", nothing_else_is_left_behind},
     {"empty, short, truncated, foreign, newer, other and damaged files are refused", foreign_files},
