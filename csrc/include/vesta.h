@@ -224,7 +224,7 @@ enum vesta_why {
     VESTA_CLOCK_AHEAD, /* the clock leapt forward against the machine's uptime and is not confirmed yet */
     VESTA_AHEAD,       /* the cursor is ahead of the clock (a lease's start, borrowed ticks) */
     VESTA_LEASE,       /* no lease is held, or its range is used up; the keeper is asked for more */
-    VESTA_CHOOSE,      /* a policy must pick a worker: vesta_choose */
+    VESTA_CHOOSE,      /* a policy must pick a worker; not given before there are policies */
     VESTA_END,         /* the layout's time is over */
     VESTA_CLOSED,      /* the handle is closed */
     VESTA_FAILSTOP     /* the store went back or denies what it granted: a person must look */
