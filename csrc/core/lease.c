@@ -2,7 +2,6 @@
 #include "core/lease.h"
 #include "core/mutant.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

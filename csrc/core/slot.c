@@ -74,6 +74,12 @@ static bool close_by_limit(struct vs_slot *slot, uint64_t *cursor) {
 }
 #endif
 
+/* A taker that was refused has pushed the word past the limit; nothing there was given. */
+static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
+    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
+    return tick < limit ? tick : limit;
+}
+
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
 #ifdef VS_SIM
     if (VS_IS_MUTANT(CLOSE_BY_LIMIT)) return close_by_limit(slot, cursor);
@@ -82,16 +88,14 @@ bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
     VS_POINT();
     if (tick & VS_CLOSED) return false;
-    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
-    *cursor = tick < limit ? tick : limit;
+    *cursor = capped(slot, tick);
     return true;
 }
 
 bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
-    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     if (tick & VS_CLOSED) return false;
-    *cursor = tick < limit ? tick : limit;
+    *cursor = capped(slot, tick);
     return true;
 }
 

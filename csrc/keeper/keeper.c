@@ -6,8 +6,6 @@
 #include "os/os.h"
 #include "store/store.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
