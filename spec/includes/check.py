@@ -17,7 +17,10 @@ LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 
 # A floor may include itself and lower floors; floors of one height do not see each other.
-HEIGHT = {"core": 0, "os": 1, "store": 2, "keeper": 3, "lua": 3, "client": 4, "server": 4, "host": 4, "main": 5}
+HEIGHT = {"core": 0, "os": 1, "log": 2, "store": 2, "keeper": 3, "lua": 3, "client": 4, "server": 4, "host": 4, "main": 5}
+
+# The one header in which two floors of a height meet.
+MEETING = "server/host.h"
 
 # Foreign headers and the only floors that may know them.
 ONLY_IN = [
@@ -72,6 +75,8 @@ def points_downward(root):
         if floor == "include":
             if other in HEIGHT:
                 yield f"{where}: the public header includes {header}"
+        elif header == MEETING and floor == "host":
+            pass
         elif "/" in header and other in HEIGHT and other != floor and HEIGHT[other] >= HEIGHT.get(floor, -1):
             yield f"{where}: {floor} includes {header}, which is not below it"
 

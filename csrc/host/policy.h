@@ -1,0 +1,99 @@
+/* policy.h -- policies: Lua files that judge.  A vm is one Lua 5.4 state with limits that holds the policies of all
+ * namespaces, each in an environment of its own.
+ *
+ *   vm.c       the state: its allocator, the budget of a call, what happens when it is spent
+ *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
+ *   policy.c   loading and checking a policy's table, calling its functions, reading verdicts
+ *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
+ *
+ * Threads: one at a time for a vm; vs_vm_busy_since from any. */
+#ifndef VS_POLICY_H
+#define VS_POLICY_H
+
+#include "server/host.h"
+
+#include <stddef.h>
+
+#define VS_POLICIES_MAX 64
+
+/* Of one call, and anew for each; 0: the default. */
+struct vs_vm_limits {
+    int64_t call_ms;       /* wall time: 100 */
+    uint64_t instructions; /* 10 million */
+    size_t memory_bytes;   /* 16 MiB, of the whole state */
+};
+
+struct vs_vm;
+int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **vm, struct vesta_error *err);
+void vs_vm_close(struct vs_vm *vm);
+
+/* Loads a policy: a shipped one by its name ("wait"), else a file by its path (which has a '/' or ends in ".lua").
+ * `options` is Lua text of a table ("{first=0,last=923}") or NULL; the policy gets it as ctx.options.
+ * Errors: VESTA_ENAME: no such policy, with the names there are; VESTA_EOPTION: not a policy, with file and line;
+ * VESTA_EIO; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
+int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err);
+
+/* Whether the policy has that function. */
+bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
+
+/* "on_clock_back"; VS_HOOKS for a name that is none. */
+const char *vs_hook_name(enum vs_hook hook);
+enum vs_hook vs_hook_named(const char *name);
+const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
+
+/* What a call is told: ctx's fields, by name. */
+enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RECORDS, VS_CTX_PEERS };
+
+struct vs_ctx_record { /* one of ctx.records: a worker number's record at the store */
+    uint64_t worker, epoch;
+    const char *holder, *identity;
+    bool held, expired;
+    int64_t until_ms, written_ms, seen_ms; /* unix milliseconds */
+};
+
+struct vs_ctx_peer { /* one of ctx.peers */
+    uint64_t worker;
+    int64_t seen_ms;
+};
+
+struct vs_ctx {
+    const char *name;
+    enum vs_ctx_kind kind;
+    int64_t integer;
+    const char *text; /* NULL: nil */
+    const struct vs_ctx_record *records;
+    const struct vs_ctx_peer *peers;
+    size_t count; /* of records or peers */
+};
+
+enum vs_word_of_policy {                  /* what a function may return */
+                         VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
+                         VS_SAYS_WORKER,
+                         VS_SAYS_WAIT,
+                         VS_SAYS_BORROW,
+                         VS_SAYS_SWITCH,
+                         VS_SAYS_REFUSE,
+                         VS_SAYS_GO,
+                         VS_SAYS_CONTINUE,
+                         VS_SAYS_CLAIM,
+                         VS_SAYS_STOP
+};
+const char *vs_policy_word_name(enum vs_word_of_policy word);
+
+struct vs_answer {
+    enum vs_word_of_policy word;
+    uint64_t worker;   /* VS_SAYS_WORKER */
+    int64_t amount_ms; /* a number behind "wait" (for how long) or "borrow" (how far ahead of the clock); -1: none */
+    char reason[256];  /* a text behind the word, "" if none */
+};
+
+/* Calls one of the policy's functions with `count` fields of ctx (and ctx.options).  Anything but VS_CALL_OK: the
+ * answer is untouched and err says what happened, with file and line.
+ * The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
+                                   size_t count, struct vs_answer *answer, struct vesta_error *err);
+
+/* CLOCK_BOOTTIME microseconds when the call that runs just now began, 0 if none does: for a watchdog. */
+int64_t vs_vm_busy_since(const struct vs_vm *vm);
+
+#endif
