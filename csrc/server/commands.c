@@ -69,6 +69,45 @@ struct vs_word vs_arg(const struct vs_request *request, int i) {
     return i < request->args->count ? request->args->at[i] : (struct vs_word){NULL, 0};
 }
 
+/* ------------------------------------------------------------------ namespaces */
+
+struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t length) {
+    if (!name) return &app->space[0];
+    for (struct vs_space *space = app->space; space < app->space + app->space_count; space++)
+        if (space->name_length == length && memcmp(space->name, name, length) == 0) return space;
+    return NULL;
+}
+
+static void enter(struct vs_request *r, struct vs_space *space) {
+    r->space = space;
+    r->gen = space->gen[r->face];
+}
+
+bool vs_request_enter(struct vs_request *r, struct vs_word name) {
+    struct vs_app *app = r->session->app;
+    struct vs_space *space = vs_space_named(app, name.at, name.length);
+    if (space) {
+        enter(r, space);
+        return true;
+    }
+    if (app->space_count == 1)
+        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
+                  app->space[0].name);
+    else
+        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s' and %d more",
+                  VS_QUOTE(name.at, name.length), app->space[0].name, app->space_count - 1);
+    return false;
+}
+
+/* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
+static size_t enter_run(struct vs_request *r, const struct vs_word *names, size_t count) {
+    size_t run = 1;
+    enter(r, vs_space_named(r->session->app, names->at, names->length));
+    while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
+        run++;
+    return run;
+}
+
 /* ------------------------------------------------------------------ failures */
 
 static const struct fault {
@@ -150,7 +189,7 @@ static int64_t step_us(const struct vs_request *r) {
 static bool may_wait(struct vs_request *r) {
     struct vs_session *s = r->session;
     int64_t wait = step_us(r), now = s->app->clock->boot_us(s->app->clock->self);
-    if (s->deadline_us == 0) s->deadline_us = now + s->app->wait_us_max;
+    if (s->deadline_us == 0) s->deadline_us = now + r->space->wait_us_max;
     if (wait < 0 || now + wait > s->deadline_us) return false;
     s->wait_us = wait;
     s->scratch->pause = r->pause;
@@ -207,15 +246,15 @@ enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
     return !must_queue(r) && vesta_next(r->gen, id, &r->pause) == VESTA_OK ? VS_ANSWERED : VS_PAUSED;
 }
 
-enum vs_outcome vs_take_ids(struct vs_request *r, size_t n) {
+enum vs_outcome vs_take_ids(struct vs_request *r, size_t n, const struct vs_word *names) {
     struct vs_session *s = r->session;
     size_t have = s->kept_count;
     assert(n >= 1 && n <= VESTA_BATCH_MAX && have <= n);
     if (must_queue(r)) return VS_PAUSED;
     if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
     while (have < n) {
-        size_t got;
-        if (vesta_next_n(r->gen, r->ids + have, n - have, &got, &r->pause) != VESTA_OK) {
+        size_t got, run = names ? enter_run(r, names + have, n - have) : n - have;
+        if (vesta_next_n(r->gen, r->ids + have, run, &got, &r->pause) != VESTA_OK) {
             keep(s, r->ids, have);
             return VS_PAUSED;
         }

@@ -346,8 +346,8 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .out = out,
                            .start = out->used,
                            .face = VS_HTTP,
-                           .gen = s->app->gen[VS_HTTP],
-                           .layout = s->app->layout,
+                           .space = &s->app->space[0],
+                           .gen = s->app->space[0].gen[VS_HTTP],
                            .ids = s->scratch->ids,
                            .status = 200};
     if (used < 0) return refuse(&r, &http, start);

@@ -7,18 +7,11 @@
 
 #define METHOD_HTTP 2 /* what /makeid puts into `method` unless told: the same as /genid does */
 
-static bool is_our_name(struct vs_request *r, struct vs_word name) {
-    if (!name.at || vs_word_is(name, r->session->app->namespace_)) return true;
-    vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
-              r->session->app->namespace_);
-    return false;
-}
-
 /* ------------------------------------------------------------------ giving */
 
 enum vs_outcome vs_on_next(struct vs_request *r) {
     uint64_t id;
-    if (!is_our_name(r, vs_arg(r, 0))) return VS_ANSWERED;
+    if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
     if (r->face == VS_RESP)
         vs_resp_id(r->out, id);
@@ -30,8 +23,8 @@ enum vs_outcome vs_on_next(struct vs_request *r) {
 enum vs_outcome vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->args->count;
     for (size_t i = 0; i < n; i++)
-        if (!is_our_name(r, r->args->at[i])) return VS_ANSWERED;
-    if (vs_take_ids(r, n) != VS_ANSWERED) return VS_PAUSED;
+        if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
+    if (vs_take_ids(r, n, r->args->at) != VS_ANSWERED) return VS_PAUSED;
     vs_resp_array(r->out, n);
     for (size_t i = 0; i < n; i++)
         vs_resp_id(r->out, r->ids[i]);
@@ -69,12 +62,12 @@ static bool read_format(struct vs_request *r, struct vs_word format) {
 enum vs_outcome vs_on_batch(struct vs_request *r) {
     struct vs_word count = vs_arg(r, 1);
     uint64_t n = 1;
-    if (!is_our_name(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2))) return VS_ANSWERED;
+    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2))) return VS_ANSWERED;
     if (count.at &&
         (vesta_parse(VESTA_DECIMAL, count.at, count.length, &n) != VESTA_OK || n < 1 || n > VESTA_BATCH_MAX))
         return vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %d", VS_QUOTE(count.at, count.length),
                          VESTA_BATCH_MAX);
-    if (vs_take_ids(r, n) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_PAUSED;
     (r->json ? put_list : put_lines)(r->out, r->ids, n);
     return VS_ANSWERED;
 }
@@ -94,7 +87,8 @@ static bool read_number(struct vs_request *r, struct vs_word text, const char *n
 static bool read_id(struct vs_request *r, uint64_t *id, struct vesta_parts *parts) {
     struct vesta_error err;
     if (!read_number(r, vs_arg(r, 0), "id", id)) return false;
-    if (vesta_explain(r->layout, *id, parts, &err) != VESTA_OK) return vs_refuse(r, "bad_id", "%s", err.text), false;
+    if (vesta_explain(r->space->layout, *id, parts, &err) != VESTA_OK)
+        return vs_refuse(r, "bad_id", "%s", err.text), false;
     return true;
 }
 
@@ -117,7 +111,7 @@ static void put_string(struct vs_out *out, const char *name, const char *value) 
 }
 
 enum vs_outcome vs_on_explain(struct vs_request *r) {
-    const struct vesta_layout *layout = r->layout;
+    const struct vesta_layout *layout = r->space->layout;
     struct vesta_parts parts;
     char text[VESTA_FORMAT_MAX], iso[VESTA_ISO_MAX];
     uint64_t id;
@@ -145,7 +139,7 @@ static const char *vesta_name(const char *name) {
 }
 
 enum vs_outcome vs_on_expid(struct vs_request *r) {
-    const struct vesta_layout *layout = r->layout;
+    const struct vesta_layout *layout = r->space->layout;
     struct vesta_parts parts;
     uint64_t id;
     if (!read_id(r, &id, &parts)) return VS_ANSWERED;
@@ -166,7 +160,7 @@ enum vs_outcome vs_on_expid(struct vs_request *r) {
 }
 
 enum vs_outcome vs_on_transtime(struct vs_request *r) {
-    const struct vesta_layout *layout = r->layout;
+    const struct vesta_layout *layout = r->space->layout;
     uint64_t time, max = layout->field[layout->time].max;
     char text[64];
     struct tm tm;
@@ -209,10 +203,10 @@ static bool read_field(struct vs_request *r, struct making *m, struct vs_word na
 
 /* What Vesta's server takes from itself where a request does not say it. */
 static bool add_defaults(struct vs_request *r, struct making *m) {
-    int method = vesta_layout_find(r->layout, "method");
-    if (method >= 0 && !r->layout->field[method].fixed && !m->has_method)
+    int method = vesta_layout_find(r->space->layout, "method");
+    if (method >= 0 && !r->space->layout->field[method].fixed && !m->has_method)
         m->given[m->count++] = (struct vesta_value){"method", METHOD_HTTP};
-    if (r->layout->worker < 0 || m->has_worker) return true;
+    if (r->space->layout->worker < 0 || m->has_worker) return true;
     struct vesta_info info;
     vesta_get_info(r->gen, &info);
     if (!info.holds_lease) {
@@ -231,7 +225,7 @@ enum vs_outcome vs_on_makeid(struct vs_request *r) {
         if (!read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
     if (!making.has_time || !making.has_seq) return vs_refuse(r, "bad_field", "Both time and seq are required.");
     if (!add_defaults(r, &making)) return VS_ANSWERED;
-    if (vesta_make(r->layout, making.given, making.count, &id, &err) != VESTA_OK)
+    if (vesta_make(r->space->layout, making.given, making.count, &id, &err) != VESTA_OK)
         return vs_refuse(r, "bad_field", "%s", err.text);
     vs_put_uint(r->out, id);
     return VS_ANSWERED;

@@ -3,6 +3,7 @@
 #include "server/net.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,11 @@
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
 
-static const uint64_t idle_ms[VS_FACES] = {[VS_RESP] = VS_RESP_IDLE_MS, [VS_HTTP] = VS_HTTP_IDLE_MS};
+static const uint64_t idle_ms[VS_FACES] = {
+    [VS_RESP] = VS_RESP_IDLE_MS, [VS_HTTP] = VS_HTTP_IDLE_MS, [VS_ADMIN] = VS_HTTP_IDLE_MS};
+
+/* Whoever wakes a loop must find it open: taken for that, and to say that it is open no more. */
+static pthread_mutex_t waking = PTHREAD_MUTEX_INITIALIZER;
 
 /* ------------------------------------------------------------------ sweeping and draining */
 
@@ -27,7 +32,7 @@ static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
     uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
-    if (c->session.face == VS_HTTP) uv_try_write(&c->io.stream, &buf, 1);
+    if (c->session.face != VS_RESP) uv_try_write(&c->io.stream, &buf, 1);
     vs_conn_finish(c);
 }
 
@@ -49,28 +54,30 @@ static void drain_one(struct conn *c, uint64_t now) {
 }
 
 static void close_loop(struct loop *loop) {
+    pthread_mutex_lock(&waking);
+    loop->closed = true;
+    pthread_mutex_unlock(&waking);
     uv_close((uv_handle_t *)&loop->sweep, NULL);
     uv_close((uv_handle_t *)&loop->retry, NULL);
     uv_close((uv_handle_t *)&loop->stop, NULL);
-    if (loop == loop->server->loops[0]) {
-        uv_close((uv_handle_t *)&loop->server->term, NULL);
-        uv_close((uv_handle_t *)&loop->server->interrupt, NULL);
-    }
+    uv_close((uv_handle_t *)&loop->wake, NULL);
+    for (int i = 0; loop == loop->server->loops[0] && i < VS_SIGNALS; i++)
+        uv_close((uv_handle_t *)&loop->server->signal[i], NULL);
 }
 
-void vs_listener_close(struct loop *loop, enum vs_face face) {
+void vs_listener_close(struct listener *listener) {
     uv_os_fd_t fd;
-    if (!loop->listening[face]) return;
-    if (uv_fileno(&loop->listener[face].handle, &fd) == 0) shutdown(fd, SHUT_RDWR);
-    uv_close(&loop->listener[face].handle, NULL);
-    loop->listening[face] = false;
+    if (!listener->listening) return;
+    if (uv_fileno(&listener->io.handle, &fd) == 0) shutdown(fd, SHUT_RDWR);
+    uv_close(&listener->io.handle, NULL);
+    listener->listening = false;
 }
 
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
     uint64_t now = uv_now(&loop->uv);
-    for (int face = 0; loop->drain_ms && face < VS_FACES; face++)
-        vs_listener_close(loop, face);
+    for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
+        vs_listener_close(&loop->listener[i]);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
         next = TAILQ_NEXT(c, all);
         (loop->drain_ms ? drain_one : look_at)(c, now);
@@ -94,19 +101,43 @@ static void stop_all(struct server *server) {
         uv_async_send(&server->loops[i]->stop);
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
+static void on_end(uv_signal_t *handle, int number) {
     struct server *server = handle->data;
     if (server->stopping) _exit(128 + number);
     server->stopping = true;
+    if (server->opts->stopping) server->opts->stopping(server->opts->self);
     stop_all(server);
+}
+
+static void on_other(uv_signal_t *handle, int number) {
+    struct server *server = handle->data;
+    if (server->opts->on_signal) server->opts->on_signal(server->opts->self, number);
+}
+
+static void on_wake(uv_async_t *async) {
+    vs_conn_retry(async->data);
+}
+
+void vs_serve_wake(struct vs_app *app) {
+    pthread_mutex_lock(&waking);
+    for (int i = 0; app->server && i < app->server->count; i++)
+        if (!app->server->loops[i]->closed) uv_async_send(&app->server->loops[i]->wake);
+    pthread_mutex_unlock(&waking);
+}
+
+static void set_server(struct vs_app *app, struct server *server) {
+    pthread_mutex_lock(&waking);
+    app->server = server;
+    pthread_mutex_unlock(&waking);
 }
 
 /* ------------------------------------------------------------------ starting */
 
-static int listen_on(struct loop *loop, enum vs_face face, int fd) {
+static int listen_on(struct loop *loop, struct listener *listener, const struct vs_listener *from) {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    union stream *io = &loop->listener[face];
+    union stream *io = &listener->io;
+    int fd = from->fd;
     if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return UV_EINVAL;
     bool local = address.ss_family == AF_UNIX;
     int own = dup(fd), rc = own < 0 ? UV_EMFILE : vs_stream_init(loop, io, local ? UV_NAMED_PIPE : UV_TCP);
@@ -114,8 +145,10 @@ static int listen_on(struct loop *loop, enum vs_face face, int fd) {
         close(own);
         return rc;
     }
-    io->handle.data = loop;
-    loop->listening[face] = true;
+    io->handle.data = listener;
+    listener->loop = loop;
+    listener->face = from->face;
+    listener->listening = true;
     rc = local ? uv_pipe_open(&io->pipe, own) : uv_tcp_open(&io->tcp, own);
     if (rc != 0) {
         close(own);
@@ -128,12 +161,13 @@ static int listen_on(struct loop *loop, enum vs_face face, int fd) {
 static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
     int rc = 0;
     uv_async_init(&loop->uv, &loop->stop, on_stop);
+    uv_async_init(&loop->uv, &loop->wake, on_wake);
     uv_timer_init(&loop->uv, &loop->sweep);
     uv_timer_init(&loop->uv, &loop->retry);
-    loop->stop.data = loop->sweep.data = loop->retry.data = loop;
+    loop->stop.data = loop->wake.data = loop->sweep.data = loop->retry.data = loop;
     uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
-    for (int face = 0; face < VS_FACES && rc == 0; face++)
-        if (opts->fd[face] >= 0) rc = listen_on(loop, face, opts->fd[face]);
+    for (int i = 0; i < opts->listener_count && rc == 0; i++)
+        rc = listen_on(loop, &loop->listener[i], &opts->listener[i]);
     return rc;
 }
 
@@ -161,12 +195,13 @@ static void run_loop(void *arg) {
 }
 
 static void watch_signals(struct server *server) {
-    uv_loop_t *uv = &server->loops[0]->uv;
-    uv_signal_init(uv, &server->term);
-    uv_signal_init(uv, &server->interrupt);
-    server->term.data = server->interrupt.data = server;
-    uv_signal_start(&server->term, on_signal, SIGTERM);
-    uv_signal_start(&server->interrupt, on_signal, SIGINT);
+    static const int numbers[VS_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    for (int i = 0; i < VS_SIGNALS; i++) {
+        bool ends = numbers[i] == SIGTERM || numbers[i] == SIGINT;
+        uv_signal_init(&server->loops[0]->uv, &server->signal[i]);
+        server->signal[i].data = server;
+        uv_signal_start(&server->signal[i], ends ? on_end : on_other, numbers[i]);
+    }
 }
 
 /* Every connection is a descriptor; the usual soft limit of 1024 would be met first. */
@@ -193,6 +228,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
         rc = make_loop(&server);
     if (server.count == 0) return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
     watch_signals(&server);
+    set_server(opts->app, &server);
     if (rc == 0) opts->ready(opts->self);
     while (running < server.count && rc == 0 &&
            (rc = uv_thread_create(&server.loops[running]->thread, run_loop, server.loops[running])) == 0)
@@ -205,6 +241,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
         else
             run_loop(server.loops[i]); /* was never started: only closes what it has */
     }
+    set_server(opts->app, NULL);
     for (int i = 0; i < server.count; i++)
         free(server.loops[i]);
     return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));

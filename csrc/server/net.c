@@ -13,7 +13,7 @@
 #define TURN_MAX (1 << 20) /* bytes of replies to one connection before the others have their turn */
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
-static step *const steps[VS_FACES] = {[VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step};
+static step *const steps[VS_FACES] = {[VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step, [VS_ADMIN] = vs_http_step};
 
 static void work(struct conn *c, const char *data, size_t length);
 
@@ -152,8 +152,7 @@ static void park(struct conn *c) {
 /* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
  * Who got nothing keeps its place; who got a part of what it wants lets the others go first, so that no large batch
  * takes all there is for as long as it may wait. */
-static void on_retry(uv_timer_t *timer) {
-    struct loop *loop = timer->data;
+void vs_conn_retry(struct loop *loop) {
     struct conn *c;
     loop->retry_at_ms = 0;
     while ((c = TAILQ_FIRST(&loop->parked))) {
@@ -169,6 +168,10 @@ static void on_retry(uv_timer_t *timer) {
         }
         return;
     }
+}
+
+static void on_retry(uv_timer_t *timer) {
+    vs_conn_retry(timer->data);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -265,11 +268,10 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
 /* ------------------------------------------------------------------ accepting */
 
 static void turn_away(struct conn *c) {
-    static const char *const texts[VS_FACES] = {
-        [VS_RESP] = "-ERR max number of clients reached\r\n",
-        [VS_HTTP] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                    "Retry-After: 1\r\nConnection: close\r\n\r\n"};
-    const char *text = texts[c->session.face];
+    const char *text = c->session.face == VS_RESP
+                           ? "-ERR max number of clients reached\r\n"
+                           : "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
+                             "Retry-After: 1\r\nConnection: close\r\n\r\n";
     uv_buf_t buf = uv_buf_init((char *)text, (unsigned)strlen(text));
     uv_try_write(&c->io.stream, &buf, 1);
     vs_conn_finish(c);
@@ -279,32 +281,32 @@ int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type) {
     return type == UV_TCP ? uv_tcp_init(&loop->uv, &io->tcp) : uv_pipe_init(&loop->uv, &io->pipe, 0);
 }
 
-void vs_conn_accept(uv_stream_t *listener, int status) {
-    struct loop *loop = listener->data;
-    enum vs_face face = listener == &loop->listener[VS_HTTP].stream ? VS_HTTP : VS_RESP;
+void vs_conn_accept(uv_stream_t *stream, int status) {
+    struct listener *listener = stream->data;
+    struct loop *loop = listener->loop;
     if (status == UV_EINVAL)
-        vs_listener_close(loop, face); /* another loop has shut the socket: libuv would ask for ever */
+        vs_listener_close(listener); /* another loop has shut the socket: libuv would ask for ever */
     struct conn *c = status == 0 ? calloc(1, sizeof *c) : NULL;
     if (!c) return; /* out of descriptors: libuv tries again when there are some */
     struct vs_app *app = loop->server->opts->app;
-    if (vs_stream_init(loop, &c->io, listener->type) != 0) {
+    if (vs_stream_init(loop, &c->io, stream->type) != 0) {
         free(c);
         return;
     }
     c->io.handle.data = c;
     c->loop = loop;
     c->session = (struct vs_session){.app = app, .scratch = &loop->scratch, .draining = loop->drain_ms != 0};
-    c->session.face = face;
+    c->session.face = listener->face;
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     c->active_ms = uv_now(&loop->uv);
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
     int before = atomic_fetch_add_explicit(&app->connections, 1, memory_order_relaxed);
-    if (uv_accept(listener, &c->io.stream) != 0 || uv_fileno(&c->io.handle, &c->fd) != 0) {
+    if (uv_accept(stream, &c->io.stream) != 0 || uv_fileno(&c->io.handle, &c->fd) != 0) {
         vs_conn_end(c);
         return;
     }
-    if (listener->type == UV_TCP) {
+    if (stream->type == UV_TCP) {
         uv_tcp_nodelay(&c->io.tcp, 1);
         uv_tcp_keepalive(&c->io.tcp, 1, KEEPALIVE_S);
     }

@@ -34,35 +34,45 @@ struct loop {
     uv_loop_t uv;
     struct server *server;
     uv_thread_t thread;
-    union stream listener[VS_FACES];
-    bool listening[VS_FACES];
-    uv_async_t stop;
+    struct listener {
+        union stream io;
+        struct loop *loop;
+        enum vs_face face;
+        bool listening;
+    } listener[VS_LISTENERS_MAX];
+    uv_async_t stop, wake;
     uv_timer_t sweep, retry;
     struct conns conns, parked;
     uint64_t retry_at_ms, drain_ms; /* 0: none, not draining */
+    bool closed;                    /* under loop.c's lock */
     struct vs_out out;
     struct vs_scratch scratch;
     char in[VS_READ_MAX];
     char replies[VS_OUT_MAX];
 };
 
+enum { VS_SIGNALS = 5 }; /* TERM, INT, HUP, USR1, USR2 */
+
 struct server {
     const struct vs_serve_opts *opts;
     struct loop *loops[VS_THREADS_MAX];
     int count;
-    uv_signal_t term, interrupt; /* on the first loop */
+    uv_signal_t signal[VS_SIGNALS]; /* on the first loop */
     bool stopping;
 };
 
 /* Prepares a stream for a socket of that kind.  0, or libuv's negative code. */
 int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type);
 
-/* uv_listen's callback on loop->listener[face]. */
+/* Serves the first in line of those who wait for an id, and the next, until one must wait on. */
+void vs_conn_retry(struct loop *loop);
+
+/* uv_listen's callback; the stream's data is a struct listener. */
 void vs_conn_accept(uv_stream_t *listener, int status);
 
 /* Ends a listener, if it is there.  The socket is shared with the other loops and with who bound it: it is shut down
  * for all, so that the next client is refused instead of waiting for nobody. */
-void vs_listener_close(struct loop *loop, enum vs_face face);
+void vs_listener_close(struct listener *listener);
 
 /* Closes at once; the memory goes when libuv is done with it. */
 void vs_conn_end(struct conn *conn);

@@ -97,11 +97,11 @@ struct vs_request {
     struct vs_session *session;
     const struct vs_call *call;
     const struct vs_args *args;
-    struct vs_out *out; /* HTTP: takes the body */
-    size_t start;       /* out->used where the reply, or the body, begins */
-    struct vesta_gen *gen;
-    const struct vesta_layout *layout;
-    uint64_t *ids; /* VESTA_BATCH_MAX of them */
+    struct vs_out *out;     /* HTTP: takes the body */
+    size_t start;           /* out->used where the reply, or the body, begins */
+    struct vs_space *space; /* the namespace that is asked; the first until a handler knows better */
+    struct vesta_gen *gen;  /* the space's, for this face */
+    uint64_t *ids;          /* VESTA_BATCH_MAX of them */
     enum vs_face face;
     bool json; /* HTTP: problems, and answers where there is a choice, are JSON */
     /* set with the reply, for HTTP's head */
@@ -146,10 +146,15 @@ enum vs_outcome vs_request_run(struct vs_request *request);
 enum vs_outcome vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids; VS_PAUSED keeps what was taken for the next try.
+/* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
+ * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.
  * Who comes while others of its loop wait for an id queues behind them. */
 enum vs_outcome vs_take_id(struct vs_request *request, uint64_t *id);
-enum vs_outcome vs_take_ids(struct vs_request *request, size_t n);
+enum vs_outcome vs_take_ids(struct vs_request *request, size_t n, const struct vs_word *names);
+
+/* Turns the request to a namespace; a name that was not given means the first.  false: there is none, and the reply
+ * says so. */
+bool vs_request_enter(struct vs_request *request, struct vs_word name);
 
 /* A request ended, was answered or its connection closes: nothing waits any more. */
 void vs_session_settle(struct vs_session *session);

@@ -210,8 +210,8 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .out = out,
                            .start = out->used,
                            .face = VS_RESP,
-                           .gen = s->app->gen[VS_RESP],
-                           .layout = s->app->layout,
+                           .space = &s->app->space[0],
+                           .gen = s->app->space[0].gen[VS_RESP],
                            .ids = s->scratch->ids};
     switch (answer(&r)) {
     case VS_PAUSED: return VS_STEP_PAUSED;

@@ -13,26 +13,40 @@
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
-#include "vesta.h"
+#include "server/host.h"
 
 #include <stdatomic.h>
 
 #define VS_THREADS_MAX 64
+#define VS_SPACES_MAX 64
+#define VS_LISTENERS_MAX 24
 #define VS_CONNECTIONS_MAX 10000
 #define VS_BACKLOG 1024
 
-enum vs_face { VS_RESP, VS_HTTP, VS_FACES };
+enum vs_face { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_FACES };
+#define VS_ID_FACES VS_ADMIN /* faces below it give ids */
+
+/* A namespace that is served. */
+struct vs_space {
+    char name[VESTA_NAMESPACE_MAX];
+    size_t name_length;
+    struct vesta_gen *gen[VS_ID_FACES]; /* one file, two handles: the `method` field says which face made an id */
+    const struct vesta_layout *layout;
+    int64_t wait_us_max; /* how long a request may wait for an id without a policy's word */
+};
+
+struct server;
 
 /* What every loop and connection shares.  Read-only while the loops run, but for the counters. */
 struct vs_app {
-    struct vesta_gen *gen[VS_FACES]; /* one file, two handles: the `method` field says which face made an id */
-    const struct vesta_layout *layout;
-    char namespace_[VESTA_NAMESPACE_MAX];
+    struct vs_space space[VS_SPACES_MAX]; /* the first is meant where a request names none */
+    int space_count;
+    struct vs_host host; /* judge is NULL where there are no policies */
     const struct vesta_clock *clock;
-    int64_t wait_us_max;    /* how long a request may wait for an id */
     int64_t started_us;     /* boot_us when the server began */
     atomic_int connections; /* open now */
     atomic_ullong clients;  /* ever accepted */
+    struct server *server;  /* loop.c's, while it serves */
 };
 
 /* ------------------------------------------------------------------ listening and serving */
@@ -47,11 +61,20 @@ int vs_address_is_local(const char *address, struct vesta_error *err);
 /* Removes the file of a unix: address; nothing for others. */
 void vs_unlisten(const char *address, int fd);
 
+struct vs_listener {
+    enum vs_face face;
+    int fd;
+};
+
 struct vs_serve_opts {
     struct vs_app *app;
-    int fd[VS_FACES];          /* listening sockets, -1: this face is off */
+    struct vs_listener listener[VS_LISTENERS_MAX];
+    int listener_count;
     int threads;               /* 1 to VS_THREADS_MAX */
     void (*ready)(void *self); /* called once, when connections and signals will be answered */
+    /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
+    void (*on_signal)(void *self, int number);
+    void (*stopping)(void *self); /* the first TERM or INT came; may be NULL */
     void *self;
 };
 
@@ -61,5 +84,12 @@ void vs_serve_init(void);
 /* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends
  * the process at once.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
+
+/* Lets parked requests ask again now: something was done about what they wait for.  Threads: any, while vs_serve
+ * runs; nothing happens before and after. */
+void vs_serve_wake(struct vs_app *app);
+
+/* The namespace of that name, or NULL; a name that is not given means the first. */
+struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t length);
 
 #endif

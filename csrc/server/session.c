@@ -94,7 +94,7 @@ enum vs_outcome vs_on_info(struct vs_request *r) {
                  "# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
                  "\r\nvesta_namespace:%s\r\nuptime_in_seconds:%lld\r\n# Clients\r\nconnected_clients:%d\r\n"
                  "# Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n",
-                 app->namespace_, (long long)(up_us / 1000000), atomic_load(&app->connections));
+                 app->space[0].name, (long long)(up_us / 1000000), atomic_load(&app->connections));
     vs_resp_bulk(r->out, text, (size_t)n);
     return VS_ANSWERED;
 }

@@ -47,16 +47,17 @@ static void open_server(const char *layout, enum vs_face face, int64_t wait_ms, 
     struct vesta_error err = {0};
     unix_now_us = START_US;
     boot_now_us = INT64_C(1000000000);
-    app = (struct vs_app){.namespace_ = "default", .clock = &fake, .wait_us_max = wait_ms * 1000};
-    if (vesta_open(&opts, &app.gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    app.gen[VS_HTTP] = app.gen[VS_RESP];
-    app.layout = vesta_gen_layout(app.gen[VS_RESP]);
+    app = (struct vs_app){.clock = &fake, .space_count = 1};
+    app.space[0] = (struct vs_space){.name = "default", .name_length = 7, .wait_us_max = wait_ms * 1000};
+    if (vesta_open(&opts, &app.space[0].gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    app.space[0].gen[VS_HTTP] = app.space[0].gen[VS_RESP];
+    app.space[0].layout = vesta_gen_layout(app.space[0].gen[VS_RESP]);
     session = (struct vs_session){.app = &app, .scratch = &scratch, .face = face};
 }
 
 static void close_server(void) {
     vs_session_settle(&session);
-    vesta_close(app.gen[VS_RESP]);
+    vesta_close(app.space[0].gen[VS_RESP]);
 }
 
 static int step(const char *request) {
@@ -154,7 +155,7 @@ static void does_not_wait_in_vain(void) {
 
 static void ends(void) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
-    int64_t end_us = vesta_layout_end_ms(app.layout) * 1000;
+    int64_t end_us = vesta_layout_end_ms(app.space[0].layout) * 1000;
     boot_now_us += end_us - unix_now_us;
     unix_now_us = end_us;
     CHECK(step("GET /v1/ids HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
@@ -177,7 +178,7 @@ static void has_no_lease(void) {
     CHECK(tries >= 4 && tries <= 20);
     CHECK_HAS(replies, "-LOADING no lease");
     session.face = VS_HTTP;
-    app.wait_us_max = 0;
+    app.space[0].wait_us_max = 0;
     CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 1\r\n");

@@ -14,13 +14,16 @@ static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
-    if (app.layout) return;
+    struct vs_space *space = &app.space[0];
+    if (space->layout) return;
     struct vesta_opts opts = {.layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
-    MUST(vesta_open(&opts, &app.gen[VS_RESP], NULL) == VESTA_OK);
-    app.gen[VS_HTTP] = app.gen[VS_RESP];
-    memcpy(app.namespace_, "default", sizeof "default");
+    MUST(vesta_open(&opts, &space->gen[VS_RESP], NULL) == VESTA_OK);
+    space->gen[VS_HTTP] = space->gen[VS_RESP];
+    memcpy(space->name, "default", sizeof "default");
+    space->name_length = strlen(space->name);
+    space->layout = vesta_gen_layout(space->gen[VS_RESP]);
+    app.space_count = 1;
     app.clock = vs_clock_system();
-    app.layout = vesta_gen_layout(app.gen[VS_RESP]);
 }
 
 /* Answers a whole stream as net.c does.  Returns how many bytes were used, and the replies' length in *length. */

@@ -1,0 +1,112 @@
+/* spaces.c -- the namespaces of a server: opened, leased, given back.  Knows no socket. */
+#include "main/options.h"
+#include "main/serving.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LEASE_MS_MAX 60000     /* how long the start may take */
+#define LEASE_PROGRESS_MS 2000 /* nobody should look at a silent program for longer */
+#define LEASE_STEP_US 100000
+#define FIELDS_MAX 256
+
+/* One handle a face, because the `method` field, where a layout has one, says which face made an id. */
+static int open_face(const struct vesta_opts *from, const struct vesta_layout *layout, enum vs_face face,
+                     struct vesta_gen **gen) {
+    static const int method[VS_ID_FACES] = {[VS_RESP] = 1, [VS_HTTP] = 2};
+    struct vesta_opts opts = *from;
+    struct vesta_error err;
+    char fields[FIELDS_MAX];
+    int at = vesta_layout_find(layout, "method");
+    if (at >= 0 && !layout->field[at].fixed) {
+        int length = snprintf(fields, sizeof fields, "%s method=%d", opts.fields ? opts.fields : "", method[face]);
+        if (length >= (int)sizeof fields) return vs_usage("--fields is longer than %d bytes", FIELDS_MAX);
+        opts.fields = fields;
+    }
+    return vesta_open(&opts, gen, &err) == VESTA_OK ? VS_GO : vs_report(&err);
+}
+
+/* The layout may be the file's own, so a first handle is opened to ask for it. */
+static int open_space(struct vs_serving_space *from, struct vs_space *space) {
+    struct vesta_error err;
+    struct vesta_gen *first;
+    struct vesta_info info;
+    from->opts.any_worker = !from->opts.has_worker && !from->opts.store;
+    if (vesta_open(&from->opts, &first, &err) != VESTA_OK) return vs_report(&err);
+    int rc = VS_GO;
+    for (int face = 0; face < VS_ID_FACES && rc == VS_GO; face++)
+        rc = open_face(&from->opts, vesta_gen_layout(first), face, &space->gen[face]);
+    vesta_get_info(first, &info);
+    memcpy(space->name, info.namespace_, sizeof space->name);
+    space->name_length = strlen(space->name);
+    space->wait_us_max = from->wait_ms_max * 1000;
+    if (rc == VS_GO) space->layout = vesta_gen_layout(space->gen[VS_RESP]);
+    vesta_close(first);
+    return rc;
+}
+
+int vs_spaces_open(struct vs_serving *serving) {
+    struct vs_app *app = &serving->app;
+    int rc = VS_GO;
+    for (int i = 0; i < serving->space_count && rc == VS_GO; i++)
+        rc = open_space(&serving->space[i], &app->space[app->space_count++]);
+    return rc;
+}
+
+static int lease(const struct vs_space *space, const struct vesta_clock *clock) {
+    struct vesta_gen *gen = space->gen[VS_RESP];
+    int64_t from_us = clock->boot_us(clock->self), said_us = from_us;
+    struct vesta_pause pause;
+    char text[256];
+    uint64_t id;
+    if (vesta_keep(gen) != VESTA_OK) return vs_say("cannot start the keeper of the lease"), VS_FAILED;
+    while (vesta_next_wait(gen, &id, LEASE_STEP_US, &pause) != VESTA_OK) {
+        int64_t now_us = clock->boot_us(clock->self);
+        vesta_pause_text(gen, &pause, text, sizeof text);
+        if (pause.why != VESTA_LEASE && pause.wait_us >= 0) return VS_GO; /* a request may meet that at any time */
+        if (pause.wait_us < 0 || now_us - from_us >= LEASE_MS_MAX * 1000)
+            return vs_say("%s: %s", space->name, text), VS_FAILED;
+        if (now_us - said_us < LEASE_PROGRESS_MS * 1000) continue;
+        vs_say("%s: waiting for a worker number: %s", space->name, text);
+        said_us = now_us;
+    }
+    return VS_GO;
+}
+
+int vs_spaces_lease(struct vs_serving *serving) {
+    const struct vs_app *app = &serving->app;
+    int rc = VS_GO;
+    for (int i = 0; i < app->space_count && rc == VS_GO; i++)
+        rc = lease(&app->space[i], app->clock);
+    return rc;
+}
+
+void vs_spaces_say(const struct vs_serving *serving) {
+    const struct vs_app *app = &serving->app;
+    for (int i = 0; i < app->space_count; i++) {
+        struct vesta_info info;
+        vesta_get_info(app->space[i].gen[VS_RESP], &info);
+        if (*info.warning) vs_say("%s", info.warning);
+        vs_say("serving ids of '%s', worker %llu%s", info.namespace_, (unsigned long long)info.worker,
+               info.drew_worker ? ", a number that this machine drew at random and keeps" : "");
+    }
+}
+
+int vs_spaces_release(struct vs_serving *serving) {
+    struct vs_app *app = &serving->app;
+    int rc = VS_DONE;
+    for (int i = 0; i < app->space_count; i++) {
+        struct vesta_error err;
+        if (vesta_release(app->space[i].gen[VS_RESP], &err) == VESTA_OK) continue;
+        vs_say("the worker number of '%s' was not given back: %s", app->space[i].name, err.text);
+        rc = VS_FAILED;
+    }
+    return rc;
+}
+
+void vs_spaces_close(struct vs_serving *serving) {
+    struct vs_app *app = &serving->app;
+    for (int i = 0; i < app->space_count; i++)
+        for (int face = 0; face < VS_ID_FACES; face++)
+            vesta_close(app->space[i].gen[face]);
+}
