@@ -309,23 +309,48 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     return VESTA_OK;
 }
 
-int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
+/* Up to n contiguous ticks of one slot, in one step. */
+static int take_run(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, uint64_t *first, uint64_t *count,
+                    struct vesta_pause *pause) {
     assert(n > 0);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
-    uint64_t first = 0, taken = 0;
     int rc;
     do {
         if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
-        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, n, &first, &taken, pause)
-                                                 : take_clock(gen, map, active - 1, n, &first, &taken, pause);
-        if (LIKELY(rc == VESTA_OK)) {
-            compose_run(gen, &map->slot[active - 1], first, (size_t)taken, ids);
-            *got = (size_t)taken;
-            return VESTA_OK;
-        }
-    } while (try_again(gen, map, &active, &rc, pause));
+        *slot = &map->slot[active - 1];
+        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, n, first, count, pause)
+                                                 : take_clock(gen, map, active - 1, n, first, count, pause);
+    } while (rc != VESTA_OK && try_again(gen, map, &active, &rc, pause));
     return rc;
+}
+
+int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
+    struct vs_slot *slot;
+    uint64_t first = 0, count = 0;
+    int rc = take_run(gen, n, &slot, &first, &count, pause);
+    if (rc != VESTA_OK) return rc;
+    compose_run(gen, slot, first, (size_t)count, ids);
+    *got = (size_t)count;
+    return VESTA_OK;
+}
+
+int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
+    struct vs_slot *slot;
+    uint64_t first = 0, count = 0;
+    int rc = take_run(gen, n, &slot, &first, &count, pause);
+    if (rc != VESTA_OK) return rc;
+    *out =
+        (struct vesta_block){.base = gen->base + slot->worker * gen->shape.worker_unit, .first = first, .count = count};
+    return VESTA_OK;
+}
+
+uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i) {
+    struct vs_shape shape;
+    assert(i < block->count);
+    vs_shape_of(layout, &shape);
+    uint64_t tick = block->first + i;
+    return block->base + tick * shape.seq_unit + (tick >> shape.seq_bits) * shape.time_skip;
 }
 
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {

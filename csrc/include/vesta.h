@@ -298,6 +298,20 @@ VESTA_API int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause
  * Shape: ids[0..*got) ascending within equal higher fields; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause);
 
+/* A range of ticks that was handed out whole, to be composed into ids by whoever got it: id i has the tick first + i,
+ * of which the time is (first + i) >> bits of seq, and the sequence the bits below; `base` has all other fields in
+ * place. */
+struct vesta_block {
+    uint64_t base, first, count;
+};
+
+/* Takes up to n contiguous ticks in one step, as vesta_next_n does, and composes nothing: they are given, whether an
+ * id is ever made of them or not.  Shape: out->count is 1 to n; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
+VESTA_API int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause);
+
+/* The i-th id of a block, i < block->count; the layout is that of the generator that gave it.  Threads: any. */
+VESTA_API uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i);
+
 /* As vesta_next, but sleeps through pauses for up to wait_us_max in all, spinning only the last microseconds, and
  * starts or wakes the keeper where a lease is needed.  Threads: any; blocks.
  * Errors: VESTA_EPAUSE with the last pause. */

@@ -117,14 +117,27 @@ __attribute__((unused)) static struct vesta_gen *must_open(struct vesta_opts opt
     return gen;
 }
 
-/* Gets `count` ids in single calls and batches of random size; false if none came for ten seconds. */
+/* A block, composed: up to n ids, or 0. */
+__attribute__((unused)) static size_t take_block(struct vesta_gen *gen, uint64_t *ids, size_t n) {
+    struct vesta_pause pause;
+    struct vesta_block block;
+    if (vesta_next_block(gen, n, &block, &pause) != VESTA_OK) return 0;
+    for (uint64_t i = 0; i < block.count; i++)
+        ids[i] = vesta_block_id(vesta_gen_layout(gen), &block, i);
+    return (size_t)block.count;
+}
+
+/* Gets `count` ids in single calls, batches and blocks of random size; false if none came for ten seconds. */
 __attribute__((unused)) static bool issue(struct vesta_gen *gen, size_t count, uint64_t dice) {
     struct vesta_pause pause;
     uint64_t ids[64];
     while (count > 0) {
         size_t want = 1 + roll_below(&dice, 64), got = 1;
         want = want < count ? want : count;
-        if (roll_below(&dice, 2) && vesta_next_n(gen, ids, want, &got, &pause) == VESTA_OK) {
+        uint64_t way = roll_below(&dice, 4);
+        if (way == 0 && vesta_next_n(gen, ids, want, &got, &pause) == VESTA_OK) {
+            tally_add(ids, got);
+        } else if (way == 1 && (got = take_block(gen, ids, want)) > 0) {
             tally_add(ids, got);
         } else {
             got = 1;

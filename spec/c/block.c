@@ -1,0 +1,96 @@
+/* block.c -- blocks in virtual time: a block is what vesta_next_n would have composed, and it is given like any id. */
+#include "world.h"
+
+#define NOON (INT64_C(1800000000) * SECOND + 250)
+#define UNITS_AHEAD 3 /* so that a block crosses time units */
+#define MOST 5000
+
+static size_t take_block(struct world *w, uint64_t n, uint64_t *ids, struct vesta_pause *pause) {
+    struct vesta_block block = {0, 0, 0};
+    if (vesta_next_block(&w->gen, n, &block, pause) != VESTA_OK) {
+        CHECK_EQ_U64(block.count, 0); /* untouched */
+        return 0;
+    }
+    CHECK(block.count >= 1 && block.count <= n);
+    for (uint64_t i = 0; i < block.count; i++)
+        ids[i] = vesta_block_id(&w->layout, &block, i);
+    return (size_t)block.count;
+}
+
+/* Twins that are asked alike, one for blocks and one for batches, as long as there is something to be had. */
+static void compare_twins(const char *layout, enum vesta_pacing pacing) {
+    static uint64_t ids[2][MOST];
+    struct world blocks, batches;
+    struct vesta_pause pause[2];
+    uint64_t dice = 3;
+    world_open(&blocks, layout, pacing, UNITS_AHEAD, NOON);
+    world_open(&batches, layout, pacing, UNITS_AHEAD, NOON);
+    grant_all(&blocks, 5);
+    grant_all(&batches, 5);
+    for (int i = 0; i < 50; i++) {
+        uint64_t n = 1 + roll_below(&dice, MOST);
+        size_t count = take_block(&blocks, n, ids[0], &pause[0]), want = take_n(&batches, ids[1], n, &pause[1]);
+        CHECK_EQ_U64(count, want);
+        CHECK(memcmp(ids[0], ids[1], want * sizeof ids[0][0]) == 0);
+        CHECK_EQ_U64(cursor_of(&blocks), cursor_of(&batches));
+        if (want == 0) CHECK(memcmp(&pause[0], &pause[1], sizeof pause[0]) == 0);
+        pass_us(&blocks.time, 700);
+        pass_us(&batches.time, 700);
+    }
+    world_close(&blocks);
+    world_close(&batches);
+}
+
+static void is_what_a_batch_is(void) {
+    const struct vesta_preset *preset;
+    for (int i = 0; (preset = vesta_preset_at(i)); i++) {
+        struct vesta_layout layout = parsed(preset->text);
+        if (vesta_layout_end_ms(&layout) <= NOON / 1000) continue; /* its time is over */
+        compare_twins(preset->text, VESTA_PACING_CLOCK);
+        compare_twins(preset->text, VESTA_PACING_HISTORY);
+    }
+}
+
+static void is_one_step(void) {
+    struct world w;
+    struct vesta_pause pause;
+    uint64_t ids[16];
+    world_open(&w, "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK, 0, NOON);
+    CHECK_EQ_U64(take_block(&w, 1, ids, &pause), 0);
+    CHECK_STR(vesta_why_name(pause.why), "lease");
+    grant_all(&w, 5);
+    uint64_t first = next_tick(&w, &pause);
+    CHECK_EQ_U64(take_block(&w, 4, ids, &pause), 4);
+    CHECK_EQ_U64(tick_of(&w.layout, ids[0]), first + 1);
+    CHECK_EQ_U64(next_tick(&w, &pause), first + 5);
+    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* what the unit still has */
+    CHECK_EQ_U64(take_block(&w, 1, ids, &pause), 0);
+    CHECK_STR(vesta_why_name(pause.why), "full");
+    pass_us(&w.time, 1000);
+    CHECK_EQ_U64(take_block(&w, UINT64_MAX, ids, &pause), 8);
+    CHECK_EQ_U64(tick_of(&w.layout, ids[0]), first + 8);
+    world_close(&w);
+}
+
+/* A client may hold its block for as long as it likes: the next holder of the number starts behind it. */
+static void is_behind_the_cursor(void) {
+    struct world w;
+    struct vesta_pause pause;
+    uint64_t ids[16], cursor = 0;
+    world_open(&w, "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_HISTORY, 0, NOON);
+    int slot = grant_all(&w, 5);
+    size_t count = take_block(&w, 6, ids, &pause);
+    CHECK_EQ_U64(count, 6);
+    CHECK(vs_slot_close(&w.map->slot[slot], &cursor));
+    CHECK_EQ_U64(cursor, tick_of(&w.layout, ids[5]) + 1);
+    CHECK_EQ_U64(take_block(&w, 6, ids, &pause), 0);
+    world_close(&w);
+}
+
+static const struct check_case cases[] = {
+    {"a block's ids are those that a batch would have been, in every preset and pacing", is_what_a_batch_is},
+    {"a block is one step of the cursor: it stops where a batch would, and pauses as a batch does", is_one_step},
+    {"a closed slot's cursor is behind its blocks", is_behind_the_cursor},
+};
+
+CHECK_MAIN(cases)
