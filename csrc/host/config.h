@@ -1,57 +1,135 @@
-/* config.h -- the config file: Lua that returns data, read into one struct that cannot be half wrong.
+/* config.h -- the config: a Lua file that returns data, the environment and flags, read into one struct that cannot be
+ * half wrong.
  *
- *   config.c   runs the file in an environment with env() and file() only, under limits
- *   schema.c   what may stand in it: one table of keys with kinds, ranges and defaults; errors that name the key path
- *   origin.c   effective values, each with where it came from: default, file, env or flag */
+ *   config.c   runs the file in an environment with env() and file() only, under limits; the order of the sources
+ *   source.c   the file as text: where a key stands, what a file that is no Lua looks like
+ *   schema.c   the one table of keys (schema.h): kinds, ranges, defaults; a single value checked and put in place
+ *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line
+ *   whole.c    what must hold between keys; notes
+ *   origin.c   effective values, each with where it came from; what differs between two configs
+ *
+ * Texts belong to the config and live as long as it does. */
 #ifndef VS_CONFIG_H
 #define VS_CONFIG_H
 
+#include "log/log.h"
 #include "vesta.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define VS_CONF_SPACES_MAX 64
+#define VS_CONF_STORES_MAX 16
+#define VS_CONF_SEGMENTS_MAX 16
 #define VS_CONF_LISTEN_MAX 8
-#define VS_CONF_TEXT_MAX 256 /* a path, an address, a name */
+#define VS_CONF_NOTES_MAX 64
+#define VS_CONF_KEYS_MAX 48 /* rows of the schema */
 
 enum vs_origin { VS_FROM_DEFAULT, VS_FROM_FILE, VS_FROM_ENV, VS_FROM_FLAG };
 
-struct vs_conf_policy {
-    char name[VS_CONF_TEXT_MAX]; /* shipped name or path; "": none */
-    char *options;               /* Lua text of a table, or NULL */
+struct vs_conf_list {
+    int count;
+    const char **text;
 };
 
-struct vs_conf_space { /* one of `namespaces` */
-    char name[VESTA_NAMESPACE_MAX];
-    char layout[VESTA_LAYOUT_TEXT_MAX]; /* "": the file's, else the default */
-    char store[VS_CONF_TEXT_MAX];       /* the URI; "": file:<state> */
-    char path[VS_CONF_TEXT_MAX], group[64], fields[VS_CONF_TEXT_MAX], lease[16];
-    bool has_worker;
-    uint64_t worker;
-    enum vesta_pacing pacing;
-    int64_t ahead_ms_max, wait_ms_max;
+struct vs_conf_policy {
+    const char *name;    /* a shipped policy or an absolute path; NULL: none, the fixed rules hold */
+    const char *options; /* Lua text of a table, for vs_policy_load; NULL: none */
+};
+
+/* Numbers are -1 and texts NULL where nothing was said and no default is a value, unless said otherwise.
+ * `origin` is indexed by the schema's rows. */
+
+struct vs_conf_store { /* stores.NAME */
+    const char *name;
+    unsigned char origin[VS_CONF_KEYS_MAX];
+    const char *uri, *auth, *password;
+    int64_t tls; /* 1: verify, 0: off */
+};
+
+struct vs_conf_space { /* namespaces.NAME */
+    const char *name;
+    unsigned char origin[VS_CONF_KEYS_MAX];
+    const char *layout; /* NULL: the generator file's, else the default */
+    const char *store;  /* as written: the name of a store, or a URI */
+    const char *uri;    /* the store's URI; NULL: file:<state> */
+    const char *path, *group;
+    const char *fields; /* "method=1 version=0" */
+    const char *lease;  /* a preset's name */
+    int64_t worker;
+    int64_t pacing;       /* enum vesta_pacing */
+    int64_t ahead_ms_max; /* -1: the layout's default, 0: not at all */
+    int64_t wait_ms_max;  /* how long a request may wait before the policy is asked */
+    int64_t park_ms_max;  /* how long a policy's word may keep it waiting */
     struct vs_conf_policy policy;
 };
 
-struct vs_conf_listen { /* `http`, `resp`, `admin` */
-    char address[VS_CONF_LISTEN_MAX][VS_CONF_TEXT_MAX];
-    int count; /* 0: off */
+struct vs_conf_segment { /* segments[I]; read, but served by a later version */
+    const char *name;    /* its place: "1" */
+    unsigned char origin[VS_CONF_KEYS_MAX];
+    const char *store, *table, *order;
+    struct vs_conf_list stores, tags;
+};
+
+struct vs_conf_note {
+    bool is_gap; /* this build cannot serve it; else a warning */
+    const char *text;
 };
 
 struct vs_config {
-    struct vs_conf_space *space;
-    int space_count;
-    struct vs_conf_listen http, resp, admin;
-    char resp_password[256], admin_token[256]; /* "": none */
-    int threads;
-    char log_level[8], log_format[8], log_file[VS_CONF_TEXT_MAX];
-    char user[64], group[64]; /* to become after binding; "": stay */
-    bool leaf_any_key;
+    const char *name; /* the file's path; NULL: there is none */
+    unsigned char origin[VS_CONF_KEYS_MAX];
+    struct vs_conf_space space[VS_CONF_SPACES_MAX]; /* `default` first, then by name; the first serves who names none */
+    struct vs_conf_store store[VS_CONF_STORES_MAX];
+    struct vs_conf_segment segment[VS_CONF_SEGMENTS_MAX];
+    int space_count, store_count, segment_count;
+    struct vs_conf_list http, resp, admin; /* addresses; none: off */
+    const char *resp_password, *admin_token;
+    int64_t threads;
+    int64_t log_level;  /* enum vs_log_level */
+    int64_t log_format; /* 0: logfmt, 1: JSON */
+    const char *log_file;
+    const char *user, *group; /* to become after binding */
+    int64_t leaf_any_key;
+    struct vs_conf_note note[VS_CONF_NOTES_MAX];
+    int note_count;
+    struct vs_conf_text *texts; /* config.c's */
 };
 
-/* Reads a file; defaults where a key is absent.  Errors: VESTA_EOPTION with the key path, what was expected, a
- * suggestion and the line; VESTA_EIO. */
-int vs_config_read(const char *path, struct vs_config *out, struct vesta_error *err);
-void vs_config_free(struct vs_config *config);
+/* A command line's word on a key: {"--threads", "threads", "2"}. */
+struct vs_conf_flag {
+    const char *flag, *key, *text;
+};
+
+struct vs_conf_opts {
+    const char *path;                /* NULL: no file */
+    const struct vs_conf_flag *flag; /* flag > environment > file > default */
+    int flag_count;
+};
+
+/* Reads all sources; call it again with the same opts to read them anew.  Own: free with vs_config_free.
+ * Errors: VESTA_EOPTION with file and line or flag or variable, the key path, what was expected, a suggestion;
+ * VESTA_EIO; VESTA_ENOMEM. */
+int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
+void vs_config_free(struct vs_config *config); /* may be NULL */
+
+/* An effective value, and where it came from. */
+struct vs_conf_value {
+    const char *path;                /* namespaces.orders.wait_ms_max */
+    const char *text;                /* as text, secrets included; NULL: nothing was said, see `absent` */
+    const char *absent;              /* in words, what then holds */
+    const struct vs_conf_list *list; /* of a key that may have several values, else NULL */
+    enum vs_origin origin;
+    const char *variable; /* the environment variable of the key, or NULL */
+    bool is_secret, is_number, is_switch;
+};
+
+/* Calls visit for every value there is, in the schema's order.  The value lives for the call.  Errors: VESTA_ENOMEM. */
+typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
+int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
+
+/* Which keys differ that only a restart changes: "threads, http.listen", cut with "..." where buf is too small.
+ * Returns how many; 0: a reload is all that is needed. */
+int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);
 
 #endif
