@@ -140,10 +140,10 @@ def children_s():
     return usage.ru_utime + usage.ru_stime
 
 
-def wrk(server, path, seconds):
+def wrk(server, path, seconds, *options):
     def load():
-        out = subprocess.run(["wrk", "-t1", f"-c{CLIENTS_HTTP}", f"-d{seconds}s", f"http://127.0.0.1:{server.port}{path}"],
-                             capture_output=True, text=True, timeout=60, check=True).stdout
+        out = subprocess.run(["wrk", "-t1", f"-c{CLIENTS_HTTP}", f"-d{seconds}s", *options,
+                              f"http://127.0.0.1:{server.port}{path}"], capture_output=True, text=True, timeout=60, check=True).stdout
         if "Non-2xx" in out or "Socket errors" in out:
             raise RuntimeError(f"wrk met errors: {out}")
         return float(re.search(r"Requests/sec:\s*([\d.]+)", out)[1]), int(re.search(r"(\d+) requests in", out)[1])
