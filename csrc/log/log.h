@@ -1,13 +1,51 @@
-/* log.h -- what the program tells its operator: one event, one line on stderr.  Only the program's floors use it: the
- * library prints nothing. */
+/* log.h -- what the program tells its operator: one event, one line.  Only the program's floors use it: the library
+ * prints nothing.
+ *
+ *   log.c    where lines go, and which are told: level, repeats, lost lines, the journal
+ *   line.c   an event as one line of logfmt or JSON */
 #ifndef VS_LOG_H
 #define VS_LOG_H
 
-enum vs_log_level { VS_LOG_DEBUG, VS_LOG_INFO, VS_LOG_WARN, VS_LOG_ERROR };
+#include "vesta.h"
 
-/* Writes an event: a sentence, then names and values ("namespace", "orders", ...) that end with a NULL name.
- * The same sentence of the same namespace more than once in a second is counted and told afterwards.
- * Threads: any.  Never call it once per id. */
+enum vs_log_level { VS_LOG_DEBUG, VS_LOG_INFO, VS_LOG_WARN, VS_LOG_ERROR };
+enum vs_log_format { VS_LOG_LOGFMT, VS_LOG_JSON };
+
+/* Writes an event: a sentence, then names and values ("namespace", "orders", ...) that end with a NULL name; a NULL
+ * value leaves its name out.  Values may be foreign text: the line stays one line, of at most VS_LOG_LINE_MAX bytes.
+ * The same sentence of the same namespace more than once in a second is counted and told afterwards: repeated=57.
+ * Never fails, blocks on a full pipe or kills: a line that cannot be written is lost, and counted in the next: lost=3.
+ * Threads: any.  Never call it once per id, nor in a signal handler. */
 void vs_log(enum vs_log_level level, const char *sentence, ...) __attribute__((sentinel));
+#define VS_LOG_LINE_MAX 4096 /* with its newline; a pipe takes so much in one piece */
+
+/* A number for vs_log, as text that lives to the block's end. */
+#define VS_DIGITS(number) vs_digits((char[24]){0}, (number))
+const char *vs_digits(char *buf, int64_t number);
+
+struct vs_log_opts {
+    enum vs_log_level level; /* what is below it is not told */
+    enum vs_log_format format;
+    const char *path; /* a file to append to; NULL: stderr, with the journal's prefixes if it reads that */
+    const struct vesta_clock *clock; /* NULL: the machine's */
+};
+
+/* Without it: from info on, logfmt, stderr.  A failure leaves the log as it was.  Call it while SIGPIPE is ignored.
+ * Errors: VESTA_EIO: the file cannot be opened.  Threads: any. */
+int vs_log_setup(const struct vs_log_opts *opts, struct vesta_error *err);
+
+/* Opens the file anew, after somebody moved it away; on failure the old one goes on.  Nothing to do for stderr.
+ * Errors: VESTA_EIO.  Threads: any. */
+int vs_log_reopen(struct vesta_error *err);
+
+/* Tells of repeats whose second is over; call it now and then, so that the last ones are told too. */
+void vs_log_tick(void);
+
+/* Tells of all repeats and goes back to how it was without vs_log_setup. */
+void vs_log_end(void);
+
+/* "debug", "info", "warn", "error"; "logfmt", "json".  The value, or -1 for other words. */
+int vs_log_level_named(const char *word);
+int vs_log_format_named(const char *word);
 
 #endif

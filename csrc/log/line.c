@@ -1,0 +1,160 @@
+/* line.c -- an event as one line of logfmt or JSON.  Foreign text cannot break out of its value: what is no printable
+ * character of valid UTF-8 is escaped, the same way in both formats.  Knows no file, no clock. */
+#include "log/line.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TAIL_BYTES 96   /* kept free for cut, repeated, lost and the end */
+#define ESCAPE_BYTES 12 /* the longest character (a pair of \uXXXX) */
+#define NAME_BYTES 48   /* of a name with its punctuation */
+
+static const char *const level_names[] = {"debug", "info", "warn", "error"};
+static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* sd-daemon(3) */
+static const char *const format_names[] = {"logfmt", "json"};
+
+static int named(const char *word, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(word, names[i]) == 0) return i;
+    return -1;
+}
+
+int vs_log_level_named(const char *word) {
+    return named(word, level_names, 4);
+}
+
+int vs_log_format_named(const char *word) {
+    return named(word, format_names, 2);
+}
+
+const char *vs_digits(char *buf, int64_t number) {
+    sprintf(buf, "%lld", (long long)number);
+    return buf;
+}
+
+/* ------------------------------------------------------------------ characters */
+
+/* The length of the character at `at`, 0 if the bytes there are no UTF-8: overlong, a surrogate, beyond 10FFFF, cut. */
+static int decode(const unsigned char *at, uint32_t *point) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
+    if (length <= 1) return *point = *at, length;
+    *point = *at & (0xffU >> (length + 1));
+    for (int i = 1; i < length; i++) {
+        if (at[i] >> 6 != 2) return 0; /* a NUL is none either: never read beyond it */
+        *point = *point << 6 | (at[i] & 0x3f);
+    }
+    return *point < least[length] || *point > 0x10ffff || *point >> 11 == 0x1b ? 0 : length;
+}
+
+/* What a terminal or an editor would obey instead of showing it: controls, line and paragraph ends, changes of
+ * direction. */
+static bool must_escape(uint32_t point) {
+    return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
+           (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
+}
+
+static size_t escape(char *out, uint32_t point) {
+    switch (point) {
+    case '\n': memcpy(out, "\\n", 2); return 2;
+    case '\r': memcpy(out, "\\r", 2); return 2;
+    case '\t': memcpy(out, "\\t", 2); return 2;
+    default: sprintf(out, "\\u%04x", (unsigned)point); return 6;
+    }
+}
+
+/* One character of *text in its quoted form; moves *text behind it. */
+static size_t put_character(char *out, const char **text) {
+    uint32_t point;
+    const unsigned char *at = (const unsigned char *)*text;
+    int length = decode(at, &point);
+    *text += length ? length : 1;
+    if (length == 0) return escape(out, 0xfffd);
+    if (must_escape(point)) return escape(out, point);
+    if (point == '"' || point == '\\') *out++ = '\\';
+    memcpy(out, at, (size_t)length);
+    return (size_t)length + (point == '"' || point == '\\');
+}
+
+/* ------------------------------------------------------------------ values */
+
+/* Whether logfmt may write it without quotes. */
+static bool is_bare(const char *value) {
+    for (const char *at = value; *at; at++)
+        if (*at <= ' ' || *at > '~' || *at == '=' || *at == '"' || *at == '\\') return false;
+    return *value != '\0';
+}
+
+static void put(struct vs_line *line, const char *text) {
+    size_t length = strlen(text);
+    memcpy(line->text + line->used, text, length);
+    line->used += length;
+}
+
+static size_t room(const struct vs_line *line) {
+    return sizeof line->text - TAIL_BYTES - line->used;
+}
+
+static void put_value(struct vs_line *line, const char *value) {
+    if (line->format == VS_LOG_LOGFMT && is_bare(value) && strlen(value) <= room(line)) {
+        put(line, value);
+        return;
+    }
+    put(line, "\"");
+    while (*value && room(line) > ESCAPE_BYTES)
+        line->used += put_character(line->text + line->used, &value);
+    line->full = *value != '\0';
+    put(line, line->full ? "...\"" : "\"");
+}
+
+static void put_name(struct vs_line *line, const char *name) {
+    char text[NAME_BYTES];
+    bool json = line->format == VS_LOG_JSON;
+    const char *before = line->begun ? (json ? "," : " ") : (json ? "{" : "");
+    snprintf(text, sizeof text, json ? "%s\"%.32s\":" : "%s%.32s=", before, name);
+    put(line, text);
+    line->begun = true;
+}
+
+void vs_line_text(struct vs_line *line, const char *name, const char *value) {
+    if (line->full) return;
+    line->full = room(line) < NAME_BYTES + ESCAPE_BYTES;
+    if (line->full) return;
+    put_name(line, name);
+    put_value(line, value);
+}
+
+void vs_line_count(struct vs_line *line, const char *name, uint64_t value) {
+    put_name(line, name);
+    line->used += (size_t)sprintf(line->text + line->used, "%llu", (unsigned long long)value);
+}
+
+/* ------------------------------------------------------------------ lines */
+
+/* vesta_iso with its milliseconds always there, so that lines align and sort. */
+static const char *iso(char *buf, int64_t unix_ms) {
+    if (vesta_iso(unix_ms, buf) && unix_ms % 1000 == 0) strcpy(strchr(buf, 'Z'), ".000Z");
+    return buf;
+}
+
+void vs_line_begin(struct vs_line *line, enum vs_log_format format, int64_t unix_ms, enum vs_log_level level,
+                   const char *sentence) {
+    char buf[VESTA_ISO_MAX];
+    line->format = format;
+    line->used = 0;
+    line->begun = line->full = false;
+    if (unix_ms < 0)
+        put(line, journal_prefixes[level]);
+    else
+        vs_line_text(line, "ts", iso(buf, unix_ms));
+    vs_line_text(line, "level", level_names[level]);
+    vs_line_text(line, "msg", sentence);
+}
+
+void vs_line_end(struct vs_line *line) {
+    if (line->full) {
+        put_name(line, "cut");
+        put(line, "true");
+    }
+    put(line, line->format == VS_LOG_JSON ? "}\n" : "\n");
+}
