@@ -364,6 +364,22 @@ int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, ui
     return VESTA_OK;
 }
 
+int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms) {
+    const struct vs_shape *shape = &gen->shape;
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+    int64_t from_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
+    int64_t behind_us = from_us > now_us ? from_us - now_us : 0, ahead_us_max = VESTA_BORROW_MS_MAX * INT64_C(1000);
+    /* a leap that is not confirmed is nothing to borrow from: it may be decades */
+    if (now_us > from_us && vs_clock_doubt_us(map, gen->clock, now_us) == 0) from_us = now_us;
+    int64_t ahead_us = ahead_ms < 0                     ? behind_us + shape->unit_us
+                       : ahead_ms < VESTA_BORROW_MS_MAX ? ahead_ms * 1000
+                                                        : ahead_us_max;
+    if (ahead_us > ahead_us_max) ahead_us = ahead_us_max;
+    /* the whole of that instant's unit, as a clock that stood there would permit */
+    return vesta_allow_ahead(gen, pause, vs_tick_at(shape, from_us + ahead_us + shape->unit_us));
+}
+
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
                  const struct vesta_clock *clock) {
     memset(gen, 0, sizeof *gen);

@@ -41,6 +41,7 @@ extern "C" {
 #define VESTA_LAYOUT_TEXT_MAX 512 /* a layout as canonical text, with its NUL */
 #define VESTA_FORMAT_MAX 24       /* an id in any text form, with its NUL */
 #define VESTA_ISO_MAX 32          /* an RFC 3339 time, with its NUL */
+#define VESTA_BORROW_MS_MAX 60000 /* how far a verdict may let ids run ahead of the time */
 
 /* ------------------------------------------------------------------ errors */
 
@@ -330,6 +331,12 @@ VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause 
 /* Lets the slot that paused run up to `tick` (exclusive), never above its lease; ignored if the slot has changed.
  * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
 VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
+
+/* The same in time: the slot may run `ahead_ms` past the latest instant that was seen, be that the clock's or, where
+ * the clock is behind it, an earlier reading's.  Saying it twice borrows no more.  ahead_ms < 0: as far as the clock is
+ * behind, and one time unit.  More than VESTA_BORROW_MS_MAX is cut to that.
+ * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
+VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
 /* ------------------------------------------------------------------ keeping */
 

@@ -56,6 +56,122 @@ static void a_verdict_about_another_slot_is_ignored(void) {
     world_close(&w);
 }
 
+/* ------------------------------------------------------------------ borrowing */
+
+/* Takes all ids that there are: how many, and the last pause. */
+static uint64_t drain(struct world *w, struct vesta_pause *pause) {
+    uint64_t count = 0;
+    while (next_tick(w, pause) != UINT64_MAX)
+        count++;
+    return count;
+}
+
+static void ids_are_borrowed_from_the_latest_instant_that_was_seen(void) {
+    struct world w;
+    struct vesta_pause pause;
+    for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
+        world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
+        grant_all(&w, 5);
+        uint64_t lost = pacing == VESTA_PACING_HISTORY; /* refused takers push the cursor */
+        CHECK_EQ_U64(drain(&w, &pause), 8);
+        w.time.unix_us -= 3 * SECOND;
+        CHECK_EQ_U64(drain(&w, &pause), 0);
+        CHECK_STR(vesta_why_name(pause.why), "clock_back");
+        CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK);
+        CHECK_EQ_U64(drain(&w, &pause), 5 * 8 - lost);
+        CHECK_STR(vesta_why_name(pause.why), "clock_back");
+        CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK); /* said twice, borrowed once */
+        CHECK_EQ_U64(drain(&w, &pause), 0);
+        CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* less than before takes nothing back, and gives nothing */
+        CHECK_EQ_U64(drain(&w, &pause), 0);
+        CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* the 3 s and one unit more */
+        CHECK_EQ_U64(drain(&w, &pause), (3001 - 5) * 8 - lost);
+        world_close(&w);
+    }
+}
+
+static void a_full_unit_borrows_the_next_one_and_no_more(void) {
+    struct world w;
+    struct vesta_pause pause;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    grant_all(&w, 5);
+    CHECK_EQ_U64(drain(&w, &pause), 8);
+    CHECK_STR(vesta_why_name(pause.why), "full");
+    for (int i = 0; i < 3; i++) {
+        CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK);
+        CHECK_EQ_U64(drain(&w, &pause), i == 0 ? 8 : 0);
+    }
+    pass_us(&w.time, 2 * MS);
+    CHECK_EQ_U64(drain(&w, &pause), 8); /* the millisecond between was borrowed */
+    world_close(&w);
+}
+
+static void a_loan_is_cut_to_the_lease_to_its_maximum_and_to_the_layout(void) {
+    static const int64_t hostile[] = {VESTA_BORROW_MS_MAX, VESTA_BORROW_MS_MAX + 1, INT64_MAX / 1000, INT64_MAX};
+    struct world w;
+    struct vesta_pause pause;
+    for (size_t i = 0; i < VS_COUNT(hostile); i++) {
+        world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+        int slot = grant_all(&w, 5);
+        uint64_t from = now_tick(&w);
+        CHECK_EQ_U64(drain(&w, &pause), 8);
+        CHECK(vesta_borrow(&w.gen, &pause, hostile[i]) == VESTA_OK);
+        CHECK_EQ_U64(atomic_load(&w.map->slot[slot].allowed), from + (VESTA_BORROW_MS_MAX + 1) * 8);
+        world_close(&w);
+    }
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    grant(&w, 5, now_tick(&w), now_tick(&w) + 20);
+    CHECK_EQ_U64(drain(&w, &pause), 8);
+    CHECK(vesta_borrow(&w.gen, &pause, 1000) == VESTA_OK);
+    CHECK_EQ_U64(drain(&w, &pause), 12);
+    CHECK_STR(vesta_why_name(pause.why), "lease");
+    world_close(&w);
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    w.time.unix_us = vs_tick_unix_us(&w.gen.shape, vs_tick_end(&w.gen.shape) - 1);
+    w.map->shared.offset_us = w.time.unix_us - w.time.boot_us;
+    int last = grant_all(&w, 5);
+    CHECK_EQ_U64(drain(&w, &pause), 8);
+    CHECK_STR(vesta_why_name(pause.why), "epoch_end");
+    CHECK(vesta_borrow(&w.gen, &pause, 1000) == VESTA_OK);
+    CHECK_EQ_U64(atomic_load(&w.map->slot[last].allowed), vs_tick_end(&w.gen.shape));
+    CHECK_EQ_U64(drain(&w, &pause), 0);
+    world_close(&w);
+}
+
+static void nobody_borrows_from_a_leap_that_is_not_confirmed(void) {
+    struct world w;
+    struct vesta_pause pause;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    int slot = grant_all(&w, 5);
+    uint64_t from = now_tick(&w);
+    CHECK_EQ_U64(drain(&w, &pause), 8);
+    w.time.unix_us += HOUR;
+    CHECK_EQ_U64(drain(&w, &pause), 0);
+    CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
+    CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK);
+    CHECK_EQ_U64(atomic_load(&w.map->slot[slot].allowed), from + 6 * 8);
+    CHECK_EQ_U64(drain(&w, &pause), 0);
+    world_close(&w);
+}
+
+static void a_loan_to_another_slot_is_ignored(void) {
+    struct world w;
+    struct vesta_pause pause;
+    uint64_t cursor;
+    world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
+    int old = grant_all(&w, 5);
+    drain(&w, &pause);
+    struct vesta_pause stale = pause;
+    CHECK(vs_slot_close(&w.map->slot[old], &cursor));
+    int newer = grant(&w, 6, cursor, vs_tick_end(&w.gen.shape));
+    CHECK(vesta_borrow(&w.gen, &stale, 1000) == VESTA_OK);
+    CHECK_EQ_U64(atomic_load(&w.map->slot[old].allowed), 0);
+    CHECK_EQ_U64(atomic_load(&w.map->slot[newer].allowed), 0);
+    stale.slot = UINT32_MAX;
+    CHECK(vesta_borrow(&w.gen, &stale, 1000) == VESTA_EOPTION);
+    world_close(&w);
+}
+
 /* ------------------------------------------------------------------ other pauses, fields */
 
 static void a_stop_reaches_every_issuer(void) {
@@ -113,6 +229,12 @@ static void constant_fields_stand_in_every_id(void) {
 static const struct check_case cases[] = {
     {"a verdict lets ids run ahead, never past the lease", a_verdict_runs_ahead_but_never_past_the_lease},
     {"a verdict about another slot is ignored", a_verdict_about_another_slot_is_ignored},
+    {"ids are borrowed from the latest instant that was seen", ids_are_borrowed_from_the_latest_instant_that_was_seen},
+    {"a full unit borrows the next one and no more", a_full_unit_borrows_the_next_one_and_no_more},
+    {"a loan is cut to the lease, to its maximum and to the layout's end",
+     a_loan_is_cut_to_the_lease_to_its_maximum_and_to_the_layout},
+    {"nobody borrows from a leap that is not confirmed", nobody_borrows_from_a_leap_that_is_not_confirmed},
+    {"a loan to another slot is ignored", a_loan_to_another_slot_is_ignored},
     {"a stop reaches every issuer", a_stop_reaches_every_issuer},
     {"a lease pause says when the keeper tries again", a_lease_pause_says_when_the_keeper_tries_again},
     {"constant fields stand in every id", constant_fields_stand_in_every_id},
