@@ -1,10 +1,8 @@
-/* commands.c -- the one table of commands behind both protocols; what a failure and a pause look like in each.
- * Knows no socket and no handler's insides. */
+/* commands.c -- the one table of commands behind both protocols; namespaces; what is done about a pause.  Knows no
+ * socket and no handler's insides. */
 #include "server/request.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -108,69 +106,6 @@ static size_t enter_run(struct vs_request *r, const struct vs_word *names, size_
     return run;
 }
 
-/* ------------------------------------------------------------------ failures */
-
-static const struct fault {
-    const char *code;
-    int status;         /* HTTP */
-    const char *prefix; /* RESP: clients retry TRYAGAIN and LOADING */
-} faults[] = {
-    {"full", 503, "TRYAGAIN"},    {"clock_back", 503, "TRYAGAIN"},  {"clock_ahead", 503, "TRYAGAIN"},
-    {"ahead", 503, "TRYAGAIN"},   {"choose", 503, "TRYAGAIN"},      {"lease", 503, "LOADING"},
-    {"epoch_end", 500, "ERR"},    {"failstop", 500, "ERR"},         {"closed", 503, "TRYAGAIN"},
-    {"bad_id", 400, "ERR"},       {"bad_field", 400, "ERR"},        {"bad_count", 400, "ERR"},
-    {"unknown_name", 404, "ERR"}, {"not_found", 404, "ERR"},        {"bad_method", 405, "ERR"},
-    {"bad_command", 400, "ERR"},  {"bad_protocol", 400, "NOPROTO"},
-};
-
-static const struct fault *fault_of(const char *code) {
-    for (size_t i = 0; i < VS_COUNT(faults); i++)
-        if (strcmp(faults[i].code, code) == 0) return &faults[i];
-    assert(!"a code that is not in the table");
-    return &faults[0];
-}
-
-/* Control characters would end a RESP line or break a JSON string. */
-static void calm(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
-}
-
-static void put_json_escaped(struct vs_out *out, const char *text) {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') vs_put(out, "\\", 1);
-        vs_put(out, text, 1);
-    }
-}
-
-enum vs_outcome vs_refuse(struct vs_request *r, const char *code, const char *format, ...) {
-    const struct fault *fault = fault_of(code);
-    char text[512];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    calm(text);
-    r->out->used = r->start; /* whatever the handler had begun to answer */
-    if (r->face == VS_RESP) {
-        vs_resp_error(r->out, fault->prefix, text);
-        return VS_ANSWERED;
-    }
-    r->status = fault->status;
-    r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
-    if (r->json) {
-        vs_put_text(r->out, "{\"error\":{\"code\":\"");
-        vs_put_text(r->out, code);
-        vs_put_text(r->out, "\",\"message\":\"");
-        put_json_escaped(r->out, text);
-        vs_put_text(r->out, "\"}}\n");
-    } else {
-        vs_put_text(r->out, text);
-        vs_put(r->out, "\n", 1);
-    }
-    return VS_ANSWERED;
-}
-
 /* ------------------------------------------------------------------ pauses */
 
 #define LEASE_STEP_US_MIN 1000 /* a lease comes when a keeper's thread has got it: look often, not always */
@@ -200,14 +135,19 @@ static enum vs_outcome give_up(struct vs_request *r) {
     char text[256];
     const char *code = vesta_why_name(r->pause.why);
     vesta_pause_text(r->gen, &r->pause, text, sizeof text);
-    if (fault_of(code)->status == 503)
-        r->retry_after_s = r->pause.wait_us > 0 ? (int)((r->pause.wait_us + 999999) / 1000000) : 1;
+    if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     return vs_refuse(r, code, "%s", text);
+}
+
+static void count_pause(struct vs_request *r) {
+    assert(r->pause.why < VS_WHYS_MAX);
+    vs_add(&r->session->scratch->counts.pauses[r->space - r->session->app->space][r->pause.why], 1);
 }
 
 enum vs_outcome vs_request_run(struct vs_request *r) {
     enum vs_outcome outcome = r->call->handler(r);
     if (outcome == VS_PAUSED) {
+        if (r->session->deadline_us == 0) count_pause(r);
         r->out->used = r->start;
         if (may_wait(r)) return VS_PAUSED;
         outcome = give_up(r);
@@ -243,7 +183,9 @@ static bool must_queue(struct vs_request *r) {
 }
 
 enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
-    return !must_queue(r) && vesta_next(r->gen, id, &r->pause) == VESTA_OK ? VS_ANSWERED : VS_PAUSED;
+    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_PAUSED;
+    vs_count_ids(r, 1);
+    return VS_ANSWERED;
 }
 
 enum vs_outcome vs_take_ids(struct vs_request *r, size_t n, const struct vs_word *names) {
@@ -258,6 +200,7 @@ enum vs_outcome vs_take_ids(struct vs_request *r, size_t n, const struct vs_word
             keep(s, r->ids, have);
             return VS_PAUSED;
         }
+        vs_count_ids(r, got);
         have += got;
     }
     return VS_ANSWERED;

@@ -242,28 +242,6 @@ static bool bind(struct vs_request *r, const struct vs_http *http, struct vs_wor
 static const char head_text[] = HEAD("200 OK", "text/plain");
 static const char head_json[] = HEAD("200 OK", "application/json");
 
-static const char *reason(int status) {
-    static const struct {
-        int status;
-        const char *reason;
-    } reasons[] = {{200, "OK"},
-                   {400, "Bad Request"},
-                   {404, "Not Found"},
-                   {405, "Method Not Allowed"},
-                   {408, "Request Timeout"},
-                   {411, "Length Required"},
-                   {413, "Content Too Large"},
-                   {414, "URI Too Long"},
-                   {431, "Request Header Fields Too Large"},
-                   {500, "Internal Server Error"},
-                   {503, "Service Unavailable"},
-                   {505, "HTTP Version Not Supported"}};
-    for (size_t i = 0; i < VS_COUNT(reasons); i++)
-        if (reasons[i].status == status) return reasons[i].reason;
-    assert(!"a status without a reason");
-    return "";
-}
-
 static const char *allow(unsigned methods) {
     return methods & VS_POST ? "GET, HEAD, POST" : "GET, HEAD";
 }
@@ -271,7 +249,7 @@ static const char *allow(unsigned methods) {
 /* The head of anything but a plain 200, up to Content-Length's value. */
 static size_t other_head(const struct vs_request *r, char *to) {
     int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n", r->status,
-                     reason(r->status), r->json ? "application/json" : "text/plain");
+                     vs_status_reason(r->status), r->json ? "application/problem+json" : "text/plain");
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->status == 405) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->call->methods));
     n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
@@ -318,14 +296,6 @@ static enum vs_outcome answer(struct vs_request *r, const struct vs_http *http) 
     return vs_request_run(r);
 }
 
-static int refuse(struct vs_request *r, const struct vs_http *http, size_t start) {
-    r->status = http->status;
-    vs_put_text(r->out, http->broken);
-    vs_put(r->out, "\n", 1);
-    finish(r, http, start, true);
-    return VS_STEP_CLOSE;
-}
-
 int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_http http;
     if (len < s->need) return VS_STEP_MORE;
@@ -350,13 +320,14 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .gen = s->app->space[0].gen[VS_HTTP],
                            .ids = s->scratch->ids,
                            .status = 200};
-    if (used < 0) return refuse(&r, &http, start);
-    if (answer(&r, &http) == VS_PAUSED) {
+    if (used < 0) {
+        vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
+    } else if (answer(&r, &http) == VS_PAUSED) {
         out->used = start;
         return VS_STEP_PAUSED;
     }
-    bool close = !http.keep_alive || s->draining;
+    bool close = used < 0 || !http.keep_alive || s->draining;
     finish(&r, &http, start, close);
-    if (!close) return used;
-    return VS_STEP_CLOSE;
+    vs_count_request(&r);
+    return close ? VS_STEP_CLOSE : used;
 }

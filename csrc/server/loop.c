@@ -78,6 +78,8 @@ static void on_sweep(uv_timer_t *timer) {
     uint64_t now = uv_now(&loop->uv);
     for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
         vs_listener_close(&loop->listener[i]);
+    for (int i = 0; i < VS_LISTENERS_MAX; i++)
+        if (loop->listener[i].listening && loop->listener[i].stalled) vs_conn_accept(&loop->listener[i].io.stream, 0);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
         next = TAILQ_NEXT(c, all);
         (loop->drain_ms ? drain_one : look_at)(c, now);
@@ -182,7 +184,9 @@ static int make_loop(struct server *server) {
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
     TAILQ_INIT(&loop->conns);
     TAILQ_INIT(&loop->parked);
+    server->opts->app->counts[server->count] = &loop->scratch.counts;
     server->loops[server->count++] = loop;
+    server->opts->app->loop_count = server->count;
     return fill_loop(loop, server->opts);
 }
 
@@ -242,6 +246,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
             run_loop(server.loops[i]); /* was never started: only closes what it has */
     }
     set_server(opts->app, NULL);
+    opts->app->loop_count = 0;
     for (int i = 0; i < server.count; i++)
         free(server.loops[i]);
     return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));

@@ -21,14 +21,20 @@ static void work(struct conn *c, const char *data, size_t length);
 
 static void on_closed(uv_handle_t *handle) {
     struct conn *c = handle->data;
+    vs_add(&c->loop->scratch.counts.closed[c->session.face], 1);
     atomic_fetch_sub_explicit(&c->session.app->connections, 1, memory_order_relaxed); /* a count, orders nothing */
     free(c->buf);
     free(c);
 }
 
+static void set_waiting(struct loop *loop, int waiting) {
+    loop->scratch.waiting = waiting;
+    atomic_store_explicit(&loop->scratch.counts.parked, (uint64_t)waiting, memory_order_relaxed); /* orders nothing */
+}
+
 static void leave_queue(struct conn *c) {
     TAILQ_REMOVE(&c->loop->parked, c, parking);
-    c->loop->scratch.waiting--;
+    set_waiting(c->loop, c->loop->scratch.waiting - 1);
     c->parked = false;
 }
 
@@ -142,7 +148,7 @@ static void park(struct conn *c) {
     c->parked = true;
     set_reading(c, false);
     TAILQ_INSERT_TAIL(&loop->parked, c, parking);
-    loop->scratch.waiting++;
+    set_waiting(loop, loop->scratch.waiting + 1);
     if (loop->retry_at_ms == 0 || at < loop->retry_at_ms) {
         loop->retry_at_ms = at;
         uv_timer_start(&loop->retry, on_retry, wait_ms ? wait_ms : 1, 0);
@@ -195,13 +201,24 @@ static bool keep(struct conn *c, const char *data, size_t length) {
     return true;
 }
 
+/* The clock is read twice for all requests of a read: that is when all of them came and all of them were answered.
+ * Those that waited for an id came with the read before they were parked. */
+static void count_durations(struct conn *c, uint64_t since_ns) {
+    struct vs_scratch *scratch = &c->loop->scratch;
+    if (scratch->answered == 0) return;
+    vs_count_durations(&scratch->counts, c->session.face, (uv_hrtime() - since_ns) / 1000, scratch->answered);
+    scratch->answered = 0;
+}
+
 /* Answers the requests in data, which is all that c has. */
 static void work(struct conn *c, const char *data, size_t length) {
     struct loop *loop = c->loop;
     struct vs_out *out = &loop->out;
     size_t at = 0, written = 0;
+    uint64_t since_ns = c->parked_ns ? c->parked_ns : uv_hrtime();
     int used = 1;
     bool blocked = false;
+    c->parked_ns = 0;
     out->used = 0;
     while (at < length && !blocked) {
         used = steps[c->session.face](&c->session, data + at, length - at, out);
@@ -212,6 +229,7 @@ static void work(struct conn *c, const char *data, size_t length) {
         blocked = !flush(c, written < TURN_MAX);
     }
     if (!blocked) flush(c, true);
+    count_durations(c, since_ns);
     if (uv_is_closing(&c->io.handle)) return;
     if (at > 0 || c->have == 0) c->partial_ms = uv_now(&loop->uv);
     if (used == VS_STEP_CLOSE) {
@@ -220,6 +238,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     } else if (!keep(c, data + at, length - at)) {
         vs_conn_end(c);
     } else if (used == VS_STEP_PAUSED) {
+        c->parked_ns = since_ns;
         park(c);
     }
 }
@@ -268,6 +287,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
 /* ------------------------------------------------------------------ accepting */
 
 static void turn_away(struct conn *c) {
+    vs_add(&c->loop->scratch.counts.refused[c->session.face], 1);
     const char *text = c->session.face == VS_RESP
                            ? "-ERR max number of clients reached\r\n"
                            : "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
@@ -286,8 +306,10 @@ void vs_conn_accept(uv_stream_t *stream, int status) {
     struct loop *loop = listener->loop;
     if (status == UV_EINVAL)
         vs_listener_close(listener); /* another loop has shut the socket: libuv would ask for ever */
-    struct conn *c = status == 0 ? calloc(1, sizeof *c) : NULL;
-    if (!c) return; /* out of descriptors: libuv tries again when there are some */
+    if (status != 0) return;         /* out of descriptors: libuv tries again when there are some */
+    struct conn *c = calloc(1, sizeof *c);
+    listener->stalled = !c;
+    if (!c) return;
     struct vs_app *app = loop->server->opts->app;
     if (vs_stream_init(loop, &c->io, stream->type) != 0) {
         free(c);
@@ -300,6 +322,7 @@ void vs_conn_accept(uv_stream_t *stream, int status) {
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     c->active_ms = uv_now(&loop->uv);
+    vs_add(&loop->scratch.counts.accepted[listener->face], 1);
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
     int before = atomic_fetch_add_explicit(&app->connections, 1, memory_order_relaxed);
     if (uv_accept(stream, &c->io.stream) != 0 || uv_fileno(&c->io.handle, &c->fd) != 0) {

@@ -23,6 +23,7 @@ struct conn {
     char *buf; /* bytes of a request that is not complete, or could not be answered yet */
     size_t have, size;
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
+    uint64_t parked_ns;             /* when the parked request came; 0: none is parked */
     bool reading, writing, parked;
     bool last;      /* the last reply is being written */
     bool lingering; /* it was written: only the client's end is waited for */
@@ -39,6 +40,7 @@ struct loop {
         struct loop *loop;
         enum vs_face face;
         bool listening;
+        bool stalled; /* a client waits for the memory of its connection: libuv asks only when it is accepted */
     } listener[VS_LISTENERS_MAX];
     uv_async_t stop, wake;
     uv_timer_t sweep, retry;

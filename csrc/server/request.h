@@ -6,7 +6,7 @@
 #define VS_REQUEST_H
 
 #include "core/core.h"
-#include "server/server.h"
+#include "server/counts.h"
 
 /* ------------------------------------------------------------------ limits */
 
@@ -54,6 +54,7 @@ struct vs_out {
 void vs_put(struct vs_out *out, const void *bytes, size_t length);
 void vs_put_text(struct vs_out *out, const char *text);
 void vs_put_uint(struct vs_out *out, uint64_t value);
+void vs_put_json(struct vs_out *out, const char *text); /* as a JSON string; control characters become blanks */
 
 void vs_resp_simple(struct vs_out *out, const char *text);
 void vs_resp_error(struct vs_out *out, const char *prefix, const char *text);
@@ -72,6 +73,8 @@ struct vs_scratch {
     char text[VS_HTTP_LINE_MAX]; /* percent-decoded parameters */
     int waiting;                 /* connections of this loop that wait for an id */
     struct vesta_pause pause;    /* what the last of them waits for */
+    uint64_t answered;           /* requests, since net.c last looked */
+    struct vs_counts counts;
 };
 
 /* What a protocol knows of a connection. */
@@ -104,8 +107,9 @@ struct vs_request {
     uint64_t *ids;          /* VESTA_BATCH_MAX of them */
     enum vs_face face;
     bool json; /* HTTP: problems, and answers where there is a choice, are JSON */
-    /* set with the reply, for HTTP's head */
-    int status;
+    /* set with the reply */
+    int code;   /* of vs_code_name; 0: all is well */
+    int status; /* HTTP, as what follows */
     int retry_after_s;
     struct vesta_pause pause; /* VS_PAUSED */
 };
@@ -145,6 +149,22 @@ enum vs_outcome vs_request_run(struct vs_request *request);
 /* Answers with a failure: `code` is a stable name ("bad_id"), the rest a printf text.  Always VS_ANSWERED. */
 enum vs_outcome vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The name of a request's code: "ok" for 0, then the failures'; NULL behind the last. */
+const char *vs_code_name(int code);
+/* The failure that a request has which could not be read and is answered with that HTTP status. */
+const char *vs_code_of_status(int status);
+const char *vs_status_reason(int status);
+
+/* Counts ids that a request was given, from its namespace; a request that was answered. */
+static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
+    vs_add(&r->session->scratch->counts.ids[r->space - r->session->app->space][r->face], n);
+}
+
+static inline void vs_count_request(struct vs_request *r) {
+    vs_add(&r->session->scratch->counts.requests[r->session->face][r->code], 1);
+    r->session->scratch->answered++;
+}
 
 /* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
  * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.

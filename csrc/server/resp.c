@@ -198,13 +198,8 @@ static enum vs_outcome answer(struct vs_request *r) {
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_args *args = &s->scratch->args;
     int used = vs_resp_parse(buf, len, args);
-    if (used == 0) return VS_STEP_MORE;
-    if (used < 0) {
-        vs_resp_error(out, "ERR", args->broken);
-        return VS_STEP_CLOSE;
-    }
-    if (args->count == 0) return used;
-    if (is_foreign(args)) return VS_STEP_CLOSE;
+    if (used == 0 || (used > 0 && args->count == 0)) return used;
+    if (used > 0 && is_foreign(args)) return VS_STEP_CLOSE;
     struct vs_request r = {.session = s,
                            .args = args,
                            .out = out,
@@ -213,9 +208,8 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .space = &s->app->space[0],
                            .gen = s->app->space[0].gen[VS_RESP],
                            .ids = s->scratch->ids};
-    switch (answer(&r)) {
-    case VS_PAUSED: return VS_STEP_PAUSED;
-    case VS_QUIT: return VS_STEP_CLOSE;
-    default: return used;
-    }
+    enum vs_outcome outcome = used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r);
+    if (outcome == VS_PAUSED) return VS_STEP_PAUSED;
+    vs_count_request(&r);
+    return used < 0 || outcome == VS_QUIT ? VS_STEP_CLOSE : used;
 }

@@ -5,9 +5,11 @@
  *   net.c       connections: buffers, writing, waiting
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
  *   resp.c      the same for the Redis protocol
- *   commands.c  the one table behind both protocols, and what a failure looks like in each
+ *   commands.c  the one table behind both protocols
+ *   problem.c   the one table of failures, and what each looks like in either protocol
  *   ids.c       handlers that give, read and make ids
  *   session.c   handlers that answer what Redis clients ask of any server
+ *   counts.c    what a loop counts
  *
  * What those files share stands in request.h and net.h. */
 #ifndef VS_SERVER_H
@@ -36,6 +38,7 @@ struct vs_space {
 };
 
 struct server;
+struct vs_counts;
 
 /* What every loop and connection shares.  Read-only while the loops run, but for the counters. */
 struct vs_app {
@@ -43,10 +46,12 @@ struct vs_app {
     int space_count;
     struct vs_host host; /* judge is NULL where there are no policies */
     const struct vesta_clock *clock;
-    int64_t started_us;     /* boot_us when the server began */
-    atomic_int connections; /* open now */
-    atomic_ullong clients;  /* ever accepted */
-    struct server *server;  /* loop.c's, while it serves */
+    int64_t started_us;                             /* boot_us when the server began */
+    atomic_int connections;                         /* open now */
+    atomic_ullong clients;                          /* ever accepted */
+    struct server *server;                          /* loop.c's, while it serves */
+    const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
+    int loop_count;
 };
 
 /* ------------------------------------------------------------------ listening and serving */

@@ -1,4 +1,5 @@
 """routes.py -- the HTTP face of `vesta serve`: routes, replies, connections, and what is refused."""
+import http.client
 import json
 import re
 
@@ -77,13 +78,15 @@ def _(world):
 
 
 def problem(reply, status, code):
-    same((reply.status, reply.headers["content-type"]), (status, "application/json"))
-    error = json.loads(reply.body)["error"]
-    same(error["code"], code)
-    return error["message"]
+    same((reply.status, reply.headers["content-type"]), (status, "application/problem+json"))
+    said = json.loads(reply.body)
+    same(list(said), ["type", "title", "status", "code", "detail"])  # RFC 9457
+    same((said["type"], said["title"], said["status"], said["code"]),
+         ("about:blank", http.client.responses[status], status, code))
+    return said["detail"]
 
 
-@claim("wrong counts and names are problems in JSON, and cost no id")
+@claim("wrong counts and names are problem documents, and cost no id")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -101,7 +104,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("/v1/ids/{id} explains an id; what is no id is a problem in JSON")
+@claim("/v1/ids/{id} explains an id; what is no id is a problem document")
 def _(world):
     with Server(world, layout="vesta-milli", pacing="clock") as server:
         id = server.get("/genid").body

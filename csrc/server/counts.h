@@ -1,0 +1,40 @@
+/* counts.h -- what a loop counts, for /metrics and INFO.  Knows no metric's name.
+ *
+ * Each loop counts for itself and is the only one that writes there, so to count is a load, an addition and a store:
+ * no locked instruction, no line that another core writes.  Who asks adds up the loops. */
+#ifndef VS_COUNTS_H
+#define VS_COUNTS_H
+
+#include "server/server.h"
+
+#define VS_CODES_MAX 48     /* "ok" and the names of failures: vs_code_name */
+#define VS_WHYS_MAX 16      /* enum vesta_why */
+#define VS_DURATIONS_MAX 16 /* vs_duration_us, and what is longer */
+
+typedef _Atomic uint64_t vs_count;
+
+struct vs_counts {
+    vs_count ids[VS_SPACES_MAX][VS_ID_FACES];    /* given, those of failing batches and of blocks too */
+    vs_count pauses[VS_SPACES_MAX][VS_WHYS_MAX]; /* requests that met one, by the first they met */
+    vs_count requests[VS_FACES][VS_CODES_MAX];
+    vs_count durations[VS_FACES][VS_DURATIONS_MAX]; /* requests by the time from read to written */
+    vs_count duration_us[VS_FACES];
+    vs_count accepted[VS_FACES], refused[VS_FACES], closed[VS_FACES]; /* connections; refused ones are closed, too */
+    vs_count parked;                                                  /* now */
+};
+
+/* Bounds of the durations that are told apart, ascending. */
+extern const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1];
+
+static inline void vs_add(vs_count *count, uint64_t n) {
+    /* one writer; readers want the number, not an order */
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* n requests that took so long, each. */
+void vs_count_durations(struct vs_counts *counts, enum vs_face face, uint64_t us, uint64_t n);
+
+/* Adds up one count of all loops: `of` is that count's place in the first loop's. */
+uint64_t vs_total(const struct vs_app *app, const vs_count *of);
+
+#endif

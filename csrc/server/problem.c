@@ -1,0 +1,124 @@
+/* problem.c -- failures: one table of their names, and what each looks like in either protocol.  Knows no handler. */
+#include "server/request.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first of a status is what a request that could not be read is told. */
+static const struct fault {
+    const char *code;
+    int status;         /* HTTP */
+    const char *prefix; /* RESP: clients retry TRYAGAIN and LOADING */
+} faults[] = {
+    {"bad_request", 400, "ERR"},      {"no_length", 411, "ERR"},        {"too_large", 413, "ERR"},
+    {"too_long", 414, "ERR"},         {"bad_expect", 417, "ERR"},       {"too_many_headers", 431, "ERR"},
+    {"bad_version", 505, "ERR"},      {"full", 503, "TRYAGAIN"},        {"clock_back", 503, "TRYAGAIN"},
+    {"ahead", 503, "TRYAGAIN"},       {"clock_ahead", 503, "TRYAGAIN"}, {"choose", 503, "TRYAGAIN"},
+    {"lease", 503, "LOADING"},        {"closed", 503, "TRYAGAIN"},      {"not_ready", 503, "LOADING"},
+    {"epoch_end", 500, "ERR"},        {"failstop", 500, "ERR"},         {"bad_id", 400, "ERR"},
+    {"bad_field", 400, "ERR"},        {"bad_count", 400, "ERR"},        {"unknown_name", 404, "ERR"},
+    {"not_found", 404, "ERR"},        {"bad_method", 405, "ERR"},       {"not_acceptable", 406, "ERR"},
+    {"bad_type", 415, "ERR"},         {"no_token", 401, "ERR"},         {"bad_command", 400, "ERR"},
+    {"bad_protocol", 400, "NOPROTO"},
+};
+_Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
+
+static int fault_named(const char *code) {
+    for (size_t i = 0; i < VS_COUNT(faults); i++)
+        if (strcmp(faults[i].code, code) == 0) return (int)i;
+    assert(!"a code that is not in the table");
+    return 0;
+}
+
+const char *vs_code_name(int code) {
+    if (code == 0) return "ok";
+    return code <= (int)VS_COUNT(faults) ? faults[code - 1].code : NULL;
+}
+
+const char *vs_code_of_status(int status) {
+    for (size_t i = 0; i < VS_COUNT(faults); i++)
+        if (faults[i].status == status) return faults[i].code;
+    assert(!"a status that is not in the table");
+    return faults[0].code;
+}
+
+const char *vs_status_reason(int status) {
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {400, "Bad Request"},
+                   {401, "Unauthorized"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {406, "Not Acceptable"},
+                   {411, "Length Required"},
+                   {413, "Content Too Large"},
+                   {414, "URI Too Long"},
+                   {415, "Unsupported Media Type"},
+                   {417, "Expectation Failed"},
+                   {431, "Request Header Fields Too Large"},
+                   {500, "Internal Server Error"},
+                   {503, "Service Unavailable"},
+                   {505, "HTTP Version Not Supported"}};
+    for (size_t i = 0; i < VS_COUNT(reasons); i++)
+        if (reasons[i].status == status) return reasons[i].reason;
+    assert(!"a status without a reason");
+    return "";
+}
+
+/* Control characters would end a RESP line or break a JSON string. */
+static void calm(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
+}
+
+void vs_put_json(struct vs_out *out, const char *text) {
+    vs_put(out, "\"", 1);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') vs_put(out, "\\", 1);
+        vs_put(out, (unsigned char)*text < ' ' ? " " : text, 1);
+    }
+    vs_put(out, "\"", 1);
+}
+
+/* RFC 9457 */
+static void put_problem(struct vs_request *r, const char *code, const char *text) {
+    vs_put_text(r->out, "{\"type\":\"about:blank\",\"title\":");
+    vs_put_json(r->out, vs_status_reason(r->status));
+    vs_put_text(r->out, ",\"status\":");
+    vs_put_uint(r->out, (uint64_t)r->status);
+    vs_put_text(r->out, ",\"code\":");
+    vs_put_json(r->out, code);
+    vs_put_text(r->out, ",\"detail\":");
+    vs_put_json(r->out, text);
+    vs_put_text(r->out, "}\n");
+}
+
+enum vs_outcome vs_refuse(struct vs_request *r, const char *code, const char *format, ...) {
+    int at = fault_named(code);
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    calm(text);
+    r->out->used = r->start; /* whatever the handler had begun to answer */
+    r->code = at + 1;
+    if (r->face == VS_RESP) {
+        vs_resp_error(r->out, faults[at].prefix, text);
+        return VS_ANSWERED;
+    }
+    r->status = faults[at].status;
+    if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
+    r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
+    if (r->json) {
+        put_problem(r, code, text);
+    } else {
+        vs_put_text(r->out, text);
+        vs_put(r->out, "\n", 1);
+    }
+    return VS_ANSWERED;
+}
