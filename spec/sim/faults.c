@@ -190,6 +190,7 @@ static void begin_calm(void) {
     store_heal();
     for (int i = 0; i < sim.hosts; i++) {
         struct host *h = &sim.host[i];
+        oracle_clock(i);
         h->offset_us -= host_unix_us(h) - (START_UNIX_US + sim.now_us);
         h->offset_us += sim.now_us / SEC * h->rate_ppm;
         h->rate_ppm = 0;
@@ -248,16 +249,23 @@ static void calm(int64_t ahead_us) {
                      (const char *)sim.file[sim.proc[stuck].file].map->shared.keeper);
 }
 
+/* How far ahead of the true time a clock was read or a lease was granted: a reboot forgets the one, not the other. */
+static int64_t furthest_ahead_us(void) {
+    int64_t most_us = START_UNIX_US + sim.now_us, now_us = most_us;
+    for (int i = 0; i < sim.hosts; i++)
+        if (sim.host[i].read_max_us > most_us) most_us = sim.host[i].read_max_us;
+    for (uint64_t w = 0; w <= sim.worker_max; w++) {
+        int64_t until_us = vs_tick_unix_us(&sim.shape, store_record(w)->until);
+        if (until_us > most_us) most_us = until_us;
+    }
+    return most_us - now_us;
+}
+
 void schedule_run(uint64_t seed) {
-    int64_t ahead_us = 0;
     world_make(seed);
     storm();
-    for (int i = 0; i < sim.hosts; i++) {
-        int64_t off = sim.host[i].read_max_us - (START_UNIX_US + sim.now_us);
-        ahead_us = off > ahead_us ? off : ahead_us;
-    }
     if (!sim.found) {
         begin_calm();
-        calm(ahead_us + 120 * SEC);
+        calm(furthest_ahead_us() + 120 * SEC);
     }
 }

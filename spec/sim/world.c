@@ -59,6 +59,7 @@ static int64_t read_boot(void *self) {
 }
 
 void host_step(int host, int64_t by_us) {
+    oracle_clock(host); /* what stood until now may have stood for its minute */
     sim.host[host].offset_us += by_us;
     sim.counts.rollbacks += by_us < 0;
     sim.counts.leaps += by_us > VS_CLOCK_LEAP_US;
