@@ -3,6 +3,7 @@
 #include "main/serving.h"
 #include "os/os.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #define RESP_DEFAULT "127.0.0.1:8089"
 #define WAIT_MS_DEFAULT 100
 #define WAIT_MS_MAX 60000
+#define IDLE_MS_MIN 100
+#define IDLE_MS_MAX 86400000
+#define SECRET_MAX 1024 /* of a password, with its NUL */
 
 static const char *const face_name[VS_FACES] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
@@ -23,15 +27,34 @@ static int check_address(const struct vs_serving *serving, const struct vs_servi
     int local = vs_address_is_local(at->address, &err);
     if (local < 0) return vs_usage("--%s: %s", face_name[at->face], err.text);
     if (local) return VS_GO;
-    if (at->face == VS_RESP)
-        return vs_usage("--resp %s: other machines could reach it, and the Redis face has no password yet; serve it on "
-                        "127.0.0.1 or on unix:PATH",
+    if (at->face == VS_RESP && !serving->app.resp_password)
+        return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
+                        "or serve it on 127.0.0.1 or on unix:PATH",
                         at->address);
     for (int i = 0; i < serving->space_count; i++)
         if (!serving->space[i].opts.has_worker && !serving->space[i].opts.store)
             return vs_usage("--%s %s: other machines can reach it, so say which worker number this server has "
                             "(--worker N), or where numbers are leased (--store file:DIR)",
                             face_name[at->face], at->address);
+    return VS_GO;
+}
+
+/* The first line of a file that holds nothing else.  Not read from an argument: those are for everybody to see. */
+static int read_secret(const char *path, const char **out) {
+    static char secret[SECRET_MAX + 1];
+    if (!path) return VS_GO;
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
+    bool failed = !file || ferror(file);
+    if (failed) vs_say("--resp-password-file %s: %s", vs_shown_text(path), strerror(errno));
+    if (file) fclose(file);
+    if (failed) return VS_FAILED;
+    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
+    if (length == 0 || length >= SECRET_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
+        return vs_usage("--resp-password-file %s: a password is one line of 1 to %d bytes", vs_shown_text(path),
+                        SECRET_MAX - 1);
+    secret[length] = '\0';
+    *out = secret;
     return VS_GO;
 }
 
@@ -42,14 +65,18 @@ static void listen_at(struct vs_serving *serving, enum vs_face face, const char 
 }
 
 static int read_options(struct vs_serving *serving, int *argc, char **argv) {
-    const char *http = HTTP_DEFAULT, *resp = RESP_DEFAULT;
-    uint64_t threads = 1, wait_ms = WAIT_MS_DEFAULT;
+    const char *http = HTTP_DEFAULT, *resp = RESP_DEFAULT, *password_file = NULL;
+    uint64_t threads = 1, wait_ms = WAIT_MS_DEFAULT, idle_ms = VS_RESP_IDLE_MS;
     struct vesta_opts *opts = &serving->space[0].opts;
     const struct vs_option table[] = {
         {"http", 0, VS_OPT_TEXT, &http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: " HTTP_DEFAULT ")",
          0, 0, NULL},
         {"resp", 0, VS_OPT_TEXT, &resp, "ADDR", "the Redis protocol's address, or off (default: " RESP_DEFAULT ")", 0,
          0, NULL},
+        {"resp-password-file", 0, VS_OPT_TEXT, &password_file, "FILE",
+         "the password that Redis clients must give, alone on a line (default: none)", 0, 0, NULL},
+        {"resp-idle-ms", 0, VS_OPT_COUNT, &idle_ms, "MS",
+         "how long a Redis client may rest before it is cut off (default: 300000)", IDLE_MS_MIN, IDLE_MS_MAX, NULL},
         {"threads", 0, VS_OPT_COUNT, &threads, "N", "loops, one a thread (default: 1)", 1, VS_THREADS_MAX, NULL},
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long a request may wait for an id (default: 100)", 0,
          WAIT_MS_MAX, NULL},
@@ -58,6 +85,8 @@ static int read_options(struct vs_serving *serving, int *argc, char **argv) {
     int rc = vs_options(table, argc, argv);
     if (rc != VS_GO) return rc;
     if (*argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
+    if ((rc = read_secret(password_file, &serving->app.resp_password)) != VS_GO) return rc;
+    serving->resp_idle_ms = idle_ms;
     serving->threads = (int)threads;
     serving->space_count = 1;
     serving->space[0].wait_ms_max = (int64_t)wait_ms;
@@ -119,6 +148,7 @@ static int run(struct vs_serving *serving) {
     struct vs_serve_opts opts = {.app = &serving->app,
                                  .listener_count = serving->listener_count,
                                  .threads = serving->threads,
+                                 .resp_idle_ms = serving->resp_idle_ms,
                                  .ready = say_serving,
                                  .self = serving};
     struct vesta_error err;

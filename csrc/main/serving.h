@@ -25,6 +25,7 @@ struct vs_serving {
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;
+    uint64_t resp_idle_ms;
     struct vs_app app;
 };
 

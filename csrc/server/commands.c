@@ -8,29 +8,36 @@
 #include <strings.h>
 
 static const struct vs_call calls[] = {
-    /* name, handler, args_min, args_max, route, methods, params, json, help; what is called most stands first */
-    {"GET", vs_on_next, 1, 1, "/genid", VS_ANY_METHOD, NULL, false, "GET name -- the next id; /genid"},
-    {"MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "MGET name... -- one id per name, or none"},
-    {NULL, vs_on_batch, 0, 0, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
+    /* name, handler, args_min, args_max, flags, route, methods, params, json, help; what is called most stands first */
+    {"GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY, "/genid", VS_ANY_METHOD, NULL, false,
+     "GET name -- the next id; /genid"},
+    {"MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS, NULL, 0, NULL, false,
+     "MGET name... -- one id per name, or none"},
+    {NULL, vs_on_batch, 0, 0, 0, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
      "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids"},
-    {NULL, vs_on_explain, 0, 0, "/v1/ids/", VS_READ_METHODS, NULL, true, "/v1/ids/{id} -- what an id says"},
-    {NULL, vs_on_expid, 0, 0, "/expid", VS_ANY_METHOD, "id", false, "/expid?id=ID -- what an id says"},
-    {NULL, vs_on_transtime, 0, 0, "/transtime", VS_ANY_METHOD, "time", false,
+    {NULL, vs_on_explain, 0, 0, 0, "/v1/ids/", VS_READ_METHODS, NULL, true, "/v1/ids/{id} -- what an id says"},
+    {NULL, vs_on_expid, 0, 0, 0, "/expid", VS_ANY_METHOD, "id", false, "/expid?id=ID -- what an id says"},
+    {NULL, vs_on_transtime, 0, 0, 0, "/transtime", VS_ANY_METHOD, "time", false,
      "/transtime?time=TIME -- the date of a time field"},
-    {NULL, vs_on_makeid, 0, 0, "/makeid", VS_ANY_METHOD, "*", false,
+    {NULL, vs_on_makeid, 0, 0, 0, "/makeid", VS_ANY_METHOD, "*", false,
      "/makeid?version=&type=&genMethod=&machine=&time=&seq= -- an id made by hand"},
-    {NULL, vs_on_healthz, 0, 0, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive"},
-    {"PING", vs_on_ping, 0, 1, NULL, 0, NULL, false, "PING [text]"},
-    {"ECHO", vs_on_echo, 1, 1, NULL, 0, NULL, false, "ECHO text"},
-    {"QUIT", vs_on_quit, 0, 0, NULL, 0, NULL, false, "QUIT -- closes the connection"},
-    {"SELECT", vs_on_select, 1, 1, NULL, 0, NULL, false, "SELECT 0..15 -- accepted, without effect"},
-    {"CLIENT", vs_on_client, 1, 3, NULL, 0, NULL, false, "CLIENT SETNAME name | GETNAME | ID | SETINFO key value"},
-    {"COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "COMMAND [COUNT | DOCS ...]"},
-    {"CONFIG", vs_on_config, 2, 2, NULL, 0, NULL, false, "CONFIG GET key -- the key with an empty value"},
-    {"INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "INFO [section]"},
-    {"HELLO", vs_on_hello, 0, 1, NULL, 0, NULL, false, "HELLO [2] -- this server speaks RESP2"},
-    {"SET", vs_on_no_store, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "SET -- refused"},
-    {"DEL", vs_on_no_store, 0, VS_RESP_ARGS_MAX - 1, NULL, 0, NULL, false, "DEL -- refused"},
+    {NULL, vs_on_healthz, 0, 0, 0, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive"},
+    {"PING", vs_on_ping, 0, 1, 0, NULL, 0, NULL, false, "PING [text]"},
+    {"ECHO", vs_on_echo, 1, 1, 0, NULL, 0, NULL, false, "ECHO text"},
+    {"QUIT", vs_on_quit, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, NULL, 0, NULL, false, "QUIT -- closes the connection"},
+    {"SELECT", vs_on_select, 1, 1, 0, NULL, 0, NULL, false, "SELECT 0..15 -- accepted, without effect"},
+    {"CLIENT", vs_on_client, 1, 3, 0, NULL, 0, NULL, false,
+     "CLIENT SETNAME name | GETNAME | ID | INFO | LIST | SETINFO key value | NO-EVICT on | NO-TOUCH on"},
+    {"COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, NULL, 0, NULL, false, "COMMAND [COUNT | DOCS ...]"},
+    {"CONFIG", vs_on_config, 2, 2, 0, NULL, 0, NULL, false, "CONFIG GET key -- the key with an empty value"},
+    {"INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, 0, NULL, 0, NULL, false, "INFO [section]"},
+    {"HELLO", vs_on_hello, 0, 6, VS_CALL_STRANGER | VS_CALL_ALONE, NULL, 0, NULL, false,
+     "HELLO [2|3 [AUTH user password] [SETNAME name]]"},
+    {"AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, NULL, 0, NULL, false, "AUTH [user] password"},
+    {"RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, NULL, 0, NULL, false,
+     "RESET -- the connection is as it was when it was new"},
+    {"SET", vs_on_no_store, 0, VS_RESP_ARGS_MAX - 1, 0, NULL, 0, NULL, false, "SET -- refused"},
+    {"DEL", vs_on_no_store, 0, VS_RESP_ARGS_MAX - 1, 0, NULL, 0, NULL, false, "DEL -- refused"},
 };
 #define CALL_COUNT ((int)VS_COUNT(calls))
 
@@ -61,6 +68,14 @@ const struct vs_call *vs_call_routed(struct vs_word path, struct vs_word *rest) 
 
 bool vs_word_is_case(struct vs_word text, const char *word) {
     return text.at && text.length == strlen(word) && strncasecmp(text.at, word, text.length) == 0;
+}
+
+bool vs_word_is_secret(struct vs_word word, const char *secret) {
+    size_t length = strlen(secret);
+    unsigned differ = word.length != length;
+    for (size_t i = 0; i < word.length; i++)
+        differ |= (unsigned char)word.at[i] ^ (unsigned char)secret[length ? i % length : 0];
+    return differ == 0;
 }
 
 struct vs_word vs_arg(const struct vs_request *request, int i) {

@@ -20,9 +20,6 @@
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
 
-static const uint64_t idle_ms[VS_FACES] = {
-    [VS_RESP] = VS_RESP_IDLE_MS, [VS_HTTP] = VS_HTTP_IDLE_MS, [VS_ADMIN] = VS_HTTP_IDLE_MS};
-
 /* Whoever wakes a loop must find it open: taken for that, and to say that it is open no more. */
 static pthread_mutex_t waking = PTHREAD_MUTEX_INITIALIZER;
 
@@ -37,7 +34,8 @@ static void too_slow(struct conn *c) {
 }
 
 static void look_at(struct conn *c, uint64_t now) {
-    if (c->lingering ? now - c->active_ms >= LINGER_MS : now - c->active_ms >= idle_ms[c->session.face])
+    uint64_t idle_ms = c->session.face == VS_RESP ? c->loop->server->opts->resp_idle_ms : VS_HTTP_IDLE_MS;
+    if (now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms) && !c->parked)
         vs_conn_end(c);
     else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
         too_slow(c);

@@ -19,16 +19,16 @@
 #define VS_RESP_INLINE_MAX 65536
 #define VS_RESP_REQUEST_MAX (1 << 20)
 
-#define VS_REPLY_MAX (256 * 1024) /* one reply */
-#define VS_OUT_MAX (512 * 1024)   /* the replies of one write */
+#define VS_REPLY_MAX (288 * 1024) /* one reply */
+#define VS_OUT_MAX (576 * 1024)   /* the replies of one write */
 #define VS_READ_MAX 65536
 #define VS_CLIENT_NAME_MAX 48
 
 #define VS_PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
 #define VS_HTTP_IDLE_MS 60000
-#define VS_RESP_IDLE_MS 300000 /* connection pools rest longer than browsers */
 
-_Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 1) <= VS_REPLY_MAX, "a batch fits a reply");
+_Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 4) + 16 <= VS_REPLY_MAX,
+               "a batch fits a reply, as bulk strings too");
 _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 _Static_assert(2 * VS_REPLY_MAX <= VS_OUT_MAX, "there is room for a reply until half of it is full");
 
@@ -40,15 +40,20 @@ struct vs_args {
     const char *broken; /* set by a parser that returns < 0: why */
     bool is_inline;     /* RESP: typed by hand, without lengths */
     struct vs_word at[VS_RESP_ARGS_MAX];
+    char why[96];                   /* what `broken` points to, where the text has numbers in it */
+    char typed[VS_RESP_INLINE_MAX]; /* RESP: words that were quoted */
 };
 
 bool vs_word_is_case(struct vs_word word, const char *name); /* ASCII letters in either case */
+/* In a time that says nothing about the secret but its length. */
+bool vs_word_is_secret(struct vs_word word, const char *secret);
 
 /* ------------------------------------------------------------------ replies */
 
 struct vs_out {
     char *at;
     size_t used, size;
+    bool resp3; /* RESP: maps and nulls have a form of their own */
 };
 
 void vs_put(struct vs_out *out, const void *bytes, size_t length);
@@ -59,10 +64,13 @@ void vs_put_json(struct vs_out *out, const char *text); /* as a JSON string; con
 void vs_resp_simple(struct vs_out *out, const char *text);
 void vs_resp_error(struct vs_out *out, const char *prefix, const char *text);
 void vs_resp_bulk(struct vs_out *out, const void *bytes, size_t length);
+void vs_resp_word(struct vs_out *out, const char *text);
 void vs_resp_null(struct vs_out *out);
-void vs_resp_int(struct vs_out *out, uint64_t value);
+void vs_resp_null_array(struct vs_out *out);
+void vs_resp_int(struct vs_out *out, int64_t value);
 void vs_resp_array(struct vs_out *out, size_t count);
-void vs_resp_id(struct vs_out *out, uint64_t id); /* the hot path's bulk string */
+void vs_resp_map(struct vs_out *out, size_t count); /* of pairs */
+void vs_resp_id(struct vs_out *out, uint64_t id);   /* the hot path's bulk string */
 
 /* ------------------------------------------------------------------ requests */
 
@@ -91,7 +99,14 @@ struct vs_session {
     uint64_t *kept;      /* ids already taken for a waiting request */
     size_t kept_count;
     char name[VS_CLIENT_NAME_MAX];
+    bool resp3; /* RESP: what the client asked for with HELLO */
+    bool known; /* RESP: it said the password */
 };
+
+/* RESP: a password is needed, and was not said yet. */
+static inline bool vs_session_is_stranger(const struct vs_session *session) {
+    return session->app->resp_password && !session->known;
+}
 
 enum vs_outcome { VS_ANSWERED, VS_PAUSED, VS_QUIT };
 
@@ -125,10 +140,21 @@ enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8 };
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
 
+/* What the Redis face must know of a command before it runs. */
+enum vs_call_flags {
+    VS_CALL_GIVES = 1,    /* ids */
+    VS_CALL_KEY = 2,      /* its first argument is a name ... */
+    VS_CALL_KEYS = 4,     /* ... or all are */
+    VS_CALL_STRANGER = 8, /* also before the password */
+    VS_CALL_NOW = 16,     /* in a transaction it is run, not queued */
+    VS_CALL_ALONE = 32    /* not in a transaction at all */
+};
+
 struct vs_call {
     const char *name; /* RESP, upper case; NULL: not a RESP command */
     vs_handler *handler;
     int args_min, args_max; /* RESP, without the name */
+    unsigned flags;         /* RESP: enum vs_call_flags */
     const char *route;      /* HTTP; NULL: none.  A route that ends in '/' takes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
@@ -182,13 +208,18 @@ void vs_session_settle(struct vs_session *session);
 vs_handler vs_on_next, vs_on_many, vs_on_batch, vs_on_explain, vs_on_expid, vs_on_transtime, vs_on_makeid,
     vs_on_healthz;
 vs_handler vs_on_ping, vs_on_echo, vs_on_quit, vs_on_select, vs_on_client, vs_on_command, vs_on_config, vs_on_info,
-    vs_on_hello, vs_on_no_store;
+    vs_on_hello, vs_on_auth, vs_on_reset, vs_on_no_store;
 
 /* ------------------------------------------------------------------ protocols */
 
+struct vs_resp_limits {
+    size_t args_max, bulk_max, inline_max;
+};
+extern const struct vs_resp_limits vs_resp_limits, vs_resp_stranger_limits;
+
 /* One RESP request, multibulk or inline.  > 0: bytes used; 0: wants more; < 0: broken, out->broken says why.
- * Shape: out->at points into buf; count is 0 for an empty line or array. */
-int vs_resp_parse(const char *buf, size_t len, struct vs_args *out);
+ * Shape: out->at points into buf, or into out->typed; count is 0 for an empty line or array. */
+int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out);
 
 struct vs_http {
     unsigned method; /* one of enum vs_method */

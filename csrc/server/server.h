@@ -4,7 +4,7 @@
  *   loop.c      loops, sweeping, drain; with net.c the only file that knows libuv
  *   net.c       connections: buffers, writing, waiting
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
- *   resp.c      the same for the Redis protocol
+ *   resp.c      the same for the Redis protocol, with resp_parse.c
  *   commands.c  the one table behind both protocols
  *   problem.c   the one table of failures, and what each looks like in either protocol
  *   ids.c       handlers that give, read and make ids
@@ -24,6 +24,7 @@
 #define VS_LISTENERS_MAX 24
 #define VS_CONNECTIONS_MAX 10000
 #define VS_BACKLOG 1024
+#define VS_RESP_IDLE_MS 300000 /* by default: connection pools rest longer than browsers */
 
 enum vs_face { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_FACES };
 #define VS_ID_FACES VS_ADMIN /* faces below it give ids */
@@ -44,7 +45,8 @@ struct vs_counts;
 struct vs_app {
     struct vs_space space[VS_SPACES_MAX]; /* the first is meant where a request names none */
     int space_count;
-    struct vs_host host; /* judge is NULL where there are no policies */
+    struct vs_host host;       /* judge is NULL where there are no policies */
+    const char *resp_password; /* NULL: none is needed */
     const struct vesta_clock *clock;
     int64_t started_us;                             /* boot_us when the server began */
     atomic_int connections;                         /* open now */
@@ -76,6 +78,7 @@ struct vs_serve_opts {
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;               /* 1 to VS_THREADS_MAX */
+    uint64_t resp_idle_ms;     /* how long a Redis client may rest */
     void (*ready)(void *self); /* called once, when connections and signals will be answered */
     /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
     void (*on_signal)(void *self, int number);

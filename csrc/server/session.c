@@ -33,34 +33,49 @@ enum vs_outcome vs_on_select(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static enum vs_outcome set_name(struct vs_request *r, struct vs_word name) {
+static bool set_name(struct vs_request *r, struct vs_word name) {
     char *to = r->session->name;
     if (name.length >= VS_CLIENT_NAME_MAX)
-        return vs_refuse(r, "bad_field", "a client name has at most %d bytes", VS_CLIENT_NAME_MAX - 1);
+        return vs_refuse(r, "bad_field", "a client name has at most %d bytes", VS_CLIENT_NAME_MAX - 1), false;
     for (size_t i = 0; i < name.length; i++)
         if (name.at[i] <= ' ' || name.at[i] > '~')
-            return vs_refuse(r, "bad_field", "Client names cannot contain spaces, newlines or special characters.");
+            return vs_refuse(r, "bad_field", "Client names cannot contain spaces, newlines or special characters."),
+                   false;
     memcpy(to, name.at, name.length);
     to[name.length] = '\0';
-    vs_resp_simple(r->out, "OK");
-    return VS_ANSWERED;
+    return true;
 }
 
+static void put_client(struct vs_request *r) {
+    const struct vs_session *s = r->session;
+    char text[160];
+    int n = snprintf(text, sizeof text, "id=%llu name=%s db=0 resp=%d\n", (unsigned long long)s->id, s->name,
+                     s->resp3 ? 3 : 2);
+    vs_resp_bulk(r->out, text, (size_t)n);
+}
+
+/* LIST shows the asking connection alone: the others may belong to another thread. */
 enum vs_outcome vs_on_client(struct vs_request *r) {
     struct vs_word what = r->args->at[0];
     int count = r->args->count;
-    if (count == 2 && vs_word_is_case(what, "SETNAME")) return set_name(r, r->args->at[1]);
-    if (count == 3 && vs_word_is_case(what, "SETINFO"))
+    if (count == 2 && vs_word_is_case(what, "SETNAME")) {
+        if (set_name(r, r->args->at[1])) vs_resp_simple(r->out, "OK");
+    } else if ((count == 3 && vs_word_is_case(what, "SETINFO")) ||
+               (count == 2 && (vs_word_is_case(what, "NO-EVICT") || vs_word_is_case(what, "NO-TOUCH")))) {
         vs_resp_simple(r->out, "OK");
-    else if (count == 1 && vs_word_is_case(what, "ID"))
-        vs_resp_int(r->out, r->session->id);
-    else if (count == 1 && vs_word_is_case(what, "GETNAME") && !*r->session->name)
-        vs_resp_null(r->out);
-    else if (count == 1 && vs_word_is_case(what, "GETNAME"))
-        vs_resp_bulk(r->out, r->session->name, strlen(r->session->name));
-    else
-        return vs_refuse(r, "bad_command", "unknown subcommand or wrong number of arguments for '%s': %s",
+    } else if (count == 1 && vs_word_is_case(what, "ID")) {
+        vs_resp_int(r->out, (int64_t)r->session->id);
+    } else if (count == 1 && vs_word_is_case(what, "GETNAME")) {
+        if (*r->session->name)
+            vs_resp_word(r->out, r->session->name);
+        else
+            vs_resp_null(r->out);
+    } else if (vs_word_is_case(what, "LIST") || (count == 1 && vs_word_is_case(what, "INFO"))) {
+        put_client(r);
+    } else {
+        return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
                          VS_QUOTE(what.at, what.length), r->call->help);
+    }
     return VS_ANSWERED;
 }
 
@@ -70,7 +85,7 @@ enum vs_outcome vs_on_command(struct vs_request *r) {
     for (int i = 0; vs_call_at(i); i++)
         count += vs_call_at(i)->name != NULL;
     if (r->args->count == 1 && vs_word_is_case(r->args->at[0], "COUNT"))
-        vs_resp_int(r->out, count);
+        vs_resp_int(r->out, (int64_t)count);
     else
         vs_resp_array(r->out, 0);
     return VS_ANSWERED;
@@ -99,21 +114,93 @@ enum vs_outcome vs_on_info(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static void put_word(struct vs_out *out, const char *word) {
-    vs_resp_bulk(out, word, strlen(word));
+/* ------------------------------------------------------------------ who is there, and how to speak with it */
+
+static bool is_password(const struct vs_session *s, struct vs_word user, struct vs_word password) {
+    bool is_secret = !s->app->resp_password || vs_word_is_secret(password, s->app->resp_password);
+    return vs_word_is(user, "default") && is_secret; /* looked at whatever the user: time says nothing of it */
+}
+
+static enum vs_outcome wrong_password(struct vs_request *r) {
+    return vs_refuse(r, "bad_password", "invalid username-password pair or user is disabled.");
+}
+
+enum vs_outcome vs_on_auth(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    bool names_user = r->args->count == 2;
+    struct vs_word user = names_user ? r->args->at[0] : (struct vs_word){"default", strlen("default")};
+    if (!names_user && !s->app->resp_password) /* clients look for these words, and go on without */
+        return vs_refuse(r, "bad_command",
+                         "AUTH <password> called without any password configured for the default user: this server "
+                         "needs none (--resp-password-file)");
+    if (!is_password(s, user, r->args->at[r->args->count - 1])) return wrong_password(r);
+    s->known = true;
+    vs_resp_simple(r->out, "OK");
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_reset(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    s->known = s->resp3 = false;
+    *s->name = '\0';
+    vs_resp_simple(r->out, "RESET");
+    return VS_ANSWERED;
+}
+
+/* What HELLO asks for beside the protocol. */
+struct greeting {
+    bool has_user;
+    struct vs_word user, password, name;
+};
+
+static bool read_greeting(struct vs_request *r, struct greeting *g) {
+    for (int i = 1; i < r->args->count;) {
+        int left = r->args->count - i;
+        const struct vs_word *word = &r->args->at[i];
+        if (left >= 3 && vs_word_is_case(*word, "AUTH")) {
+            g->has_user = true;
+            g->user = word[1], g->password = word[2];
+            i += 3;
+        } else if (left >= 2 && vs_word_is_case(*word, "SETNAME")) {
+            g->name = word[1];
+            i += 2;
+        } else {
+            return vs_refuse(r, "bad_command", "Syntax error in HELLO option '%s': %s",
+                             VS_QUOTE(word->at, word->length), r->call->help),
+                   false;
+        }
+    }
+    return true;
+}
+
+static void put_greeting(struct vs_out *out, const struct vs_session *s) {
+    vs_resp_map(out, 7);
+    vs_resp_word(out, "server"), vs_resp_word(out, "redis"); /* clients check for it */
+    vs_resp_word(out, "version"), vs_resp_word(out, REDIS_VERSION);
+    vs_resp_word(out, "proto"), vs_resp_int(out, s->resp3 ? 3 : 2);
+    vs_resp_word(out, "id"), vs_resp_int(out, (int64_t)s->id);
+    vs_resp_word(out, "mode"), vs_resp_word(out, "standalone");
+    vs_resp_word(out, "role"), vs_resp_word(out, "master");
+    vs_resp_word(out, "modules"), vs_resp_array(out, 0);
 }
 
 enum vs_outcome vs_on_hello(struct vs_request *r) {
-    if (r->args->count && !vs_word_is(r->args->at[0], "2"))
+    struct vs_session *s = r->session;
+    struct vs_word version = vs_arg(r, 0);
+    struct greeting g = {.has_user = false};
+    bool resp3 = version.at ? vs_word_is(version, "3") : s->resp3;
+    if (version.at && !resp3 && !vs_word_is(version, "2"))
         return vs_refuse(r, "bad_protocol", "unsupported protocol version");
-    vs_resp_array(r->out, 14);
-    put_word(r->out, "server"), put_word(r->out, "redis"); /* clients check for it */
-    put_word(r->out, "version"), put_word(r->out, REDIS_VERSION);
-    put_word(r->out, "proto"), vs_resp_int(r->out, 2);
-    put_word(r->out, "id"), vs_resp_int(r->out, r->session->id);
-    put_word(r->out, "mode"), put_word(r->out, "standalone");
-    put_word(r->out, "role"), put_word(r->out, "master");
-    put_word(r->out, "modules"), vs_resp_array(r->out, 0);
+    if (!read_greeting(r, &g)) return VS_ANSWERED;
+    if (g.has_user && !is_password(s, g.user, g.password)) return wrong_password(r);
+    if (vs_session_is_stranger(s) && !g.has_user)
+        return vs_refuse(r, "no_password",
+                         "HELLO must be called with the client already authenticated, or as HELLO <proto> AUTH <user> "
+                         "<pass>");
+    if (g.name.at && !set_name(r, g.name)) return VS_ANSWERED;
+    s->known |= g.has_user;
+    s->resp3 = r->out->resp3 = resp3;
+    put_greeting(r->out, s);
     return VS_ANSWERED;
 }
 

@@ -9,7 +9,7 @@ static struct vs_args args;
 
 static int parse(const char *bytes, size_t length) {
     memset(&args, 0xee, sizeof args); /* nothing may be left over from before */
-    return vs_resp_parse(at_wall(bytes, length), length, &args);
+    return vs_resp_parse(at_wall(bytes, length), length, &vs_resp_limits, &args);
 }
 
 static int parse_text(const char *text) {
@@ -31,6 +31,15 @@ static const struct {
     {"  GET \t default  \r\n", 2, "GET|default"},
     {"\r\n", 0, ""},
     {"\n", 0, ""},
+    {"GET\fdefault\v\r\n", 2, "GET|default"},
+    {"ECHO \"a b\"\r\n", 2, "ECHO|a b"},
+    {"ECHO 'a b' \"\"\r\n", 3, "ECHO|a b|"},
+    {"ECHO a\"b c\" d'e f'\n", 3, "ECHO|ab c|de f"},
+    {"ECHO \"\\n\\r\\t\\b\\a\\\\\\\"\\q'\"\r\n", 2, "ECHO|\n\r\t\b\a\\\"q'"},
+    {"ECHO \"\\x41\\xfF\\x4g\\x\"\r\n", 2, "ECHO|A\xffx4gx"},
+    {"ECHO 'it\\'s' '\\n\\x41\"'\r\n", 3, "ECHO|it's|\\n\\x41\""},
+    {"ECHO \\n a\\\r\n", 3, "ECHO|\\n|a\\"},
+    {"\"ECHO\" \"hi\"\r\n", 2, "ECHO|hi"},
 };
 
 static void check_words(const char *want) {
@@ -96,7 +105,18 @@ static void refuses(void) {
                                       "*1\r\n$4\nPING\r\n",
                                       "*1\r\n$0x4\r\n",
                                       "*1\r\n$4.0\r\n",
-                                      "*1;2\r\n"};
+                                      "*1;2\r\n",
+                                      "ECHO \"a\r\n",
+                                      "ECHO 'a\r\n",
+                                      "ECHO \"a\"b\r\n",
+                                      "ECHO 'a'b\r\n",
+                                      "ECHO 'a''b'\r\n",
+                                      "ECHO \"a\\\"\r\n",
+                                      "ECHO 'a\\'\r\n",
+                                      "ECHO it's\r\n",
+                                      "\"\n",
+                                      "\"\\\n",
+                                      "\x16\x03\x01\x02"};
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
         int rc = parse_text(bad[i]);
         if (rc >= 0 || !args.broken) CHECK_FAIL("case %zu: got %d", i, rc);
@@ -158,6 +178,29 @@ static void bounds_the_whole(void) {
     free(text);
 }
 
+/* Before the password: Redis' own caps. */
+static void bounds_strangers(void) {
+    const struct vs_resp_limits *limits = &vs_resp_stranger_limits;
+    char *text = malloc(ROOM);
+    CHECK_EQ_I64(vs_resp_parse("*10\r\n", 5, limits, &args), 0);
+    CHECK(vs_resp_parse("*11\r\n", 5, limits, &args) < 0);
+    CHECK_HAS(args.broken, "0 to 10)");
+    CHECK_EQ_I64(vs_resp_parse("*1\r\n$16384\r\n", 12, limits, &args), 0);
+    CHECK(vs_resp_parse("*1\r\n$16385\r\n", 12, limits, &args) < 0);
+    CHECK_HAS(args.broken, "0 to 16384)");
+    memset(text, 'x', ROOM);
+    CHECK_EQ_I64(vs_resp_parse(text, 4095, limits, &args), 0);
+    CHECK(vs_resp_parse(text, 4096, limits, &args) < 0);
+    CHECK_HAS(args.broken, "4096");
+    CHECK(vs_resp_parse("a a a a a a a a a a a\n", 22, limits, &args) < 0);
+    size_t used = (size_t)sprintf(text, "*10\r\n"); /* so a request is far below the MiB that Redis allows */
+    for (int i = 0; i < 10; i++)
+        used += (size_t)sprintf(text + used, "$16384\r\n%016384d\r\n", i);
+    CHECK_EQ_I64(vs_resp_parse(text, used, limits, &args), (int)used);
+    CHECK(used < VS_RESP_REQUEST_MAX / 4);
+    free(text);
+}
+
 static const struct check_case cases[] = {
     {"requests are read, typed by hand or with lengths", reads},
     {"every prefix of a request wants more", wants_more},
@@ -167,5 +210,6 @@ static const struct check_case cases[] = {
     {"a line typed by hand has at most 64 KiB and 1024 words", bounds_inline},
     {"an array has at most 1024 strings of 64 KiB", bounds_arrays},
     {"a request has at most 1 MiB", bounds_the_whole},
+    {"before the password: 10 strings of 16 KiB, a line of 4 KiB", bounds_strangers},
 };
 CHECK_MAIN(cases)

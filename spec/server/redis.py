@@ -43,7 +43,7 @@ def _(world):
         says(b"*0\r\n", "COMMAND", "DOCS")
         says(b"+OK\r\n", "CLIENT", "SETINFO", "LIB-NAME", "x")
         says(b"$-1\r\n", "CLIENT", "GETNAME")
-        says(b"-NOPROTO unsupported protocol version\r\n", "HELLO", "3")
+        says(b"-NOPROTO unsupported protocol version\r\n", "HELLO", "4")
         says(b"-ERR vesta does not store data\r\n", "SET", "a", "b")
         says(b"-ERR vesta does not store data\r\n", "DEL", "a")
         assert server.redis("HELLO", "2").startswith(b"*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n")
@@ -80,7 +80,7 @@ def _(world):
             same(server.redis("PING"), b"+PONG\r\n")
         for data in (b"", b"*2\r\n$3\r\nGET\r\n$7\r\ndefa", b"GET default"):  # half a command, then gone
             same(server.say(server.resp, data), b"")
-        assert server.say(server.resp, b"\x16\x03\x01\x02\x00\r\n").startswith(b"-ERR unknown command")
+        same(server.say(server.resp, b"\x16\x03\x01\x02\x00"), b"-ERR Protocol error: TLS is not spoken here\r\n")
         same(server.tick(), before + 1)
 
 
