@@ -1,0 +1,174 @@
+/* claim.c -- the lease engine's way to a lease: the namespace, a number, its record, the claim.  Pure. */
+#include "core/steps.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ATTEMPTS_MAX 64 /* lost races in a row before a rest */
+
+/* Every attempt has a slot of its own: another keeper may have taken up the claim in the last one. */
+static void forget_slot(struct vs_lease *lease) {
+    lease->slot = -1;
+    lease->published = false;
+    lease->until = 0;
+}
+
+/* Starts over with a fresh claim. */
+void vs_act_restart(struct vs_lease *lease, struct vs_action *out) {
+    forget_slot(lease);
+    vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
+}
+
+/* The way to a record: the number given by hand, or a choice. */
+void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    forget_slot(lease);
+    if (lease->attempt++ >= ATTEMPTS_MAX) {
+        lease->attempt = 0;
+        vs_lease_say(lease, "others were faster %d times in a row", ATTEMPTS_MAX);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        return;
+    }
+    if (!lease->has_worker) {
+        vs_act(lease, out, VS_PH_CHOOSE, VS_DO_CHOOSE);
+        return;
+    }
+    lease->worker = lease->wanted_worker;
+    vs_act(lease, out, VS_PH_READ, VS_DO_READ);
+}
+
+/* ------------------------------------------------------------------ the namespace */
+
+void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (vs_lease_trouble(lease, ev, out, VS_PH_NS_READ)) return;
+    lease->ns = ev->ns;
+    bool other = ev->ns.ver == 0 || ev->ns.incarnation != lease->incarnation;
+    if (lease->incarnation && other) {
+        vs_lease_say(lease,
+                     "the store %s: what it granted before is not in it; bring its data back, or give the namespace a "
+                     "new name",
+                     ev->ns.ver == 0 ? "was emptied" : "was replaced");
+        vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
+        return;
+    }
+    if (ev->ns.ver == 0) {
+        vs_act(lease, out, VS_PH_NS_SWAP, VS_DO_NS_SWAP);
+        out->ns = (struct vs_ns_record){.ver = 1, .fingerprint = lease->fingerprint, .incarnation = lease->entropy | 1};
+        memcpy(out->ns.layout, lease->layout, sizeof lease->layout);
+        out->old_ver = 0;
+        return;
+    }
+    if (ev->ns.fingerprint != lease->fingerprint) {
+        vs_lease_say(lease, "the namespace has another layout: %.120s", ev->ns.layout);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
+        return;
+    }
+    lease->incarnation = ev->ns.incarnation;
+    if (lease->slot >= 0)
+        vs_act(lease, out, VS_PH_RESUME, VS_DO_READ);
+    else
+        vs_act_pick(lease, ev, out);
+}
+
+/* ------------------------------------------------------------------ claiming */
+
+/* How long this record must be left alone; 0: it may be claimed now.  Being early would be safe, only unkind. */
+static int64_t wait_ms(struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
+    int64_t ahead_ms = vs_lease_ms_of(lease, r->until) - store_ms;
+    if (r->ver == 0) return 0;
+    if (r->held && strcmp(r->identity, lease->identity) == 0) {
+        vs_lease_say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", lease->worker,
+                     (double)ahead_ms / 1000);
+        return ahead_ms > 0 ? ahead_ms : 0;
+    }
+    if (r->held) {
+        int64_t age_ms = store_ms > r->written_ms ? store_ms - r->written_ms : 0, left_ms = r->lease_ms - age_ms;
+        vs_lease_say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", lease->worker, r->holder,
+                     (double)left_ms / 1000);
+        if (left_ms >= 0) return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
+    }
+    vs_lease_say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", lease->worker,
+                 (double)ahead_ms / 1000);
+    return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
+}
+
+static uint64_t claim_from(const struct vs_lease *lease, const struct vs_event *ev) {
+    const struct vs_record *r = &lease->record;
+    uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
+    uint64_t floor = r->ver == 0 ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
+    uint64_t ns_floor = lease->ns.floor_ms ? vs_lease_tick_at(lease, lease->ns.floor_ms) : 0;
+    floor = floor > ns_floor ? floor : ns_floor;
+    return from > floor ? from : floor;
+}
+
+void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (vs_lease_trouble(lease, ev, out, VS_PH_READ)) return;
+    lease->record = ev->record;
+    if (ev->doubt_us) {
+        vs_lease_say(lease, "the clock leapt and is not believed yet");
+        vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_READ);
+        return;
+    }
+    bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
+    lease->from = claim_from(lease, ev);
+    if (foreign || lease->from >= vs_tick_end(&lease->shape)) {
+        vs_lease_say(lease,
+                     foreign ? "the record of number %" PRIu64 " is of another layout: its ticks mean something else"
+                             : "every tick of number %" PRIu64 " was granted: the layout's time is over for it",
+                     lease->worker);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        return;
+    }
+    int64_t wait = wait_ms(lease, &ev->record, ev->store_ms);
+    if (wait > 0) {
+        lease->attempt = 0; /* nobody was faster: it is held */
+        vs_act_sleep(lease, ev, out, wait < VS_LEASE_RETRY_MS ? wait : VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        return;
+    }
+    vs_act(lease, out, VS_PH_TAKE, VS_DO_TAKE);
+    out->from = lease->from;
+}
+
+void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->slot < 0) {
+        vs_act(lease, out, VS_PH_ENDED, VS_DO_END); /* the file is used up: the keeper retires it */
+        return;
+    }
+    lease->slot = ev->slot;
+    memcpy(lease->owner, ev->owner, sizeof lease->owner);
+    vs_act_claim(lease, ev, out);
+}
+
+void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (!ev->found) {
+        lease->attempt = 0;
+        vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "every worker number of the namespace is held");
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        return;
+    }
+    lease->worker = ev->worker;
+    vs_act(lease, out, VS_PH_READ, VS_DO_READ);
+}
+
+void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record))) {
+        /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
+        vs_act(lease, out, VS_PH_LOOK, VS_DO_READ);
+        return;
+    }
+    if (ev->outcome == VS_STORE_CONFLICT) {
+        if (vs_lease_went_back(lease, &ev->record))
+            vs_lease_lost(lease, &ev->record, out);
+        else
+            vs_act_pick(lease, ev, out);
+        return;
+    }
+    if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) /* the same token and slot again, if the record still stands */
+        return;
+    lease->record = ev->record;
+    lease->until = lease->asked;
+    lease->attempt = 0;
+    lease->renewed_boot_us = ev->boot_us, lease->renewed_cursor = lease->from;
+    vs_act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);
+    out->limit = lease->until;
+    out->deadline_boot_us = vs_lease_deadline(lease);
+}

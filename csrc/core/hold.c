@@ -1,0 +1,146 @@
+/* hold.c -- the lease engine with a lease: renewing, losing it, giving it back.  Pure. */
+#include "core/steps.h"
+#include "core/mutant.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Whoever holds the number now: versions only rise, and no successor can start below what was granted to us. */
+bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *r) {
+    /* ours and free: another keeper of this file gave it back, at a cursor that may be lower than its bound */
+    bool released = memcmp(r->owner, lease->owner, sizeof r->owner) == 0 && !r->held;
+    return r->ver < lease->record.ver || (r->until < lease->until && !released);
+}
+
+void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_action *out) {
+    if (vs_lease_went_back(lease, r)) {
+        vs_lease_say(lease,
+                     "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64
+                     " was acknowledged",
+                     lease->worker, r->ver, lease->record.ver);
+        vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
+        return;
+    }
+    vs_lease_say(lease, "number %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
+    vs_act(lease, out, VS_PH_FENCED, VS_DO_CLOSE);
+}
+
+/* ------------------------------------------------------------------ holding */
+
+/* A lease that the map already has: the record must still be ours. */
+void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
+    bool ours = vs_lease_is_ours(lease, &ev->record);
+    if (!ours && !lease->published) {
+        vs_act_pick(lease, ev, out); /* that claim never arrived; should it still, its token is nobody's */
+        return;
+    }
+    if (!ours || vs_lease_went_back(lease, &ev->record)) {
+        vs_lease_lost(lease, &ev->record, out);
+        return;
+    }
+    lease->record = ev->record;
+    lease->until = ev->record.until;
+    if (lease->published)
+        vs_act_sleep(lease, ev, out, 1, true, VS_PH_HELD);
+    else
+        vs_act_renew(lease, ev, out); /* adopted only by a write that the store acknowledges */
+}
+
+void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->stop) {
+        vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
+        return;
+    }
+    if (ev->lost) {
+        vs_act_restart(lease, out);
+        return;
+    }
+    if (ev->doubt_us) {
+        /* one wrong jump of the clock must not poison the future: nothing is raised on it */
+        vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_HELD);
+        return;
+    }
+    const struct vs_lease_timing *t = &lease->timing;
+    uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), at = ev->cursor > now ? ev->cursor : now;
+    int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, at);
+    int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
+    bool active = ev->cursor != lease->renewed_cursor || t->renew_idle;
+    bool due = active && age_ms >= t->renew_ms;
+    bool short_of = ev->wanted && left_ms < t->window_ms / 2;
+    if ((due || short_of) && lease->until < vs_tick_end(&lease->shape))
+        vs_act_renew(lease, ev, out);
+    else
+        vs_act_sleep(lease, ev, out, active && age_ms < t->renew_ms ? t->renew_ms - age_ms : t->renew_ms, true,
+                     VS_PH_HELD);
+}
+
+void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->outcome == VS_STORE_UNKNOWN) {
+        vs_act(lease, out, VS_PH_LOOK, VS_DO_READ);
+        return;
+    }
+    if (ev->outcome == VS_STORE_CONFLICT) {
+        bool ours = vs_lease_is_ours(lease, &ev->record) && !VS_IS_MUTANT(CONFLICT_IS_FENCED);
+        if (!ours || vs_lease_went_back(lease, &ev->record)) {
+            vs_lease_lost(lease, &ev->record, out);
+            return;
+        }
+        lease->record = ev->record; /* an earlier write of ours arrived: on top of it */
+        vs_act_renew(lease, ev, out);
+        return;
+    }
+    if (vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
+    lease->record = ev->record;
+    lease->until = lease->asked;
+    lease->said[0] = '\0';
+    lease->renewed_boot_us = ev->boot_us;
+    vs_act(lease, out, lease->published ? VS_PH_RAISE : VS_PH_PUBLISH, lease->published ? VS_DO_RAISE : VS_DO_PUBLISH);
+    out->limit = lease->until;
+    out->deadline_boot_us = vs_lease_deadline(lease);
+}
+
+/* After an unknown outcome: what stands in the store decides, and nothing is adopted by looking. */
+void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) return;
+    if (vs_lease_went_back(lease, &ev->record)) {
+        vs_lease_lost(lease, &ev->record, out);
+    } else if (vs_lease_is_ours(lease, &ev->record)) {
+        lease->record = ev->record;
+        if (lease->until == 0) lease->until = ev->record.until; /* the claim's own; `from` is below it */
+        vs_act_renew(lease, ev, out);
+    } else if (lease->published) {
+        vs_lease_lost(lease, &ev->record, out);
+    } else if (ev->record.ver == lease->record.ver) {
+        vs_act_claim(lease, ev, out); /* it may still arrive: the same token makes the second harmless */
+    } else {
+        vs_act_pick(lease, ev, out);
+    }
+}
+
+/* ------------------------------------------------------------------ ending */
+
+void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (!ev->found) { /* somebody else closed it and knows the cursor; the record runs out by itself */
+        vs_act(lease, out, VS_PH_ENDED, VS_DO_END);
+        return;
+    }
+    vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
+}
+
+/* Giving back is a courtesy: a few tries, then the record runs out by itself. */
+void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    bool again =
+        ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record));
+    again = again && lease->attempt++ < 3;
+    vs_act(lease, out, again ? VS_PH_RELEASE_LOOK : VS_PH_ENDED, again ? VS_DO_READ : VS_DO_END);
+}
+
+void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->outcome == VS_STORE_OK && vs_lease_is_ours(lease, &ev->record)) {
+        lease->record = ev->record;
+        vs_act_swap(lease, ev, out, VS_PH_RELEASE, lease->asked, false);
+    } else {
+        vs_act(lease, out, VS_PH_ENDED, VS_DO_END);
+    }
+}

@@ -1,0 +1,60 @@
+/* steps.h -- what the files of the lease engine share.  Only they include it.
+ *
+ *   lease.c   what an event means in each phase, and the actions
+ *   claim.c   the way to a lease: namespace, number, record, claim
+ *   hold.c    with a lease: renewing, losing it, giving it back */
+#ifndef VS_STEPS_H
+#define VS_STEPS_H
+
+#include "core/lease.h"
+
+#define VS_LEASE_RETRY_MS 1000 /* after a refusal, a store that is down, or a number that somebody holds */
+
+/* ---- lease.c */
+
+void vs_lease_say(struct vs_lease *lease, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint64_t vs_lease_tick_at(const struct vs_lease *lease, int64_t unix_ms);
+int64_t vs_lease_ms_of(const struct vs_lease *lease, uint64_t tick);
+bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *record);
+int64_t vs_lease_deadline(const struct vs_lease *lease);
+
+void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, enum vs_do kind);
+void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms, bool on_want,
+                  enum vs_phase after);
+/* Writes the record with these changes, over the version last seen. */
+void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
+                 uint64_t until, bool held);
+void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+
+/* A reply that is neither yes nor a conflict.  True if it was one, and *out is filled: the phase `again`, later. */
+bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again);
+
+/* ---- claim.c */
+
+/* Starts over with a fresh claim. */
+void vs_act_restart(struct vs_lease *lease, struct vs_action *out);
+/* The way to a record: the number given by hand, or a choice. */
+void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+
+void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+
+/* ---- hold.c */
+
+/* Whoever holds the number now: versions only rise, and no successor can start below what was granted to us. */
+bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *record);
+void vs_lease_lost(struct vs_lease *lease, const struct vs_record *record, struct vs_action *out);
+
+void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+
+#endif
