@@ -5,11 +5,11 @@
 # One list a purpose.  docs/dependencies.md says what each is for.
 packages_for() {
     case $1 in
-        run) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp ;;
+        run) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp liblua5.4-dev ;;
         test)
             packages_for run
             echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace faketime make
-            echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev liblua5.4-dev
+            echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;

@@ -40,6 +40,9 @@ static inline bool vs_word_is(struct vs_word word, const char *name) {
 /* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
 bool vs_split(struct vs_word word, char mark, struct vs_word *before, struct vs_word *after);
 
+/* The entry of `names` (ended by NULL) that `word` was probably meant to be, or NULL. */
+const char *vs_nearest(const char *word, const char *const *names);
+
 /* vesta_time_parse of a view. */
 int vs_time_read(struct vs_word text, int64_t *unix_ms, struct vesta_error *err);
 

@@ -1,9 +1,10 @@
-/* policy.h -- policies: Lua files that judge.  A vm is one Lua 5.4 state with limits that holds the policies of all
- * namespaces, each in an environment of its own.
+/* policy.h -- policies: Lua files that judge.  A vm holds the policies of all namespaces, each in a Lua 5.4 state of
+ * its own: none can see another, change what it sees, or eat its memory.
  *
- *   vm.c       the state: its allocator, the budget of a call, what happens when it is spent
+ *   vm.c       a state: its allocator, the budget of a call, what happens when it is spent
  *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
- *   policy.c   loading and checking a policy's table, calling its functions, reading verdicts
+ *   policy.c   loading a policy and checking its table
+ *   call.c     calling its functions, reading verdicts
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
  *
  * Threads: one at a time for a vm; vs_vm_busy_since from any. */
@@ -16,11 +17,14 @@
 
 #define VS_POLICIES_MAX 64
 
-/* Of one call, and anew for each; 0: the default. */
+#define VS_CALL_MS_MAX 60000
+
+/* Of one call (or of running the file), and anew for each; 0: the default. */
 struct vs_vm_limits {
-    int64_t call_ms;       /* wall time: 100 */
-    uint64_t instructions; /* 10 million */
-    size_t memory_bytes;   /* 16 MiB, of the whole state */
+    int64_t call_ms;                 /* wall time: 100; VS_CALL_MS_MAX at most */
+    uint64_t instructions;           /* 10 million */
+    size_t memory_bytes;             /* 16 MiB, of all that a policy holds; 64 KiB at least */
+    const struct vesta_clock *clock; /* NULL: the machine's */
 };
 
 struct vs_vm;
@@ -32,6 +36,13 @@ void vs_vm_close(struct vs_vm *vm);
  * Errors: VESTA_ENAME: no such policy, with the names there are; VESTA_EOPTION: not a policy, with file and line;
  * VESTA_EIO; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
 int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err);
+
+/* As vs_policy_load, from a text; `chunk` names it in errors ("=stdin", "@rules.lua"). */
+int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, size_t length, const char *options,
+                        int *policy, struct vesta_error *err);
+
+/* The i-th policy that comes with vesta, by name; NULL behind the last. */
+const char *vs_policy_shipped(int i);
 
 /* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
@@ -80,11 +91,13 @@ enum vs_word_of_policy {                  /* what a function may return */
 };
 const char *vs_policy_word_name(enum vs_word_of_policy word);
 
+#define VS_AMOUNT_MS_MAX (24 * 60 * 60 * 1000)
+
 struct vs_answer {
     enum vs_word_of_policy word;
     uint64_t worker;   /* VS_SAYS_WORKER */
     int64_t amount_ms; /* a number behind "wait" (for how long) or "borrow" (how far ahead of the clock); -1: none */
-    char reason[256];  /* a text behind the word, "" if none */
+    char reason[256];  /* a text behind the word, "" if none; whole UTF-8, without controls */
 };
 
 /* Calls one of the policy's functions with `count` fields of ctx (and ctx.options).  Anything but VS_CALL_OK: the

@@ -19,9 +19,6 @@ struct vs_command {
 };
 const struct vs_command *vs_command_find(const char *name);
 
-/* The entry of `names` (ended by NULL) that `word` was probably meant to be, or NULL. */
-const char *vs_nearest(const char *word, const char *const *names);
-
 /* ---- say.c: messages go to stderr, one line each, with the command's name in front */
 
 void vs_say_as(const char *command);

@@ -2,6 +2,8 @@
  * probably meant nor which values are possible. */
 #include "main/options.h"
 
+#include "core/core.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

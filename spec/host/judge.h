@@ -1,0 +1,53 @@
+/* judge.h -- what the specs of policies share: a vm with small limits, policies from a text, a call. */
+#ifndef SPEC_JUDGE_H
+#define SPEC_JUDGE_H
+
+#include "check.h"
+#include "core/core.h"
+#include "host/policy.h"
+
+/* Time is no limit here: a machine may be slow.  The specs of time have a clock of their own. */
+static const struct vs_vm_limits small = {
+    .call_ms = VS_CALL_MS_MAX, .instructions = 1000 * 1000, .memory_bytes = 4 * 1024 * 1024};
+
+static const char good[] = "return { api = 1, on_clock_back = function(ctx) return 'wait', ctx.back_ms end }";
+
+__attribute__((unused)) static struct vs_vm *open_vm(const struct vs_vm_limits *limits) {
+    struct vs_vm *vm = NULL;
+    struct vesta_error err = {.text = ""};
+    if (vs_vm_open(limits, &vm, &err) != VESTA_OK) CHECK_FAIL("vs_vm_open: %s", err.text);
+    return vm;
+}
+
+/* The policy's number, or -1 with *err. */
+__attribute__((unused)) static int load(struct vs_vm *vm, const char *text, struct vesta_error *err) {
+    int policy = -1;
+    int rc = vs_policy_load_text(vm, "@p.lua", text, strlen(text), NULL, &policy, err);
+    return rc == VESTA_OK ? policy : -1;
+}
+
+__attribute__((unused)) static int must_load(struct vs_vm *vm, const char *text) {
+    struct vesta_error err = {.text = ""};
+    int policy = load(vm, text, &err);
+    if (policy < 0) CHECK_FAIL("%s: %s", text, err.text);
+    return policy;
+}
+
+__attribute__((unused)) static enum vs_call_result call(struct vs_vm *vm, int policy, enum vs_hook hook,
+                                                        struct vs_answer *answer, struct vesta_error *err) {
+    const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
+                                 {.name = "ahead_ticks", .kind = VS_CTX_INTEGER, .integer = 17},
+                                 {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"}};
+    return vs_policy_call(vm, policy, hook, ctx, VS_COUNT(ctx), answer, err);
+}
+
+__attribute__((unused)) static void check_good(struct vs_vm *vm, int policy) {
+    struct vs_answer answer = {0};
+    struct vesta_error err = {.text = ""};
+    enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
+    if (result != VS_CALL_OK) CHECK_FAIL("a good policy: %s, %s", vs_call_result_name(result), err.text);
+    CHECK_STR(vs_policy_word_name(answer.word), "wait");
+    CHECK_EQ_I64(answer.amount_ms, 3000);
+}
+
+#endif
