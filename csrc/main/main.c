@@ -102,7 +102,8 @@ static const struct vs_command commands[] = {
     {"serve", vs_cmd_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
      "Gives ids to whoever asks: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that\n"
      "any Redis client is a client.  Serves this machine unless told otherwise.  Ends on TERM or Ctrl-C, after\n"
-     "answering what is in flight; a second one ends at once.\n"
+     "answering what is in flight; a second one ends at once.  Tells what happens in its log, one event a line;\n"
+     "USR1 opens the log file anew, USR2 logs the state of each namespace.\n"
      "\n"
      "  $ vesta serve &\n"
      "  $ curl -s http://127.0.0.1:8088/genid\n"

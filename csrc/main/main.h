@@ -23,6 +23,8 @@ const struct vs_command *vs_command_find(const char *name);
 
 void vs_say_as(const char *command);
 void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From here on another one hears messages, instead of people at stderr. */
+void vs_say_by(void (*by)(const char *text));
 /* As vs_say, and a second line that points to the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Says a library's error.  Returns the exit code that it deserves: VS_USAGE for what the caller wrote. */

@@ -11,7 +11,19 @@ void vs_say_as(const char *command) {
     speaker = command;
 }
 
+static void (*say_by)(const char *text) = NULL;
+
+void vs_say_by(void (*by)(const char *text)) {
+    say_by = by;
+}
+
 static void say(const char *format, va_list args) {
+    char text[1024];
+    if (say_by) {
+        vsnprintf(text, sizeof text, format, args);
+        say_by(text);
+        return;
+    }
     vs_out_flush(); /* what was said before on stdout stands before on a terminal too */
     flockfile(stderr);
     fprintf(stderr, speaker ? "vesta %s: " : "vesta: ", speaker);
@@ -32,7 +44,7 @@ int vs_usage(const char *format, ...) {
     va_start(args, format);
     say(format, args);
     va_end(args);
-    fprintf(stderr, speaker ? "Try: vesta help %s\n" : "Try: vesta help\n", speaker);
+    if (!say_by) fprintf(stderr, speaker ? "Try: vesta help %s\n" : "Try: vesta help\n", speaker);
     return VS_USAGE;
 }
 

@@ -1,11 +1,15 @@
 /* serving.h -- what `vesta serve` is told, from flags or from a config file, and the files that act on it.
  *
  *   serve.c    the command: options, addresses, the life of the server
- *   spaces.c   namespaces: opening them, waiting for their leases, giving them back */
+ *   spaces.c   namespaces: opening them, waiting for their leases, giving them back
+ *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
+ *   bind.c     sockets, bound or handed over, and the user to become once they are there */
 #ifndef VS_SERVING_H
 #define VS_SERVING_H
 
+#include "log/log.h"
 #include "main/main.h"
+#include "main/systemd.h"
 #include "server/server.h"
 
 struct vs_serving_space {
@@ -16,7 +20,8 @@ struct vs_serving_space {
 struct vs_serving_listener {
     enum vs_face face;
     const char *address;
-    int fd; /* -1: not bound yet */
+    int fd;      /* -1: not bound yet */
+    bool handed; /* by a service manager */
 };
 
 struct vs_serving {
@@ -26,8 +31,14 @@ struct vs_serving {
     int listener_count;
     int threads;
     uint64_t resp_idle_ms;
+    struct vs_handed handed[VS_HANDED_MAX];
+    struct vs_log_opts log;
+    const char *user; /* NAME[:GROUP], to become once everything is bound; NULL: stay */
+    struct vs_life *life;
     struct vs_app app;
 };
+
+extern const char *const vs_face_names[VS_FACES];
 
 /* Opens a generator for each namespace and face.  VS_GO, or an exit code after a message. */
 int vs_spaces_open(struct vs_serving *serving);
@@ -35,11 +46,29 @@ int vs_spaces_open(struct vs_serving *serving);
 /* Waits for the first lease of each, so that "serving" is true when it is said.  VS_GO, or an exit code. */
 int vs_spaces_lease(struct vs_serving *serving);
 
-/* Says what is served. */
+/* Logs what is served. */
 void vs_spaces_say(const struct vs_serving *serving);
+/* Logs how each namespace is, just now. */
+void vs_spaces_state(const struct vs_serving *serving);
 
 /* Gives the worker numbers back.  VS_DONE, or VS_FAILED after a message. */
 int vs_spaces_release(struct vs_serving *serving);
 void vs_spaces_close(struct vs_serving *serving);
+
+/* Takes the sockets that were handed over, instead of the addresses of their faces.  VS_GO, or an exit code. */
+int vs_take_handed(struct vs_serving *serving);
+/* Binds what is not there yet.  VS_GO, or an exit code. */
+int vs_bind_all(struct vs_serving *serving);
+void vs_unbind_all(struct vs_serving *serving);
+/* Becomes the user of the options, and keeps nothing of what root could do.  VS_GO, or an exit code. */
+int vs_drop_rights(struct vs_serving *serving);
+
+/* Starts what watches over the server; vs_life_end ends it.  VS_GO, or an exit code. */
+int vs_life_begin(struct vs_serving *serving);
+void vs_life_end(struct vs_serving *serving);
+/* Callbacks of vs_serve; `self` is the struct vs_serving. */
+void vs_life_ready(void *self);
+void vs_life_signal(void *self, int number);
+void vs_life_stopping(void *self);
 
 #endif

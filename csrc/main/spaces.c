@@ -1,4 +1,5 @@
 /* spaces.c -- the namespaces of a server: opened, leased, given back.  Knows no socket. */
+#include "core/core.h"
 #include "main/options.h"
 #include "main/serving.h"
 
@@ -67,7 +68,8 @@ static int lease(const struct vs_space *space, const struct vesta_clock *clock) 
         if (pause.wait_us < 0 || now_us - from_us >= LEASE_MS_MAX * 1000)
             return vs_say("%s: %s", space->name, text), VS_FAILED;
         if (now_us - said_us < LEASE_PROGRESS_MS * 1000) continue;
-        vs_say("%s: waiting for a worker number: %s", space->name, text);
+        vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", space->name, "why", text, NULL);
+        vs_notify("STATUS=waiting for a worker number of %s", space->name);
         said_us = now_us;
     }
     return VS_GO;
@@ -86,9 +88,27 @@ void vs_spaces_say(const struct vs_serving *serving) {
     for (int i = 0; i < app->space_count; i++) {
         struct vesta_info info;
         vesta_get_info(app->space[i].gen[VS_RESP], &info);
-        if (*info.warning) vs_say("%s", info.warning);
-        vs_say("serving ids of '%s', worker %llu%s", info.namespace_, (unsigned long long)info.worker,
-               info.drew_worker ? ", a number that this machine drew at random and keeps" : "");
+        if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
+        vs_log(VS_LOG_INFO, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
+               "number", info.drew_worker ? "drawn at random by this machine, which keeps it" : NULL, NULL);
+    }
+}
+
+static int64_t lease_ms_left(const struct vesta_info *info) {
+    const struct vesta_layout *layout = &info->layout;
+    return vs_time_ms(layout, info->limit >> layout->field[layout->seq].width) - vs_now_ms();
+}
+
+void vs_spaces_state(const struct vs_serving *serving) {
+    const struct vs_app *app = &serving->app;
+    for (int i = 0; i < app->space_count; i++) {
+        struct vesta_info info;
+        vesta_get_info(app->space[i].gen[VS_RESP], &info);
+        vs_log(VS_LOG_INFO, "state", "namespace", info.namespace_, "leased", info.holds_lease ? "yes" : "no", "worker",
+               info.holds_lease ? VS_DIGITS((int64_t)info.worker) : NULL, "lease_ms_left",
+               info.holds_lease ? VS_DIGITS(lease_ms_left(&info)) : NULL, "slot", VS_DIGITS(info.slot), "slots_used",
+               VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
+               "connections", VS_DIGITS(atomic_load(&app->connections)), NULL);
     }
 }
 

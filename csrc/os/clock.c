@@ -28,6 +28,10 @@ static void sleep_us(void *self, int64_t us) {
         ;
 }
 
+int64_t vs_monotonic_us(void) {
+    return read_us(CLOCK_MONOTONIC);
+}
+
 const struct vesta_clock *vs_clock_system(void) {
     static const struct vesta_clock clock = {NULL, unix_us, boot_us, sleep_us};
     return &clock;

@@ -10,6 +10,9 @@
 /* The machine's clocks, through the vdso.  Lives for ever. */
 const struct vesta_clock *vs_clock_system(void);
 
+/* CLOCK_MONOTONIC, for who compares it with another program's or the kernel's, as service managers do. */
+int64_t vs_monotonic_us(void);
+
 /* Fills buf with random bytes from the kernel.  0, or -1 with errno. */
 int vs_random(void *buf, size_t size);
 

@@ -66,7 +66,7 @@ static void close_loop(struct loop *loop) {
 void vs_listener_close(struct listener *listener) {
     uv_os_fd_t fd;
     if (!listener->listening) return;
-    if (uv_fileno(&listener->io.handle, &fd) == 0) shutdown(fd, SHUT_RDWR);
+    if (!listener->handed && uv_fileno(&listener->io.handle, &fd) == 0) shutdown(fd, SHUT_RDWR);
     uv_close(&listener->io.handle, NULL);
     listener->listening = false;
 }
@@ -74,6 +74,7 @@ void vs_listener_close(struct listener *listener) {
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
     uint64_t now = uv_now(&loop->uv);
+    atomic_store_explicit(&loop->beat_ms, now, memory_order_relaxed);
     for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
         vs_listener_close(&loop->listener[i]);
     for (int i = 0; i < VS_LISTENERS_MAX; i++)
@@ -125,6 +126,19 @@ void vs_serve_wake(struct vs_app *app) {
     pthread_mutex_unlock(&waking);
 }
 
+bool vs_serve_alive(struct vs_app *app, int64_t within_ms) {
+    bool alive = true;
+    pthread_mutex_lock(&waking);
+    uint64_t now = uv_hrtime() / 1000000;
+    for (int i = 0; app->server && i < app->server->count; i++) {
+        const struct loop *loop = app->server->loops[i];
+        uint64_t beat = atomic_load_explicit(&loop->beat_ms, memory_order_relaxed);
+        if (!loop->closed && beat + (uint64_t)within_ms < now) alive = false;
+    }
+    pthread_mutex_unlock(&waking);
+    return alive;
+}
+
 static void set_server(struct vs_app *app, struct server *server) {
     pthread_mutex_lock(&waking);
     app->server = server;
@@ -148,6 +162,7 @@ static int listen_on(struct loop *loop, struct listener *listener, const struct 
     io->handle.data = listener;
     listener->loop = loop;
     listener->face = from->face;
+    listener->handed = from->handed;
     listener->listening = true;
     rc = local ? uv_pipe_open(&io->pipe, own) : uv_tcp_open(&io->tcp, own);
     if (rc != 0) {
@@ -180,6 +195,7 @@ static int make_loop(struct server *server) {
     }
     loop->server = server;
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
+    atomic_store_explicit(&loop->beat_ms, uv_now(&loop->uv), memory_order_relaxed);
     TAILQ_INIT(&loop->conns);
     TAILQ_INIT(&loop->parked);
     server->opts->app->counts[server->count] = &loop->scratch.counts;

@@ -39,7 +39,7 @@ struct loop {
         union stream io;
         struct loop *loop;
         enum vs_face face;
-        bool listening;
+        bool listening, handed;
         bool stalled; /* a client waits for the memory of its connection: libuv asks only when it is accepted */
     } listener[VS_LISTENERS_MAX];
     uv_async_t stop, wake;
@@ -47,6 +47,7 @@ struct loop {
     struct conns conns, parked;
     uint64_t retry_at_ms, drain_ms; /* 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
+    _Atomic uint64_t beat_ms;       /* when it swept last, or began */
     struct vs_out out;
     struct vs_scratch scratch;
     char in[VS_READ_MAX];

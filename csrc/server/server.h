@@ -71,6 +71,7 @@ void vs_unlisten(const char *address, int fd);
 struct vs_listener {
     enum vs_face face;
     int fd;
+    bool handed; /* a service manager's: it goes on listening when this server ends */
 };
 
 struct vs_serve_opts {
@@ -96,6 +97,9 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
 /* Lets parked requests ask again now: something was done about what they wait for.  Threads: any, while vs_serve
  * runs; nothing happens before and after. */
 void vs_serve_wake(struct vs_app *app);
+
+/* Whether every loop has swept within that time; true while none runs.  Threads: any. */
+bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
 
 /* The namespace of that name, or NULL; a name that is not given means the first. */
 struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t length);

@@ -83,7 +83,7 @@ def _(world):
         at = server.args.index("--worker")
         del server.args[at:at + 2]
         with server:
-            said.append(re.search(r"worker (\d+)(.*)", server.said).groups())
+            said.append(re.search(r"worker=(\d+)(.*)", server.said).groups())
     assert "at random" in said[0][1], said
     same(said[0][0], said[1][0])
 

@@ -46,7 +46,7 @@ class Server:
     def __enter__(self):
         self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True)
         self.said = ""
-        while not re.search(r"(?m)^vesta serve: (HTTP|Redis).*\n\Z", self.said) or self.said.count("\n") < 3:
+        while not re.search(r'(?m)msg"?[=:]"?ready"?}?\n\Z', self.said):
             line = self.process.stderr.readline()
             assert line, "the server ended with %r:\n%s" % (self.process.wait(), self.said)
             self.said += line
@@ -62,7 +62,10 @@ class Server:
         rest = self.process.stderr.read()
         self.process.stderr.close()
         if kind is None:
-            same((code, rest), (0, ""))
+            same(code, 0)
+            events = rest.splitlines()
+            assert all(re.match(r'ts=|{"ts":', event) and not re.search('level"?[=:]"?error', event) for event in events), rest
+            assert not rest or "stopped: all worker numbers are given back" in events[-1], rest
 
     def rss_kb(self):
         with open("/proc/%d/status" % self.process.pid) as status:

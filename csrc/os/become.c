@@ -1,0 +1,97 @@
+/* become.c -- giving rights up.  The order is the whole point: groups, then group, then user, then the proof. */
+#include "os/become.h"
+
+#include "core/core.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_number(const char *text, uint32_t *number) {
+    char *end;
+    if (*text < '0' || *text > '9') return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*end || errno || value >= UINT32_MAX) return false; /* the last one means "leave it" */
+    *number = (uint32_t)value;
+    return true;
+}
+
+static int find_group(const char *group, gid_t *gid, struct vesta_error *err) {
+    uint32_t number;
+    const struct group *found = getgrnam(group);
+    if (!found && !is_number(group, &number))
+        return vs_fail(err, VESTA_EOPTION, "there is no group '%s' on this machine", VS_QUOTE(group, strlen(group)));
+    *gid = found ? found->gr_gid : number;
+    return VESTA_OK;
+}
+
+int vs_identity_find(const char *user, const char *group, struct vs_identity *out, struct vesta_error *err) {
+    uint32_t number;
+    const struct passwd *found = getpwnam(user);
+    if (!found && is_number(user, &number)) found = getpwuid(number);
+    if (!found)
+        return vs_fail(err, VESTA_EOPTION,
+                       "there is no user '%s' on this machine: make one, as with `adduser --system`",
+                       VS_QUOTE(user, strlen(user)));
+    out->uid = found->pw_uid;
+    out->gid = found->pw_gid;
+    snprintf(out->user, sizeof out->user, "%s", found->pw_name);
+    return *group ? find_group(group, &out->gid, err) : VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ what is theirs */
+
+static int own(const struct vs_identity *who, const char *path, struct vesta_error *err) {
+    if (lchown(path, who->uid, who->gid) == 0) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "%s cannot be given to user '%s': %s", path, who->user, strerror(errno));
+}
+
+int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err) {
+    struct stat st;
+    if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* who made it knows whose it is */
+    if (vs_make_dirs(path, -1) != 0) return vs_fail(err, VESTA_EIO, "%s cannot be made: %s", path, strerror(errno));
+    return own(who, path, err);
+}
+
+int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err) {
+    return geteuid() == 0 ? own(who, path, err) : VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ becoming */
+
+static bool is_them(const struct vs_identity *who) {
+    uid_t uid[3];
+    gid_t gid[3];
+    if (getresuid(&uid[0], &uid[1], &uid[2]) != 0 || getresgid(&gid[0], &gid[1], &gid[2]) != 0) return false;
+    for (int i = 0; i < 3; i++)
+        if (uid[i] != who->uid || gid[i] != who->gid) return false;
+    return true;
+}
+
+int vs_identity_become(const struct vs_identity *who, struct vesta_error *err) {
+    if (geteuid() != 0 && is_them(who)) return VESTA_OK;
+    if (geteuid() != 0)
+        return vs_fail(err, VESTA_EOPTION, "only root can become user '%s'; this process is run by user %ld", who->user,
+                       (long)geteuid());
+    if (initgroups(who->user, who->gid) != 0 || setresgid(who->gid, who->gid, who->gid) != 0 ||
+        setresuid(who->uid, who->uid, who->uid) != 0)
+        return vs_fail(err, VESTA_EIO, "cannot become user '%s': %s", who->user, strerror(errno));
+    if (!is_them(who) || (who->uid != 0 && (setuid(0) == 0 || seteuid(0) == 0)))
+        return vs_fail(err, VESTA_EIO, "became user '%s', but could become root again: giving up", who->user);
+    return VESTA_OK;
+}
+
+void vs_no_new_rights(void) {
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+void vs_no_core_file(void) {
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
