@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define METHOD_HTTP 2 /* what /makeid puts into `method` unless told: the same as /genid does */
-
 /* ------------------------------------------------------------------ giving */
 
 enum vs_outcome vs_on_next(struct vs_request *r) {
@@ -28,6 +26,35 @@ enum vs_outcome vs_on_many(struct vs_request *r) {
     vs_resp_array(r->out, n);
     for (size_t i = 0; i < n; i++)
         vs_resp_id(r->out, r->ids[i]);
+    return VS_ANSWERED;
+}
+
+static bool read_count(struct vs_request *r, struct vs_word count, uint64_t max, uint64_t *n) {
+    *n = 1;
+    if (!count.at || (vesta_parse(VESTA_DECIMAL, count.at, count.length, n) == VESTA_OK && *n >= 1 && *n <= max))
+        return true;
+    vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %llu", VS_QUOTE(count.at, count.length),
+              (unsigned long long)max);
+    return false;
+}
+
+enum vs_outcome vs_on_some(struct vs_request *r) {
+    uint64_t n;
+    if (!vs_request_enter(r, r->args->at[0]) || !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n)) return VS_ANSWERED;
+    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_PAUSED;
+    vs_resp_array(r->out, n);
+    for (size_t i = 0; i < n; i++)
+        vs_resp_id(r->out, r->ids[i]);
+    return VS_ANSWERED;
+}
+
+/* A counter gives numbers that add up; what a namespace gives are ids. */
+enum vs_outcome vs_on_count(struct vs_request *r) {
+    struct vs_word name = r->args->at[0];
+    if (vs_request_enter(r, name))
+        vs_refuse(r, "bad_command",
+                  "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
+                  r->space->name, r->space->name, r->space->name);
     return VS_ANSWERED;
 }
 
@@ -60,13 +87,10 @@ static bool read_format(struct vs_request *r, struct vs_word format) {
 }
 
 enum vs_outcome vs_on_batch(struct vs_request *r) {
-    struct vs_word count = vs_arg(r, 1);
-    uint64_t n = 1;
-    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2))) return VS_ANSWERED;
-    if (count.at &&
-        (vesta_parse(VESTA_DECIMAL, count.at, count.length, &n) != VESTA_OK || n < 1 || n > VESTA_BATCH_MAX))
-        return vs_refuse(r, "bad_count", "n '%s' is not a number from 1 to %d", VS_QUOTE(count.at, count.length),
-                         VESTA_BATCH_MAX);
+    uint64_t n;
+    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2)) ||
+        !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
+        return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_PAUSED;
     (r->json ? put_list : put_lines)(r->out, r->ids, n);
     return VS_ANSWERED;
@@ -84,52 +108,98 @@ static bool read_number(struct vs_request *r, struct vs_word text, const char *n
     return true;
 }
 
-static bool read_id(struct vs_request *r, uint64_t *id, struct vesta_parts *parts) {
+/* Of the request's namespace; the argument is the id. */
+static bool read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *parts) {
     struct vesta_error err;
-    if (!read_number(r, vs_arg(r, 0), "id", id)) return false;
+    if (!read_number(r, vs_arg(r, at), "id", id)) return false;
     if (vesta_explain(r->space->layout, *id, parts, &err) != VESTA_OK)
         return vs_refuse(r, "bad_id", "%s", err.text), false;
     return true;
 }
 
-static void put_key(struct vs_out *out, const char *name) {
-    vs_put_text(out, out->at[out->used - 1] == '{' ? "\"" : ",\"");
-    vs_put_text(out, name);
-    vs_put_text(out, "\":");
+/* A reply of named values: a JSON object, or a map of the Redis protocol. */
+static void open_values(struct vs_request *r, int count) {
+    if (r->face == VS_RESP)
+        vs_resp_map(r->out, (size_t)count);
+    else
+        vs_put(r->out, "{", 1);
 }
 
-static void put_number(struct vs_out *out, const char *name, uint64_t value) {
-    put_key(out, name);
-    vs_put_uint(out, value);
+static void close_values(struct vs_request *r) {
+    if (r->face != VS_RESP) vs_put_text(r->out, "}\n");
 }
 
-static void put_string(struct vs_out *out, const char *name, const char *value) {
-    put_key(out, name);
-    vs_put(out, "\"", 1);
-    vs_put_text(out, value);
-    vs_put(out, "\"", 1);
+static void put_key(struct vs_request *r, const char *name) {
+    if (r->face == VS_RESP) {
+        vs_resp_word(r->out, name);
+        return;
+    }
+    if (r->out->at[r->out->used - 1] != '{') vs_put(r->out, ",", 1);
+    vs_put_json(r->out, name);
+    vs_put(r->out, ":", 1);
+}
+
+static void put_number(struct vs_request *r, const char *name, int64_t value) {
+    put_key(r, name);
+    if (r->face == VS_RESP) {
+        vs_resp_int(r->out, value);
+        return;
+    }
+    if (value < 0) vs_put(r->out, "-", 1);
+    vs_put_uint(r->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+static void put_string(struct vs_request *r, const char *name, const char *value) {
+    put_key(r, name);
+    if (r->face == VS_RESP)
+        vs_resp_word(r->out, value);
+    else
+        vs_put_json(r->out, value);
+}
+
+/* As a string: 64 bits do not fit the numbers of either. */
+static void put_wide(struct vs_request *r, const char *name, uint64_t value) {
+    char digits[VESTA_FORMAT_MAX];
+    vesta_format(VESTA_DECIMAL, value, digits);
+    put_string(r, name, digits);
 }
 
 enum vs_outcome vs_on_explain(struct vs_request *r) {
-    const struct vesta_layout *layout = r->space->layout;
     struct vesta_parts parts;
-    char text[VESTA_FORMAT_MAX], iso[VESTA_ISO_MAX];
+    char iso[VESTA_ISO_MAX];
     uint64_t id;
-    if (!read_id(r, &id, &parts)) return VS_ANSWERED;
+    bool is_named = r->face == VS_RESP && r->args->count == 2;
+    if (is_named && !vs_request_enter(r, r->args->at[0])) return VS_ANSWERED;
+    if (!read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
+    const struct vesta_layout *layout = r->space->layout;
+    bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
-    vesta_format(VESTA_DECIMAL, id, text);
-    vs_put(r->out, "{", 1);
-    put_string(r->out, "id", text);
+    open_values(r, layout->field_count + (is_named_so ? 3 : 4));
+    put_wide(r, "id", id);
     for (int i = 0; i < layout->field_count; i++)
-        put_number(r->out, layout->field[i].name, parts.values[i]);
-    if (layout->worker >= 0 && strcmp(layout->field[layout->worker].name, "worker") != 0)
-        put_number(r->out, "worker", parts.worker);
-    put_key(r->out, "unix_ms");
-    if (parts.unix_ms < 0) vs_put(r->out, "-", 1);
-    vs_put_uint(r->out, parts.unix_ms < 0 ? 0 - (uint64_t)parts.unix_ms : (uint64_t)parts.unix_ms);
+        put_number(r, layout->field[i].name, (int64_t)parts.values[i]);
+    if (!is_named_so) put_number(r, "worker", (int64_t)parts.worker);
+    put_number(r, "unix_ms", parts.unix_ms);
     vesta_iso(parts.unix_ms, iso);
-    put_string(r->out, "iso", iso);
-    vs_put_text(r->out, "}\n");
+    put_string(r, "iso", iso);
+    close_values(r);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_block(struct vs_request *r) {
+    struct vesta_block block;
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+    uint64_t n;
+    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_count(r, vs_arg(r, 1), VS_BLOCK_MAX, &n)) return VS_ANSWERED;
+    if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_PAUSED;
+    vesta_layout_text(r->space->layout, layout);
+    open_values(r, 5);
+    put_string(r, "ns", r->space->name);
+    put_string(r, "layout", layout);
+    put_wide(r, "base", block.base);
+    put_wide(r, "first", block.first);
+    put_number(r, "count", (int64_t)block.count);
+    close_values(r);
     return VS_ANSWERED;
 }
 
@@ -142,7 +212,7 @@ enum vs_outcome vs_on_expid(struct vs_request *r) {
     const struct vesta_layout *layout = r->space->layout;
     struct vesta_parts parts;
     uint64_t id;
-    if (!read_id(r, &id, &parts)) return VS_ANSWERED;
+    if (!read_id(r, 0, &id, &parts)) return VS_ANSWERED;
     vs_put(r->out, "{", 1);
     const char *last = "";
     for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta writes them */
@@ -153,7 +223,7 @@ enum vs_outcome vs_on_expid(struct vs_request *r) {
                 next = i;
         }
         last = vesta_name(layout->field[next].name);
-        put_number(r->out, last, parts.values[next]);
+        put_number(r, last, (int64_t)parts.values[next]);
     }
     vs_put(r->out, "}", 1);
     return VS_ANSWERED;
@@ -205,7 +275,7 @@ static bool read_field(struct vs_request *r, struct making *m, struct vs_word na
 static bool add_defaults(struct vs_request *r, struct making *m) {
     int method = vesta_layout_find(r->space->layout, "method");
     if (method >= 0 && !r->space->layout->field[method].fixed && !m->has_method)
-        m->given[m->count++] = (struct vesta_value){"method", METHOD_HTTP};
+        m->given[m->count++] = (struct vesta_value){"method", r->face == VS_RESP ? 1 : 2}; /* as ids that are given */
     if (r->space->layout->worker < 0 || m->has_worker) return true;
     struct vesta_info info;
     vesta_get_info(r->gen, &info);
@@ -217,18 +287,36 @@ static bool add_defaults(struct vs_request *r, struct making *m) {
     return true;
 }
 
-enum vs_outcome vs_on_makeid(struct vs_request *r) {
+/* From the arguments name, value, ... that begin at `first`. */
+static enum vs_outcome make(struct vs_request *r, int first) {
     struct making making = {.count = 0};
     struct vesta_error err;
     uint64_t id;
-    for (int i = 0; i + 1 < r->args->count; i += 2)
+    for (int i = first; i + 1 < r->args->count; i += 2)
         if (!read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
     if (!making.has_time || !making.has_seq) return vs_refuse(r, "bad_field", "Both time and seq are required.");
     if (!add_defaults(r, &making)) return VS_ANSWERED;
     if (vesta_make(r->space->layout, making.given, making.count, &id, &err) != VESTA_OK)
         return vs_refuse(r, "bad_field", "%s", err.text);
-    vs_put_uint(r->out, id);
+    if (r->face == VS_RESP)
+        vs_resp_id(r->out, id);
+    else
+        vs_put_uint(r->out, id);
     return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_makeid(struct vs_request *r) {
+    return make(r, 0);
+}
+
+enum vs_outcome vs_on_make(struct vs_request *r) {
+    struct vs_word last = r->args->at[r->args->count - 1];
+    if (!vs_request_enter(r, r->args->at[0])) return VS_ANSWERED;
+    if (r->args->count % 2 == 0)
+        return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
+    if (r->args->count > 2 * VESTA_FIELDS_MAX)
+        return vs_refuse(r, "bad_field", "more fields than a layout can have (%d)", VESTA_FIELDS_MAX);
+    return make(r, 1);
 }
 
 enum vs_outcome vs_on_healthz(struct vs_request *r) {

@@ -23,6 +23,8 @@
 #define VS_OUT_MAX (576 * 1024)   /* the replies of one write */
 #define VS_READ_MAX 65536
 #define VS_CLIENT_NAME_MAX 48
+#define VS_REDIS_VERSION "7.0.0" /* clients read a version from it; ours stands in INFO's vesta_version */
+#define VS_BLOCK_MAX 100000      /* ids of one block: who asks for more takes whole seconds from everybody else */
 
 #define VS_PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
 #define VS_HTTP_IDLE_MS 60000
@@ -79,11 +81,9 @@ struct vs_scratch {
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX]; /* percent-decoded parameters */
-    struct {
-        int waiting;              /* connections of this loop that wait for an id of this namespace */
-        struct vesta_pause pause; /* what the last of them waits for */
-    } line[VS_SPACES_MAX];
-    uint64_t answered; /* requests, since net.c last looked */
+    int waiting;                 /* connections of this loop that wait for an id */
+    struct vesta_pause pause;    /* what the last of them waits for */
+    uint64_t answered;           /* requests, since net.c last looked */
     struct vs_counts counts;
 };
 
@@ -93,19 +93,17 @@ struct vs_session {
     struct vs_scratch *scratch;
     enum vs_face face;
     uint64_t id;
-    bool draining;                          /* the server is stopping: this reply is the last */
-    bool continued;                         /* HTTP: 100 Continue was sent for the request that is being read */
-    size_t need;                            /* bytes that the next request has at least; 0: unknown */
-    int64_t deadline_us;                    /* a request waits for an id until then; 0: none waits */
-    int64_t wait_us;                        /* VS_STEP_PAUSED: try again after this long */
-    int line;                               /* ... in the line of this namespace, an index of app->space */
-    bool held;                              /* past its deadline, for a policy: one of app->held */
-    int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
-    uint64_t *kept;                         /* ids already taken for a waiting request */
+    bool draining;       /* the server is stopping: this reply is the last */
+    bool continued;      /* HTTP: 100 Continue was sent for the request that is being read */
+    size_t need;         /* bytes that the next request has at least; 0: unknown */
+    int64_t deadline_us; /* a request waits for an id until then; 0: none waits */
+    int64_t wait_us;     /* VS_STEP_PAUSED: try again after this long */
+    uint64_t *kept;      /* ids already taken for a waiting request */
     size_t kept_count;
     char name[VS_CLIENT_NAME_MAX];
-    bool resp3; /* RESP: what the client asked for with HELLO */
-    bool known; /* RESP: it said the password */
+    bool resp3;             /* RESP: what the client asked for with HELLO */
+    bool known;             /* RESP: it said the password */
+    struct vs_multi *multi; /* RESP: the transaction that was begun; NULL: none */
 };
 
 /* RESP: a password is needed, and was not said yet. */
@@ -113,7 +111,12 @@ static inline bool vs_session_is_stranger(const struct vs_session *session) {
     return session->app->resp_password && !session->known;
 }
 
-enum vs_outcome { VS_ANSWERED, VS_PAUSED, VS_QUIT };
+enum vs_outcome {
+    VS_ANSWERED,
+    VS_PAUSED,
+    VS_AGAIN, /* a part was answered, and there is no room for more */
+    VS_QUIT
+};
 
 struct vs_call;
 struct vs_request {
@@ -187,12 +190,6 @@ const char *vs_code_name(int code);
 const char *vs_code_of_status(int status);
 const char *vs_status_reason(int status);
 
-/* Turns the request to a namespace. */
-static inline void vs_request_turn(struct vs_request *r, struct vs_space *space) {
-    r->space = space;
-    r->gen = space->gen[r->face];
-}
-
 /* Counts ids that a request was given, from its namespace; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     vs_add(&r->session->scratch->counts.ids[r->space - r->session->app->space][r->face], n);
@@ -208,22 +205,36 @@ static inline void vs_count_request(struct vs_request *r) {
  * Who comes while others of its loop wait for an id queues behind them. */
 enum vs_outcome vs_take_id(struct vs_request *request, uint64_t *id);
 enum vs_outcome vs_take_ids(struct vs_request *request, size_t n, const struct vs_word *names);
+enum vs_outcome vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
+/* The same, from ids[*have] on, as far as that goes now; false: not to the end, and request->pause says why. */
+bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size_t n, const struct vs_word *names);
 
 /* Turns the request to a namespace; a name that was not given means the first.  false: there is none, and the reply
  * says so. */
 bool vs_request_enter(struct vs_request *request, struct vs_word name);
 
-/* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what
- * it granted is over. */
-bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
-
-/* A request ended, was answered or its connection closes: nothing waits any more. */
+/* A request ended or was answered: nothing waits any more. */
 void vs_session_settle(struct vs_session *session);
+/* The connection closes: gives back what the session holds. */
+void vs_session_end(struct vs_session *session);
 
-vs_handler vs_on_next, vs_on_many, vs_on_batch, vs_on_explain, vs_on_expid, vs_on_transtime, vs_on_makeid,
-    vs_on_healthz;
-vs_handler vs_on_ping, vs_on_echo, vs_on_quit, vs_on_select, vs_on_client, vs_on_command, vs_on_config, vs_on_info,
-    vs_on_hello, vs_on_auth, vs_on_reset, vs_on_no_store;
+vs_handler vs_on_next, vs_on_many, vs_on_some, vs_on_batch, vs_on_block, vs_on_explain, vs_on_expid, vs_on_transtime,
+    vs_on_makeid, vs_on_make, vs_on_count, vs_on_healthz;
+vs_handler vs_on_ping, vs_on_echo, vs_on_quit, vs_on_select, vs_on_client, vs_on_hello, vs_on_auth, vs_on_reset,
+    vs_on_ok, vs_on_wait;
+vs_handler vs_on_multi, vs_on_exec, vs_on_discard, vs_on_watch;
+vs_handler vs_on_command, vs_on_config, vs_on_info, vs_on_time, vs_on_dbsize, vs_on_vesta_info, vs_on_layouts;
+
+/* ------------------------------------------------------------------ transactions (multi.c) */
+
+/* Keeps a request until EXEC.  Always VS_ANSWERED. */
+enum vs_outcome vs_multi_queue(struct vs_request *request, const char *bytes, size_t length);
+/* A command was refused: EXEC will be.  Nothing where there is no transaction. */
+void vs_multi_fail(struct vs_session *session);
+void vs_multi_end(struct vs_session *session);
+/* True: EXEC is at work (or a command that is being queued is asked what it wants), so ids come from vs_multi_take. */
+bool vs_multi_hands_out(const struct vs_session *session);
+enum vs_outcome vs_multi_take(struct vs_request *request, size_t n, const struct vs_word *names);
 
 /* ------------------------------------------------------------------ protocols */
 
@@ -235,6 +246,8 @@ extern const struct vs_resp_limits vs_resp_limits, vs_resp_stranger_limits;
 /* One RESP request, multibulk or inline.  > 0: bytes used; 0: wants more; < 0: broken, out->broken says why.
  * Shape: out->at points into buf, or into out->typed; count is 0 for an empty line or array. */
 int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out);
+/* The command of a request, whose name is taken off the arguments; NULL: there is none, and they are as they were. */
+const struct vs_call *vs_resp_call(struct vs_args *args);
 
 struct vs_http {
     unsigned method; /* one of enum vs_method */
@@ -256,7 +269,8 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
 enum vs_step {
     VS_STEP_MORE = 0,    /* the request is not complete */
     VS_STEP_PAUSED = -1, /* nothing was appended: call again with the same bytes after session->wait_us */
-    VS_STEP_CLOSE = -2   /* what was appended is the last: write it and close */
+    VS_STEP_CLOSE = -2,  /* what was appended is the last: write it and close */
+    VS_STEP_AGAIN = -3   /* what was appended is a part of the reply: call again with the same bytes */
 };
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);

@@ -99,29 +99,67 @@ static bool is_foreign(const struct vs_args *args) {
     return vs_word_is_case(args->at[0], "POST") || vs_word_is_case(args->at[0], "Host:");
 }
 
+/* What people try with a server that speaks this protocol. */
+static const char *const no_store[] = {
+    "SET",    "SETNX",  "SETEX",  "PSETEX", "GETSET",   "GETDEL",  "GETEX",    "MSET",       "MSETNX",   "APPEND",
+    "DEL",    "UNLINK", "EXISTS", "EXPIRE", "EXPIREAT", "PEXPIRE", "PERSIST",  "TTL",        "PTTL",     "TYPE",
+    "KEYS",   "SCAN",   "RENAME", "STRLEN", "HSET",     "HGET",    "HMGET",    "HGETALL",    "HDEL",     "HINCRBY",
+    "LPUSH",  "RPUSH",  "LPOP",   "RPOP",   "LLEN",     "LRANGE",  "SADD",     "SREM",       "SMEMBERS", "ZADD",
+    "ZRANGE", "XADD",   "SETBIT", "EVAL",   "EVALSHA",  "FLUSHDB", "FLUSHALL", "INCRBYFLOAT"};
+static const char *const no_channels[] = {"SUBSCRIBE",   "PSUBSCRIBE",   "SSUBSCRIBE",   "PUBLISH", "SPUBLISH",
+                                          "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB",  "MONITOR"};
+
+static bool is_one_of(struct vs_word name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (vs_word_is_case(name, names[i])) return true;
+    return false;
+}
+
 static void unknown(struct vs_request *r) {
+    struct vs_word name = r->args->at[0];
     bool more = r->args->count > 1;
-    vs_refuse(r, "bad_command", "unknown command '%s', with args beginning with: %s%s%s",
-              VS_QUOTE(r->args->at[0].at, r->args->at[0].length), more ? "'" : "",
-              more ? VS_QUOTE(r->args->at[1].at, r->args->at[1].length) : "", more ? "' " : "");
+    if (is_one_of(name, no_store, VS_COUNT(no_store)))
+        vs_refuse(r, "bad_command", "vesta does not store data");
+    else if (is_one_of(name, no_channels, VS_COUNT(no_channels)))
+        vs_refuse(r, "bad_command", "vesta has no channels");
+    else
+        vs_refuse(r, "bad_command", "unknown command '%s', with args beginning with: %s%s%s",
+                  VS_QUOTE(name.at, name.length), more ? "'" : "",
+                  more ? VS_QUOTE(r->args->at[1].at, r->args->at[1].length) : "", more ? "' " : "");
+}
+
+const struct vs_call *vs_resp_call(struct vs_args *args) {
+    const struct vs_call *call = vs_call_named(args->at[0]);
+    if (!call) return NULL;
+    args->count--;
+    memmove(args->at, args->at + 1, (size_t)args->count * sizeof *args->at); /* a handler sees no name */
+    return call;
 }
 
 /* False: refused.  In the order in which Redis looks: is there such a command, is it complete, may this client? */
 static bool may_run(struct vs_request *r, struct vs_args *args) {
-    r->call = vs_call_named(args->at[0]);
-    if (!r->call) {
+    r->call = vs_resp_call(args);
+    if (!r->call)
         unknown(r);
-        return false;
-    }
-    args->count--;
-    memmove(args->at, args->at + 1, (size_t)args->count * sizeof *args->at); /* a handler sees no name */
-    if (args->count < r->call->args_min || args->count > r->call->args_max)
+    else if (args->count < r->call->args_min || args->count > r->call->args_max)
         vs_refuse(r, "bad_command", "wrong number of arguments for '%s': %s", r->call->name, r->call->help);
     else if (vs_session_is_stranger(r->session) && !(r->call->flags & VS_CALL_STRANGER))
         vs_refuse(r, "no_password", "Authentication required.");
     else
         return true;
     return false;
+}
+
+static enum vs_outcome answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length) {
+    struct vs_session *s = r->session;
+    if (!may_run(r, args)) {
+        vs_multi_fail(s);
+        return VS_ANSWERED;
+    }
+    if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, bytes, length);
+    enum vs_outcome outcome = vs_request_run(r);
+    if (r->call->handler == vs_on_exec && outcome == VS_ANSWERED) vs_multi_end(s);
+    return outcome;
 }
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
@@ -138,10 +176,10 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .space = &s->app->space[0],
                            .gen = s->app->space[0].gen[VS_RESP],
                            .ids = s->scratch->ids};
-    enum vs_outcome outcome = used < 0            ? vs_refuse(&r, "bad_request", "%s", args->broken)
-                              : may_run(&r, args) ? vs_request_run(&r)
-                                                  : VS_ANSWERED;
+    enum vs_outcome outcome =
+        used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used);
     if (outcome == VS_PAUSED) return VS_STEP_PAUSED;
+    if (outcome == VS_AGAIN) return VS_STEP_AGAIN;
     vs_count_request(&r);
     return used < 0 || outcome == VS_QUIT ? VS_STEP_CLOSE : used;
 }

@@ -1,10 +1,8 @@
-/* session.c -- handlers for what Redis clients ask of any server when they connect.  Knows no id. */
+/* session.c -- handlers for what Redis clients say of themselves: who they are, how they speak.  Knows no id. */
 #include "server/request.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define REDIS_VERSION "7.0.0" /* clients read a version from it; ours stands in INFO's vesta_version */
 
 enum vs_outcome vs_on_ping(struct vs_request *r) {
     if (r->args->count)
@@ -22,6 +20,16 @@ enum vs_outcome vs_on_echo(struct vs_request *r) {
 enum vs_outcome vs_on_quit(struct vs_request *r) {
     vs_resp_simple(r->out, "OK");
     return VS_QUIT;
+}
+
+enum vs_outcome vs_on_ok(struct vs_request *r) {
+    vs_resp_simple(r->out, "OK");
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_wait(struct vs_request *r) {
+    vs_resp_int(r->out, 0);
+    return VS_ANSWERED;
 }
 
 enum vs_outcome vs_on_select(struct vs_request *r) {
@@ -79,41 +87,6 @@ enum vs_outcome vs_on_client(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* redis-cli asks for DOCS to help while typing, and is content with none. */
-enum vs_outcome vs_on_command(struct vs_request *r) {
-    size_t count = 0;
-    for (int i = 0; vs_call_at(i); i++)
-        count += vs_call_at(i)->name != NULL;
-    if (r->args->count == 1 && vs_word_is_case(r->args->at[0], "COUNT"))
-        vs_resp_int(r->out, (int64_t)count);
-    else
-        vs_resp_array(r->out, 0);
-    return VS_ANSWERED;
-}
-
-/* redis-benchmark wants two elements for whatever it asks. */
-enum vs_outcome vs_on_config(struct vs_request *r) {
-    if (!vs_word_is_case(r->args->at[0], "GET")) return vs_refuse(r, "bad_command", "only CONFIG GET is answered");
-    vs_resp_array(r->out, 2);
-    vs_resp_bulk(r->out, r->args->at[1].at, r->args->at[1].length);
-    vs_resp_bulk(r->out, "", 0);
-    return VS_ANSWERED;
-}
-
-enum vs_outcome vs_on_info(struct vs_request *r) {
-    struct vs_app *app = r->session->app;
-    char text[512];
-    int64_t up_us = app->clock->boot_us(app->clock->self) - app->started_us;
-    int n =
-        snprintf(text, sizeof text,
-                 "# Server\r\nredis_version:" REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
-                 "\r\nvesta_namespace:%s\r\nuptime_in_seconds:%lld\r\n# Clients\r\nconnected_clients:%d\r\n"
-                 "# Persistence\r\nloading:0\r\n# Replication\r\nrole:master\r\n",
-                 app->space[0].name, (long long)(up_us / 1000000), atomic_load(&app->connections));
-    vs_resp_bulk(r->out, text, (size_t)n);
-    return VS_ANSWERED;
-}
-
 /* ------------------------------------------------------------------ who is there, and how to speak with it */
 
 static bool is_password(const struct vs_session *s, struct vs_word user, struct vs_word password) {
@@ -141,6 +114,7 @@ enum vs_outcome vs_on_auth(struct vs_request *r) {
 
 enum vs_outcome vs_on_reset(struct vs_request *r) {
     struct vs_session *s = r->session;
+    vs_multi_end(s);
     s->known = s->resp3 = false;
     *s->name = '\0';
     vs_resp_simple(r->out, "RESET");
@@ -176,7 +150,7 @@ static bool read_greeting(struct vs_request *r, struct greeting *g) {
 static void put_greeting(struct vs_out *out, const struct vs_session *s) {
     vs_resp_map(out, 7);
     vs_resp_word(out, "server"), vs_resp_word(out, "redis"); /* clients check for it */
-    vs_resp_word(out, "version"), vs_resp_word(out, REDIS_VERSION);
+    vs_resp_word(out, "version"), vs_resp_word(out, VS_REDIS_VERSION);
     vs_resp_word(out, "proto"), vs_resp_int(out, s->resp3 ? 3 : 2);
     vs_resp_word(out, "id"), vs_resp_int(out, (int64_t)s->id);
     vs_resp_word(out, "mode"), vs_resp_word(out, "standalone");
@@ -202,8 +176,4 @@ enum vs_outcome vs_on_hello(struct vs_request *r) {
     s->resp3 = r->out->resp3 = resp3;
     put_greeting(r->out, s);
     return VS_ANSWERED;
-}
-
-enum vs_outcome vs_on_no_store(struct vs_request *r) {
-    return vs_refuse(r, "bad_command", "vesta does not store data");
 }

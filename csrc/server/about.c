@@ -1,0 +1,246 @@
+/* about.c -- handlers for what Redis clients ask about the server: its commands, its state, its namespaces.  Gives no
+ * id.
+ */
+#include "server/request.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ------------------------------------------------------------------ COMMAND */
+
+static void put_lower(struct vs_out *out, const char *name) {
+    char lower[32];
+    size_t i = 0;
+    for (; name[i] && i < sizeof lower - 1; i++)
+        lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] | 0x20 : name[i]);
+    vs_resp_bulk(out, lower, i);
+}
+
+/* What clients make of it: a command that gives ids is sent to no replica, and not twice. */
+static void put_flags(struct vs_out *out, unsigned flags) {
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } texts[] = {{VS_CALL_GIVES, "write"}, {VS_CALL_STRANGER, "no_auth"}, {VS_CALL_ALONE, "no_multi"}};
+    size_t count = 1;
+    for (size_t i = 0; i < VS_COUNT(texts); i++)
+        count += (flags & texts[i].bit) != 0;
+    vs_resp_array(out, count);
+    vs_resp_simple(out, "fast");
+    for (size_t i = 0; i < VS_COUNT(texts); i++)
+        if (flags & texts[i].bit) vs_resp_simple(out, texts[i].text);
+}
+
+/* The ten elements of COMMAND INFO: the last four, of which vesta has none, are empty. */
+static void put_command(struct vs_out *out, const struct vs_call *call) {
+    bool has_key = call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
+    vs_resp_array(out, 10);
+    put_lower(out, call->name);
+    vs_resp_int(out, call->args_min == call->args_max ? call->args_min + 1 : -(call->args_min + 1));
+    put_flags(out, call->flags);
+    vs_resp_int(out, has_key);
+    vs_resp_int(out, call->flags & VS_CALL_KEYS ? -1 : has_key);
+    vs_resp_int(out, has_key);
+    for (int i = 0; i < 4; i++)
+        vs_resp_array(out, 0);
+}
+
+static void put_docs(struct vs_out *out, const struct vs_call *call) {
+    put_lower(out, call->name);
+    vs_resp_map(out, 2);
+    vs_resp_word(out, "summary"), vs_resp_word(out, call->help);
+    vs_resp_word(out, "group"), vs_resp_word(out, "generic");
+}
+
+/* The next command of the table, or of the names where there are some; *call is NULL where there is none of a name. */
+static bool next_command(const struct vs_request *r, int *i, const struct vs_call **call) {
+    if (r->args->count > 1) {
+        if (++*i >= r->args->count) return false;
+        *call = vs_call_named(r->args->at[*i]);
+        return true;
+    }
+    while ((*call = vs_call_at((*i)++)))
+        if ((*call)->name) return true;
+    return false;
+}
+
+enum vs_outcome vs_on_command(struct vs_request *r) {
+    struct vs_word what = vs_arg(r, 0);
+    const struct vs_call *call;
+    int all = 0, known = 0, names = r->args->count - 1;
+    for (int i = 0; next_command(r, &i, &call); all++)
+        known += call != NULL;
+    if (names == 0 && vs_word_is_case(what, "COUNT")) {
+        vs_resp_int(r->out, all);
+    } else if (names == 0 && vs_word_is_case(what, "LIST")) {
+        vs_resp_array(r->out, (size_t)all);
+        for (int i = 0; next_command(r, &i, &call);)
+            put_lower(r->out, call->name);
+    } else if (vs_word_is_case(what, "DOCS")) {
+        vs_resp_map(r->out, (size_t)known);
+        for (int i = 0; next_command(r, &i, &call);)
+            if (call) put_docs(r->out, call);
+    } else if (!what.at || vs_word_is_case(what, "INFO")) {
+        vs_resp_array(r->out, (size_t)all);
+        for (int i = 0; next_command(r, &i, &call);)
+            call ? put_command(r->out, call) : vs_resp_null_array(r->out);
+    } else {
+        return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
+                         VS_QUOTE(what.at, what.length), r->call->help);
+    }
+    return VS_ANSWERED;
+}
+
+/* redis-benchmark wants two elements for whatever it asks. */
+enum vs_outcome vs_on_config(struct vs_request *r) {
+    if (!vs_word_is_case(r->args->at[0], "GET"))
+        return vs_refuse(r, "bad_command", "unknown subcommand: only CONFIG GET is answered, with nothing");
+    vs_resp_map(r->out, 1);
+    vs_resp_bulk(r->out, r->args->at[1].at, r->args->at[1].length);
+    vs_resp_bulk(r->out, "", 0);
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ INFO */
+
+static void put_server(struct vs_app *app, struct vs_out *out) {
+    int64_t up_us = app->clock->boot_us(app->clock->self) - app->started_us;
+    vs_put_text(out, "redis_version:" VS_REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
+                     "\r\nuptime_in_seconds:");
+    vs_put_uint(out, (uint64_t)(up_us / 1000000));
+}
+
+static void put_clients(struct vs_app *app, struct vs_out *out) {
+    vs_put_text(out, "connected_clients:");
+    vs_put_uint(out, (uint64_t)atomic_load_explicit(&app->connections, memory_order_relaxed));
+}
+
+static void put_persistence(struct vs_app *app, struct vs_out *out) {
+    (void)app;
+    vs_put_text(out, "loading:0");
+}
+
+static uint64_t total_requests(const struct vs_app *app) {
+    uint64_t sum = 0;
+    for (int code = 0; app->loop_count && code < VS_CODES_MAX; code++)
+        sum += vs_total(app, &app->counts[0]->requests[VS_RESP][code]);
+    return sum;
+}
+
+static void put_stats(struct vs_app *app, struct vs_out *out) {
+    vs_put_text(out, "total_connections_received:");
+    vs_put_uint(out, atomic_load_explicit(&app->clients, memory_order_relaxed));
+    vs_put_text(out, "\r\ntotal_commands_processed:");
+    vs_put_uint(out, total_requests(app));
+}
+
+static void put_replication(struct vs_app *app, struct vs_out *out) {
+    (void)app;
+    vs_put_text(out, "role:master\r\nconnected_slaves:0");
+}
+
+static void put_vesta(struct vs_app *app, struct vs_out *out) {
+    vs_put_text(out, "vesta_namespaces:");
+    vs_put_uint(out, (uint64_t)app->space_count);
+    for (int i = 0; i < app->space_count; i++) {
+        uint64_t ids = 0;
+        for (int face = 0; app->loop_count && face < VS_ID_FACES; face++)
+            ids += vs_total(app, &app->counts[0]->ids[i][face]);
+        vs_put_text(out, "\r\nvesta_ids_");
+        vs_put_text(out, app->space[i].name);
+        vs_put_text(out, ":");
+        vs_put_uint(out, ids);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*put)(struct vs_app *, struct vs_out *);
+} sections[] = {{"Server", put_server}, {"Clients", put_clients},         {"Persistence", put_persistence},
+                {"Stats", put_stats},   {"Replication", put_replication}, {"Vesta", put_vesta}};
+
+static bool is_wanted(const struct vs_request *r, const char *section) {
+    for (int i = 0; i < r->args->count; i++) {
+        struct vs_word word = r->args->at[i];
+        if (vs_word_is_case(word, section) || vs_word_is_case(word, "all") || vs_word_is_case(word, "default") ||
+            vs_word_is_case(word, "everything"))
+            return true;
+    }
+    return r->args->count == 0;
+}
+
+/* Its length stands in front and is known at the end, so it is written behind where it will be. */
+enum vs_outcome vs_on_info(struct vs_request *r) {
+    static const size_t header = sizeof "$12345\r\n";
+    struct vs_out text = {.at = r->out->at + r->start + header, .size = VS_REPLY_MAX - 2 * header};
+    for (size_t i = 0; i < VS_COUNT(sections); i++) {
+        if (!is_wanted(r, sections[i].name)) continue;
+        vs_put_text(&text, text.used ? "\r\n# " : "# ");
+        vs_put_text(&text, sections[i].name);
+        vs_put_text(&text, "\r\n");
+        sections[i].put(r->session->app, &text);
+        vs_put_text(&text, "\r\n");
+    }
+    char length[16];
+    int digits = snprintf(length, sizeof length, "$%zu\r\n", text.used);
+    vs_put(r->out, length, (size_t)digits);
+    memmove(r->out->at + r->out->used, text.at, text.used);
+    r->out->used += text.used;
+    vs_put(r->out, "\r\n", 2);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_time(struct vs_request *r) {
+    const struct vesta_clock *clock = r->session->app->clock;
+    int64_t us = clock->unix_us(clock->self);
+    char text[24];
+    vs_resp_array(r->out, 2);
+    vs_resp_bulk(r->out, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)(us / 1000000)));
+    vs_resp_bulk(r->out, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)(us % 1000000)));
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_dbsize(struct vs_request *r) {
+    vs_resp_int(r->out, 0);
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ VESTA.INFO, VESTA.LAYOUTS */
+
+static void put_space(struct vs_out *out, const struct vs_space *space) {
+    struct vesta_info info;
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+    vesta_get_info(space->gen[VS_RESP], &info);
+    vesta_layout_text(space->layout, layout);
+    vs_resp_word(out, space->name);
+    vs_resp_map(out, 3);
+    vs_resp_word(out, "layout"), vs_resp_word(out, layout);
+    vs_resp_word(out, "pacing"), vs_resp_word(out, info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
+    vs_resp_word(out, "worker");
+    if (info.holds_lease)
+        vs_resp_int(out, (int64_t)info.worker);
+    else
+        vs_resp_null(out);
+}
+
+enum vs_outcome vs_on_vesta_info(struct vs_request *r) {
+    const struct vs_app *app = r->session->app;
+    vs_resp_map(r->out, 2);
+    vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
+    vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, (size_t)app->space_count);
+    for (int i = 0; i < app->space_count; i++)
+        put_space(r->out, &app->space[i]);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_layouts(struct vs_request *r) {
+    const struct vesta_preset *preset;
+    size_t count = 0;
+    while (vesta_preset_at((int)count))
+        count++;
+    vs_resp_map(r->out, count);
+    for (int i = 0; (preset = vesta_preset_at(i)); i++)
+        vs_resp_word(r->out, preset->name), vs_resp_word(r->out, preset->text);
+    return VS_ANSWERED;
+}

@@ -1,0 +1,243 @@
+/* server_multi.c -- MULTI and EXEC under a clock that the test moves: all ids or none, none twice, none lost unsaid. */
+#include "steps.h"
+
+#define MGET_TEN "MGET default default default default default default default default default default\r\n"
+
+/* Requests that are answered at once; the last one's reply stays in `replies`. */
+static void say(const char *const *requests, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        CHECK_EQ_I64(step(requests[i]), (int)strlen(requests[i]));
+}
+#define SAY(...)                                                                                                       \
+    do {                                                                                                               \
+        const char *const requests[] = {__VA_ARGS__};                                                                  \
+        say(requests, VS_COUNT(requests));                                                                             \
+    } while (0)
+
+static size_t read_ids(uint64_t *ids) {
+    size_t count = 0;
+    for (const char *at = replies; (at = strchr(at, '$')); count++) {
+        at = strchr(at, '\n') + 1;
+        ids[count] = strtoull(at, NULL, 10);
+    }
+    return count;
+}
+
+static void check_ascending(const uint64_t *ids, size_t count) {
+    for (size_t i = 1; i < count; i++)
+        CHECK(ids[i] > ids[i - 1]);
+}
+
+/* ------------------------------------------------------------------ EXEC */
+
+static void answers_together(void) {
+    uint64_t ids[16];
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n");
+    CHECK_STR(replies, "+OK\r\n");
+    SAY("GET default\r\n", "PING\r\n", "GET nowhere\r\n", "MGET default default\r\n");
+    CHECK_STR(replies, "+QUEUED\r\n");
+    CHECK(!session.kept); /* nothing is taken before EXEC */
+    SAY("EXEC\r\n");
+    CHECK_HAS(replies, "*4\r\n$18\r\n");
+    CHECK_HAS(replies, "\r\n+PONG\r\n-ERR unknown name 'nowhere': this server has 'default'\r\n*2\r\n$18\r\n");
+    CHECK_EQ_U64(read_ids(ids), 3);
+    check_ascending(ids, 3);
+    SAY("EXEC\r\n");
+    CHECK_STR(replies, "-ERR EXEC without MULTI\r\n");
+    SAY("MULTI\r\n", "EXEC\r\n");
+    CHECK_STR(replies, "*0\r\n");
+    close_server();
+}
+
+static void waits_as_a_whole(void) {
+    uint64_t ids[16], first;
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", GET_ONE, MGET_TEN, GET_ONE);
+    for (int i = 1; i <= 2; i++) {
+        CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
+        CHECK_EQ_U64(out.used, 0);
+        CHECK_EQ_U64(session.kept_count, 4 * (size_t)i);
+        pass_us(session.wait_us);
+    }
+    first = session.kept[0];
+    SAY("EXEC\r\n");
+    CHECK_EQ_U64(read_ids(ids), 12);
+    CHECK_EQ_U64(ids[0], first);
+    check_ascending(ids, 12);
+    CHECK(!session.kept && !session.multi && session.deadline_us == 0);
+    close_server();
+}
+
+static void gives_up_as_a_whole(void) {
+    uint64_t ids[16], last;
+    open_server(FOUR_A_MS, VS_RESP, 1, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", MGET_TEN, "PING\r\n");
+    while (step("EXEC\r\n") == VS_STEP_PAUSED) {
+        last = session.kept[session.kept_count - 1];
+        pass_us(session.wait_us);
+    }
+    CHECK_HAS(replies, "-TRYAGAIN ");
+    CHECK(!strstr(replies, "PONG"));
+    CHECK(!session.kept && !session.multi);
+    pass_us(1000);
+    SAY(GET_ONE); /* outside of the transaction, and the ids of the lost one are spent */
+    CHECK_EQ_U64(read_ids(ids), 1);
+    CHECK(ids[0] > last);
+    close_server();
+}
+
+static void queues_behind_others(void) {
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", GET_ONE);
+    scratch.waiting = 1;
+    scratch.pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
+    CHECK_EQ_U64(session.kept_count, 0);
+    SAY("EXEC\r\n"); /* its turn */
+    CHECK_EQ_I64(count_bulks(), 1);
+    scratch.waiting = 0;
+    close_server();
+}
+
+static void closes_while_it_waits(void) {
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", MGET_TEN);
+    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
+    close_server(); /* asan looks whether all is given back */
+    CHECK(!session.kept && !session.multi);
+}
+
+/* ------------------------------------------------------------------ several namespaces */
+
+static uint64_t worker_of(uint64_t id) {
+    return id & 0xfffff; /* FOUR_A_MS */
+}
+
+static void takes_from_each_namespace(void) {
+    static const uint64_t want[] = {5, 6, 6, 5, 6};
+    uint64_t ids[16];
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    add_space("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MGET default orders orders default orders\r\n");
+    CHECK_EQ_U64(read_ids(ids), 5);
+    for (int i = 0; i < 5; i++)
+        CHECK_EQ_U64(worker_of(ids[i]), want[i]);
+    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), VS_STEP_PAUSED); /* orders has one left */
+    CHECK_EQ_U64(session.kept_count, 3);
+    pass_us(session.wait_us);
+    SAY("MGET default default orders orders\r\n");
+    CHECK_EQ_U64(read_ids(ids), 4);
+    SAY("MGET default nowhere orders\r\n");
+    CHECK_HAS(replies, "-ERR unknown name 'nowhere': this server has 'default' and 1 more");
+    pass_us(1000);
+    SAY("MULTI\r\n", "MGET orders default\r\n", "VESTA.NEXT orders 3\r\n", "EXEC\r\n");
+    CHECK_EQ_U64(read_ids(ids), 5);
+    CHECK(worker_of(ids[0]) == 6 && worker_of(ids[1]) == 5 && worker_of(ids[4]) == 6);
+    close_server();
+}
+
+/* ------------------------------------------------------------------ refusals */
+
+static void is_aborted(void) {
+    static const char *const wrong[] = {"NOSUCH\r\n",  "GET\r\n",
+                                        "MGET\r\n",    "HELLO 3\r\n",
+                                        "AUTH x\r\n",  "VESTA.BLOCK default 4\r\n",
+                                        "SET a b\r\n", "VESTA.NEXT default 5 5\r\n"};
+    uint64_t ids[16];
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    SAY(GET_ONE);
+    read_ids(&ids[0]);
+    for (size_t i = 0; i < VS_COUNT(wrong); i++) {
+        SAY("MULTI\r\n", GET_ONE, wrong[i]);
+        CHECK_HAS(replies, "-ERR ");
+        SAY(GET_ONE);
+        CHECK_STR(replies, "+QUEUED\r\n"); /* as Redis says, too */
+        SAY("EXEC\r\n");
+        CHECK_STR(replies, "-EXECABORT Transaction discarded because of previous errors.\r\n");
+    }
+    SAY("MULTI\r\n", "MULTI\r\n");
+    CHECK_STR(replies, "-ERR MULTI calls can not be nested\r\n");
+    SAY("WATCH a\r\n");
+    CHECK_STR(replies, "-ERR WATCH inside MULTI is not allowed\r\n");
+    SAY(GET_ONE, "DISCARD\r\n", "DISCARD\r\n");
+    CHECK_STR(replies, "-ERR DISCARD without MULTI\r\n");
+    SAY("MULTI\r\n", GET_ONE, "RESET\r\n", "EXEC\r\n");
+    CHECK_STR(replies, "-ERR EXEC without MULTI\r\n");
+    SAY(GET_ONE);
+    read_ids(&ids[1]);
+    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20)); /* no id was lost on the way */
+    close_server();
+}
+
+static void is_bounded(void) {
+    static char large[VS_RESP_BULK_MAX + 32];
+    open_server("sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", VS_RESP, 100,
+                VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", "VESTA.NEXT default 9999\r\n", GET_ONE);
+    CHECK_STR(replies, "+QUEUED\r\n");
+    SAY(GET_ONE);
+    CHECK_HAS(replies, "-ERR a transaction has at most 10000 ids");
+    SAY("EXEC\r\n");
+    CHECK_HAS(replies, "-EXECABORT ");
+    SAY("MULTI\r\n", "VESTA.NEXT default 10000\r\n", "EXEC\r\n");
+    CHECK_EQ_I64(count_bulks(), 10000);
+    SAY("MULTI\r\n");
+    for (int i = 0; i < 10000; i++)
+        SAY("PING\r\n");
+    CHECK_STR(replies, "+QUEUED\r\n");
+    SAY("PING\r\n");
+    CHECK_HAS(replies, "-ERR a transaction has at most 10000 commands");
+    SAY("EXEC\r\n");
+    size_t used = (size_t)sprintf(large, "*2\r\n$4\r\nECHO\r\n$65536\r\n");
+    memset(large + used, 'x', VS_RESP_BULK_MAX);
+    strcpy(large + used + VS_RESP_BULK_MAX, "\r\n");
+    SAY("MULTI\r\n");
+    for (int i = 0; i < 15; i++)
+        SAY(large);
+    CHECK_STR(replies, "+QUEUED\r\n");
+    SAY(large);
+    CHECK_HAS(replies, "commands of 1048576 bytes");
+    close_server();
+}
+
+/* ------------------------------------------------------------------ replies that do not fit at once */
+
+static void answers_in_parts(void) {
+    static char large[VS_RESP_BULK_MAX + 32];
+    size_t total = 0, used = (size_t)sprintf(large, "*2\r\n$4\r\nECHO\r\n$60000\r\n");
+    int parts = 1, rc;
+    uint64_t ids[4];
+    memset(large + used, 'x', 60000);
+    strcpy(large + used + 60000, "\r\n");
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", GET_ONE);
+    for (int i = 0; i < 15; i++)
+        SAY(large);
+    SAY(GET_ONE);
+    for (; (rc = step("EXEC\r\n")) == VS_STEP_AGAIN; parts++) {
+        if (parts == 1) CHECK_EQ_U64(read_ids(ids) > 0, true);
+        total += out.used;
+    }
+    CHECK_EQ_I64(rc, 6);
+    total += out.used;
+    CHECK(parts > 1);
+    CHECK_EQ_U64(total, strlen("*17\r\n") + 2 * 25 + 15 * (60000 + strlen("$60000\r\n\r\n")));
+    CHECK(strtoull(strrchr(replies, '$') + 5, NULL, 10) > ids[0]);
+    CHECK(!session.kept && !session.multi);
+    close_server();
+}
+
+static const struct check_case cases[] = {
+    {"EXEC answers what was queued in one array, a wrong name in its place", answers_together},
+    {"EXEC that comes too early answers nothing, keeps what it has, and answers whole when it can", waits_as_a_whole},
+    {"EXEC that cannot wait longer is one error; its ids are spent, not repeated", gives_up_as_a_whole},
+    {"EXEC queues behind who came first", queues_behind_others},
+    {"a connection that closes while EXEC waits leaves nothing behind", closes_while_it_waits},
+    {"MGET and EXEC take from several namespaces, all or nothing", takes_from_each_namespace},
+    {"a command that is refused aborts the transaction, and no id is lost", is_aborted},
+    {"a transaction has at most 10000 ids, 10000 commands, 1 MiB", is_bounded},
+    {"replies that do not fit at once come in parts, the ids of one taking", answers_in_parts},
+};
+
+CHECK_MAIN_OF_STEPS(cases)

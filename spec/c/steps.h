@@ -1,0 +1,96 @@
+/* steps.h -- a server without sockets in a spec's hands: bytes in, replies out, under a clock that the spec moves. */
+#ifndef SPEC_STEPS_H
+#define SPEC_STEPS_H
+
+#include "check.h"
+#include "server/request.h"
+
+#include <stdlib.h>
+
+#define FOUR_A_MS "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define GET_ONE "*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n"
+#define START_US INT64_C(1700000000000000)
+
+static int64_t unix_now_us, boot_now_us;
+
+static int64_t unix_us(void *self) {
+    (void)self;
+    return unix_now_us;
+}
+
+static int64_t boot_us(void *self) {
+    (void)self;
+    return boot_now_us;
+}
+
+static void sleep_us(void *self, int64_t us) {
+    (void)self;
+    (void)us;
+    abort(); /* a handler never sleeps */
+}
+
+static const struct vesta_clock fake = {NULL, unix_us, boot_us, sleep_us};
+
+static void pass_us(int64_t us) {
+    unix_now_us += us;
+    boot_now_us += us;
+}
+
+static struct vs_app app;
+static struct vs_scratch scratch;
+static struct vs_session session;
+static char replies[VS_OUT_MAX];
+static struct vs_out out = {.at = replies, .size = sizeof replies};
+
+/* A namespace, with the next worker number; the first is called "default". */
+static void add_space(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
+    struct vs_space *space = &app.space[app.space_count++];
+    struct vesta_opts opts = {.layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
+    struct vesta_error err = {0};
+    opts.worker = 4 + (uint64_t)app.space_count;
+    *space = (struct vs_space){.name_length = strlen(name), .wait_us_max = wait_ms * 1000};
+    memcpy(space->name, name, space->name_length);
+    if (vesta_open(&opts, &space->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    space->gen[VS_HTTP] = space->gen[VS_RESP];
+    space->layout = vesta_gen_layout(space->gen[VS_RESP]);
+}
+
+static void open_server(const char *layout, enum vs_face face, int64_t wait_ms, unsigned flags) {
+    unix_now_us = START_US;
+    boot_now_us = INT64_C(1000000000);
+    app = (struct vs_app){.clock = &fake};
+    add_space("default", layout, wait_ms, flags);
+    session = (struct vs_session){.app = &app, .scratch = &scratch, .face = face};
+}
+
+static void close_server(void) {
+    vs_session_end(&session);
+    for (int i = 0; i < app.space_count; i++)
+        vesta_close(app.space[i].gen[VS_RESP]);
+}
+
+static int step(const char *request) {
+    out.used = 0;
+    int rc = (session.face == VS_RESP ? vs_resp_step : vs_http_step)(&session, request, strlen(request), &out);
+    replies[out.used] = '\0';
+    return rc;
+}
+
+__attribute__((unused)) static int count_bulks(void) {
+    int count = 0;
+    for (const char *at = replies; (at = strchr(at, '$')); at++)
+        count++;
+    return count;
+}
+
+/* A folder of its own for state; removed at the end. */
+#define CHECK_MAIN_OF_STEPS(cases)                                                                                     \
+    int main(int argc, char **argv) {                                                                                  \
+        char state[] = "/tmp/vesta-steps-XXXXXX", command[64];                                                         \
+        if (!mkdtemp(state) || setenv("VESTA_STATE", state, 1) != 0) return 1;                                         \
+        int rc = check_main((cases), VS_COUNT(cases), argc > 1 ? argv[1] : NULL);                                      \
+        snprintf(command, sizeof command, "rm -rf %s", state);                                                         \
+        return system(command) == 0 ? rc : 1;                                                                          \
+    }
+
+#endif
