@@ -112,23 +112,25 @@ static bool split_user(const char *text, char *user, char *group) {
     return true;
 }
 
-int vs_drop_rights(struct vs_serving *serving) {
+int vs_drop_rights(const struct vs_serving *serving) {
     char user[VS_USER_MAX], group[VS_USER_MAX];
     struct vs_identity who;
     struct vesta_error err;
     vs_no_new_rights();
-    if (!serving->user) {
-        if (geteuid() == 0)
-            vs_log(VS_LOG_WARN, "serving as root: give --user, so that a fault cannot do what root can", NULL);
-        return VS_GO;
-    }
+    if (!serving->user) return VS_GO;
     if (!split_user(serving->user, user, group))
         return vs_usage("--user %s: a name has at most %d bytes", vs_shown_text(serving->user), VS_USER_MAX - 1);
     if (vs_identity_find(user, group, &who, &err) != VESTA_OK || hand_on(serving, &who, &err) != VESTA_OK ||
         vs_identity_become(&who, &err) != VESTA_OK)
         return vs_report(&err);
     vs_no_core_file();
-    vs_log(VS_LOG_INFO, "became another user", "user", who.user, "uid", VS_DIGITS(who.uid), "gid", VS_DIGITS(who.gid),
-           NULL);
     return VS_GO;
+}
+
+void vs_tell_rights(const struct vs_serving *serving) {
+    if (serving->user)
+        vs_log(VS_LOG_INFO, "serving with the rights of a user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
+               "gid", VS_DIGITS(getegid()), NULL);
+    else if (geteuid() == 0)
+        vs_log(VS_LOG_WARN, "serving as root: give --user, so that a fault cannot do what root can", NULL);
 }

@@ -196,8 +196,9 @@ static int begin_log(const struct vs_serving *serving) {
 
 static int begin_log_file(const struct vs_serving *serving) {
     struct vesta_error err;
-    if (!serving->log.path) return VS_GO;
-    return vs_log_setup(&serving->log, &err) == VESTA_OK ? VS_GO : vs_report(&err);
+    if (serving->log.path && vs_log_setup(&serving->log, &err) != VESTA_OK) return vs_report(&err);
+    vs_tell_rights(serving);
+    return VS_GO;
 }
 
 /* Each needs what is before it: who finds a port taken has claimed nothing, and root opens no generator file. */

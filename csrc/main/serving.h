@@ -61,7 +61,9 @@ int vs_take_handed(struct vs_serving *serving);
 int vs_bind_all(struct vs_serving *serving);
 void vs_unbind_all(struct vs_serving *serving);
 /* Becomes the user of the options, and keeps nothing of what root could do.  VS_GO, or an exit code. */
-int vs_drop_rights(struct vs_serving *serving);
+int vs_drop_rights(const struct vs_serving *serving);
+/* Logs as whom it serves, where that is worth a word. */
+void vs_tell_rights(const struct vs_serving *serving);
 
 /* Starts what watches over the server; vs_life_end ends it.  VS_GO, or an exit code. */
 int vs_life_begin(struct vs_serving *serving);

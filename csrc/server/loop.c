@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -41,13 +42,19 @@ static void look_at(struct conn *c, uint64_t now) {
         too_slow(c);
 }
 
+/* Whether bytes of the client wait to be read: its request, that came while this thread did not run. */
+static bool has_unread(const struct conn *c) {
+    int bytes = 0;
+    return ioctl(c->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 static void drain_one(struct conn *c, uint64_t now) {
     uint64_t drain_ms = now - c->loop->drain_ms, quiet_ms = now - c->active_ms;
     if (drain_ms >= DRAIN_MS || (c->lingering && quiet_ms >= DRAIN_QUIET_MS))
         vs_conn_end(c);
     else if (c->lingering || c->parked || c->writing)
         return;
-    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && quiet_ms >= DRAIN_QUIET_MS))
+    else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && quiet_ms >= DRAIN_QUIET_MS && !has_unread(c)))
         vs_conn_finish(c);
 }
 

@@ -35,17 +35,22 @@ def free_port(but=None):
 
 
 class Server:
-    def __init__(self, world, *flags, layout=WIDE, pacing="history", env=None):
+    def __init__(self, world, *flags, layout=WIDE, pacing="history", env=None, wrap=(), quiet=False, pass_fds=()):
         self.world = world
         self.http = free_port()
         self.resp = free_port(but=self.http)
-        self.args = [VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
+        self.quiet, self.pass_fds = quiet, pass_fds  # quiet: it does not say on stderr when it is ready
+        self.args = [*wrap, VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
                      "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
         self.env = environment(world.folder, **(env or {}))
 
     def __enter__(self):
-        self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True,
+                                        pass_fds=self.pass_fds)
         self.said = ""
+        if self.quiet:
+            self.await_http()
+            return self
         while not re.search(r'(?m)msg"?[=:]"?ready"?}?\n\Z', self.said):
             line = self.process.stderr.readline()
             assert line, "the server ended with %r:\n%s" % (self.process.wait(), self.said)
@@ -65,7 +70,26 @@ class Server:
             same(code, 0)
             events = rest.splitlines()
             assert all(re.match(r'ts=|{"ts":', event) and not re.search('level"?[=:]"?error', event) for event in events), rest
-            assert not rest or "stopped: all worker numbers are given back" in events[-1], rest
+            assert not rest or any("all worker numbers are given back" in event for event in events), rest
+
+    def await_http(self):
+        for _ in range(1000):
+            try:
+                self.connect(self.http).close()
+                return
+            except ConnectionRefusedError:
+                assert self.process.poll() is None, "the server ended with %r" % self.process.poll()
+                time.sleep(0.01)
+        raise AssertionError("nobody listens on port %d" % self.http)
+
+    def listen(self, part):
+        """Reads on in the log until an event has this part; the event."""
+        while True:
+            line = self.process.stderr.readline()
+            assert line, "the server ended without a word of %r:\n%s" % (part, self.said)
+            self.said += line
+            if part in line:
+                return line
 
     def rss_kb(self):
         with open("/proc/%d/status" % self.process.pid) as status:

@@ -1,0 +1,165 @@
+"""logs.py -- what `vesta serve` tells its operator: formats, levels, the file, and what USR1, USR2 and HUP do."""
+import json
+import os
+import re
+import signal
+import socket
+import time
+
+from serving import Server, claim, fails, main, same
+
+PAIR = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"=]+)(?: |$)')
+STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
+
+
+def logfmt(line):
+    """A line as a dictionary; fails on a line that is not logfmt from its first to its last character."""
+    pairs = PAIR.findall(line)
+    same("".join(match.group(0) for match in PAIR.finditer(line)), line)
+    return {name: json.loads(value) if value.startswith('"') else value for name, value in pairs}
+
+
+def events(text, read):
+    return [read(line) for line in text.splitlines()]
+
+
+def await_text(path, part):
+    for _ in range(1000):
+        with open(path) as file:
+            text = file.read()
+        if part in text:
+            return text
+        time.sleep(0.01)
+    raise AssertionError("%r is not in %r" % (part, text))
+
+
+@claim("every line is logfmt, or JSON, with time, level and sentence; the first ones say what is served and how to try it")
+def _(world):
+    for number, (form, read) in enumerate((("logfmt", logfmt), ("json", json.loads))):
+        with Server(world, "--log-format", form, "--namespace", "n%d" % number) as server:
+            server.process.send_signal(signal.SIGUSR2)
+            server.listen("state")
+            server.process.send_signal(signal.SIGTERM)
+            server.listen("given back")
+            server.process.wait()
+        told = events(server.said, read)
+        for event in told:
+            assert re.fullmatch(STAMP, event["ts"]) and event["level"] in ("info", "warn"), event
+        sentences = [event["msg"] for event in told if event["level"] == "info"]
+        same(sentences, ["serving ids", "serving HTTP", "serving the Redis protocol", "ready", "state",
+                         "stopping: what is in flight is still answered", "stopped: all worker numbers are given back"])
+        found = {event["msg"]: event for event in told}
+        same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
+        same(found["serving HTTP"]["try"], "curl -s http://127.0.0.1:%d/genid" % server.http)
+
+
+@claim("a level leaves out what is below it")
+def _(world):
+    with Server(world, "--log-level", "error", quiet=True) as server:
+        assert re.fullmatch(r"\d+", server.get("/genid").body)
+        server.process.send_signal(signal.SIGUSR2)
+        server.process.send_signal(signal.SIGTERM)
+        same((server.process.stderr.read(), server.process.wait()), ("", 0))
+
+
+@claim("USR2 tells the state of a namespace in a line")
+def _(world):
+    with Server(world, "--namespace", "orders") as server:
+        server.get("/genid")
+        server.process.send_signal(signal.SIGUSR2)
+        event = logfmt(server.listen("msg=state").rstrip("\n"))
+        same((event["namespace"], event["leased"], event["worker"]), ("orders", "yes", "5"))
+        assert int(event["lease_ms_left"]) > 0 and os.path.exists(event["path"]), event
+
+
+@claim("the log goes to a file, and USR1 opens it anew after it was moved away")
+def _(world):
+    log, old = world.path("v.log"), world.path("v.log.1")
+    with Server(world, "--log-file", log, quiet=True) as server:
+        await_text(log, "msg=ready")
+        os.rename(log, old)
+        server.process.send_signal(signal.SIGUSR1)
+        for _ in range(1000):
+            if os.path.exists(log):
+                break
+            time.sleep(0.01)
+        same([event["msg"] for event in events(await_text(log, "anew\"\n"), logfmt)], ["the log is open anew"])
+        assert "anew" not in await_text(old, "msg=ready")
+        os.rename(log, old)
+        os.mkdir(log)
+        server.process.send_signal(signal.SIGUSR1)
+        await_text(old, "the log goes on in the old file")
+        assert re.fullmatch(r"\d+", server.get("/genid").body)
+        os.rmdir(log)
+    assert "given back" in await_text(old, "stopping")
+
+
+@claim("USR1 and HUP do nothing bad where there is no file and no policy")
+def _(world):
+    with Server(world) as server:
+        server.process.send_signal(signal.SIGUSR1)
+        server.listen("the log is open anew")
+        server.process.send_signal(signal.SIGHUP)
+        server.listen("nothing to reload")
+        assert re.fullmatch(r"\d+", server.get("/genid").body)
+
+
+@claim("HUP, USR1 and USR2 do not end a server that is still starting")
+def _(world):
+    port = Server(world).http  # a free one
+    with socket.create_server(("127.0.0.1", port)), Server(world, "--namespace", "one") as first:
+        path = world.path("state", "one.gen")
+        second = world.start("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "5", "--namespace",
+                             "other", "--store", "file:" + world.path("state"), "--path", path + "2", stderr=-1, text=True)
+        try:
+            second.stderr.readline()
+            for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+                second.send_signal(number)
+            same(second.poll(), None)
+        finally:
+            second.terminate()
+            second.wait()
+            second.stderr.close()
+        assert first.tick()
+
+
+@claim("foreign text in a message stays in its line")
+def _(world):
+    name = world.path('a\nts=1 level=info msg=forged "')
+    done = world.run("serve", "--http", "unix:" + name, "--resp", "off", "--worker", "1", "--log-file", name + "/no/log")
+    same((done.code, done.out), (1, ""))
+    told = events(done.err, logfmt)
+    assert told and all(event["msg"] != "forged" for event in told), done.err
+    assert name in told[-1]["msg"], told
+
+
+@claim("wrong words and files are refused")
+def _(world):
+    for flags, code, part in ((["--log-level", "loud"], 2, "debug|info|warn|error"), (["--log-level", ""], 2, "log-level"),
+                              (["--log-format", "xml"], 2, "logfmt|json"), (["--log-format"], 2, "needs a value"),
+                              (["--log-file", ""], 2, "needs a value"), (["--log-file", "/no/such/folder/x"], 1, "log file"),
+                              (["--log-file", "/"], 1, "log file"), (["--log-file", "/" * 600], 1, "600 bytes")):
+        fails(world.run("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", *flags), code, part)
+
+
+@claim("a reader who goes away or never reads does not stop the server")
+def _(world):
+    with Server(world) as server:
+        server.process.stderr.close()
+        for _ in range(3):
+            server.process.send_signal(signal.SIGUSR2)
+            assert re.fullmatch(r"\d+", server.get("/genid").body)
+        server.process.send_signal(signal.SIGTERM)
+        same(server.process.wait(20), 0)
+        server.process.stderr = open(os.devnull)
+
+
+@claim("a closed stderr and a full disk do not stop the server")
+def _(world):
+    for number, (wrap, flags) in enumerate(((["bash", "-c", 'exec "$@" 2>&-', "-"], ()), ((), ("--log-file", "/dev/full")))):
+        with Server(world, *flags, "--namespace", "n%d" % number, wrap=wrap, quiet=True) as server:
+            server.process.send_signal(signal.SIGUSR2)
+            assert re.fullmatch(r"\d+", server.get("/genid").body)
+
+
+main()

@@ -1,0 +1,164 @@
+"""rights.py -- `vesta serve --user`: what root binds and another user serves, and that there is no way back.
+Most of it needs root; who runs the specs as another user is told what was left out."""
+import grp
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+
+from serving import VESTA, Server, claim, command, environment, fails, get, main, same, until_closed
+
+ROOT = os.geteuid() == 0
+NOBODY = pwd.getpwnam("nobody")
+
+
+def as_root(text):
+    if ROOT:
+        return claim(text)
+    print("skipped, needs root: " + text)
+    return lambda function: function
+
+
+def status(pid):
+    with open("/proc/%d/status" % pid) as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def open_to_all(world):
+    os.chmod(world.folder, 0o755)
+
+
+@as_root("it binds as root, then serves as the user, with the user's groups and no way to get rights back")
+def _(world):
+    open_to_all(world)
+    port = free_port_below_1024()
+    with Server(world, "--user", "nobody", "--threads", "2", "--http", "127.0.0.1:%d" % port) as server:
+        for task in os.listdir("/proc/%d/task" % server.process.pid):
+            has = status(int(task))
+            same((has["Uid"].split(), has["Gid"].split()), ([str(NOBODY.pw_uid)] * 4, [str(NOBODY.pw_gid)] * 4))
+            same([int(group) for group in has["Groups"].split()], os.getgrouplist("nobody", NOBODY.pw_gid))
+            same((has["NoNewPrivs"], int(has["CapEff"], 16), int(has["CapPrm"], 16)), ("1", 0, 0))
+        same(os.stat("/proc/%d/fd" % server.process.pid).st_uid, 0)  # not dumpable: the user's other processes see nothing
+        assert server.say(port, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
+        assert "serving with the rights of a user" in server.said and "serving as root" not in server.said, server.said
+    state = world.path("state")
+    for path in (state, *(os.path.join(folder, name) for folder, _, names in os.walk(state) for name in names)):
+        same(os.stat(path).st_uid, NOBODY.pw_uid)
+    same(stat.S_IMODE(os.stat(state).st_mode), 0o700)
+
+
+def free_port_below_1024():
+    for port in range(1023, 600, -1):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise RuntimeError("no free port below 1024")
+
+
+@as_root("a group may be named, users and groups may be numbers, and root may be meant")
+def _(world):
+    open_to_all(world)
+    daemon = grp.getgrnam("daemon").gr_gid
+    for number, (who, uid, gid) in enumerate((("nobody:daemon", NOBODY.pw_uid, daemon), ("nobody:%d" % daemon, NOBODY.pw_uid, daemon),
+                                              ("%d" % NOBODY.pw_uid, NOBODY.pw_uid, NOBODY.pw_gid), ("nobody:", NOBODY.pw_uid, NOBODY.pw_gid),
+                                              ("root", 0, 0))):
+        with Server(world, "--user", who, "--namespace", "n%d" % number, env={"VESTA_STATE": world.path("s%d" % number)}) as server:
+            has = status(server.process.pid)
+            same((has["Uid"].split()[1], has["Gid"].split()[1]), (str(uid), str(gid)))
+
+
+@as_root("socket files and folders for state are the user's; those that are there keep their owner")
+def _(world):
+    open_to_all(world)
+    os.mkdir(world.path("run"))
+    os.chown(world.path("run"), NOBODY.pw_uid, NOBODY.pw_gid)
+    sock = world.path("run", "h.sock")
+    flags = ("--http", "unix:" + sock, "--path", world.path("made", "here", "o.gen"), "--store", "file:" + world.path("store"))
+    with Server(world, "--user", "nobody", *flags):
+        same(os.stat(sock).st_uid, NOBODY.pw_uid)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(sock)
+            client.sendall(get("/genid", "Connection: close"))
+            assert until_closed(client).startswith(b"HTTP/1.1 200 ")
+        for name in ("made/here", "made/here/o.gen", "store"):
+            same(os.stat(world.path(name)).st_uid, NOBODY.pw_uid)
+    assert not os.path.exists(sock)
+    os.mkdir(world.path("roots"), 0o755)
+    done = world.run("serve", "--user", "nobody", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1",
+                     env={"VESTA_STATE": world.path("roots")})
+    fails(done, 1, "Permission denied", "roots")
+    same(os.stat(world.path("roots")).st_uid, 0)
+
+
+@as_root("the log file is the user's, so that it can be opened anew")
+def _(world):
+    open_to_all(world)
+    os.mkdir(world.path("log"))
+    os.chown(world.path("log"), NOBODY.pw_uid, NOBODY.pw_gid)
+    log = world.path("log", "v.log")
+    with Server(world, "--user", "nobody", "--log-file", log, quiet=True) as server:
+        server.tick()
+        same(os.stat(log).st_uid, NOBODY.pw_uid)
+        os.rename(log, log + ".1")
+        server.process.send_signal(signal.SIGUSR1)
+        server.process.send_signal(signal.SIGTERM)
+        same(server.process.wait(), 0)
+        same(os.stat(log).st_uid, NOBODY.pw_uid)
+
+
+@as_root("serving as root without --user is a warning")
+def _(world):
+    with Server(world) as server:
+        assert 'level=warn msg="serving as root' in server.said, server.said
+
+
+@claim("users and groups that are not there are refused, before an id is given")
+def _(world):
+    for who in ("no-such-user", "nobody:no-such-group", "x" * 300, ":", ":daemon", "nobody:" + "y" * 100, "4294967295", "-1",
+                "99999999999999", "no\nbody", "nobody:-1", "nobody:4294967295"):
+        done = world.run("serve", "--user", who, "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1")
+        fails(done, 2, "user" if ":" not in who[1:] else "")
+        assert not os.path.exists(world.path("s")), who
+    assert not os.path.exists(world.path("state"))
+    fails(world.run("serve", "--user", ""), 2, "needs a value")
+
+
+def run_as_nobody(world, *args):
+    """A process of a copy of the program: where it was built may be closed to others."""
+    shutil.copy(VESTA, world.path("vesta"))
+    os.chown(world.folder, NOBODY.pw_uid, NOBODY.pw_gid) if ROOT else None
+    who = {"user": NOBODY.pw_uid, "group": NOBODY.pw_gid, "extra_groups": []} if ROOT else {}
+    return subprocess.Popen([world.path("vesta"), *args], cwd=world.folder, env=environment(world.folder), text=True,
+                            stderr=subprocess.PIPE, **who)
+
+
+@claim("who is not root can only stay who it is")
+def _(world):
+    open_to_all(world)
+    flags = ("--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1")
+    with run_as_nobody(world, "serve", "--user", "root", *flags) as refused:
+        assert "only root can become user 'root'" in refused.stderr.read()
+        same(refused.wait(), 2)
+    own = "nobody" if ROOT else pwd.getpwuid(os.geteuid()).pw_name
+    with run_as_nobody(world, "serve", "--user", own, *flags) as server:
+        said = ""
+        while "msg=ready" not in said:
+            line = server.stderr.readline()
+            assert line, said
+            said += line
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(world.path("s"))
+            client.sendall(command("GET", "default"))
+            assert re.match(rb"\$\d+\r\n\d+", client.recv(100))
+        server.terminate()
+        same(server.wait(), 0)
+
+
+main()

@@ -1,0 +1,258 @@
+"""systemd.py -- what `vesta serve` and a service manager say to each other: sd_notify(3) to a real socket, the watchdog,
+sockets that a parent hands over, and parked requests at TERM."""
+import fcntl
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from serving import SLOW, WIDE, Server, bulks, claim, command, get, main, same, until_closed
+
+SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+
+
+class Manager:
+    """The receiving end of NOTIFY_SOCKET; notices are dictionaries, in the order in which they came."""
+
+    def __init__(self, name):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind("\0" + name[1:] if name.startswith("@") else name)
+        self.socket.settimeout(20 * SLOW)
+        self.env = {"NOTIFY_SOCKET": name}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def hears(self):
+        return dict(line.split("=", 1) for line in self.socket.recv(65536).decode().split("\n") if line)
+
+    def rest(self):
+        self.socket.setblocking(False)
+        heard = []
+        try:
+            while True:
+                heard.append(self.hears())
+        except BlockingIOError:
+            return heard
+
+
+def handed(world, names, *files):
+    """What a shell does before it becomes the server: the files are 3 and up, and LISTEN_PID its own."""
+    high = [fcntl.fcntl(file.fileno(), fcntl.F_DUPFD, 50) for file in files]
+    moves = " ".join("%d<&%d %d<&-" % (3 + i, fd, fd) for i, fd in enumerate(high))
+    script = "export LISTEN_PID=$$ LISTEN_FDS=%d LISTEN_FDNAMES=%s; exec \"$@\" %s" % (len(high), names, moves)
+    return {"wrap": ["bash", "-c", script, "-"], "pass_fds": high}
+
+
+def fails_to_start(server, *parts):
+    try:
+        server.__enter__()
+    except AssertionError as error:
+        for part in parts:
+            assert part in str(error), error
+        server.process.stderr.close()
+        return
+    server.__exit__(None, None, None)
+    raise AssertionError("it started")
+
+
+# ------------------------------------------------------------------ sd_notify
+
+@claim("READY comes when ids can be had, RELOADING and READY at HUP, STOPPING at TERM, in this order")
+def _(world):
+    for name in (world.path("notify"), "@vesta-test-%d" % os.getpid()):
+        with Manager(name) as manager, Server(world, env=manager.env) as server:
+            notice = manager.hears()
+            same(notice["READY"], "1")
+            assert "1 namespace" in notice["STATUS"], notice
+            assert re.fullmatch(r"\d+", server.get("/genid").body)
+            before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            server.process.send_signal(signal.SIGHUP)
+            notice = manager.hears()
+            same(notice["RELOADING"], "1")
+            assert before <= int(notice["MONOTONIC_USEC"]) <= time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000, notice
+            same(manager.hears()["READY"], "1")
+            server.process.send_signal(signal.SIGTERM)
+            same(manager.hears()["STOPPING"], "1")
+            same(server.process.wait(20 * SLOW), 0)
+            same(manager.rest(), [])
+
+
+@claim("READY is not said before the lease is held")
+def _(world):
+    with Server(world, "--namespace", "orders"), Manager(world.path("notify")) as manager:
+        other = world.start("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--namespace", "orders",
+                            "--worker", "5", "--layout", WIDE, "--path", world.path("second.gen"), "--store",
+                            "file:" + world.path("state"), env=manager.env, stderr=subprocess.DEVNULL)
+        try:  # worker 5 is the first one's
+            notice = manager.hears()
+            same((notice["STATUS"], "READY" in notice), ("waiting for a worker number of orders", False))
+        finally:
+            other.kill()
+            other.wait()
+
+
+@claim("a manager that cannot be told is a line in the log, not a failure")
+def _(world):
+    full = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    full.bind(world.path("dead"))
+    full.close()
+    for number, (name, part) in enumerate(((world.path("nobody"), "No such file"), (world.path("dead"), "refused"),
+                                           ("/" + "x" * 200, "too long"), ("vsock:2:1234", "not supported"),
+                                           ("relative", "not supported"), ("@" + "y" * 150, "too long"))):
+        with Server(world, "--namespace", "n%d" % number, env={"NOTIFY_SOCKET": name}) as server:
+            assert "cannot be told" in server.said and part in server.said, server.said
+            assert re.fullmatch(r"\d+", server.get("/genid").body)
+    with Server(world, "--namespace", "none", env={"NOTIFY_SOCKET": ""}) as server:
+        assert "cannot be told" not in server.said, server.said
+
+
+@claim("the watchdog is told again and again, if it is ours")
+def _(world):
+    with Manager(world.path("notify")) as manager:
+        with Server(world, env={**manager.env, "WATCHDOG_USEC": "200000"}):
+            same(manager.hears()["READY"], "1")
+            for _ in range(3):
+                same(manager.hears(), {"WATCHDOG": "1"})
+    for number, env in enumerate(({"WATCHDOG_USEC": "100000", "WATCHDOG_PID": "1"}, {"WATCHDOG_USEC": "0"},
+                                  {"WATCHDOG_USEC": "soon"}, {"WATCHDOG_USEC": "-5"}, {"WATCHDOG_USEC": "9" * 30})):
+        with Manager(world.path("other%d" % number)) as manager:
+            with Server(world, "--namespace", "n%d" % number, env={**manager.env, **env}) as server:
+                time.sleep(0.2)
+                assert re.fullmatch(r"\d+", server.get("/genid").body)
+            same([notice for notice in manager.rest() if "WATCHDOG" in notice], [])
+
+
+# ------------------------------------------------------------------ sockets that are handed over
+
+@claim("sockets are served as the face that their name says, and unnamed ones as HTTP and RESP in this order")
+def _(world):
+    for number, (names, faces) in enumerate((("resp:http", "rh"), ("vesta.socket:vesta.socket", "hr"), ("http:resp", "hr"),
+                                             ("", "hr"), ("http:http:resp", "hhr"))):
+        socks = [socket.create_server(("127.0.0.1", 0)) for _ in faces]
+        with Server(world, "--namespace", "n%d" % number, **handed(world, names, *socks)) as server:
+            for face, sock in zip(faces, socks):
+                port = sock.getsockname()[1]
+                if face == "h":
+                    assert server.say(port, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
+                else:
+                    same(server.say(port, command("PING")), b"+PONG\r\n")
+                assert "127.0.0.1:%d" % port in server.said, server.said
+            for port in (server.http, server.resp):  # the addresses of the flags are not bound: their faces have sockets
+                try:
+                    server.connect(port).close()
+                    raise AssertionError("port %d is bound" % port)
+                except ConnectionRefusedError:
+                    pass
+        for sock in socks:
+            sock.close()
+
+
+@claim("a face without a socket keeps its address, and a unix socket stays when the server ends")
+def _(world):
+    path = world.path("h.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        with Server(world, **handed(world, "http", listener)) as server:
+            same(server.redis("PING"), b"+PONG\r\n")
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(path)
+                client.sendall(get("/genid", "Connection: close"))
+                assert until_closed(client).startswith(b"HTTP/1.1 200 ")
+        assert os.path.exists(path)
+
+
+@claim("who connects while the server is being replaced waits for the next one, and no id is repeated")
+def _(world):
+    listener = socket.create_server(("127.0.0.1", 0))
+    port, ids = listener.getsockname()[1], []
+    for _ in range(3):
+        waiting = socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW)  # nobody accepts just now
+        waiting.sendall(command("MGET", "default", "default"))
+        with Server(world, "--http", "off", **handed(world, "resp", listener)) as server:
+            ids += bulks(waiting.recv(200))
+            ids += bulks(server.say(port, command("GET", "default") * 100))
+        waiting.close()
+    same((len(ids), ids), (306, sorted(set(ids))))
+    listener.close()
+
+
+@claim("descriptors that are no listening stream sockets are refused with a sentence")
+def _(world):
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    left, right = socket.socketpair()
+    datagram, packets = socket.socket(type=socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with open(os.devnull) as file, bound, left, right, datagram, packets:
+        for wrong, part in ((datagram, "ListenStream="), (packets, "ListenStream="), (bound, "does not listen"),
+                            (left, "does not listen"), (file, "is no socket")):
+            fails_to_start(Server(world, **handed(world, "http", wrong)), "ended with 1", "3 ('http')", part)
+
+
+@claim("too many sockets and numbers that are none are refused, and public ones without a password")
+def _(world):
+    socks = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    fails_to_start(Server(world, **handed(world, "", *socks)), "ended with 1", "socket 5", "FileDescriptorName=")
+    for text in ("x", "-1", "25", "99999999999999999999", "3 "):
+        script = "LISTEN_PID=$$ LISTEN_FDS='%s' exec \"$@\"" % text
+        fails_to_start(Server(world, wrap=["bash", "-c", script, "-"]), "ended with 1", "LISTEN_FDS")
+    with socket.create_server(("0.0.0.0", 0)) as public:
+        fails_to_start(Server(world, **handed(world, "resp", public)), "ended with 2", "password")
+    for sock in socks:
+        sock.close()
+
+
+@claim("sockets that were meant for another process are left alone")
+def _(world):
+    for number, env in enumerate(({"LISTEN_PID": "1", "LISTEN_FDS": "2"}, {"LISTEN_PID": "", "LISTEN_FDS": "2"}, {"LISTEN_FDS": "1"})):
+        with Server(world, "--namespace", "n%d" % number, env=env) as server:
+            assert re.fullmatch(r"\d+", server.get("/genid").body)
+
+
+# ------------------------------------------------------------------ the drain
+
+@claim("requests that are parked at TERM are answered, every one that was accepted, and no id is given twice")
+def _(world):
+    for threads in ("1", "2"):
+        with Server(world, "--wait-ms", "4000", "--threads", threads, "--namespace", "t" + threads, layout=SLOW_SECOND,
+                    pacing="clock") as server:
+            resp = [server.connect(server.resp) for _ in range(3)]
+            http = [server.connect(server.http) for _ in range(3)]
+            for sock in resp:
+                sock.sendall(command("GET", "t" + threads))
+            for sock in http:
+                sock.sendall(get("/genid"))
+            time.sleep(0.1)  # 2 of the 6 are answered at most before a second has passed
+            server.process.send_signal(signal.SIGTERM)
+            ids = [bulks(until_closed(sock)) for sock in resp]
+            ids += [[int(until_closed(sock).split(b"\r\n\r\n")[1])] for sock in http]
+            same([len(one) for one in ids], [1] * 6)
+            same(len({id for one in ids for id in one}), 6)
+            same(server.process.wait(10 * SLOW), 0)
+
+
+@claim("a request that was sent when TERM comes is answered, and no id is given twice")
+def _(world):
+    ids = []
+    for _ in range(5):
+        with Server(world, "--threads", "2") as server:
+            socks = [server.connect(port) for port in (server.resp, server.http) * 20]
+            for number, sock in enumerate(socks):  # each was accepted and is being served
+                sock.sendall(get("/healthz") if number % 2 else command("PING"))
+                assert sock.recv(4096)
+            for number, sock in enumerate(socks):
+                sock.sendall(get("/genid") if number % 2 else command("GET", "default"))
+            server.process.send_signal(signal.SIGTERM)
+            said = [until_closed(sock) for sock in socks]
+            ids += [int(found) for one in said for found in re.findall(rb"\r\n(\d{15,20})", one)]
+            same(server.process.wait(10 * SLOW), 0)
+    same((len(ids), len(set(ids))), (200, 200))
+
+
+main()
