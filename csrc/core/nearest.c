@@ -2,6 +2,7 @@
 #include "core/core.h"
 
 #define WORD_MAX 32 /* a word longer than this resembles nothing */
+#define START_MIN 4 /* so many letters that begin a name resemble it */
 
 static size_t least(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
@@ -27,14 +28,16 @@ static size_t distance(const char *a, const char *b) {
 }
 
 const char *vs_nearest(const char *word, const char *const *names) {
-    const char *best = NULL;
+    const char *best = NULL, *begun = NULL;
     size_t best_distance = 3; /* two slips of the pen, less for short words */
+    size_t length = strlen(word);
     for (; *names; names++) {
         size_t d = distance(word, *names);
         if (d < best_distance && d * 2 <= strlen(*names)) {
             best = *names;
             best_distance = d;
         }
+        if (length >= START_MIN && strncmp(word, *names, length) == 0) begun = *names;
     }
-    return best;
+    return best ? best : begun;
 }

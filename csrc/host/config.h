@@ -85,6 +85,7 @@ struct vs_config {
     int space_count, store_count, segment_count;
     struct vs_conf_list http, resp, admin; /* addresses; none: off */
     const char *resp_password, *admin_token;
+    int64_t resp_idle_ms_max;
     int64_t threads;
     int64_t log_level;  /* enum vs_log_level */
     int64_t log_format; /* 0: logfmt, 1: JSON */
@@ -96,13 +97,15 @@ struct vs_config {
     struct vs_conf_text *texts; /* config.c's */
 };
 
-/* A command line's word on a key: {"--threads", "threads", "2"}. */
+/* A command line's word on a key: {"--threads", "threads", "2"}.  "namespaces.*.layout" is of the one namespace there
+ * is without a file. */
 struct vs_conf_flag {
     const char *flag, *key, *text;
 };
 
 struct vs_conf_opts {
     const char *path;                /* NULL: no file */
+    const char *namespace_;          /* the one there is without a file; NULL: default */
     const struct vs_conf_flag *flag; /* flag > environment > file > default */
     int flag_count;
 };
@@ -121,7 +124,8 @@ struct vs_conf_value {
     const struct vs_conf_list *list; /* of a key that may have several values, else NULL */
     enum vs_origin origin;
     const char *variable; /* the environment variable of the key, or NULL */
-    bool is_secret, is_number, is_switch;
+    bool is_secret;
+    bool is_bare; /* a number, true or false: JSON has it without quotes */
 };
 
 /* Calls visit for every value there is, in the schema's order.  The value lives for the call.  Errors: VESTA_ENOMEM. */

@@ -202,8 +202,7 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
 }
 
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk) {
-    if (length > VS_SOURCE_BYTES_MAX)
-        luaL_error(L, "%s: more than %d bytes", chunk + 1, (int)VS_SOURCE_BYTES_MAX);
+    if (length > VS_SOURCE_BYTES_MAX) luaL_error(L, "%s: more than %d bytes", chunk + 1, (int)VS_SOURCE_BYTES_MAX);
     if (length > 0 && text[0] == LUA_SIGNATURE[0])
         luaL_error(L, "%s: this is compiled Lua; give its source", chunk + 1);
     int rc = luaL_loadbufferx(L, text, length, chunk, "t");

@@ -18,7 +18,7 @@
 
 /* ------------------------------------------------------------------ single options */
 
-static int check_namespace(const char *name, struct vesta_error *err) {
+int vs_namespace_check(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
     if (length == 0 || length >= VESTA_NAMESPACE_MAX || strspn(name, allowed) != length || name[0] == '.')
@@ -100,7 +100,7 @@ int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct ves
     wish->clock = opts->clock ? opts->clock : vs_clock_system();
     wish->has_layout = opts->layout != NULL;
     int rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
-    if (rc == VESTA_OK && opts->namespace_) rc = check_namespace(opts->namespace_, err);
+    if (rc == VESTA_OK && opts->namespace_) rc = vs_namespace_check(opts->namespace_, err);
     if (rc == VESTA_OK) rc = check_numbers(opts, err);
     if (rc == VESTA_OK) rc = find_group(opts->group, &wish->group, err);
     if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, wish, err);

@@ -25,6 +25,9 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
 /* VESTA_OK if an existing file is what was asked for, else VESTA_EMISMATCH with both values. */
 int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err);
 
+/* VESTA_OK if a namespace may have that name, else VESTA_EOPTION. */
+int vs_namespace_check(const char *name, struct vesta_error *err);
+
 /* Refuses a layout whose time is over or has not begun; warns within a year of its end. */
 int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_clock *clock, char *warning, size_t size,
                       struct vesta_error *err);

@@ -112,6 +112,18 @@ static const struct vs_command commands[] = {
      "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp.sock --worker 7 &\n"
      "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
      "  \"1166621096292647943\"\n"},
+    {"check", vs_cmd_check, "read a config and say what is wrong with it", "check [OPTION...] FILE",
+     "Reads a config file as `vesta serve -c` does and says what it comes to, or what is wrong: the file, the\n"
+     "line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or\n"
+     "claimed.  Exit code 1 if it cannot be used.\n"
+     "\n"
+     "  $ vesta check /etc/vesta/vesta.lua\n"
+     "  /etc/vesta/vesta.lua: ok\n"
+     "    namespaces      orders: vesta-milli, worker 7\n"
+     "  ...\n"
+     "\n"
+     "  $ vesta check /etc/vesta/vesta.lua\n"
+     "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?\n"},
     {"bench", vs_cmd_bench, "measure what an id costs on this machine", "bench [OPTION...]",
      "Measures what one id costs in a program that uses the library, next to the least that any shared\n"
      "counter can cost: one atomic add, in the same rounds.  Touches no state and takes no worker number;\n"

@@ -91,6 +91,7 @@ int vs_cmd_guess(int argc, char **argv);
 int vs_cmd_fit(int argc, char **argv);
 int vs_cmd_layout(int argc, char **argv);
 int vs_cmd_serve(int argc, char **argv);
+int vs_cmd_check(int argc, char **argv);
 int vs_cmd_bench(int argc, char **argv);
 int vs_cmd_audit(int argc, char **argv);
 

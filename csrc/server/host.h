@@ -59,4 +59,7 @@ struct vs_host {
     void (*status)(void *self, struct vs_host_status *out);
 };
 
+/* 1: only this machine can reach the address; 0: others may; VESTA_EOPTION: not an address. */
+int vs_address_is_local(const char *address, struct vesta_error *err);
+
 #endif

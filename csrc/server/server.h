@@ -64,9 +64,6 @@ struct vs_app {
  * Errors: VESTA_EOPTION, VESTA_EIO; the text names the address and what to do. */
 int vs_listen(const char *address, int *fd, struct vesta_error *err);
 
-/* 1: only this machine can reach the address; 0: others may; VESTA_EOPTION: not an address. */
-int vs_address_is_local(const char *address, struct vesta_error *err);
-
 /* Removes the file of a unix: address; nothing for others. */
 void vs_unlisten(const char *address, int fd);
 

@@ -1,0 +1,328 @@
+/* schema.c -- what may stand in a config: the one table of keys.  Knows no Lua and no file. */
+#include "host/schema.h"
+#include "core/core.h"
+#include "keeper/options.h"
+
+#define DAY_MS 86400000
+#define MINUTE_MS 60000
+#define WORKER_MAX ((INT64_C(1) << 53) - 1) /* no field is wider */
+#define URI_MAX 1000
+#define PATH_BYTES_MAX 250 /* a generator's path is an identity in a lease */
+#define SECRET_MAX 250
+#define NAME_BYTES_MAX 64
+#define TAGS_MAX 256
+
+/* ------------------------------------------------------------------ checks of texts */
+
+static int check_layout(const char *text, struct vesta_error *err) {
+    struct vesta_layout layout;
+    struct vesta_error why;
+    if (vesta_layout_parse(text, &layout, &why) == VESTA_OK) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is a %.300s", why.text);
+}
+
+/* A service's folder is not the one its author had in mind. */
+static int check_path(const char *text, struct vesta_error *err) {
+    size_t length = strlen(text);
+    if (text[0] == '/' && text[length - 1] != '/') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be the path of a file that begins with /",
+                   VS_QUOTE(text, length));
+}
+
+static int check_address(const char *text, struct vesta_error *err) {
+    return strncmp(text, "unix:", 5) == 0 && text[5] != '/'
+               ? vs_fail(err, VESTA_EOPTION, "has '%s': behind unix: the path must begin with /",
+                         VS_QUOTE(text, strlen(text)))
+               : VESTA_OK;
+}
+
+static int check_uri(const char *text, struct vesta_error *err) {
+    static const char *const schemes[] = {"file:/", "sqlite:/", "mysql://", "zk://"};
+    for (size_t i = 0; i < VS_COUNT(schemes); i++)
+        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0 && text[strlen(schemes[i])]) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION,
+                   "is '%s', which must be file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH",
+                   VS_QUOTE(text, strlen(text)));
+}
+
+#define WORD_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+static int check_word(const char *text, struct vesta_error *err) {
+    if (text[strspn(text, WORD_LETTERS)] == '\0') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be of the letters A-Z a-z 0-9 _ -",
+                   VS_QUOTE(text, strlen(text)));
+}
+
+static int check_store_name(const char *name, struct vesta_error *err) {
+    size_t length = strlen(name);
+    if (length > 0 && length < NAME_BYTES_MAX && name[strspn(name, WORD_LETTERS)] == '\0') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "'%s' is no name of a store: 1 to %d of A-Z a-z 0-9 _ -", VS_QUOTE(name, length),
+                   NAME_BYTES_MAX - 1);
+}
+
+static int check_tag(const char *text, struct vesta_error *err) {
+    struct vesta_error why;
+    if (strcmp(text, "*") == 0 || vs_namespace_check(text, &why) == VESTA_OK) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "has '%s', which is no tag: \"*\" for all, or 1 to %d of A-Z a-z 0-9 _ . : -",
+                   VS_QUOTE(text, strlen(text)), VESTA_NAMESPACE_MAX - 1);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+#define CONFIG(member) offsetof(struct vs_config, member)
+#define STORE(member) offsetof(struct vs_conf_store, member)
+#define SPACE(member) offsetof(struct vs_conf_space, member)
+#define SEGMENT(member) offsetof(struct vs_conf_segment, member)
+
+const struct vs_conf_key vs_conf_keys[] = {
+    {.path = "namespaces.*.layout",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(layout),
+     .max = VESTA_LAYOUT_TEXT_MAX - 1,
+     .check = check_layout,
+     .absent = "the generator file's, else vesta-second",
+     .help = "what the 64 bits mean: a text or a preset"},
+    {.path = "namespaces.*.worker",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(worker),
+     .max = WORKER_MAX,
+     .absent = "leased from the store",
+     .help = "claim this very worker number"},
+    {.path = "namespaces.*.store",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(store),
+     .max = URI_MAX,
+     .absent = "file:<state>",
+     .help = "where worker numbers are leased: a name under stores, or a URI"},
+    {.path = "namespaces.*.lease",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(lease),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "the store's own",
+     .help = "how leases are timed: strict, balanced or autonomous"},
+    {.path = "namespaces.*.policy",
+     .kind = VS_CONF_POLICY,
+     .offset = SPACE(policy),
+     .max = PATH_BYTES_MAX,
+     .is_live = true,
+     .absent = "none: the fixed rules hold",
+     .help = "who judges pauses: a shipped policy, a file, or { NAME, option = value }"},
+    {.path = "namespaces.*.pacing",
+     .kind = VS_CONF_CHOICE,
+     .offset = SPACE(pacing),
+     .min = VESTA_PACING_CLOCK,
+     .words = "clock|history",
+     .absent = "the generator file's, else clock",
+     .help = "follow the clock, or count up from the start"},
+    {.path = "namespaces.*.ahead_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(ahead_ms_max),
+     .max = DAY_MS,
+     .absent = "0; one unit where the layout counts seconds",
+     .help = "how far ids may run ahead of the clock"},
+    {.path = "namespaces.*.wait_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(wait_ms_max),
+     .max = MINUTE_MS,
+     .initial = "100",
+     .help = "how long a request may wait for an id before the policy is asked"},
+    {.path = "namespaces.*.park_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(park_ms_max),
+     .max = 10 * MINUTE_MS,
+     .initial = "10000",
+     .help = "how long a policy may keep a request waiting in all"},
+    {.path = "namespaces.*.path",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(path),
+     .max = PATH_BYTES_MAX,
+     .check = check_path,
+     .absent = "<state>/NAME.gen",
+     .help = "the generator file"},
+    {.path = "namespaces.*.group",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(group),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "the owner alone",
+     .help = "the group that may share the generator file"},
+    {.path = "namespaces.*.fields",
+     .kind = VS_CONF_FIELDS,
+     .offset = SPACE(fields),
+     .max = 240,
+     .absent = "0",
+     .help = "values of the layout's other fields: { version = 1 }"},
+    {.path = "stores.*.uri",
+     .kind = VS_CONF_TEXT,
+     .offset = STORE(uri),
+     .max = URI_MAX,
+     .check = check_uri,
+     .absent = "needed",
+     .help = "file:/DIR, sqlite:/FILE, mysql://USER@HOST:PORT/DB or zk://H:P,H:P/PATH"},
+    {.path = "stores.*.auth",
+     .kind = VS_CONF_SECRET,
+     .offset = STORE(auth),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .help = "what ZooKeeper is told to know us by, user:password"},
+    {.path = "stores.*.password",
+     .kind = VS_CONF_SECRET,
+     .offset = STORE(password),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .help = "the database's password"},
+    {.path = "stores.*.tls",
+     .kind = VS_CONF_CHOICE,
+     .offset = STORE(tls),
+     .words = "off|verify",
+     .initial = "verify",
+     .help = "over a network: encrypt and check who answers, or neither"},
+    {.path = "segments.#.store",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(store),
+     .max = NAME_BYTES_MAX,
+     .absent = "see stores",
+     .help = "the store whose table gives the ranges"},
+    {.path = "segments.#.stores",
+     .kind = VS_CONF_LIST,
+     .offset = SEGMENT(stores),
+     .max = VS_CONF_STORES_MAX,
+     .absent = "see store",
+     .help = "several stores that give every n-th number each"},
+    {.path = "segments.#.table",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(table),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "needed",
+     .help = "the table's name"},
+    {.path = "segments.#.tags",
+     .kind = VS_CONF_LIST,
+     .offset = SEGMENT(tags),
+     .max = TAGS_MAX,
+     .check = check_tag,
+     .absent = "needed",
+     .help = "the tags that are served, or \"*\" for all that are there"},
+    {.path = "segments.#.order",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(order),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "trend",
+     .help = "trend: numbers of one tag rise on the whole"},
+    {.path = "http.listen",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(http),
+     .max = VS_CONF_LISTEN_MAX,
+     .check = check_address,
+     .initial = "127.0.0.1:8088",
+     .absent = "off",
+     .variable = "VESTA_HTTP",
+     .help = "addresses of the HTTP face, or \"off\""},
+    {.path = "resp.listen",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(resp),
+     .max = VS_CONF_LISTEN_MAX,
+     .check = check_address,
+     .initial = "127.0.0.1:8089",
+     .absent = "off",
+     .variable = "VESTA_RESP",
+     .help = "addresses of the Redis protocol, or \"off\""},
+    {.path = "resp.password",
+     .kind = VS_CONF_SECRET,
+     .offset = CONFIG(resp_password),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .variable = "VESTA_RESP_PASSWORD",
+     .help = "what Redis clients must AUTH with"},
+    {.path = "resp.idle_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(resp_idle_ms_max),
+     .min = 100,
+     .max = DAY_MS,
+     .initial = "300000",
+     .help = "how long a Redis client may rest before it is cut off"},
+    {.path = "admin.listen",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(admin),
+     .max = VS_CONF_LISTEN_MAX,
+     .check = check_address,
+     .absent = "off",
+     .variable = "VESTA_ADMIN",
+     .help = "addresses of the admin's routes"},
+    {.path = "admin.token",
+     .kind = VS_CONF_SECRET,
+     .offset = CONFIG(admin_token),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .variable = "VESTA_ADMIN_TOKEN",
+     .help = "what the admin's requests must carry; not needed on unix:"},
+    {.path = "threads",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(threads),
+     .min = 1,
+     .max = 64,
+     .initial = "1",
+     .variable = "VESTA_THREADS",
+     .help = "loops that serve, one a thread"},
+    {.path = "log.level",
+     .kind = VS_CONF_CHOICE,
+     .offset = CONFIG(log_level),
+     .words = "debug|info|warn|error",
+     .initial = "info",
+     .variable = "VESTA_LOG_LEVEL",
+     .help = "what is below it is not told"},
+    {.path = "log.format",
+     .kind = VS_CONF_CHOICE,
+     .offset = CONFIG(log_format),
+     .words = "logfmt|json",
+     .initial = "logfmt",
+     .variable = "VESTA_LOG_FORMAT",
+     .help = "how a line is written"},
+    {.path = "log.file",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(log_file),
+     .max = PATH_BYTES_MAX,
+     .check = check_path,
+     .absent = "stderr",
+     .variable = "VESTA_LOG_FILE",
+     .help = "a file to append to"},
+    {.path = "user",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(user),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "stay who we are",
+     .help = "whom to become after binding"},
+    {.path = "group",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(group),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "the user's",
+     .help = "the group to become"},
+    {.path = "leaf_any_key",
+     .kind = VS_CONF_SWITCH,
+     .offset = CONFIG(leaf_any_key),
+     .initial = "false",
+     .help = "Leaf's route gives ids of the first namespace under any key, as Leaf does"},
+};
+const int vs_conf_key_count = VS_COUNT(vs_conf_keys);
+_Static_assert(VS_COUNT(vs_conf_keys) <= VS_CONF_KEYS_MAX, "origins have room for every key");
+
+#define PART(member, limit, struct_)                                                                                   \
+    .array = CONFIG(member), .count = CONFIG(member##_count), .size = sizeof(struct struct_), .max = limit
+
+const struct vs_conf_part vs_conf_parts[] = {
+    {.prefix = "namespaces.*.", PART(space, VS_CONF_SPACES_MAX, vs_conf_space), .check = vs_namespace_check},
+    {.prefix = "stores.*.", PART(store, VS_CONF_STORES_MAX, vs_conf_store), .check = check_store_name},
+    {.prefix = "segments.#.", PART(segment, VS_CONF_SEGMENTS_MAX, vs_conf_segment)},
+};
+const int vs_conf_part_count = VS_COUNT(vs_conf_parts);
+
+/* Every part, and the config itself, begins with its name and its origins. */
+#define SAME(a, b) (offsetof(struct a, name) == 0 && offsetof(struct a, origin) == offsetof(struct b, origin))
+_Static_assert(SAME(vs_config, vs_conf_space) && SAME(vs_conf_store, vs_conf_space) &&
+                   SAME(vs_conf_segment, vs_conf_space),
+               "a name and origins stand in front");

@@ -1,0 +1,303 @@
+/* whole.c -- what must hold between the keys of a config, and what is worth a note.  Asks the machine only whether
+ * names exist (addresses, groups, users), and that only for notes and addresses. */
+#include "core/core.h"
+#include "host/policy.h"
+#include "host/schema.h"
+#include "keeper/options.h"
+#include "os/os.h"
+#include "server/host.h"
+#include "store/store.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+
+/* The row of a path, for blame. */
+static const struct vs_conf_key *key_of(const char *path) {
+    for (int i = 0; i < vs_conf_key_count; i++)
+        if (strcmp(vs_conf_keys[i].path, path) == 0) return &vs_conf_keys[i];
+    assert(!"a key of the schema");
+    return NULL;
+}
+
+#define WRONG(r, path, base, err, ...)                                                                                 \
+    (vs_fail(err, VESTA_EOPTION, __VA_ARGS__), vs_conf_blame(r, key_of(path), base, err))
+
+/* ------------------------------------------------------------------ stores */
+
+static const struct vs_conf_store *find_store(const struct vs_config *config, const char *name) {
+    for (int i = 0; i < config->store_count; i++)
+        if (strcmp(config->store[i].name, name) == 0) return &config->store[i];
+    return NULL;
+}
+
+static const char *store_names(const struct vs_config *config, char *buf, size_t size) {
+    size_t used = (size_t)snprintf(buf, size, config->store_count ? "stores are" : "there are none under stores");
+    for (int i = 0; i < config->store_count && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s %s", i ? "," : "", config->store[i].name);
+    return buf;
+}
+#define STORE_NAMES(config) store_names((config), (char[200]){0}, 200)
+
+static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
+    for (int i = 0; i < r->config->store_count; i++)
+        if (!r->config->store[i].uri)
+            return WRONG(r, "stores.*.uri", &r->config->store[i], err, "is missing: %s", key_of("stores.*.uri")->help);
+    return VESTA_OK;
+}
+
+/* A store's name becomes its URI; a URI stays. */
+static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    struct vesta_error why;
+    if (!space->store) return VESTA_OK;
+    const struct vs_conf_store *store = find_store(r->config, space->store);
+    if (!store && !strchr(space->store, ':'))
+        return WRONG(r, "namespaces.*.store", space, err, "is '%s', which is no store; %s",
+                     VS_QUOTE(space->store, strlen(space->store)), STORE_NAMES(r->config));
+    const struct vs_conf_key *uri = key_of("stores.*.uri");
+    space->uri = store ? store->uri : space->store;
+    if (!store && uri->check(space->uri, err) != VESTA_OK)
+        return vs_conf_blame(r, key_of("namespaces.*.store"), space, err);
+    if (vs_store_check(space->uri, &why) != VESTA_OK)
+        vs_conf_note(r->config, true, "namespaces.%s.store: this build cannot lease from it: %s", space->name,
+                     why.text);
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ namespaces */
+
+static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    struct vesta_layout layout;
+    struct vesta_error why;
+    uint64_t values[VESTA_FIELDS_MAX];
+    char warning[256];
+    if (!space->layout || vesta_layout_parse(space->layout, &layout, &why) != VESTA_OK) return VESTA_OK;
+    if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.layout", space, err, "cannot give ids: %s", why.text);
+    if (*warning) vs_conf_note(r->config, false, "namespaces.%s.layout: %s", space->name, warning);
+    if (space->worker > 0 && layout.worker < 0)
+        return WRONG(r, "namespaces.*.worker", space, err, "is %lld, but the layout has no field for it",
+                     (long long)space->worker);
+    if (space->worker > 0 && vs_field_check(&layout, layout.worker, (uint64_t)space->worker, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.worker", space, err, "does not fit the layout: %s", why.text);
+    if (space->fields && vs_fields_parse(&layout, space->fields, values, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.fields", space, err, "does not fit the layout: %s", why.text);
+    return VESTA_OK;
+}
+
+static int check_lease(const struct vs_conf_reading *r, const struct vs_conf_space *space, struct vesta_error *err) {
+    static const char presets[] = "strict|balanced|autonomous";
+    const char *word;
+    size_t length;
+    int64_t i = 0;
+    if (!space->lease) return VESTA_OK;
+    while ((word = vs_conf_word(presets, i, &length)) &&
+           (strlen(space->lease) != length || memcmp(word, space->lease, length) != 0))
+        i++;
+    if (!word)
+        return WRONG(r, "namespaces.*.lease", (void *)space, err,
+                     "is '%s', which must be one of \"strict\", \"balanced\", \"autonomous\"",
+                     VS_QUOTE(space->lease, strlen(space->lease)));
+    if (i == 2 && space->pacing != VESTA_PACING_HISTORY)
+        return WRONG(r, "namespaces.*.lease", (void *)space, err,
+                     "is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up");
+    vs_conf_note(r->config, true, "namespaces.%s.lease: this build times every lease as its store does; leave it out",
+                 space->name);
+    return VESTA_OK;
+}
+
+static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct vs_config *config = r->config;
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < config->space_count; i++) {
+        struct vs_conf_space *space = &config->space[i];
+        for (int j = 0; j < i; j++)
+            if (space->path && config->space[j].path && strcmp(space->path, config->space[j].path) == 0)
+                return WRONG(r, "namespaces.*.path", space, err, "is the file of namespaces.%s too; each has its own",
+                             config->space[j].name);
+        if (space->group && !getgrnam(space->group))
+            vs_conf_note(config, false, "namespaces.%s.group: there is no group %s on this machine", space->name,
+                         space->group);
+        rc = resolve_store(r, space, err);
+        if (rc == VESTA_OK) rc = check_lease(r, space, err);
+        if (rc == VESTA_OK) rc = check_layout(r, space, err);
+    }
+    return rc;
+}
+
+/* ------------------------------------------------------------------ policies */
+
+/* Named by the design, and shipped when there are leases that ask them. */
+static bool is_to_come(const char *name) {
+    static const char *const names[] = {"vesta",   "butterfly", "butterfly_db", "leaf",    "uid",
+                                        "twitter", "ordinal",   "ip_list",      "ip_bits", "any"};
+    for (size_t i = 0; i < VS_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
+    for (int i = 0; i < r->config->space_count; i++) {
+        struct vs_conf_space *space = &r->config->space[i];
+        struct vesta_error why;
+        int policy, rc = VESTA_OK;
+        if (space->policy.name) rc = vs_policy_load(vm, space->policy.name, space->policy.options, &policy, &why);
+        if (rc == VESTA_OK) continue;
+        if (rc != VESTA_ENAME || !is_to_come(space->policy.name))
+            return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);
+        vs_conf_note(r->config, true, "namespaces.%s.policy: the policy %s is not in this version", space->name,
+                     space->policy.name);
+    }
+    return VESTA_OK;
+}
+
+static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct vs_vm *vm;
+    int rc = vs_vm_open(NULL, &vm, err);
+    if (rc != VESTA_OK) return rc;
+    rc = load_policies(r, vm, err);
+    vs_vm_close(vm);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ segments */
+
+static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
+    if (!s->store == !s->stores.count)
+        return WRONG(r, "segments.#.store", s, err, "%s",
+                     s->store ? "and stores are both there; one is needed" : "is missing, or stores: one is needed");
+    for (int i = 0; i < s->stores.count + (s->store != NULL); i++) {
+        const char *name = s->store ? s->store : s->stores.text[i];
+        if (!find_store(r->config, name))
+            return WRONG(r, s->store ? "segments.#.store" : "segments.#.stores", s, err,
+                         "has '%s', which is no store; %s", VS_QUOTE(name, strlen(name)), STORE_NAMES(r->config));
+    }
+    if (!s->table) return WRONG(r, "segments.#.table", s, err, "is missing: %s", key_of("segments.#.table")->help);
+    if (s->tags.count == 0)
+        return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
+    if (s->order && strcmp(s->order, "trend") != 0)
+        return WRONG(r, "segments.#.order", s, err, "is '%s', which must be \"trend\"",
+                     VS_QUOTE(s->order, strlen(s->order)));
+    for (int t = 0; t < s->tags.count; t++)
+        for (int i = 0; i < r->config->space_count; i++)
+            if (strcmp(s->tags.text[t], r->config->space[i].name) == 0)
+                return WRONG(r, "segments.#.tags", s, err,
+                             "has '%s', which is a namespace too; GET %s would mean two things", s->tags.text[t],
+                             s->tags.text[t]);
+    return VESTA_OK;
+}
+
+static int check_segments(const struct vs_conf_reading *r, struct vesta_error *err) {
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < r->config->segment_count; i++)
+        rc = check_segment(r, &r->config->segment[i], err);
+    if (r->config->segment_count) vs_conf_note(r->config, true, "segments are not served by this version");
+    return rc;
+}
+
+/* A store that nobody names is often a name mistyped elsewhere. */
+static void note_unused(struct vs_config *config) {
+    for (int i = 0; i < config->store_count; i++) {
+        const char *name = config->store[i].name;
+        bool used = false;
+        for (int k = 0; k < config->space_count; k++)
+            used |= config->space[k].store && strcmp(config->space[k].store, name) == 0;
+        for (int k = 0; k < config->segment_count; k++) {
+            const struct vs_conf_segment *s = &config->segment[k];
+            used |= s->store && strcmp(s->store, name) == 0;
+            for (int t = 0; t < s->stores.count; t++)
+                used |= strcmp(s->stores.text[t], name) == 0;
+        }
+        if (!used) vs_conf_note(config, false, "stores.%s is used by nobody", name);
+    }
+}
+
+/* ------------------------------------------------------------------ addresses */
+
+static const struct {
+    const char *path;
+    size_t offset;
+} listens[] = {{"http.listen", offsetof(struct vs_config, http)},
+               {"resp.listen", offsetof(struct vs_config, resp)},
+               {"admin.listen", offsetof(struct vs_config, admin)}};
+
+static struct vs_conf_list *listen_of(struct vs_config *config, size_t i) {
+    return (struct vs_conf_list *)((char *)config + listens[i].offset);
+}
+
+static bool is_unix(const char *address) {
+    return strncmp(address, "unix:", 5) == 0;
+}
+
+/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself. */
+static int check_numbered(const struct vs_conf_reading *r, const char *address, struct vesta_error *err) {
+    for (int i = 0; i < r->config->space_count; i++) {
+        const struct vs_conf_space *space = &r->config->space[i];
+        if (space->worker < 0 && !space->store)
+            return WRONG(r, "http.listen", r->config, err,
+                         "has %s, which other machines can reach, so say which worker number namespaces.%s has "
+                         "(worker = N), or where numbers are leased (store)",
+                         address, space->name);
+    }
+    return VESTA_OK;
+}
+
+static int check_address(const struct vs_conf_reading *r, size_t which, const char *address, struct vesta_error *err) {
+    struct vesta_error why;
+    const char *path = listens[which].path;
+    int local = vs_address_is_local(address, &why);
+    if (local < 0) return WRONG(r, path, r->config, err, "has no address: %s", why.text);
+    for (size_t i = 0; i < which; i++)
+        for (int k = 0; k < listen_of(r->config, i)->count; k++)
+            if (strcmp(listen_of(r->config, i)->text[k], address) == 0)
+                return WRONG(r, path, r->config, err, "has %s, and so has %s; each needs its own", address,
+                             listens[i].path);
+    switch (which) {
+    case 0: return local ? VESTA_OK : check_numbered(r, address, err);
+    case 1:
+        if (local || r->config->resp_password) return VESTA_OK;
+        return WRONG(
+            r, path, r->config, err,
+            "has %s, which other machines can reach, and there is no password: set resp.password, or listen on "
+            "127.0.0.1 or unix:PATH",
+            address);
+    default:
+        if (is_unix(address) || r->config->admin_token) return VESTA_OK;
+        return WRONG(r, path, r->config, err,
+                     "has %s, and there is no token: set admin.token, or listen on unix:PATH, whose file's rights "
+                     "decide",
+                     address);
+    }
+}
+
+static int check_listens(const struct vs_conf_reading *r, struct vesta_error *err) {
+    for (size_t i = 0; i < VS_COUNT(listens); i++) {
+        struct vs_conf_list *list = listen_of(r->config, i);
+        for (int k = 0; k < list->count; k++)
+            if (strcmp(list->text[k], "off") == 0 && list->count > 1)
+                return WRONG(r, listens[i].path, r->config, err, "has \"off\" among addresses");
+        if (list->count && strcmp(list->text[0], "off") == 0) list->count = 0;
+        for (int k = 0; k < list->count; k++) {
+            int rc = check_address(r, i, list->text[k], err);
+            if (rc != VESTA_OK) return rc;
+        }
+    }
+    if (r->config->http.count == 0 && r->config->resp.count == 0)
+        return WRONG(r, "http.listen", r->config, err, "is off, and so is resp.listen: nothing would be served");
+    return VESTA_OK;
+}
+
+int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
+    int rc = check_stores(r, err);
+    if (rc == VESTA_OK) rc = check_spaces(r, err);
+    if (rc == VESTA_OK) rc = check_policies(r, err);
+    if (rc == VESTA_OK) rc = check_segments(r, err);
+    if (rc == VESTA_OK) rc = check_listens(r, err);
+    if (rc != VESTA_OK) return rc;
+    note_unused(r->config);
+    if (r->config->user && !getpwnam(r->config->user))
+        vs_conf_note(r->config, false, "user: there is no user %s on this machine", r->config->user);
+    if (r->config->group && !getgrnam(r->config->group))
+        vs_conf_note(r->config, false, "group: there is no group %s on this machine", r->config->group);
+    return VESTA_OK;
+}

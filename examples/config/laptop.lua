@@ -1,0 +1,2 @@
+-- A laptop: one namespace, served to this machine alone.
+return { namespaces = { default = { layout = "vesta-second" } } }
