@@ -87,16 +87,23 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
 
 /* ------------------------------------------------------------------ what clock and lease permit */
 
-/* Called wherever a clock reading is about to move the cursor or a bound, which an id in the cursor's own unit does
- * not: what need not be looked at for every id is looked at here.  VESTA_OK, or the pause. */
-static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
-                       struct vesta_pause *pause) {
+/* Whether a clock reading may be believed, and the lease still be used.  VESTA_OK, or the pause. */
+static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
+                     struct vesta_pause *pause) {
     int64_t doubt_us = vs_clock_doubt_us(map, gen->clock, now_us);
     if (doubt_us) return pause_why(pause, VESTA_CLOCK_AHEAD, index, doubt_us);
     int64_t deadline = atomic_load_explicit(&map->slot[index].deadline_boot_us, memory_order_relaxed);
     if (deadline && gen->clock->boot_us(gen->clock->self) >= deadline) return pause_lease(gen, map, index, pause);
-    vs_raise_i64(&map->shared.seen_us, now_us);
     return VESTA_OK;
+}
+
+/* Called wherever a clock reading is about to move the cursor or a bound, which an id in the cursor's own unit does
+ * not: what need not be looked at for every id is looked at here.  VESTA_OK, or the pause. */
+static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
+                       struct vesta_pause *pause) {
+    int rc = may_trust(gen, map, index, now_us, pause);
+    if (rc == VESTA_OK) vs_raise_i64(&map->shared.seen_us, now_us);
+    return rc;
 }
 
 /* While somebody has met a leap that is not confirmed, no reading is believed unseen, not even one that only stays in
@@ -351,6 +358,24 @@ uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_bl
     vs_shape_of(layout, &shape);
     uint64_t tick = block->first + i;
     return block->base + tick * shape.seq_unit + (tick >> shape.seq_bits) * shape.time_skip;
+}
+
+int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    uint32_t index = active_of(map) - 1;
+    if (index == UINT32_MAX) return pause_lease(gen, map, 0, pause);
+    struct vs_slot *slot = &map->slot[index];
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+    if (tick & VS_CLOSED) return pause_lease(gen, map, index, pause);
+    bool history = gen->pacing == VESTA_PACING_HISTORY;
+    if (history && tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK;
+    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+    int rc = may_trust(gen, map, index, now_us, pause);
+    if (rc != VESTA_OK) return rc;
+    uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us);
+    if (tick < open) tick = open;
+    if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us))) return VESTA_OK;
+    return pause_at(gen, map, index, tick, now_us, pause);
 }
 
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {

@@ -30,6 +30,7 @@ enum vs_outcome {
     VS_STORE_DOWN,     /* not done: the store could not be reached */
     VS_STORE_UNKNOWN   /* perhaps done, now or later */
 };
+_Static_assert(VS_STORE_UNKNOWN + 1 == VS_RENEWALS, "every answer to a renewal is counted");
 
 enum vs_event_kind {
     VS_EV_WAKE,   /* a sleep is over, or somebody wants more */

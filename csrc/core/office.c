@@ -28,6 +28,8 @@ static void do_ask(struct vs_office *office, const struct vs_action *action, str
     ev->found = false;
     ev->text[0] = '\0';
     office->ops->ask(office, action, ev);
+    if (office->lease.phase == VS_PH_RENEW) /* a count, orders nothing */
+        atomic_fetch_add_explicit(&office->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
 }
 
 static void do_sleep(struct vs_office *office, const struct vs_action *action) {

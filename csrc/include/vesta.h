@@ -323,6 +323,10 @@ VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_
 VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max,
                                struct vesta_pause *pause);
 
+/* What vesta_next would meet just now: VESTA_OK if it would give an id, else the pause.  Takes nothing and moves no
+ * cursor.  Shape: *pause is set with VESTA_EPAUSE only.  Threads: any.  Errors: VESTA_EPAUSE. */
+VESTA_API int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause);
+
 /* One sentence about a pause, with what the keeper last met.  Shape: buf[0..size).  Threads: any. */
 VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size);
 
@@ -364,6 +368,11 @@ struct vesta_info {
     uint64_t worker;
     uint64_t tick, limit; /* the next tick, and the lease's end (exclusive) */
     uint32_t slot, slots_used;
+    int64_t lease_end_ms;   /* Unix milliseconds at which ids end unless the lease is renewed; idle holders need not */
+    int64_t clock_drift_us; /* how far REALTIME moved against BOOTTIME since the offset was last confirmed */
+    struct {
+        uint64_t ok, conflict, refused, down, unknown;
+    } renewals;        /* of all leases of this file, by the store's answer */
     char keeper[192];  /* what the keeper last said, "" if nothing */
     char warning[256]; /* e.g. that the layout's time ends within a year; "" if nothing */
 };

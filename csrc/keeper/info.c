@@ -46,6 +46,24 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
     }
 }
 
+static void get_renewals(const struct vs_map *map, struct vesta_info *out) {
+    uint64_t count[VS_RENEWALS];
+    for (int i = 0; i < VS_RENEWALS; i++)
+        count[i] = atomic_load_explicit(&map->shared.renewals[i], memory_order_relaxed);
+    out->renewals.ok = count[VS_STORE_OK];
+    out->renewals.conflict = count[VS_STORE_CONFLICT];
+    out->renewals.refused = count[VS_STORE_REFUSED];
+    out->renewals.down = count[VS_STORE_DOWN];
+    out->renewals.unknown = count[VS_STORE_UNKNOWN];
+}
+
+/* The earlier one of the last granted tick and of the deadline, where there is one. */
+static int64_t lease_end_ms(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t offset_us) {
+    int64_t limit_us = vs_tick_unix_us(&gen->shape, atomic_load(&slot->limit));
+    int64_t deadline_us = atomic_load(&slot->deadline_boot_us);
+    return (deadline_us && deadline_us + offset_us < limit_us ? deadline_us + offset_us : limit_us) / 1000;
+}
+
 void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
     const struct vs_map *map = atomic_load(&gen->map);
     const struct vs_handle *handle = gen->handle;
@@ -56,6 +74,9 @@ void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
     out->store = map->header.store;
     out->pacing = gen->pacing;
     out->ahead_ms_max = (int64_t)(gen->ahead_ticks_max >> gen->shape.seq_bits) * gen->layout.unit_ms;
+    int64_t offset_us = gen->clock->unix_us(gen->clock->self) - gen->clock->boot_us(gen->clock->self);
+    out->clock_drift_us = offset_us - atomic_load(&map->shared.offset_us);
+    get_renewals(map, out);
     uint32_t used = atomic_load(&map->shared.slots_used);
     out->slots_used = used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX;
     out->drew_worker = atomic_load(&map->shared.drew) == (uint32_t)getpid();
@@ -66,6 +87,7 @@ void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
         out->worker = slot->worker;
         out->limit = atomic_load(&slot->limit);
         out->holds_lease = vs_slot_cursor(slot, &out->tick);
+        out->lease_end_ms = lease_end_ms(gen, slot, offset_us);
     }
     keeper_text(map, out->keeper);
     memcpy(out->warning, handle->warning, sizeof out->warning);

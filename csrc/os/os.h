@@ -52,6 +52,13 @@ void vs_unlock_byte(int fd, int64_t byte);
 void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us);
 void vs_futex_wake(_Atomic uint32_t *word);
 
+/* What this process uses and may use.  Reads /proc.  0, or -1. */
+struct vs_process_usage {
+    int64_t start_unix_ms;
+    uint64_t cpu_ms, resident_bytes, virtual_bytes, open_fds, max_fds;
+};
+int vs_process_usage(struct vs_process_usage *out);
+
 /* Gives an open file to `group` with mode 0660; nothing for -1.  0, or -1 with errno. */
 int vs_share_file(int fd, int group);
 

@@ -21,7 +21,14 @@ static const struct vs_call calls[] = {
      "/transtime?time=TIME -- the date of a time field"},
     {NULL, vs_on_makeid, 0, 0, 0, "/makeid", VS_ANY_METHOD, "*", false,
      "/makeid?version=&type=&genMethod=&machine=&time=&seq= -- an id made by hand"},
-    {NULL, vs_on_healthz, 0, 0, 0, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive"},
+    {NULL, vs_on_healthz, 0, 0, VS_CALL_OPS, "/healthz", VS_READ_METHODS, NULL, false,
+     "/healthz -- the process is alive"},
+    {NULL, vs_on_readyz, 0, 0, VS_CALL_OPS, "/readyz", VS_READ_METHODS, NULL, true,
+     "/readyz -- ids can be had; if not, why"},
+    {NULL, vs_on_metrics, 0, 0, VS_CALL_OPS, "/metrics", VS_READ_METHODS, NULL, false, "/metrics -- for Prometheus"},
+    {NULL, vs_on_version, 0, 0, VS_CALL_OPS, "/version", VS_READ_METHODS, NULL, true,
+     "/version -- of vesta and its Lua"},
+    {NULL, vs_on_index, 0, 0, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page"},
 #define RESP(name, handler, args_min, args_max, flags, help)                                                           \
     { name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help }
     {"VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
@@ -70,13 +77,19 @@ const struct vs_call *vs_call_named(struct vs_word name) {
     return NULL;
 }
 
-const struct vs_call *vs_call_routed(struct vs_word path, struct vs_word *rest) {
+bool vs_call_is_at(const struct vs_call *call, enum vs_face face) {
+    return face == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
+}
+
+const struct vs_call *vs_call_routed(struct vs_word path, enum vs_face face, struct vs_word *rest) {
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *route = calls[i].route;
         size_t length = route ? strlen(route) : 0;
         if (length == 0 || path.length < length || memcmp(path.at, route, length) != 0) continue;
+        if (!vs_call_is_at(&calls[i], face)) continue;
         *rest = (struct vs_word){NULL, 0};
-        if (path.length == length && route[length - 1] != '/') return &calls[i];
+        if (path.length == length && (length == 1 || route[length - 1] != '/')) return &calls[i];
+        if (length == 1) continue; /* "/" is a page, not everything */
         *rest = (struct vs_word){path.at + length, path.length - length};
         if (rest->length > 0 && route[length - 1] == '/' && !memchr(rest->at, '/', rest->length)) return &calls[i];
     }

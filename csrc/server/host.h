@@ -57,6 +57,10 @@ struct vs_host {
     void (*reload)(void *self);
     /* Threads: any. */
     void (*status)(void *self, struct vs_host_status *out);
+    /* Names for /metrics; set where status is. */
+    const char *(*hook_name)(enum vs_hook hook);
+    const char *(*result_name)(enum vs_call_result result);
+    const char *lua; /* "5.4.6"; NULL: none */
 };
 
 /* 1: only this machine can reach the address; 0: others may; VESTA_EOPTION: not an address. */

@@ -55,8 +55,8 @@ static int head_length(const char *buf, size_t len, struct vs_http *out) {
 struct reading {
     struct vs_http *out;
     struct vs_word url, name;
-    int hosts;
-    bool complete, encoded;
+    int hosts, types;
+    bool complete, encoded, expects_more;
     uint64_t content_length;
 };
 
@@ -73,17 +73,15 @@ static int on_header_field(llhttp_t *parser, const char *at, size_t length) {
     return 0;
 }
 
-static bool names(struct vs_word value, const char *what) {
-    return memmem(value.at, value.length, what, strlen(what)) != NULL;
-}
-
 static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
     struct vs_word value = {at, length};
     if (vs_word_is_case(reading->name, "Accept"))
-        reading->out->wants_text = names(value, "text/plain") && !names(value, "json");
+        vs_accept_read(&reading->out->accept, value);
+    else if (vs_word_is_case(reading->name, "Content-Type"))
+        reading->out->type = value, reading->types++;
     else if (vs_word_is_case(reading->name, "Expect"))
-        reading->out->expects_continue = vs_word_is_case(value, "100-continue");
+        (vs_word_is_case(value, "100-continue") ? &reading->out->expects_continue : &reading->expects_more)[0] = true;
     return 0;
 }
 
@@ -127,10 +125,12 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
         return broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
         return broken(out, 400, "a request needs one Host header");
-    if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
-    if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
     if (*reading.url.at != '/') return broken(out, 400, "the request target is a path, like /genid");
     split_url(reading.url, out);
+    if (reading.types > 1) return broken(out, 400, "Content-Type is given twice");
+    if (reading.expects_more) return broken(out, 417, "only 100-continue can be expected");
+    if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
+    if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
     *body = (size_t)reading.content_length;
     return 1;
 }
@@ -153,86 +153,6 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
     return (int)total;
 }
 
-/* ------------------------------------------------------------------ parameters */
-
-static int hex(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Percent-decodes into *room, moving it on; a text without escapes stays where it is. */
-static bool decode(struct vs_word raw, char **room, struct vs_word *out) {
-    char *to = *room;
-    *out = raw;
-    if (!memchr(raw.at, '%', raw.length) && !memchr(raw.at, '+', raw.length)) return true;
-    for (size_t i = 0; i < raw.length; i++) {
-        int high = 0, low = 0;
-        char c = raw.at[i] == '+' ? ' ' : raw.at[i];
-        if (c == '%') {
-            if (raw.length - i < 3 || (high = hex(raw.at[i + 1])) < 0 || (low = hex(raw.at[i + 2])) < 0) return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        }
-        *to++ = c;
-    }
-    *out = (struct vs_word){*room, (size_t)(to - *room)};
-    *room = to;
-    return true;
-}
-
-/* The place of `name` in "ns,n,format", or -1. */
-static int place_of(const char *params, struct vs_word name) {
-    for (int place = 0; params && *params; place++) {
-        size_t length = strcspn(params, ",");
-        if (length == name.length && memcmp(params, name.at, length) == 0) return place;
-        params += length + (params[length] == ',');
-    }
-    return -1;
-}
-
-static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_word name, struct vs_word value, int first) {
-    const char *params = r->call->params;
-    if (params && *params == '*') {
-        if (args->count + 2 > 2 * VESTA_FIELDS_MAX)
-            return vs_refuse(r, "bad_field", "too many parameters (%d)", VESTA_FIELDS_MAX), false;
-        args->at[args->count++] = name;
-        args->at[args->count++] = value;
-        return true;
-    }
-    int place = place_of(params, name);
-    if (place < 0)
-        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
-               false;
-    if (args->at[first + place].at)
-        return vs_refuse(r, "bad_field", "parameter '%s' is given twice", VS_QUOTE(name.at, name.length)), false;
-    args->at[first + place] = value;
-    return true;
-}
-
-/* Fills args from the path's rest and the query.  false: the reply is a failure. */
-static bool bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest) {
-    struct vs_args *args = &r->session->scratch->args;
-    char *room = r->session->scratch->text;
-    int first = rest.at ? 1 : 0;
-    memset(args->at, 0, (2 * VESTA_FIELDS_MAX) * sizeof *args->at);
-    args->count = 0;
-    if (first) args->at[args->count++] = rest;
-    const char *at = http->query.at, *end = at ? at + http->query.length : NULL;
-    while (at < end) {
-        const char *amp = memchr(at, '&', (size_t)(end - at)), *stop = amp ? amp : end;
-        const char *equals = memchr(at, '=', (size_t)(stop - at)), *name_end = equals ? equals : stop;
-        struct vs_word name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
-        if (!decode((struct vs_word){at, (size_t)(name_end - at)}, &room, &name) || !decode(raw, &room, &value))
-            return vs_refuse(r, "bad_field", "a %% in the query is not followed by two hex digits"), false;
-        if (stop > at && !bind_one(r, args, name, value, first)) return false;
-        at = amp ? amp + 1 : end;
-    }
-    if (!r->call->params || *r->call->params != '*')
-        args->count = 2 * VESTA_FIELDS_MAX; /* what was not given is a NULL text */
-    return true;
-}
-
 /* ------------------------------------------------------------------ writing */
 
 #define HEAD_RESERVE 512 /* the longest head; the body is written behind it and moved up */
@@ -248,8 +168,9 @@ static const char *allow(unsigned methods) {
 
 /* The head of anything but a plain 200, up to Content-Length's value. */
 static size_t other_head(const struct vs_request *r, char *to) {
+    const char *type = r->type ? r->type : r->json ? "application/problem+json" : "text/plain";
     int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n", r->status,
-                     vs_status_reason(r->status), r->json ? "application/problem+json" : "text/plain");
+                     vs_status_reason(r->status), type);
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->status == 405) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->call->methods));
     n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
@@ -262,7 +183,7 @@ static void finish(const struct vs_request *r, const struct vs_http *http, size_
     struct vs_out *out = r->out;
     char *head = out->at + start, *body = head + HEAD_RESERVE;
     size_t length = out->used - start - HEAD_RESERVE, n = sizeof head_text - 1;
-    if (r->status != 200)
+    if (r->status != 200 || r->type)
         n = other_head(r, head);
     else if (r->json)
         memcpy(head, head_json, n = sizeof head_json - 1);
@@ -286,13 +207,12 @@ static void finish(const struct vs_request *r, const struct vs_http *http, size_
 
 static enum vs_outcome answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_word rest;
-    r->json = http->path.length >= 4 && memcmp(http->path.at, "/v1/", 4) == 0;
-    r->call = vs_call_routed(http->path, &rest);
+    r->json = vs_http_is_v1(http->path) || r->session->face == VS_ADMIN;
+    r->call = vs_call_routed(http->path, r->session->face, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
     if (!(r->call->methods & http->method))
         return vs_refuse(r, "bad_method", "%s answers to %s", r->call->route, allow(r->call->methods));
-    if (!bind(r, http, rest)) return VS_ANSWERED;
-    r->json = r->call->json && !http->wants_text;
+    if (!vs_http_bind(r, http, rest) || !vs_http_negotiate(r, http)) return VS_ANSWERED;
     return vs_request_run(r);
 }
 
@@ -316,11 +236,13 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .out = out,
                            .start = out->used,
                            .face = VS_HTTP,
+                           .http = &http,
                            .space = &s->app->space[0],
                            .gen = s->app->space[0].gen[VS_HTTP],
                            .ids = s->scratch->ids,
                            .status = 200};
     if (used < 0) {
+        r.json = s->face == VS_ADMIN || vs_http_is_v1(http.path); /* the path is known where the head could be read */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
     } else if (answer(&r, &http) == VS_PAUSED) {
         out->used = start;

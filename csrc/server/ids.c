@@ -130,13 +130,10 @@ static void close_values(struct vs_request *r) {
 }
 
 static void put_key(struct vs_request *r, const char *name) {
-    if (r->face == VS_RESP) {
+    if (r->face == VS_RESP)
         vs_resp_word(r->out, name);
-        return;
-    }
-    if (r->out->at[r->out->used - 1] != '{') vs_put(r->out, ",", 1);
-    vs_put_json(r->out, name);
-    vs_put(r->out, ":", 1);
+    else
+        vs_json_key(r->out, name);
 }
 
 static void put_number(struct vs_request *r, const char *name, int64_t value) {
@@ -317,9 +314,4 @@ enum vs_outcome vs_on_make(struct vs_request *r) {
     if (r->args->count > 2 * VESTA_FIELDS_MAX)
         return vs_refuse(r, "bad_field", "more fields than a layout can have (%d)", VESTA_FIELDS_MAX);
     return make(r, 1);
-}
-
-enum vs_outcome vs_on_healthz(struct vs_request *r) {
-    vs_put_text(r->out, "ok\n");
-    return VS_ANSWERED;
 }

@@ -76,25 +76,14 @@ static void calm(char *text) {
         if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
 }
 
-void vs_put_json(struct vs_out *out, const char *text) {
-    vs_put(out, "\"", 1);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') vs_put(out, "\\", 1);
-        vs_put(out, (unsigned char)*text < ' ' ? " " : text, 1);
-    }
-    vs_put(out, "\"", 1);
-}
-
 /* RFC 9457 */
 static void put_problem(struct vs_request *r, const char *code, const char *text) {
-    vs_put_text(r->out, "{\"type\":\"about:blank\",\"title\":");
-    vs_put_json(r->out, vs_status_reason(r->status));
-    vs_put_text(r->out, ",\"status\":");
-    vs_put_uint(r->out, (uint64_t)r->status);
-    vs_put_text(r->out, ",\"code\":");
-    vs_put_json(r->out, code);
-    vs_put_text(r->out, ",\"detail\":");
-    vs_put_json(r->out, text);
+    vs_json_open(r->out, NULL, '{');
+    vs_json_text(r->out, "type", "about:blank");
+    vs_json_text(r->out, "title", vs_status_reason(r->status));
+    vs_json_uint(r->out, "status", (uint64_t)r->status);
+    vs_json_text(r->out, "code", code);
+    vs_json_text(r->out, "detail", text);
     vs_put_text(r->out, "}\n");
 }
 

@@ -6,6 +6,7 @@
 #define VS_REQUEST_H
 
 #include "core/core.h"
+#include "server/accept.h"
 #include "server/counts.h"
 
 /* ------------------------------------------------------------------ limits */
@@ -61,7 +62,16 @@ struct vs_out {
 void vs_put(struct vs_out *out, const void *bytes, size_t length);
 void vs_put_text(struct vs_out *out, const char *text);
 void vs_put_uint(struct vs_out *out, uint64_t value);
-void vs_put_json(struct vs_out *out, const char *text); /* as a JSON string; control characters become blanks */
+
+/* JSON: a string (control characters become blanks); members of an object, with the comma that is needed; an object
+ * or array, as a member or (name NULL) as an element.  The closing bracket is vs_put's. */
+void vs_put_json(struct vs_out *out, const char *text);
+void vs_json_key(struct vs_out *out, const char *name);
+void vs_json_uint(struct vs_out *out, const char *name, uint64_t value);
+void vs_json_int(struct vs_out *out, const char *name, int64_t value);
+void vs_json_bool(struct vs_out *out, const char *name, bool value);
+void vs_json_text(struct vs_out *out, const char *name, const char *value);
+void vs_json_open(struct vs_out *out, const char *name, char bracket);
 
 void vs_resp_simple(struct vs_out *out, const char *text);
 void vs_resp_error(struct vs_out *out, const char *prefix, const char *text);
@@ -80,10 +90,10 @@ void vs_resp_id(struct vs_out *out, uint64_t id);   /* the hot path's bulk strin
 struct vs_scratch {
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
-    char text[VS_HTTP_LINE_MAX]; /* percent-decoded parameters */
-    int waiting;                 /* connections of this loop that wait for an id */
-    struct vesta_pause pause;    /* what the last of them waits for */
-    uint64_t answered;           /* requests, since net.c last looked */
+    char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
+    int waiting;                                    /* connections of this loop that wait for an id */
+    struct vesta_pause pause;                       /* what the last of them waits for */
+    uint64_t answered;                              /* requests, since net.c last looked */
     struct vs_counts counts;
 };
 
@@ -119,6 +129,7 @@ enum vs_outcome {
 };
 
 struct vs_call;
+struct vs_http;
 struct vs_request {
     struct vs_session *session;
     const struct vs_call *call;
@@ -129,10 +140,12 @@ struct vs_request {
     struct vesta_gen *gen;  /* the space's, for this face */
     uint64_t *ids;          /* VESTA_BATCH_MAX of them */
     enum vs_face face;
-    bool json; /* HTTP: problems, and answers where there is a choice, are JSON */
+    const struct vs_http *http; /* what was asked, beside args; NULL: over RESP */
+    bool json;                  /* HTTP: problems, and answers where there is a choice, are JSON */
     /* set with the reply */
-    int code;   /* of vs_code_name; 0: all is well */
-    int status; /* HTTP, as what follows */
+    int code;         /* of vs_code_name; 0: all is well */
+    int status;       /* HTTP, as what follows */
+    const char *type; /* of the content, where it is not what `json` says */
     int retry_after_s;
     struct vesta_pause pause; /* VS_PAUSED */
 };
@@ -155,14 +168,16 @@ enum vs_call_flags {
     VS_CALL_KEYS = 4,     /* ... or all are */
     VS_CALL_STRANGER = 8, /* also before the password */
     VS_CALL_NOW = 16,     /* in a transaction it is run, not queued */
-    VS_CALL_ALONE = 32    /* not in a transaction at all */
+    VS_CALL_ALONE = 32,   /* not in a transaction at all */
+    VS_CALL_OPS = 64,     /* HTTP: on the admin's listeners, too ... */
+    VS_CALL_ADMIN = 128   /* ... and only there */
 };
 
 struct vs_call {
     const char *name; /* RESP, upper case; NULL: not a RESP command */
     vs_handler *handler;
     int args_min, args_max; /* RESP, without the name */
-    unsigned flags;         /* RESP: enum vs_call_flags */
+    unsigned flags;         /* enum vs_call_flags */
     const char *route;      /* HTTP; NULL: none.  A route that ends in '/' takes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
@@ -173,8 +188,9 @@ struct vs_call {
 /* The i-th command, or NULL behind the last. */
 const struct vs_call *vs_call_at(int i);
 const struct vs_call *vs_call_named(struct vs_word name);
-/* The command of a path; *rest is what follows a route that ends in '/'. */
-const struct vs_call *vs_call_routed(struct vs_word path, struct vs_word *rest);
+/* The command of a path at that face; *rest is what follows a route that ends in '/'. */
+const struct vs_call *vs_call_routed(struct vs_word path, enum vs_face face, struct vs_word *rest);
+bool vs_call_is_at(const struct vs_call *call, enum vs_face face);
 
 /* Runs a request's handler and settles a pause: VS_PAUSED means "try again after session->wait_us", else the reply is
  * complete. */
@@ -200,6 +216,10 @@ static inline void vs_count_request(struct vs_request *r) {
     r->session->scratch->answered++;
 }
 
+/* Whether a request for an id of that namespace would be served just now, if only after a wait that it may have; else
+ * *pause says why not. */
+bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause);
+
 /* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
  * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.
  * Who comes while others of its loop wait for an id queues behind them. */
@@ -219,7 +239,8 @@ void vs_session_settle(struct vs_session *session);
 void vs_session_end(struct vs_session *session);
 
 vs_handler vs_on_next, vs_on_many, vs_on_some, vs_on_batch, vs_on_block, vs_on_explain, vs_on_expid, vs_on_transtime,
-    vs_on_makeid, vs_on_make, vs_on_count, vs_on_healthz;
+    vs_on_makeid, vs_on_make, vs_on_count;
+vs_handler vs_on_index, vs_on_healthz, vs_on_readyz, vs_on_metrics, vs_on_version;
 vs_handler vs_on_ping, vs_on_echo, vs_on_quit, vs_on_select, vs_on_client, vs_on_hello, vs_on_auth, vs_on_reset,
     vs_on_ok, vs_on_wait;
 vs_handler vs_on_multi, vs_on_exec, vs_on_discard, vs_on_watch;
@@ -252,8 +273,9 @@ const struct vs_call *vs_resp_call(struct vs_args *args);
 struct vs_http {
     unsigned method; /* one of enum vs_method */
     struct vs_word path, query, body;
+    struct vs_word type; /* of the body */
     bool keep_alive, http10;
-    bool wants_text; /* Accept names text/plain and not JSON */
+    struct vs_accept accept;
     bool expects_continue;
     size_t need;        /* parser returned 0: bytes that the request has at least */
     int status;         /* parser returned < 0: the status to answer with */
@@ -263,6 +285,13 @@ struct vs_http {
 /* One HTTP/1.x request with its body.  > 0: bytes used; 0: wants more; < 0: broken, out->status and out->broken say
  * what to answer.  Shape: the texts point into buf. */
 int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
+
+bool vs_http_is_v1(struct vs_word path);
+
+/* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a
+ * failure. */
+bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest);
+bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
 
 /* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.
  * > 0: bytes used; or one of enum vs_step. */

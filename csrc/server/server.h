@@ -4,6 +4,7 @@
  *   loop.c      loops, sweeping, drain; with net.c the only file that knows libuv
  *   net.c       connections: buffers, writing, waiting
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
+ *   params.c    an HTTP request's parameters, and the type it wants; accept.c reads Accept
  *   resp.c      the same for the Redis protocol, with resp_parse.c
  *   commands.c  the one table behind both protocols
  *   problem.c   the one table of failures, and what each looks like in either protocol
@@ -11,7 +12,8 @@
  *   multi.c     transactions of the Redis protocol
  *   session.c   handlers for what Redis clients say of themselves
  *   about.c     handlers for what they ask about the server
- *   counts.c    what a loop counts
+ *   counts.c    what a loop counts; metrics.c tells Prometheus
+ *   health.c    whether the server is alive and ready
  *
  * What those files share stands in request.h and net.h. */
 #ifndef VS_SERVER_H

@@ -23,9 +23,9 @@ static void reads(void) {
     CHECK_EQ_U64(http.method, VS_GET);
     CHECK(vs_word_is(http.path, "/v1/ids"));
     CHECK(vs_word_is(http.query, "n=3&format=text"));
-    CHECK(http.keep_alive && http.wants_text && !http.http10);
-    CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nAccept: text/plain, application/json\r\n\r\n") > 0 &&
-          !http.wants_text);
+    CHECK(http.keep_alive && !http.http10 && vs_accept_q(&http.accept, VS_TYPE_JSON) == 0);
+    CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\nAccept: application/json\r\n\r\n") > 0);
+    CHECK_EQ_I64(vs_accept_q(&http.accept, VS_TYPE_JSON), vs_accept_q(&http.accept, VS_TYPE_TEXT));
     CHECK(parse_text("HEAD /genid HTTP/1.0\r\n\r\n") > 0 && http.http10 && !http.keep_alive && http.method == VS_HEAD);
     CHECK(parse_text("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n") > 0 && http.keep_alive);
     CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") > 0 && !http.keep_alive);

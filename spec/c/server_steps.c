@@ -125,13 +125,17 @@ static void has_whole_rows(void) {
         struct vs_word rest;
         CHECK(call->handler && call->help && (call->name || call->route));
         CHECK(call->args_min <= call->args_max && call->args_max < VS_RESP_ARGS_MAX);
-        CHECK(!call->route || (call->methods & VS_GET && call->methods & VS_HEAD));
+        CHECK(!call->route || (call->methods & (VS_GET | VS_POST)));
         CHECK_HAS(call->help, call->name ? call->name : call->route);
         if (call->name) CHECK(vs_call_named((struct vs_word){call->name, strlen(call->name)}) == call);
         char path[64];
         snprintf(path, sizeof path, "%s%s", call->route ? call->route : "",
                  call->route && strchr(call->help, '{') ? "1" : "");
-        if (call->route) CHECK(vs_call_routed((struct vs_word){path, strlen(path)}, &rest) == call);
+        for (int face = VS_HTTP; call->route && face <= VS_ADMIN; face++) {
+            const struct vs_call *found =
+                vs_call_routed((struct vs_word){path, strlen(path)}, (enum vs_face)face, &rest);
+            CHECK(found == (vs_call_is_at(call, (enum vs_face)face) ? call : NULL));
+        }
         names += call->name != NULL;
         routes += call->route != NULL;
     }

@@ -1,0 +1,109 @@
+/* health.c -- how the server is: alive, ready, which version, which routes.  Knows no socket; takes no id. */
+#include "server/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum vs_outcome vs_on_healthz(struct vs_request *r) {
+    vs_put_text(r->out, "ok\n");
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ ready */
+
+bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) {
+    struct vesta_gen *gen = space->gen[VS_RESP];
+    struct vesta_info info;
+    if (vesta_peek(gen, pause) == VESTA_OK) return true;
+    if (pause->why == VESTA_LEASE) { /* a holder at rest renews when it is asked */
+        vesta_get_info(gen, &info);
+        return info.holds_lease;
+    }
+    return pause->wait_us >= 0 && pause->wait_us <= space->wait_us_max;
+}
+
+struct reasons {
+    struct vs_out *out;
+    int count;
+};
+
+static void add_reason(struct reasons *reasons, const char *space, const char *code, const char *detail) {
+    reasons->count++;
+    if (!reasons->out) return;
+    vs_json_open(reasons->out, NULL, '{');
+    if (space) vs_json_text(reasons->out, "namespace", space);
+    vs_json_text(reasons->out, "code", code);
+    vs_json_text(reasons->out, "detail", detail);
+    vs_put(reasons->out, "}", 1);
+}
+
+/* Why requests should go elsewhere just now; with out NULL they are only counted. */
+static int put_reasons(const struct vs_request *r, struct vs_out *out) {
+    const struct vs_app *app = r->session->app;
+    struct reasons reasons = {.out = out};
+    struct vs_host_status host = {.stuck = false};
+    if (app->host.status) app->host.status(app->host.self, &host);
+    if (r->session->draining) add_reason(&reasons, NULL, "draining", "the server is ending");
+    if (host.stuck) add_reason(&reasons, NULL, "policy_stuck", "a policy runs that cannot be ended");
+    for (int i = 0; i < app->space_count; i++) {
+        const struct vs_space *space = &app->space[i];
+        struct vesta_pause pause;
+        char text[256];
+        if (vs_space_is_ready(space, &pause)) continue;
+        vesta_pause_text(space->gen[VS_RESP], &pause, text, sizeof text);
+        add_reason(&reasons, space->name, vesta_why_name(pause.why), text);
+    }
+    return reasons.count;
+}
+
+static void put_warnings(const struct vs_request *r) {
+    const struct vs_app *app = r->session->app;
+    vs_json_open(r->out, "warnings", '[');
+    for (int i = 0; i < app->space_count; i++) {
+        struct vesta_info info;
+        vesta_get_info(app->space[i].gen[VS_RESP], &info);
+        if (!*info.warning) continue;
+        vs_json_open(r->out, NULL, '{');
+        vs_json_text(r->out, "namespace", app->space[i].name);
+        vs_json_text(r->out, "detail", info.warning);
+        vs_put(r->out, "}", 1);
+    }
+    vs_put_text(r->out, "]}\n");
+}
+
+enum vs_outcome vs_on_readyz(struct vs_request *r) {
+    int count = put_reasons(r, NULL);
+    if (count == 0) {
+        vs_put_text(r->out, "{\"status\":\"ready\"");
+        put_warnings(r);
+        return VS_ANSWERED;
+    }
+    vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");
+    r->out->used -= strlen("}\n"); /* an extension member of the problem */
+    vs_json_open(r->out, "reasons", '[');
+    put_reasons(r, r->out);
+    vs_put_text(r->out, "]}\n");
+    return VS_ANSWERED;
+}
+
+/* ------------------------------------------------------------------ what there is */
+
+enum vs_outcome vs_on_version(struct vs_request *r) {
+    const char *lua = r->session->app->host.lua;
+    vs_json_open(r->out, NULL, '{');
+    vs_json_text(r->out, "version", VESTA_VERSION);
+    if (lua) vs_json_text(r->out, "lua", lua);
+    vs_put_text(r->out, "}\n");
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_on_index(struct vs_request *r) {
+    vs_put_text(r->out, "vesta " VESTA_VERSION ": 64-bit ids that never repeat\n\n");
+    for (int i = 0; vs_call_at(i); i++) {
+        const struct vs_call *call = vs_call_at(i);
+        if (!call->route || !vs_call_is_at(call, r->session->face)) continue;
+        vs_put_text(r->out, call->name ? strchr(call->help, '/') : call->help);
+        vs_put(r->out, "\n", 1);
+    }
+    return VS_ANSWERED;
+}

@@ -1,0 +1,341 @@
+/* metrics.c -- /metrics: what the loops counted and how things stand, as Prometheus reads it.  Knows no socket.
+ *
+ * One table of families; docs/metrics.md says what each is for, and a spec holds that page to this table. */
+#include "os/os.h"
+#include "server/accept.h"
+#include "server/request.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES 160     /* the longest sample, checked as they are written */
+#define LINES_PER_SPACE 23 /* of all families together, as a spec counts them */
+#define OTHER_BYTES 25000  /* families without namespaces, and the heads of all */
+
+_Static_assert(VS_SPACES_MAX *LINES_PER_SPACE *LINE_BYTES + OTHER_BYTES <= VS_REPLY_MAX, "the metrics fit a reply");
+
+static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"}; /* as vesta_info has them */
+#define RENEWALS ((int)VS_COUNT(renewal_name))
+_Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
+
+struct metrics {
+    struct vs_out *out;
+    const struct vs_app *app;
+    const char *name; /* of the family */
+    bool open;        /* OpenMetrics */
+    bool has_host;    /* else there are no policies and nothing can be reloaded */
+    struct vs_host_status host;
+    struct vs_process_usage process;
+    struct {
+        bool held;
+        uint64_t worker, renewals[RENEWALS];
+        int64_t end_ms, drift_us;
+    } space[VS_SPACES_MAX];
+};
+
+/* ------------------------------------------------------------------ lines */
+
+/* One sample: what follows the family's name. */
+static void sample(struct metrics *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void sample(struct metrics *m, const char *format, ...) {
+    char line[LINE_BYTES];
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    assert(length > 0 && strlen(m->name) + (size_t)length < sizeof line);
+    vs_put_text(m->out, m->name);
+    vs_put(m->out, line, (size_t)length);
+    vs_put(m->out, "\n", 1);
+}
+
+/* Seconds without a float: a count of microseconds has more digits than a double keeps. */
+#define SECONDS_MAX 32
+#define SECONDS(us) seconds((char[SECONDS_MAX]){0}, (us))
+static const char *seconds(char *buf, int64_t us) {
+    uint64_t size = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
+    snprintf(buf, SECONDS_MAX, "%s%llu.%06llu", us < 0 ? "-" : "", (unsigned long long)size / 1000000,
+             (unsigned long long)size % 1000000);
+    return buf;
+}
+
+static unsigned long long total(const struct metrics *m, const vs_count *of) {
+    return vs_total(m->app, of);
+}
+
+/* Counts are named by their place in the first loop's. */
+#define COUNTS(m) (*(m)->app->counts[0])
+
+static const char *const face_name[VS_FACES] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
+
+/* ------------------------------------------------------------------ namespaces */
+
+#define EACH_SPACE(m, i) for (int i = 0; i < (m)->app->space_count; i++)
+#define NAME(m, i) ((m)->app->space[i].name)
+
+static void put_ids(struct metrics *m) {
+    EACH_SPACE(m, i)
+    for (int face = 0; face < VS_ID_FACES; face++)
+        sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), face_name[face],
+               total(m, &COUNTS(m).ids[i][face]));
+}
+
+static void put_pauses(struct metrics *m) {
+    EACH_SPACE(m, i)
+    for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
+        sample(m, "{namespace=\"%s\",why=\"%s\"} %llu", NAME(m, i), vesta_why_name((enum vesta_why)why),
+               total(m, &COUNTS(m).pauses[i][why]));
+}
+
+static void put_pauses_of(struct metrics *m, enum vesta_why why) {
+    EACH_SPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), total(m, &COUNTS(m).pauses[i][why]));
+}
+
+static void put_exhausted(struct metrics *m) {
+    put_pauses_of(m, VESTA_FULL);
+}
+
+static void put_backwards(struct metrics *m) {
+    put_pauses_of(m, VESTA_CLOCK_BACK);
+}
+
+static void put_drift(struct metrics *m) {
+    EACH_SPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->space[i].drift_us));
+}
+
+static void put_held(struct metrics *m) {
+    EACH_SPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->space[i].held);
+}
+
+static void put_worker(struct metrics *m) {
+    EACH_SPACE(m, i)
+    if (m->space[i].held) sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->space[i].worker);
+}
+
+static void put_expiry(struct metrics *m) {
+    EACH_SPACE(m, i)
+    if (m->space[i].held) sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->space[i].end_ms * 1000));
+}
+
+static void put_renewals(struct metrics *m) {
+    EACH_SPACE(m, i)
+    for (int at = 0; at < RENEWALS; at++)
+        sample(m, "{namespace=\"%s\",result=\"%s\"} %llu", NAME(m, i), renewal_name[at],
+               (unsigned long long)m->space[i].renewals[at]);
+}
+
+static void put_layout_end(struct metrics *m) {
+    EACH_SPACE(m, i) {
+        int64_t end_ms = vesta_layout_end_ms(m->app->space[i].layout);
+        sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
+    }
+}
+
+/* ------------------------------------------------------------------ requests and connections */
+
+#define EACH_FACE(face) for (int face = 0; face < VS_FACES; face++)
+
+static void put_requests(struct metrics *m) {
+    EACH_FACE(face)
+    for (int code = 0; vs_code_name(code); code++)
+        sample(m, "{proto=\"%s\",code=\"%s\"} %llu", face_name[face], vs_code_name(code),
+               total(m, &COUNTS(m).requests[face][code]));
+}
+
+static void put_durations(struct metrics *m) {
+    EACH_FACE(face) {
+        unsigned long long count = 0;
+        for (int i = 0; i < VS_DURATIONS_MAX; i++) {
+            bool last = i == VS_DURATIONS_MAX - 1;
+            count += total(m, &COUNTS(m).durations[face][i]);
+            sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", face_name[face],
+                   last ? "+Inf" : SECONDS((int64_t)vs_duration_us[i]), count);
+        }
+        sample(m, "_sum{proto=\"%s\"} %s", face_name[face], SECONDS((int64_t)total(m, &COUNTS(m).duration_us[face])));
+        sample(m, "_count{proto=\"%s\"} %llu", face_name[face], count);
+    }
+}
+
+static void put_connections(struct metrics *m) {
+    EACH_FACE(face) {
+        unsigned long long closed = total(m, &COUNTS(m).closed[face]); /* first: never more than were accepted */
+        sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).accepted[face]) - closed);
+    }
+}
+
+static void put_accepted(struct metrics *m) {
+    EACH_FACE(face)
+    sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).accepted[face]));
+}
+
+static void put_refused(struct metrics *m) {
+    EACH_FACE(face)
+    sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).refused[face]));
+}
+
+static void put_parked(struct metrics *m) {
+    sample(m, " %llu", total(m, &COUNTS(m).parked));
+}
+
+/* ------------------------------------------------------------------ policies and config */
+
+#define HOOK(m, hook) ((m)->app->host.hook_name((enum vs_hook)(hook)))
+
+static void put_calls(struct metrics *m) {
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        for (int result = 0; result < VS_CALL_RESULTS; result++)
+            sample(m, "{hook=\"%s\",result=\"%s\"} %llu", HOOK(m, hook),
+                   m->app->host.result_name((enum vs_call_result)result),
+                   (unsigned long long)m->host.calls[hook][result]);
+}
+
+static void put_call_durations(struct metrics *m) {
+    for (int hook = 0; hook < VS_HOOKS; hook++) {
+        unsigned long long count = 0;
+        for (int result = 0; result < VS_CALL_RESULTS; result++)
+            count += m->host.calls[hook][result];
+        sample(m, "_sum{hook=\"%s\"} %s", HOOK(m, hook), SECONDS((int64_t)m->host.call_us[hook]));
+        sample(m, "_count{hook=\"%s\"} %llu", HOOK(m, hook), count);
+    }
+}
+
+static void put_generation(struct metrics *m) {
+    sample(m, " %llu", (unsigned long long)m->host.generation);
+}
+
+static void put_stuck(struct metrics *m) {
+    sample(m, " %d", m->host.stuck);
+}
+
+static void put_reload_ok(struct metrics *m) {
+    sample(m, " %d", m->host.reload_ok);
+}
+
+static void put_reload_time(struct metrics *m) {
+    sample(m, " %s", SECONDS(m->host.reload_unix_ms * 1000));
+}
+
+/* ------------------------------------------------------------------ the process */
+
+static void put_build(struct metrics *m) {
+    sample(m, "{version=\"" VESTA_VERSION "\",lua=\"%s\"} 1", m->app->host.lua ? m->app->host.lua : "");
+}
+
+static void put_start(struct metrics *m) {
+    sample(m, " %s", SECONDS(m->process.start_unix_ms * 1000));
+}
+
+static void put_cpu(struct metrics *m) {
+    sample(m, " %s", SECONDS((int64_t)m->process.cpu_ms * 1000));
+}
+
+static void put_resident(struct metrics *m) {
+    sample(m, " %llu", (unsigned long long)m->process.resident_bytes);
+}
+
+static void put_virtual(struct metrics *m) {
+    sample(m, " %llu", (unsigned long long)m->process.virtual_bytes);
+}
+
+static void put_fds(struct metrics *m) {
+    sample(m, " %llu", (unsigned long long)m->process.open_fds);
+}
+
+static void put_fds_max(struct metrics *m) {
+    sample(m, " %llu", (unsigned long long)m->process.max_fds);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+enum kind { COUNTER, GAUGE, HISTOGRAM, SUMMARY };
+
+static const struct family {
+    const char *name, *help;
+    enum kind kind;
+    void (*put)(struct metrics *);
+    bool of_host;
+} families[] = {
+    {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, false},
+    {"vesta_pauses_total", "Requests that met a pause, by why", COUNTER, put_pauses, false},
+    {"vesta_sequence_exhausted_total", "Requests that met a used-up time unit", COUNTER, put_exhausted, false},
+    {"vesta_clock_backwards_total", "Requests that met a clock behind what was seen", COUNTER, put_backwards, false},
+    {"vesta_clock_drift_seconds", "Wall clock against uptime since it was last confirmed", GAUGE, put_drift, false},
+    {"vesta_lease_held", "1 while a worker number is leased", GAUGE, put_held, false},
+    {"vesta_lease_expiry_timestamp_seconds", "When ids end unless the lease is renewed", GAUGE, put_expiry, false},
+    {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, put_renewals, false},
+    {"vesta_worker_id", "The leased worker number", GAUGE, put_worker, false},
+    {"vesta_layout_end_timestamp_seconds", "When the layout's time field is over", GAUGE, put_layout_end, false},
+    {"vesta_requests_total", "Requests answered, by the stable code of the answer", COUNTER, put_requests, false},
+    {"vesta_request_duration_seconds", "From a request read to its answer written", HISTOGRAM, put_durations, false},
+    {"vesta_connections", "Connections open", GAUGE, put_connections, false},
+    {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, false},
+    {"vesta_connections_refused_total", "Connections refused because there were too many", COUNTER, put_refused, false},
+    {"vesta_parked_requests", "Requests that wait for an id", GAUGE, put_parked, false},
+    {"vesta_policy_calls_total", "Calls of policies", COUNTER, put_calls, true},
+    {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, true},
+    {"vesta_policy_generation", "How many sets of policies were put to work", GAUGE, put_generation, true},
+    {"vesta_policy_stuck", "1 while a policy runs that cannot be ended", GAUGE, put_stuck, true},
+    {"vesta_config_last_reload_successful", "1 if the last reload was", GAUGE, put_reload_ok, true},
+    {"vesta_config_last_reload_success_timestamp_seconds", "When the last good reload was", GAUGE, put_reload_time,
+     true},
+    {"vesta_build_info", "The version of vesta and of its Lua", GAUGE, put_build, false},
+    {"process_start_time_seconds", "When the process began", GAUGE, put_start, false},
+    {"process_cpu_seconds_total", "Processor time", COUNTER, put_cpu, false},
+    {"process_resident_memory_bytes", "Resident memory", GAUGE, put_resident, false},
+    {"process_virtual_memory_bytes", "Virtual memory", GAUGE, put_virtual, false},
+    {"process_open_fds", "Open file descriptors", GAUGE, put_fds, false},
+    {"process_max_fds", "Most file descriptors that may be open", GAUGE, put_fds_max, false},
+};
+
+/* OpenMetrics names a family of counters without the ending of its samples. */
+static void put_head(struct metrics *m, const struct family *family) {
+    static const char *const kind_name[] = {"counter", "gauge", "histogram", "summary"};
+    size_t length = strlen(family->name);
+    if (m->open && family->kind == COUNTER) length -= strlen("_total");
+    const char *words[][2] = {{"# HELP ", family->help}, {"# TYPE ", kind_name[family->kind]}};
+    for (int i = 0; i < 2; i++) {
+        vs_put_text(m->out, words[i][0]);
+        vs_put(m->out, family->name, length);
+        vs_put(m->out, " ", 1);
+        vs_put_text(m->out, words[i][1]);
+        vs_put(m->out, i == 0 ? ".\n" : "\n", 1 + (i == 0));
+    }
+}
+
+static void look_around(struct metrics *m) {
+    const struct vs_host *host = &m->app->host;
+    m->has_host = host->status != NULL;
+    if (m->has_host) host->status(host->self, &m->host);
+    vs_process_usage(&m->process);
+    EACH_SPACE(m, i) {
+        struct vesta_info info;
+        vesta_get_info(m->app->space[i].gen[VS_RESP], &info);
+        m->space[i].held = info.holds_lease;
+        m->space[i].worker = info.worker;
+        m->space[i].end_ms = info.lease_end_ms;
+        m->space[i].drift_us = info.clock_drift_us;
+        memcpy(m->space[i].renewals, &info.renewals, sizeof m->space[i].renewals);
+    }
+}
+
+enum vs_outcome vs_on_metrics(struct vs_request *r) {
+    const struct vs_accept *accept = &r->http->accept;
+    struct metrics m = {.out = r->out, .app = r->session->app};
+    m.open = accept->given && vs_accept_q(accept, VS_TYPE_OPENMETRICS) > vs_accept_q(accept, VS_TYPE_TEXT);
+    look_around(&m);
+    for (size_t i = 0; i < VS_COUNT(families); i++) {
+        if (families[i].of_host && !m.has_host) continue;
+        m.name = families[i].name;
+        put_head(&m, &families[i]);
+        families[i].put(&m);
+    }
+    if (m.open) vs_put_text(m.out, "# EOF\n");
+    r->type = m.open ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                     : "text/plain; version=0.0.4; charset=utf-8";
+    return VS_ANSWERED;
+}

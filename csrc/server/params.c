@@ -1,0 +1,128 @@
+/* params.c -- what an HTTP request says beside its path: parameters of the query and of a form, and which type of
+ * answer it wants.  Knows no socket and no parser. */
+#include "server/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool vs_http_is_v1(struct vs_word path) {
+    return path.length >= 4 && memcmp(path.at, "/v1/", 4) == 0;
+}
+
+/* ------------------------------------------------------------------ parameters */
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Percent-decodes into *room, moving it on; a text without escapes stays where it is. */
+static bool decode(struct vs_word raw, char **room, struct vs_word *out) {
+    char *to = *room;
+    *out = raw;
+    if (!memchr(raw.at, '%', raw.length) && !memchr(raw.at, '+', raw.length)) return true;
+    for (size_t i = 0; i < raw.length; i++) {
+        int high = 0, low = 0;
+        char c = raw.at[i] == '+' ? ' ' : raw.at[i];
+        if (c == '%') {
+            if (raw.length - i < 3 || (high = hex(raw.at[i + 1])) < 0 || (low = hex(raw.at[i + 2])) < 0) return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        *to++ = c;
+    }
+    *out = (struct vs_word){*room, (size_t)(to - *room)};
+    *room = to;
+    return true;
+}
+
+/* The place of `name` in "ns,n,format", or -1. */
+static int place_of(const char *params, struct vs_word name) {
+    for (int place = 0; params && *params; place++) {
+        size_t length = strcspn(params, ",");
+        if (length == name.length && memcmp(params, name.at, length) == 0) return place;
+        params += length + (params[length] == ',');
+    }
+    return -1;
+}
+
+static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_word name, struct vs_word value, int first) {
+    const char *params = r->call->params;
+    if (params && *params == '*') {
+        if (args->count + 2 > 2 * VESTA_FIELDS_MAX)
+            return vs_refuse(r, "bad_field", "too many parameters (%d)", VESTA_FIELDS_MAX), false;
+        args->at[args->count++] = name;
+        args->at[args->count++] = value;
+        return true;
+    }
+    int place = place_of(params, name);
+    if (place < 0)
+        return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
+               false;
+    if (args->at[first + place].at)
+        return vs_refuse(r, "bad_field", "parameter '%s' is given twice", VS_QUOTE(name.at, name.length)), false;
+    args->at[first + place] = value;
+    return true;
+}
+
+/* Takes in "name=value&..."; *room is for what has to be decoded. */
+static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_word from, char **room, int first) {
+    const char *at = from.at, *end = at ? at + from.length : NULL;
+    while (at < end) {
+        const char *amp = memchr(at, '&', (size_t)(end - at)), *stop = amp ? amp : end;
+        const char *equals = memchr(at, '=', (size_t)(stop - at)), *name_end = equals ? equals : stop;
+        struct vs_word name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
+        if (!decode((struct vs_word){at, (size_t)(name_end - at)}, room, &name) || !decode(raw, room, &value))
+            return vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits"), false;
+        if (stop > at && !bind_one(r, args, name, value, first)) return false;
+        at = amp ? amp + 1 : end;
+    }
+    return true;
+}
+
+static bool is_form(struct vs_word type) {
+    static const char form[] = "application/x-www-form-urlencoded";
+    const char *end = type.at ? memchr(type.at, ';', type.length) : NULL;
+    size_t length = end ? (size_t)(end - type.at) : type.length;
+    while (length > 0 && (type.at[length - 1] == ' ' || type.at[length - 1] == '\t'))
+        length--;
+    return length == sizeof form - 1 && strncasecmp(type.at, form, length) == 0;
+}
+
+bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest) {
+    struct vs_args *args = &r->session->scratch->args;
+    char *room = r->session->scratch->text;
+    int first = rest.at ? 1 : 0;
+    memset(args->at, 0, (2 * VESTA_FIELDS_MAX) * sizeof *args->at);
+    args->count = 0;
+    if (first) args->at[args->count++] = rest;
+    if (!bind_all(r, args, http->query, &room, first)) return false;
+    if (http->method == VS_POST && http->body.length > 0) {
+        if (!is_form(http->type))
+            return vs_refuse(r, "bad_type", "a body is read as application/x-www-form-urlencoded, not as '%s'",
+                             VS_QUOTE(http->type.at, http->type.length)),
+                   false;
+        if (!bind_all(r, args, http->body, &room, first)) return false;
+    }
+    if (!r->call->params || *r->call->params != '*')
+        args->count = 2 * VESTA_FIELDS_MAX; /* what was not given is a NULL text */
+    return true;
+}
+
+/* ------------------------------------------------------------------ types */
+
+/* Vesta's and Leaf's routes answer in their one type whatever is asked for, as Vesta and Leaf do; so do those that
+ * machines look at.  Where there is a choice, `format` outweighs Accept. */
+bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http) {
+    int json = vs_accept_q(&http->accept, VS_TYPE_JSON), text = vs_accept_q(&http->accept, VS_TYPE_TEXT);
+    int format = place_of(r->call->params, (struct vs_word){"format", 6});
+    bool may_be_text = format >= 0;
+    r->json = r->call->json;
+    if (!vs_http_is_v1(http->path) || (may_be_text && vs_arg(r, format).at)) return true;
+    r->json = !may_be_text || json >= text;
+    if (json > 0 || (may_be_text && text > 0)) return true;
+    vs_refuse(r, "not_acceptable", "%s answers in application/json%s", r->call->route,
+              may_be_text ? " or text/plain" : "");
+    return false;
+}
