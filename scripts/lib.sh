@@ -11,6 +11,7 @@ packages_for() {
             echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace faketime make
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
+            echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;
     esac
@@ -22,6 +23,8 @@ missing_packages() {
     # shellcheck disable=SC2086 # names are words; those that dpkg has never heard of are an error and no line
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $names 2>/dev/null)
     for name in $names; do
+        # Node.js from elsewhere brings npm along, and Debian's would not go beside it
+        [ "$name" != npm ] || ! command -v npm >/dev/null || continue
         grep -qx "installed $name" <<<"$installed" || echo "$name"
     done
 }

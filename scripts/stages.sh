@@ -13,6 +13,7 @@ floors   |  2 | floors  | includes point downward; functions and files keep thei
 scripts  |  6 | scripts | how the two commands meet a machine
 sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, and mutants that must die
 server   |  6 | server  | HTTP and the Redis protocol as clients meet them
+clients  |  5 | clients | stock Redis clients: ids, batches, transactions, passwords, every digit exact
 cli      |  5 | cli     | the program as a person calls it
 lua      |  6 | lua     | the Lua specs and examples under five interpreters
 rock     |  4 | rock    | luarocks builds the rock offline, for three Luas
