@@ -3,6 +3,7 @@ max_line_length = 120
 exclude_files = { "build/", "build.luarocks/" }
 files["spec/**/*_spec.lua"] = { std = "max+busted" }
 files["lua/vesta/init.lua"] = { read_globals = { "ngx" } }
+files["lua/vesta/judge.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
 files["examples/openresty"] = { std = "max+ngx_lua" }
 files["spec/openresty"] = { std = "max+ngx_lua" }

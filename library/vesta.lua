@@ -29,6 +29,7 @@
 ---| "no_generator" # no generator file, and not enough said to make one
 ---| "unknown_name" # no such namespace, preset or tag
 ---| "bad_option"   # an option that is wrong in itself
+---| "refused"      # a policy says that this must not start
 ---| "io"           # the file system or the store said no
 ---| "no_memory"
 ---| "too_many"     # the answer is larger than what a face may give
@@ -205,6 +206,35 @@ function gen:release() end
 ---Unmaps this handle only.  May be called twice; later calls of the others say "closed".
 function gen:close() end
 
+---What a function of a policy is told.  docs/policies.md says which function gets which.
+---@class vesta.ctx
+---@field options table the policy's options; empty without
+---@field worker? integer
+---@field back_ms? integer how far the clock is behind what was seen
+---@field ahead_ticks? integer how far the cursor is ahead of the clock
+---@field ahead_ms_max? integer the generator's
+---@field now_ms? integer
+---@field last_ms? integer when the last id was made, if that is known
+---@field peers? { worker: integer, seen_ms: integer }[]
+
+---@alias vesta.verdict fun(ctx: vesta.ctx): string?, (number|string)?
+
+---A policy in functions; docs/policies.md.
+---@class vesta.policy
+---@field api 1
+---@field name? string
+---@field about? string
+---@field on_clock_back? vesta.verdict "wait"[, ms], "borrow"[, ms], "switch" or "refuse"[, reason]
+---@field on_exhausted? vesta.verdict "wait"[, ms], "borrow"[, ms] or "refuse"[, reason]
+---@field on_start? vesta.verdict "go" or "refuse"[, reason]
+---@field on_store_down? vesta.verdict not asked in this version
+---@field on_lease_lost? vesta.verdict not asked in this version
+---@field choose_worker? fun(ctx: vesta.ctx): integer?, string? not asked in this version: give worker or any_worker
+
+---{ "borrow", borrow_ms_max = 500 }: a shipped policy's name or a path, and its options
+---@class vesta.named_policy: { [string]: any }
+---@field [1] string
+
 ---How to open a generator.  An unknown key raises.
 ---@class vesta.options
 ---@field layout? string|vesta.layout layout text, preset name or layout; the file's, else vesta-second
@@ -218,6 +248,7 @@ function gen:close() end
 ---@field pacing? "clock"|"history" the file's, else clock
 ---@field ahead_ms_max? integer how far ids may run ahead of the clock; 0: not at all
 ---@field wait_ms_max? number how long a call may wait for an id; 100 (2000 for a lease), and 0 inside nginx
+---@field policy? string|vesta.named_policy|vesta.policy asked about a pause that outlasts wait_ms_max
 ---@field unsafe_private? boolean an anonymous cursor outside every guarantee: for tests
 
 ---@class vesta.guess_row

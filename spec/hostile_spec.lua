@@ -5,7 +5,7 @@ local help = require "lua.help"
 
 local KNOWN = {}
 for code in ([[full clock_back clock_ahead ahead lease choose epoch_end closed failstop bad_layout bad_field bad_id
-  mismatch no_generator unknown_name bad_option io no_memory too_many]]):gmatch "%S+" do KNOWN[code] = true end
+  mismatch no_generator unknown_name bad_option io no_memory too_many refused]]):gmatch "%S+" do KNOWN[code] = true end
 
 local function values()
   local loop = {}
@@ -83,7 +83,7 @@ describe("with any value in any place", function()
   it("the options of vesta.open do", function()
     local list = values()
     for _, option in ipairs { "layout", "path", "store", "namespace", "fields", "group", "worker", "any_worker",
-      "pacing", "ahead_ms_max", "wait_ms_max" } do
+      "pacing", "ahead_ms_max", "wait_ms_max", "policy" } do
       for i = 1, list.n do
         local options = { layout = "snowflake", worker = 1, path = "hostile" }
         options[option] = list[i]

@@ -93,6 +93,13 @@ static int core_parse(lua_State *L) {
 
 /* ------------------------------------------------------------------ the module */
 
+/* core.now_ms(): Unix milliseconds, as the generators' clock has them. */
+static int core_now_ms(lua_State *L) {
+    const struct vesta_clock *clock = vs_clock_system();
+    vs_lua_push_integer(L, clock->unix_us(clock->self) / 1000);
+    return 1;
+}
+
 static int core_set_cdata_reader(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
@@ -101,11 +108,8 @@ static int core_set_cdata_reader(lua_State *L) {
 }
 
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"guess", core_guess},
-    {"fit", core_fit},
-    {"format", core_format},
-    {"parse", core_parse},
-    {"set_cdata_reader", core_set_cdata_reader},
+    {"guess", core_guess}, {"fit", core_fit},       {"format", core_format},
+    {"parse", core_parse}, {"now_ms", core_now_ms}, {"set_cdata_reader", core_set_cdata_reader},
     {NULL, NULL},
 };
 

@@ -1,13 +1,16 @@
 /* gen.c -- the generator's methods.  Knows vesta_gen by its public functions only.
  *
  * A call that can give an id at once goes straight to vesta_next; only a pause takes the waiting path, which also
- * starts or wakes the keeper.  Inside nginx neither happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a
- * worker may wait, and in which process a thread lives on. */
+ * starts or wakes the keeper, and asks lua/vesta/judge.lua when the time to wait is over and there is a policy.  Inside
+ * nginx none of it happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a worker may wait, and in which
+ * process a thread lives on. */
 #include "lua/border.h"
 
 #include <stddef.h>
 
 static const char CLASS[] = "vesta.gen";
+
+#define VERDICTS_MAX 3 /* that a policy may give about one call */
 
 /* lua/vesta/fast.lua reads `gen` through LuaJIT's FFI: it stays the second word. */
 struct box {
@@ -15,6 +18,8 @@ struct box {
     struct vesta_gen *gen;     /* NULL once closed */
     int64_t wait_us_max;       /* -1: never wait, and leave the keeper alone */
     int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
+    bool judged;               /* it has a policy */
+    struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
 };
 
 _Static_assert(offsetof(struct box, gen) == sizeof(void *), "the second word");
@@ -30,11 +35,16 @@ static int push_closed(lua_State *L) {
     return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed");
 }
 
-static int push_pause(lua_State *L, struct vesta_gen *gen, const struct vesta_pause *pause) {
+/* With the policy's message, if it stands second on the stack. */
+static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *pause) {
     char text[512];
-    vesta_pause_text(gen, pause, text, sizeof text);
+    box->pause = *pause;
+    vesta_pause_text(box->gen, pause, text, sizeof text);
     lua_pushnil(L);
-    lua_pushstring(L, text);
+    if (lua_type(L, 2) == LUA_TSTRING)
+        lua_pushvalue(L, 2);
+    else
+        lua_pushstring(L, text);
     lua_pushstring(L, vesta_why_name(pause->why));
     if (pause->wait_us < 0) return 3;
     lua_pushnumber(L, (lua_Number)pause->wait_us / 1e6);
@@ -45,12 +55,40 @@ static int64_t patience_us(const struct box *box, const struct vesta_pause *paus
     return pause->why == VESTA_LEASE ? box->lease_wait_us_max : box->wait_us_max;
 }
 
+static char judge_key; /* its address is the registry's key */
+
+/* What a call that has waited in vain does next: the microseconds to wait on, or -1: end with this pause, and with the
+ * policy's message if it gave one.  Of the stack only the generator is left, and the message.  Nothing is held here: a
+ * policy is Lua, it may raise for want of memory, and close the generator. */
+static int64_t ask_judge(lua_State *L, struct box *box, const struct vesta_pause *pause, int *verdicts) {
+    box->pause = *pause;
+    lua_settop(L, 1);
+    if (!box->judged || (*verdicts)++ == VERDICTS_MAX) return -1;
+    lua_pushlightuserdata(L, &judge_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 2);
+    if (lua_type(L, 2) != LUA_TNUMBER) {
+        lua_remove(L, 2);
+        return -1;
+    }
+    lua_Number ms = lua_tonumber(L, 2);
+    if (ms > 0) *verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
+    lua_settop(L, 1);
+    return (int64_t)(ms * 1000);
+}
+
 /* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
 static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id,
                                                 struct vesta_pause *pause) {
+    int verdicts = 0;
     int64_t wait_us_max = patience_us(box, pause);
-    if (wait_us_max >= 0 && vesta_next_wait(box->gen, id, wait_us_max, pause) == VESTA_OK) return VESTA_OK;
-    return push_pause(L, box->gen, pause);
+    lua_settop(L, 1);
+    while (wait_us_max >= 0 && box->gen) {
+        if (vesta_next_wait(box->gen, id, wait_us_max, pause) == VESTA_OK) return VESTA_OK;
+        wait_us_max = ask_judge(L, box, pause, &verdicts);
+    }
+    return box->gen ? push_pause(L, box, pause) : push_closed(L);
 }
 
 /* VESTA_OK and an id, or what to return. */
@@ -79,22 +117,28 @@ static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua
     return 1;
 }
 
-/* The first step shows whether a lease is missing. */
-static int take_batch(struct box *box, uint64_t *ids, size_t n, struct vesta_pause *pause) {
+/* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */
+static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
     size_t have = 0;
+    int verdicts = 0;
     int64_t wait_us_max = box->wait_us_max;
-    if (vesta_next_n(box->gen, ids, n, &have, pause) != VESTA_OK) wait_us_max = patience_us(box, pause);
-    return have == n ? VESTA_OK : vesta_batch_wait(box->gen, ids + have, n - have, wait_us_max, pause);
+    struct vesta_pause pause;
+    if (vesta_next_n(box->gen, ids, n, &have, &pause) != VESTA_OK) wait_us_max = patience_us(box, &pause);
+    while (have < n && box->gen) {
+        if (vesta_batch_wait(box->gen, ids + have, n - have, wait_us_max, &pause) == VESTA_OK) return VESTA_OK;
+        wait_us_max = ask_judge(L, box, &pause, &verdicts);
+        if (wait_us_max < 0 && box->gen) return push_pause(L, box, &pause);
+    }
+    return box->gen ? VESTA_OK : push_closed(L);
 }
 
 static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
     size_t n = check_count(L);
-    struct vesta_pause pause;
     if (!box->gen) return push_closed(L);
-    if (take_batch(box, ids, n, &pause) != VESTA_OK) return push_pause(L, box->gen, &pause);
-    return push_ids(L, ids, n, push);
+    int rc = take_batch(L, box, ids, n);
+    return rc == VESTA_OK ? push_ids(L, ids, n, push) : rc;
 }
 
 static int push_native(lua_State *L, uint64_t id) {
@@ -274,7 +318,10 @@ static int core_open(lua_State *L) {
     lua_settop(L, 1);
     struct vesta_opts opts = read_options(L);
     struct box *box = lua_newuserdata(L, sizeof *box);
-    *box = (struct box){{CLASS}, NULL, wait_option(L, "wait_ms_max"), wait_option(L, "lease_wait_ms_max")};
+    *box = (struct box){.object = {CLASS},
+                        .wait_us_max = wait_option(L, "wait_ms_max"),
+                        .lease_wait_us_max = wait_option(L, "lease_wait_ms_max"),
+                        .judged = flag_option(L, "judged")};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2); /* before the generator exists: from here on Lua closes it */
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
@@ -287,14 +334,48 @@ static int core_take(lua_State *L) {
     size_t n = check_count(L), got;
     struct vesta_pause pause;
     if (!box->gen) return push_closed(L);
-    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box->gen, &pause);
+    if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box, &pause);
     return push_ids(L, ids, got, vs_lua_push_id);
 }
 
+/* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */
+
+/* core.set_judge(f): f(gen) says what to do about the generator's last pause: milliseconds to wait on, or nil and a
+ * message. */
+static int core_set_judge(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_pushlightuserdata(L, &judge_key);
+    lua_pushvalue(L, 1);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+/* core.pause(gen): the last one, or nil. */
+static int core_pause(lua_State *L) {
+    const struct vesta_pause *pause = &self(L)->pause;
+    if (!pause->why) return 0;
+    lua_createtable(L, 0, 4);
+    vs_lua_set_text(L, "code", vesta_why_name(pause->why));
+    vs_lua_set_integer(L, "back_ms", (pause->back_us + 999) / 1000);
+    vs_lua_set_integer(L, "wait_ms", (pause->wait_us + 999) / 1000);
+    vs_lua_set_integer(L, "ahead_ticks", (int64_t)pause->ahead_ticks);
+    return 1;
+}
+
+/* core.borrow(gen, ms): the slot of the last pause may run that far ahead.  C knows the pause and counts the ticks, so
+ * nobody up there can set one. */
+static int core_borrow(lua_State *L) {
+    struct box *box = self(L);
+    lua_Number ms = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
+    if (!box->gen || !box->pause.why) return 0;
+    /* a comparison that is false for a nan, and no double that an integer cannot hold */
+    vesta_borrow(box->gen, &box->pause, !(ms >= 0) ? -1 : ms < VESTA_BORROW_MS_MAX ? (int64_t)ms : VESTA_BORROW_MS_MAX);
+    return 0;
+}
+
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"open", core_open},
-    {"take", core_take},
-    {NULL, NULL},
+    {"open", core_open},   {"take", core_take},     {"set_judge", core_set_judge},
+    {"pause", core_pause}, {"borrow", core_borrow}, {NULL, NULL},
 };
 
 void vs_lua_open_gen(lua_State *L) {

@@ -2,6 +2,8 @@
 -- The friendly side of vesta.core: checks options, chooses LuaJIT's fast calls and nginx's way of waiting.
 -- A wrong type raises at the caller's line; whatever else fails is nil, message, code (and seconds to wait).
 local core = require "vesta.core"
+local judge = require "vesta.judge"
+local nearest = require "vesta.nearest"
 
 local vesta = {
   VERSION = core.VERSION,
@@ -25,7 +27,9 @@ local resty = in_nginx and require "vesta.resty"
 
 if not core.dressed then -- once for a Lua state, even where package.loaded.vesta was cleared
   core.dressed = true
-  if resty then resty.install(core) end
+  local function judge_pause(gen) return judge.judge(core, gen) end
+  core.set_judge(judge_pause)
+  if resty then resty.install(core, judge_pause) end
   local has_ffi = type(jit) == "table" and pcall(require, "ffi")
   if has_ffi then require "vesta.fast" (core) end
 end
@@ -91,36 +95,22 @@ local function fields(value)
   return table.concat(words, " ")
 end
 
+local function policy(value)
+  if type(value) ~= "string" and type(value) ~= "table" then
+    return nil, "a policy's name, a path, { name, option = ... } or a table of functions"
+  end
+  return value
+end
+
 local OPTIONS = {
   layout = layout, path = text, store = text, namespace = text, fields = fields, group = text,
   worker = whole, any_worker = flag, pacing = pacing, ahead_ms_max = ahead, wait_ms_max = wait,
-  unsafe_private = flag,
+  unsafe_private = flag, policy = policy,
 }
-
--- Levenshtein's distance, one row at a time.
-local function distance(a, b)
-  local row = {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local corner = row[0]
-    row[0] = i
-    for j = 1, #b do
-      local cost = a:byte(i) == b:byte(j) and 0 or 1
-      corner, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, corner + cost)
-    end
-  end
-  return row[#b]
-end
 
 local function unknown_option(key)
   if type(key) ~= "string" then return ("options must have names as keys, not %s"):format(type(key)) end
-  local best, best_distance
-  for name in pairs(OPTIONS) do
-    local d = #key >= 3 and name:sub(1, #key) == key and 0 or distance(key:sub(1, 32), name)
-    if not best or d < best_distance or (d == best_distance and name < best) then best, best_distance = name, d end
-  end
-  local hint = best_distance <= 3 and (', did you mean "%s"?'):format(best) or ""
-  return ('unknown option "%s"%s'):format(key:sub(1, 32):gsub("%c", "?"), hint)
+  return "unknown option " .. nearest(key, OPTIONS)
 end
 
 local function shown(value)
@@ -154,18 +144,29 @@ local warned
 local function warn_private()
   if warned then return end
   warned = true
-  local line = "vesta: unsafe_private: ids of this generator may repeat; for tests only"
-  if in_nginx then ngx.log(ngx.WARN, line) else io.stderr:write(line, "\n") end
+  judge.warn "vesta: unsafe_private: ids of this generator may repeat; for tests only"
+end
+
+local function open(checked)
+  if resty then return resty.open(core, checked) end
+  checked.lease_wait_ms_max = checked.wait_ms_max or LEASE_WAIT_MS_MAX
+  checked.wait_ms_max = checked.wait_ms_max or WAIT_MS_MAX
+  return core.open(checked)
 end
 
 --- Opens, or makes, a generator.  See docs/lua.md for the options.
 function vesta.open(options)
   local checked = check_options(options)
   if checked.unsafe_private then warn_private() end
-  if resty then return resty.open(core, checked) end
-  checked.lease_wait_ms_max = checked.wait_ms_max or LEASE_WAIT_MS_MAX
-  checked.wait_ms_max = checked.wait_ms_max or WAIT_MS_MAX
-  return core.open(checked)
+  if not checked.policy then return open(checked) end
+  local loaded, message, code = judge.start(checked, core.now_ms())
+  if not loaded then return nil, message, code end
+  checked.judged = true -- C asks for a verdict only where there is a policy
+  local gen
+  gen, message, code = open(checked)
+  if not gen then return nil, message, code end
+  judge.keep(gen, loaded)
+  return gen
 end
 
 --- Proposes a layout for a need: ids per second and node, nodes, years from epoch on.

@@ -10,6 +10,7 @@ local SLEEPS = {
 }
 local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
 local LEASE_POLL_S = 0.005 -- a lease comes when the keeper has it, not when the pause foresees it
+local VERDICTS_MAX = 3     -- that a policy may give about one call
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
 local BATCH_MAX = 10000
 
@@ -18,55 +19,78 @@ local wait_s_max = setmetatable({}, { __mode = "k" })
 -- Only the keeper can end these pauses; nobody else wakes it here.
 local function needs_keeper(code) return code == "lease" or code == "closed" end
 
---- Waits out one pause if the phase and the time left allow it.  Gives the seconds left, or nil: return the pause.
-local function wait_out(gen, code, wait_s, left_s)
-  local phase = ngx.get_phase()
-  -- in init_by_lua a thread would die in the fork that makes the workers
-  if needs_keeper(code) and phase ~= "init" then gen:keep() end
-  left_s = left_s or SLEEPS[phase] and wait_s_max[gen] or 0
-  if not wait_s or left_s <= 0 then return nil end
-  local sleep_s = needs_keeper(code) and LEASE_POLL_S or wait_s
-  sleep_s = math.max(math.min(sleep_s, left_s), SLEEP_S_MIN)
-  ngx.sleep(sleep_s)
-  return left_s - sleep_s
+-- What the generator's policy says about a pause that outlasts the time to wait.  As wait_out.
+local function judged(gen, phase, patience)
+  if patience.verdicts == VERDICTS_MAX then return nil end
+  patience.verdicts = patience.verdicts + 1
+  local wait_ms, message = patience.judge(gen)
+  if not wait_ms then return nil, message end
+  if wait_ms == 0 then return true end
+  patience.verdicts = VERDICTS_MAX -- it said how long; it is not asked again when that is over
+  if not SLEEPS[phase] then return nil end
+  patience.left_s = wait_ms / 1000
+  return true
 end
 
-local function waiting_next(next_now, class)
+--- Waits out one pause if the phase and the time left allow it, else asks the policy.  True: try again; or nil: return
+-- the pause, with the policy's message if there is one.  `patience` is what this call has left.
+local function wait_out(gen, code, wait_s, patience)
+  local phase, is_leased = ngx.get_phase(), needs_keeper(code)
+  -- in init_by_lua a thread would die in the fork that makes the workers
+  if is_leased and phase ~= "init" then gen:keep() end
+  if not SLEEPS[phase] then patience.left_s = 0 end
+  if not wait_s then return nil end
+  local left_s = patience.left_s
+  if left_s <= 0 or (wait_s > left_s and not is_leased) then return judged(gen, phase, patience) end
+  local sleep_s = math.max(math.min(is_leased and LEASE_POLL_S or wait_s, left_s), SLEEP_S_MIN)
+  ngx.sleep(sleep_s)
+  patience.left_s = left_s - sleep_s
+  return true
+end
+
+local function new_patience(gen, judge)
+  return { left_s = wait_s_max[gen] or 0, verdicts = 0, judge = judge }
+end
+
+local function waiting_next(next_now, class, judge)
   return function(self)
     if getmetatable(self) ~= class then return next_now(self) end -- says what is wrong, at the caller's line
-    local left_s
+    local patience
     while true do
       local id, message, code, wait_s = next_now(self)
       if id then return id end
-      left_s = wait_out(self, code, wait_s, left_s)
-      if not left_s then return nil, message, code, wait_s end
+      patience = patience or new_patience(self, judge)
+      local again, said = wait_out(self, code, wait_s, patience)
+      if not again then return nil, said or message, code, wait_s end
     end
   end
 end
 
 -- Keeps what it has while it waits: more ids may be wanted than a time unit holds.
-local function waiting_batch(batch_now, class, take)
+local function waiting_batch(batch_now, class, take, judge)
   return function(self, n)
     local is_count = type(n) == "number" and n >= 1 and n <= BATCH_MAX and n % 1 == 0
     if not is_count or getmetatable(self) ~= class then return batch_now(self, n) end
-    local ids, left_s = {}, nil
+    local ids, patience = {}, nil
     while true do
       local more, message, code, wait_s = take(self, n - #ids)
       for _, id in ipairs(more or {}) do ids[#ids + 1] = id end
       if #ids == n then return ids end
       if not more then
-        left_s = wait_out(self, code, wait_s, left_s)
-        if not left_s then return nil, message, code, wait_s end
+        patience = patience or new_patience(self, judge)
+        local again, said = wait_out(self, code, wait_s, patience)
+        if not again then return nil, said or message, code, wait_s end
       end
     end
   end
 end
 
---- Puts the waiting methods over the generator's own.  Called by vesta itself.
-function resty.install(core)
+--- Puts the waiting methods over the generator's own.  Called by vesta itself; `judge` is asked about a generator's
+-- last pause.
+function resty.install(core, judge)
   local methods = core.gen.__index
-  methods.next = waiting_next(methods.next, core.gen)
-  methods.batch = waiting_batch(methods.batch, core.gen, core.take)
+  methods.next = waiting_next(methods.next, core.gen, judge)
+  methods.batch = waiting_batch(methods.batch, core.gen, core.take, judge)
 end
 
 --- Opens a generator inside nginx.  Called by vesta.open with checked options.

@@ -35,18 +35,21 @@ function help.open(more)
   return assert(vesta.open(options)), options
 end
 
---- Runs Lua code in a process of its own; `...` become its arguments.  Gives what it printed.
-function help.run(code, ...)
+--- Runs Lua code in a process of its own, in the environment `variables` ("A=1 B=2"); `...` become its arguments.
+-- Gives what it printed.
+function help.run_with(variables, code, ...)
   local file = ("%s/%s.lua"):format(help.state, help.name())
   local out = assert(io.open(file, "w"))
   out:write(code)
   out:close()
-  local words = { help.lua, file, ... }
+  local words = { variables, help.lua, file, ... }
   local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))
   local text = pipe:read "*a"
   pipe:close()
   return text
 end
+
+function help.run(code, ...) return help.run_with("", code, ...) end
 
 --- Runs a shell command and gives its output's first number.
 function help.count(command)

@@ -1,0 +1,241 @@
+--- vesta.policy -- loads policies and asks them, in the caller's Lua state.  Knows no generator and no C: vesta.judge
+-- puts its answers to work, vesta.testing shows them to who writes a policy.
+-- What a policy sees here is what the host lets it see, so that a file runs unchanged in both; it is no sandbox, for
+-- whoever opens a generator with a policy runs that code as his own.
+local helpers = require "vesta.policy.helpers"
+local nearest = require "vesta.nearest"
+
+local policy = {}
+
+local API = 1
+local FILE_BYTES_MAX = 64 * 1024
+local TEXT_MAX = 255                -- of a reason or an error's message
+local MS_MAX = 24 * 3600 * 1000     -- behind "wait" and "borrow"
+local EXACT_MAX = 2 ^ 53
+
+local SHIPPED = { "borrow", "refuse", "switch", "wait" }
+
+-- What each function may answer; choose_worker answers with a number.
+local WORDS = {
+  choose_worker = {},
+  on_clock_back = { "wait", "borrow", "switch", "refuse" },
+  on_exhausted = { "wait", "borrow", "refuse" },
+  on_start = { "go", "refuse" },
+  on_store_down = { "continue", "refuse" },
+  on_lease_lost = { "claim", "stop" },
+}
+policy.WORDS = WORDS
+
+---------------------------------------------------------------- text for people
+
+-- A policy's own words, for a log or a message: one line, and not a long one.
+local function plain(text)
+  return (text:sub(1, TEXT_MAX):gsub("%c", "?"))
+end
+
+local function shown(value)
+  return type(value) == "string" and '"' .. plain(value) .. '"'
+    or (type(value) == "number" or type(value) == "boolean" or value == nil) and tostring(value)
+    or "a " .. type(value)
+end
+
+local function listed(words)
+  local quoted = {}
+  for i, word in ipairs(words) do quoted[i] = '"' .. word .. '"' end
+  local last = table.remove(quoted)
+  return #quoted == 0 and last or table.concat(quoted, ", ") .. " or " .. last
+end
+
+local function error_text(raised)
+  return type(raised) == "string" and plain(raised) or "an error that is " .. shown(raised)
+end
+
+---------------------------------------------------------------- what a policy sees
+
+local function find(text, what, from, plainly)
+  if not plainly then
+    error("string.find without patterns only: find(text, what, from, true); or use split", 2)
+  end
+  return string.find(text, what, from, true)
+end
+
+-- The whitelist of the host (csrc/host/sandbox.c): what every Lua has, and no patterns.
+local OFFERED = {
+  _G = { "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type" },
+  string = { "byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper" },
+  table = { "concat", "insert", "remove", "sort" },
+  math = { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "min", "modf", "pi", "sqrt" },
+}
+
+local function copy_of(library, into)
+  for _, name in ipairs(OFFERED[library]) do into[name] = _G[library][name] end
+  return into
+end
+
+local function seal(env)
+  return setmetatable(env, {
+    __index = function(_, name)
+      error(shown(name) .. " is not declared, and not among what policies may use", 2)
+    end,
+    __newindex = function(_, name)
+      error("assignment to undeclared " .. shown(name) .. ": declare it with local", 2)
+    end,
+  })
+end
+
+local function environment()
+  local env = copy_of("_G", {})
+  env.string = seal(copy_of("string", { find = find }))
+  env.table = seal(copy_of("table", {}))
+  env.math = seal(copy_of("math", {}))
+  for name, helper in pairs(helpers) do env[name] = helper end
+  return seal(env)
+end
+
+---------------------------------------------------------------- loading
+
+local function read_file(path)
+  local file, message = io.open(path, "rb")
+  if not file then return nil, message end
+  local text, why = file:read(FILE_BYTES_MAX + 1)
+  file:close()
+  if not text then return nil, path .. ": " .. (why or "is empty") end
+  if #text > FILE_BYTES_MAX then return nil, path .. ": is longer than 64 KiB, which no policy is" end
+  return text
+end
+
+-- The text of a policy that comes with vesta, found as require finds a module.
+local function read_shipped(name)
+  for template in package.path:gmatch "[^;]+" do
+    local path = template:gsub("%?", "vesta/policy/" .. name)
+    local text = read_file(path)
+    if text then return text, path end
+  end
+  return nil, "vesta/policy/" .. name .. ".lua is in no folder of package.path"
+end
+
+-- A policy's text and where it stands.
+local function read(name)
+  local is_path = (name:find("/", 1, true) or name:sub(-4) == ".lua") and not name:find("\0", 1, true)
+  if is_path then
+    local text, message = read_file(name)
+    return text, text and name or message, "io"
+  end
+  for _, other in ipairs(SHIPPED) do
+    if name == other then
+      local text, path = read_shipped(name)
+      return text, path, "io"
+    end
+  end
+  return nil, ("there is none: it is %s, or a path with a / in it or .lua at its end"):format(listed(SHIPPED)),
+    "unknown_name"
+end
+
+-- Text only: a precompiled chunk can break the Lua state that runs it.
+local function compile(text, chunk, env)
+  if text:byte(1) == 27 then return nil, "it is a precompiled chunk, and a policy is text" end
+  if not setfenv then return load(text, chunk, "t", env) end
+  local run, message = loadstring(text, chunk)
+  return run and setfenv(run, env), message
+end
+
+-- What a policy's file returns: true and that, or false, message, code.
+local function run_file(name)
+  local text, path, code = read(name)
+  if not text then return false, path, code end
+  local run, message = compile(text, "@" .. path, environment())
+  if not run then return false, message, "bad_option" end
+  local ok, result = pcall(run)
+  if not ok then return false, error_text(result), "bad_option" end
+  return true, result
+end
+
+-- The functions of a policy's table, by name; or nil and what is wrong with it.
+local function check(result)
+  if type(result) ~= "table" then return nil, "a policy returns a table, not " .. shown(result) end
+  local known = { api = true, name = true, about = true }
+  for name in pairs(WORDS) do known[name] = true end
+  local functions = {}
+  for key, value in pairs(result) do
+    if type(key) ~= "string" then return nil, "a policy's table has names as keys, not " .. shown(key) end
+    if not known[key] then return nil, "a policy has no " .. nearest(key, known) end
+    if WORDS[key] then
+      if type(value) ~= "function" then return nil, key .. " must be a function, not " .. shown(value) end
+      functions[key] = value
+    end
+  end
+  local api = rawget(result, "api") -- a metatable is nobody's policy
+  if api ~= API then return nil, ("api must be %d, not %s"):format(API, shown(api)) end
+  for _, key in ipairs { "name", "about" } do
+    local text = rawget(result, key)
+    if text ~= nil and type(text) ~= "string" then return nil, key .. " must be a string, not " .. shown(text) end
+  end
+  if not next(functions) then return nil, "a policy has at least one function, for instance on_clock_back" end
+  return functions
+end
+
+local function copy_without(key_left_out, from)
+  local copy = {}
+  for key, value in pairs(from) do
+    if key ~= key_left_out then copy[key] = value end
+  end
+  return copy
+end
+
+--- Loads a policy: a shipped one's name, a path, { name or path, option = ... }, or a table of functions with api = 1.
+-- Gives { name =, functions =, options = }, or nil, message, code.
+function policy.load(spec)
+  if type(spec) == "table" and rawget(spec, 1) == nil then
+    local functions, wrong = check(spec)
+    if not functions then return nil, "the policy's table: " .. wrong, "bad_option" end
+    return { name = plain(rawget(spec, "name") or "of functions"), functions = functions, options = {} }
+  end
+  if type(spec) == "string" then spec = { spec } end
+  local name = spec[1]
+  if type(name) ~= "string" then
+    return nil, "a policy's name or path stands first in its table, not " .. shown(name), "bad_option"
+  end
+  local ok, result, code = run_file(name)
+  local functions, wrong = nil, result
+  if ok then functions, wrong = check(result) end
+  if not functions then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), code or "bad_option" end
+  return { name = plain(name), functions = functions, options = copy_without(1, spec) }
+end
+
+---------------------------------------------------------------- asking
+
+local function check_worker(worker, reason)
+  if worker == nil and (reason == nil or type(reason) == "string") then return true, nil, reason and plain(reason) end
+  if type(worker) == "number" and worker >= 0 and worker < EXACT_MAX and worker % 1 == 0 then return true, worker end
+  return false, "choose_worker returned " .. shown(worker) .. ": a worker's number is expected, or nil and a reason"
+end
+
+local function check_answer(hook, word, rest)
+  local allowed = false
+  for _, other in ipairs(WORDS[hook]) do allowed = allowed or word == other end
+  if not allowed then
+    return false, ("%s returned %s: %s is expected"):format(hook, shown(word), listed(WORDS[hook]))
+  end
+  if rest == nil then return true, word end
+  if word == "wait" or word == "borrow" then
+    if type(rest) == "number" and rest >= 0 and rest <= MS_MAX then return true, word, math.floor(rest) end
+    return false, ('%s returned "%s", %s: milliseconds from 0 to a day are expected'):format(hook, word, shown(rest))
+  end
+  if type(rest) == "string" then return true, word, plain(rest) end
+  return false, ('%s returned "%s", %s: a reason is a string'):format(hook, word, shown(rest))
+end
+
+--- Asks one of a policy's functions: true, word [, milliseconds or reason], for choose_worker true, number or true,
+-- nil, reason; or false and what is wrong with the policy.  Never raises.
+function policy.ask(self, hook, ctx)
+  if self.asking then return false, hook .. " was asked while another call of this policy goes on" end
+  ctx.options = copy_without(nil, self.options) -- what a policy does to it, it does to this call
+  self.asking = true
+  local ok, word, rest = pcall(self.functions[hook], ctx)
+  self.asking = false
+  if not ok then return false, hook .. " failed: " .. error_text(word) end
+  if hook == "choose_worker" then return check_worker(word, rest) end
+  return check_answer(hook, word, rest)
+end
+
+return policy
