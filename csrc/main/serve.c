@@ -104,6 +104,7 @@ static int read_options(struct vs_serving *serving, int *argc, char **argv) {
     serving->threads = (int)threads;
     serving->space_count = 1;
     serving->space[0].wait_ms_max = (int64_t)wait_ms;
+    serving->space[0].park_ms_max = VS_PARK_MS_DEFAULT;
     listen_at(serving, VS_HTTP, http);
     listen_at(serving, VS_RESP, resp);
     return VS_GO;

@@ -14,7 +14,7 @@
 
 struct vs_serving_space {
     struct vesta_opts opts;
-    int64_t wait_ms_max;
+    int64_t wait_ms_max, park_ms_max;
 };
 
 struct vs_serving_listener {

@@ -41,6 +41,7 @@ static int open_space(struct vs_serving_space *from, struct vs_space *space) {
     memcpy(space->name, info.namespace_, sizeof space->name);
     space->name_length = strlen(space->name);
     space->wait_us_max = from->wait_ms_max * 1000;
+    space->park_us_max = from->park_ms_max * 1000;
     if (rc == VS_GO) space->layout = vesta_gen_layout(space->gen[VS_RESP]);
     vesta_close(first);
     return rc;

@@ -1,5 +1,5 @@
-/* commands.c -- the one table of commands behind both protocols; namespaces; what is done about a pause.  Knows no
- * socket and no handler's insides. */
+/* commands.c -- the one table of commands behind both protocols; namespaces.  Knows no socket and no handler's
+ * insides. */
 #include "server/request.h"
 
 #include <assert.h>
@@ -123,16 +123,11 @@ struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t len
     return NULL;
 }
 
-static void enter(struct vs_request *r, struct vs_space *space) {
-    r->space = space;
-    r->gen = space->gen[r->face];
-}
-
 bool vs_request_enter(struct vs_request *r, struct vs_word name) {
     struct vs_app *app = r->session->app;
     struct vs_space *space = vs_space_named(app, name.at, name.length);
     if (space) {
-        enter(r, space);
+        vs_request_turn(r, space);
         return true;
     }
     if (app->space_count == 1)
@@ -142,134 +137,4 @@ bool vs_request_enter(struct vs_request *r, struct vs_word name) {
         vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s' and %d more",
                   VS_QUOTE(name.at, name.length), app->space[0].name, app->space_count - 1);
     return false;
-}
-
-/* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
-static size_t enter_run(struct vs_request *r, const struct vs_word *names, size_t count) {
-    size_t run = 1;
-    enter(r, vs_space_named(r->session->app, names->at, names->length));
-    while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
-        run++;
-    return run;
-}
-
-/* ------------------------------------------------------------------ pauses */
-
-#define LEASE_STEP_US_MIN 1000 /* a lease comes when a keeper's thread has got it: look often, not always */
-#define LEASE_STEP_US_MAX 5000
-
-/* How long to wait before the next try; -1: not at all. */
-static int64_t step_us(const struct vs_request *r) {
-    const struct vesta_pause *pause = &r->pause;
-    if (pause->why != VESTA_LEASE && pause->why != VESTA_CLOSED) return pause->wait_us;
-    if (vesta_keep(r->gen) != VESTA_OK) return -1;
-    return pause->wait_us < LEASE_STEP_US_MIN   ? LEASE_STEP_US_MIN
-           : pause->wait_us > LEASE_STEP_US_MAX ? LEASE_STEP_US_MAX
-                                                : pause->wait_us;
-}
-
-static bool may_wait(struct vs_request *r) {
-    struct vs_session *s = r->session;
-    int64_t wait = step_us(r), now = s->app->clock->boot_us(s->app->clock->self);
-    if (s->deadline_us == 0) s->deadline_us = now + r->space->wait_us_max;
-    if (wait < 0 || now + wait > s->deadline_us) return false;
-    s->wait_us = wait;
-    s->scratch->pause = r->pause;
-    return true;
-}
-
-static enum vs_outcome give_up(struct vs_request *r) {
-    char text[256];
-    const char *code = vesta_why_name(r->pause.why);
-    vesta_pause_text(r->gen, &r->pause, text, sizeof text);
-    if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
-    return vs_refuse(r, code, "%s", text);
-}
-
-static void count_pause(struct vs_request *r) {
-    assert(r->pause.why < VS_WHYS_MAX);
-    vs_add(&r->session->scratch->counts.pauses[r->space - r->session->app->space][r->pause.why], 1);
-}
-
-enum vs_outcome vs_request_run(struct vs_request *r) {
-    enum vs_outcome outcome = r->call->handler(r);
-    if (outcome == VS_AGAIN) return outcome;
-    if (outcome == VS_PAUSED) {
-        if (r->session->deadline_us == 0) count_pause(r);
-        r->out->used = r->start;
-        if (may_wait(r)) return VS_PAUSED;
-        outcome = give_up(r);
-    }
-    vs_session_settle(r->session);
-    return outcome;
-}
-
-void vs_session_settle(struct vs_session *s) {
-    s->deadline_us = 0;
-    if (s->kept) {
-        free(s->kept);
-        s->kept = NULL;
-        s->kept_count = 0;
-    }
-}
-
-void vs_session_end(struct vs_session *s) {
-    vs_session_settle(s);
-    vs_multi_end(s);
-}
-
-/* Without memory the ids are lost: spent, not repeated. */
-static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
-    uint64_t *kept = count ? realloc(s->kept, count * sizeof *ids) : NULL;
-    if (!kept) return;
-    memcpy(kept, ids, count * sizeof *ids);
-    s->kept = kept;
-    s->kept_count = count;
-}
-
-/* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
-static bool must_queue(struct vs_request *r) {
-    struct vs_session *s = r->session;
-    if (s->scratch->waiting == 0 || s->deadline_us != 0) return false;
-    r->pause = s->scratch->pause;
-    return true;
-}
-
-enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
-    if (r->session->multi) {
-        enum vs_outcome outcome = vs_take_ids(r, 1, NULL);
-        *id = r->ids[0];
-        return outcome;
-    }
-    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_PAUSED;
-    vs_count_ids(r, 1);
-    return VS_ANSWERED;
-}
-
-bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, const struct vs_word *names) {
-    assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
-    if (must_queue(r)) return false;
-    while (*have < n) {
-        size_t got, run = names ? enter_run(r, names + *have, n - *have) : n - *have;
-        if (vesta_next_n(r->gen, ids + *have, run, &got, &r->pause) != VESTA_OK) return false;
-        vs_count_ids(r, got);
-        *have += got;
-    }
-    return true;
-}
-
-enum vs_outcome vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
-    if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_PAUSED;
-    vs_count_ids(r, block->count);
-    return VS_ANSWERED;
-}
-
-enum vs_outcome vs_take_ids(struct vs_request *r, size_t n, const struct vs_word *names) {
-    struct vs_session *s = r->session;
-    size_t have = s->kept_count;
-    if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);
-    if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
-    if (vs_take_up_to(r, r->ids, &have, n, names)) return VS_ANSWERED;
-    keep(s, r->ids, have);
-    return VS_PAUSED;
 }

@@ -3,6 +3,7 @@
 #include "server/net.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -34,9 +35,16 @@ static void too_slow(struct conn *c) {
     vs_conn_finish(c);
 }
 
+/* Nothing is read from who waits for an id, so it is not known whether it still does; but a torn connection is. */
+static bool is_torn(const struct conn *c) {
+    struct pollfd at = {.fd = c->fd};
+    return c->parked && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
+}
+
 static void look_at(struct conn *c, uint64_t now) {
     uint64_t idle_ms = c->session.face == VS_RESP ? c->loop->server->opts->resp_idle_ms : VS_HTTP_IDLE_MS;
-    if (now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms) && !c->parked)
+    bool idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
+    if (idle || is_torn(c))
         vs_conn_end(c);
     else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
         too_slow(c);
@@ -204,7 +212,8 @@ static int make_loop(struct server *server) {
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
     atomic_store_explicit(&loop->beat_ms, uv_now(&loop->uv), memory_order_relaxed);
     TAILQ_INIT(&loop->conns);
-    TAILQ_INIT(&loop->parked);
+    for (int i = 0; i < VS_SPACES_MAX; i++)
+        TAILQ_INIT(&loop->line[i].conns);
     server->opts->app->counts[server->count] = &loop->scratch.counts;
     server->loops[server->count++] = loop;
     server->opts->app->loop_count = server->count;

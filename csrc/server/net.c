@@ -27,20 +27,17 @@ static void on_closed(uv_handle_t *handle) {
     free(c);
 }
 
-static void set_waiting(struct loop *loop, int waiting) {
-    loop->scratch.waiting = waiting;
-    atomic_store_explicit(&loop->scratch.counts.parked, (uint64_t)waiting, memory_order_relaxed); /* orders nothing */
-}
-
-static void leave_queue(struct conn *c) {
-    TAILQ_REMOVE(&c->loop->parked, c, parking);
-    set_waiting(c->loop, c->loop->scratch.waiting - 1);
+static void leave_line(struct conn *c) {
+    struct loop *loop = c->loop;
+    TAILQ_REMOVE(&loop->line[c->session.line].conns, c, parking);
+    loop->scratch.line[c->session.line].waiting--;
+    vs_add(&loop->scratch.counts.parked, (uint64_t)-1);
     c->parked = false;
 }
 
 void vs_conn_end(struct conn *c) {
     if (uv_is_closing(&c->io.handle)) return;
-    if (c->parked) leave_queue(c);
+    if (c->parked) leave_line(c);
     TAILQ_REMOVE(&c->loop->conns, c, all);
     vs_session_end(&c->session);
     uv_close(&c->io.handle, on_closed);
@@ -142,42 +139,78 @@ static bool flush(struct conn *c, bool now) {
 
 static void on_retry(uv_timer_t *timer);
 
+static void retry_at(struct loop *loop, uint64_t at_ms) {
+    uint64_t now_ms = uv_now(&loop->uv);
+    if (loop->retry_at_ms != 0 && loop->retry_at_ms <= at_ms) return;
+    loop->retry_at_ms = at_ms;
+    uv_timer_start(&loop->retry, on_retry, at_ms > now_ms ? at_ms - now_ms : 1, 0);
+}
+
 static void park(struct conn *c) {
     struct loop *loop = c->loop;
+    struct line *line = &loop->line[c->session.line];
     uint64_t wait_ms = (uint64_t)(c->session.wait_us + 999) / 1000, at = uv_now(&loop->uv) + (wait_ms ? wait_ms : 1);
     c->parked = true;
     set_reading(c, false);
-    TAILQ_INSERT_TAIL(&loop->parked, c, parking);
-    set_waiting(loop, loop->scratch.waiting + 1);
-    if (loop->retry_at_ms == 0 || at < loop->retry_at_ms) {
-        loop->retry_at_ms = at;
-        uv_timer_start(&loop->retry, on_retry, wait_ms ? wait_ms : 1, 0);
+    TAILQ_INSERT_TAIL(&line->conns, c, parking);
+    loop->scratch.line[c->session.line].waiting++;
+    vs_add(&loop->scratch.counts.parked, 1);
+    if (line->retry_at_ms == 0 || at < line->retry_at_ms) line->retry_at_ms = at;
+    retry_at(loop, at);
+}
+
+/* Others than `first`, which must wait on, may have waited for long enough, or for a word that has been said. */
+static void tell_others(struct line *line, const struct conn *first) {
+    const struct vesta_clock *clock = first->session.app->clock;
+    int64_t now_us = clock->boot_us(clock->self);
+    int left = first->loop->scratch.line[first->session.line].waiting;
+    for (struct conn *c = TAILQ_FIRST(&line->conns), *next; c && left > 0; c = next, left--) {
+        next = TAILQ_NEXT(c, parking);
+        if (c == first || !vs_session_is_due(&c->session, now_us)) continue;
+        leave_line(c);
+        resume(c);
     }
 }
 
 /* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
  * Who got nothing keeps its place; who got a part of what it wants lets the others go first, so that no large batch
  * takes all there is for as long as it may wait. */
-void vs_conn_retry(struct loop *loop) {
+static void serve_line(struct line *line) {
     struct conn *c;
-    loop->retry_at_ms = 0;
-    while ((c = TAILQ_FIRST(&loop->parked))) {
+    line->retry_at_ms = 0;
+    while ((c = TAILQ_FIRST(&line->conns))) {
         int64_t deadline_us = c->session.deadline_us;
         size_t kept = c->session.kept_count;
-        leave_queue(c);
+        leave_line(c);
         resume(c);
-        if (!c->parked || c->session.deadline_us != deadline_us)
-            continue; /* served; what it asks next is at the tail */
+        if (!c->parked || c->session.deadline_us != deadline_us || &c->loop->line[c->session.line] != line)
+            continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
         if (c->session.kept_count == kept) {
-            TAILQ_REMOVE(&loop->parked, c, parking);
-            TAILQ_INSERT_HEAD(&loop->parked, c, parking);
+            TAILQ_REMOVE(&line->conns, c, parking);
+            TAILQ_INSERT_HEAD(&line->conns, c, parking);
         }
+        tell_others(line, c);
         return;
     }
 }
 
+/* Each namespace has a line of its own: where one is paused the others go on. */
+static void retry_lines(struct loop *loop, uint64_t due_ms) {
+    int count = loop->server->opts->app->space_count;
+    loop->retry_at_ms = 0;
+    for (int i = 0; i < count; i++)
+        if (loop->line[i].retry_at_ms != 0 && loop->line[i].retry_at_ms <= due_ms) serve_line(&loop->line[i]);
+    for (int i = 0; i < count; i++)
+        if (loop->line[i].retry_at_ms != 0) retry_at(loop, loop->line[i].retry_at_ms);
+}
+
 static void on_retry(uv_timer_t *timer) {
-    vs_conn_retry(timer->data);
+    struct loop *loop = timer->data;
+    retry_lines(loop, uv_now(&loop->uv));
+}
+
+void vs_conn_retry(struct loop *loop) {
+    retry_lines(loop, UINT64_MAX);
 }
 
 /* ------------------------------------------------------------------ reading */

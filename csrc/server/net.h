@@ -44,8 +44,12 @@ struct loop {
     } listener[VS_LISTENERS_MAX];
     uv_async_t stop, wake;
     uv_timer_t sweep, retry;
-    struct conns conns, parked;
-    uint64_t retry_at_ms, drain_ms; /* 0: none, not draining */
+    struct conns conns;
+    struct line {
+        struct conns conns;
+        uint64_t retry_at_ms;       /* 0: nobody waits */
+    } line[VS_SPACES_MAX];          /* those who wait for an id, by namespace */
+    uint64_t retry_at_ms, drain_ms; /* the first of the lines'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
     _Atomic uint64_t beat_ms;       /* when it swept last, or began */
     struct vs_out out;
@@ -67,7 +71,7 @@ struct server {
 /* Prepares a stream for a socket of that kind.  0, or libuv's negative code. */
 int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type);
 
-/* Serves the first in line of those who wait for an id, and the next, until one must wait on. */
+/* Serves the first of each line, and the next, until one must wait on. */
 void vs_conn_retry(struct loop *loop);
 
 /* uv_listen's callback; the stream's data is a struct listener. */

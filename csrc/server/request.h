@@ -91,9 +91,11 @@ struct vs_scratch {
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
-    int waiting;                                    /* connections of this loop that wait for an id */
-    struct vesta_pause pause;                       /* what the last of them waits for */
-    uint64_t answered;                              /* requests, since net.c last looked */
+    struct {
+        int waiting;              /* connections of this loop that wait for an id of this namespace */
+        struct vesta_pause pause; /* what the last of them waits for */
+    } line[VS_SPACES_MAX];
+    uint64_t answered; /* requests, since net.c last looked */
     struct vs_counts counts;
 };
 
@@ -103,12 +105,15 @@ struct vs_session {
     struct vs_scratch *scratch;
     enum vs_face face;
     uint64_t id;
-    bool draining;       /* the server is stopping: this reply is the last */
-    bool continued;      /* HTTP: 100 Continue was sent for the request that is being read */
-    size_t need;         /* bytes that the next request has at least; 0: unknown */
-    int64_t deadline_us; /* a request waits for an id until then; 0: none waits */
-    int64_t wait_us;     /* VS_STEP_PAUSED: try again after this long */
-    uint64_t *kept;      /* ids already taken for a waiting request */
+    bool draining;                          /* the server is stopping: this reply is the last */
+    bool continued;                         /* HTTP: 100 Continue was sent for the request that is being read */
+    size_t need;                            /* bytes that the next request has at least; 0: unknown */
+    int64_t deadline_us;                    /* a request waits for an id until then; 0: none waits */
+    int64_t wait_us;                        /* VS_STEP_PAUSED: try again after this long */
+    int line;                               /* ... in the line of this namespace, an index of app->space */
+    bool held;                              /* past its deadline, for a policy: one of app->held */
+    int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
+    uint64_t *kept;                         /* ids already taken for a waiting request */
     size_t kept_count;
     char name[VS_CLIENT_NAME_MAX];
     bool resp3;             /* RESP: what the client asked for with HELLO */
@@ -206,6 +211,12 @@ const char *vs_code_name(int code);
 const char *vs_code_of_status(int status);
 const char *vs_status_reason(int status);
 
+/* Turns the request to a namespace. */
+static inline void vs_request_turn(struct vs_request *r, struct vs_space *space) {
+    r->space = space;
+    r->gen = space->gen[r->face];
+}
+
 /* Counts ids that a request was given, from its namespace; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     vs_add(&r->session->scratch->counts.ids[r->space - r->session->app->space][r->face], n);
@@ -232,6 +243,10 @@ bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size
 /* Turns the request to a namespace; a name that was not given means the first.  false: there is none, and the reply
  * says so. */
 bool vs_request_enter(struct vs_request *request, struct vs_word name);
+
+/* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what
+ * it granted is over. */
+bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
 
 /* A request ended or was answered: nothing waits any more. */
 void vs_session_settle(struct vs_session *session);

@@ -6,6 +6,7 @@
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
  *   params.c    an HTTP request's parameters, and the type it wants; accept.c reads Accept
  *   resp.c      the same for the Redis protocol, with resp_parse.c
+ *   pause.c     a request that finds no id: it waits, asks the policy, or gives up
  *   commands.c  the one table behind both protocols
  *   problem.c   the one table of failures, and what each looks like in either protocol
  *   ids.c       handlers that give, read and make ids
@@ -28,7 +29,9 @@
 #define VS_LISTENERS_MAX 24
 #define VS_CONNECTIONS_MAX 10000
 #define VS_BACKLOG 1024
-#define VS_RESP_IDLE_MS 300000 /* by default: connection pools rest longer than browsers */
+#define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
+#define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
+#define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
 
 enum vs_face { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_FACES };
 #define VS_ID_FACES VS_ADMIN /* faces below it give ids */
@@ -40,6 +43,7 @@ struct vs_space {
     struct vesta_gen *gen[VS_ID_FACES]; /* one file, two handles: the `method` field says which face made an id */
     const struct vesta_layout *layout;
     int64_t wait_us_max; /* how long a request may wait for an id without a policy's word */
+    int64_t park_us_max; /* ... and how long by it */
 };
 
 struct server;
@@ -55,6 +59,7 @@ struct vs_app {
     int64_t started_us;                             /* boot_us when the server began */
     atomic_int connections;                         /* open now */
     atomic_ullong clients;                          /* ever accepted */
+    atomic_int held;                                /* requests that wait for a policy now, VS_HELD_MAX at most */
     struct server *server;                          /* loop.c's, while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
     int loop_count;

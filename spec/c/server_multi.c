@@ -90,13 +90,13 @@ static void gives_up_as_a_whole(void) {
 static void queues_behind_others(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", GET_ONE);
-    scratch.waiting = 1;
-    scratch.pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    scratch.line[0].waiting = 1;
+    scratch.line[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
     CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
     CHECK_EQ_U64(session.kept_count, 0);
     SAY("EXEC\r\n"); /* its turn */
     CHECK_EQ_I64(count_bulks(), 1);
-    scratch.waiting = 0;
+    scratch.line[0].waiting = 0;
     close_server();
 }
 

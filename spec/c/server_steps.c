@@ -38,8 +38,8 @@ static void keeps_what_it_has(void) {
 
 static void queues_behind(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    scratch.waiting = 1;
-    scratch.pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    scratch.line[0].waiting = 1;
+    scratch.line[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
     CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED); /* there are ids, but another came first */
     CHECK_EQ_I64(session.wait_us, 700);
     CHECK_EQ_I64(step("PING\r\n"), 6); /* needs none */
@@ -47,7 +47,7 @@ static void queues_behind(void) {
     CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* its turn */
     CHECK_EQ_I64(step("MGET default default\r\n"), VS_STEP_PAUSED);
     CHECK_EQ_U64(session.kept_count, 0);
-    scratch.waiting = 0;
+    scratch.line[0].waiting = 0;
     close_server();
 }
 
@@ -116,6 +116,178 @@ static void has_no_lease(void) {
     close_server();
 }
 
+/* ------------------------------------------------------------------ a policy's word */
+
+#define GET_HTTP "GET /genid HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static struct {
+    enum vs_verdict says;
+    int64_t until_us;
+    int64_t borrow_ms; /* what is done about the pause, -1: nothing */
+    int asked;
+    enum vesta_why why;
+} host;
+
+static enum vs_verdict judge(void *self, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                             int64_t *until_us) {
+    CHECK(self == &host && space == 0);
+    host.asked++;
+    host.why = pause->why;
+    *until_us = host.until_us;
+    if (host.borrow_ms >= 0) CHECK(vesta_borrow(gen, pause, host.borrow_ms) == VESTA_OK);
+    return host.says;
+}
+
+/* A server with a policy, of which the clock is 3 s behind. */
+static void open_judged(enum vs_verdict says) {
+    open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
+    app.space[0].park_us_max = 2000000;
+    app.host = (struct vs_host){.self = &host, .judge = judge};
+    memset(&host, 0, sizeof host);
+    host.says = says;
+    host.until_us = INT64_MAX;
+    host.borrow_ms = -1;
+    step(GET_HTTP);
+    unix_now_us -= 3000000;
+}
+
+/* Tries until there is an answer; how long that took. */
+static int64_t held_us(void) {
+    int64_t from_us = boot_now_us;
+    while (step(GET_HTTP) == VS_STEP_PAUSED && boot_now_us - from_us < 60000000) {
+        CHECK_EQ_I64(atomic_load(&app.held), 1);
+        pass_us(session.wait_us);
+    }
+    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    return boot_now_us - from_us;
+}
+
+static void is_refused_at_once(void) {
+    for (enum vs_verdict says = VS_NO_VERDICT; says <= VS_REFUSE; says++) {
+        if (says != VS_NO_VERDICT && says != VS_TRY_AGAIN && says != VS_REFUSE) continue;
+        open_judged(says); /* nothing is done about it, so trying again gives no more than before */
+        CHECK_EQ_I64(held_us(), 0);
+        CHECK_HAS(replies, "HTTP/1.1 503 ");
+        CHECK_HAS(replies, "Retry-After: 3\r\n");
+        CHECK_EQ_I64(host.asked, 1);
+        CHECK_STR(vesta_why_name(host.why), "clock_back");
+        close_server();
+    }
+}
+
+static void goes_on_with_what_was_borrowed(void) {
+    open_judged(VS_TRY_AGAIN);
+    host.borrow_ms = 2;
+    for (int i = 0; i < 11; i++) { /* 3 units of 4 ids, and one was there before */
+        CHECK_EQ_I64(held_us(), 0);
+        CHECK_HAS(replies, "HTTP/1.1 200 ");
+    }
+    CHECK_EQ_I64(held_us(), 0);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    close_server();
+}
+
+static void is_held_as_long_as_the_policy_says(void) {
+    open_judged(VS_WAIT);
+    host.until_us = boot_now_us + 500000;
+    CHECK_EQ_I64(held_us(), 500000);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    host.until_us = INT64_MAX; /* the namespace's own limit holds */
+    CHECK_EQ_I64(held_us(), 2000000);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK(held_us() <= 500000); /* the clock is back before */
+    CHECK_HAS(replies, "HTTP/1.1 200 ");
+    close_server();
+}
+
+static void waits_once_however_often_it_is_told_to(void) {
+    open_judged(VS_WAIT);
+    int64_t from_us = boot_now_us;
+    host.until_us = from_us + 300000;
+    while (step(GET_HTTP) == VS_STEP_PAUSED && boot_now_us - from_us < 3000000) {
+        pass_us(session.wait_us);
+        host.until_us = boot_now_us + 300000;
+    }
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK(boot_now_us - from_us <= 300000);
+    close_server();
+}
+
+static void is_not_held_for_ever_by_silence(void) {
+    open_judged(VS_PENDING);
+    CHECK_EQ_I64(held_us(), 300000);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK(host.asked > 2);
+    close_server();
+}
+
+static void takes_the_word_when_it_comes(void) {
+    open_judged(VS_PENDING);
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    CHECK(vs_session_is_due(&session, boot_now_us));
+    host.says = VS_WAIT;
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    CHECK(!vs_session_is_due(&session, boot_now_us));
+    CHECK(vs_session_is_due(&session, boot_now_us + 2000000));
+    unix_now_us += 3000000;
+    CHECK(step(GET_HTTP) > 0);
+    CHECK_HAS(replies, "HTTP/1.1 200 ");
+    CHECK(!vs_session_is_due(&session, boot_now_us));
+    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    close_server();
+}
+
+static void is_not_held_where_nobody_can_be(void) {
+    open_judged(VS_WAIT);
+    atomic_store(&app.held, VS_HELD_MAX);
+    CHECK(step(GET_HTTP) > 0);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK_EQ_I64(atomic_load(&app.held), VS_HELD_MAX);
+    atomic_store(&app.held, VS_HELD_MAX - 1);
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    CHECK_EQ_I64(atomic_load(&app.held), VS_HELD_MAX);
+    session.draining = true; /* the server stops */
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_CLOSE);
+    CHECK_HAS(replies, "HTTP/1.1 503 ");
+    CHECK_EQ_I64(atomic_load(&app.held), VS_HELD_MAX - 1);
+    atomic_store(&app.held, 0);
+    session.draining = false;
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    vs_session_settle(&session); /* its client went away */
+    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    close_server();
+}
+
+static void asks_only_when_the_fixed_rules_give_up(void) {
+    open_judged(VS_REFUSE);
+    unix_now_us += 2950000;
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED); /* 50 ms are no matter */
+    CHECK_EQ_I64(host.asked, 0);
+    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    pass_us(session.wait_us);
+    CHECK(step(GET_HTTP) > 0);
+    CHECK_HAS(replies, "HTTP/1.1 200 ");
+    CHECK_EQ_I64(host.asked, 0);
+    close_server();
+}
+
+static void queues_in_its_own_line(void) {
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    add_space("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+    scratch.line[0].waiting = 1;
+    scratch.line[0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
+    CHECK_EQ_I64(session.line, 0);
+    vs_session_settle(&session);
+    CHECK(step("GET orders\r\n") > 0);
+    CHECK_EQ_I64(count_bulks(), 1);
+    CHECK_EQ_I64(step("MGET orders default\r\n"), VS_STEP_PAUSED);
+    CHECK_EQ_I64(session.line, 0);
+    CHECK_EQ_U64(session.kept_count, 1);
+    scratch.line[0].waiting = 0;
+    close_server();
+}
+
 /* ------------------------------------------------------------------ the table */
 
 static void has_whole_rows(void) {
@@ -160,6 +332,15 @@ static const struct check_case cases[] = {
      waits_for_the_clock},
     {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
     {"who comes while others wait queues behind them, who needs no id does not", queues_behind},
+    {"each namespace has a line of its own", queues_in_its_own_line},
+    {"a policy is asked only when the fixed rules give up", asks_only_when_the_fixed_rules_give_up},
+    {"a policy that refuses, has no say or tries in vain: the answer comes at once", is_refused_at_once},
+    {"what a policy borrowed is given, and no more", goes_on_with_what_was_borrowed},
+    {"who is told to wait is held so long, or as long as its namespace allows", is_held_as_long_as_the_policy_says},
+    {"who is told to wait again and again waits once", waits_once_however_often_it_is_told_to},
+    {"a policy that does not answer holds nobody for long", is_not_held_for_ever_by_silence},
+    {"the word of a policy is taken when it comes", takes_the_word_when_it_comes},
+    {"nobody is held where too many are, or where the server stops", is_not_held_where_nobody_can_be},
     {"a request gives up at its deadline: 503, when to come again, and nothing is kept", gives_up},
     {"a wait longer than the deadline is not begun", does_not_wait_in_vain},
     {"the end of the layout's time is 500 and -ERR", ends},

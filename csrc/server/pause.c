@@ -1,0 +1,228 @@
+/* pause.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the host's policies, or is
+ * told why not.  Knows no socket, no protocol and no Lua.
+ *
+ * Whoever waits stands in its namespace's line of its loop; net.c asks the first of a line again when it is time. */
+#include "server/request.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEASE_STEP_US_MIN 1000 /* a lease comes when a keeper's thread has got it: look often, not always */
+#define LEASE_STEP_US_MAX 5000
+#define JUDGE_US_MAX 300000 /* a policy that has not answered by then has no say in this request */
+#define JUDGE_STEP_US 20000 /* who waits for its answer is woken by it; this is for a wake-up that came too early */
+#define HELD_STEP_US 50000  /* a clock may be set right before its time */
+
+/* ------------------------------------------------------------------ waiting */
+
+/* How long to wait before the next try; -1: not at all. */
+static int64_t step_us(const struct vs_request *r) {
+    const struct vesta_pause *pause = &r->pause;
+    if (pause->why != VESTA_LEASE && pause->why != VESTA_CLOSED) return pause->wait_us;
+    if (vesta_keep(r->gen) != VESTA_OK) return -1;
+    return pause->wait_us < LEASE_STEP_US_MIN   ? LEASE_STEP_US_MIN
+           : pause->wait_us > LEASE_STEP_US_MAX ? LEASE_STEP_US_MAX
+                                                : pause->wait_us;
+}
+
+static void stand_in_line(struct vs_request *r, int64_t wait_us) {
+    struct vs_session *s = r->session;
+    s->line = (int)(r->space - s->app->space);
+    s->wait_us = wait_us;
+    s->scratch->line[s->line].pause = r->pause;
+}
+
+static bool may_wait(struct vs_request *r, int64_t now_us) {
+    struct vs_session *s = r->session;
+    int64_t wait_us = step_us(r);
+    if (s->deadline_us == 0) s->deadline_us = now_us + r->space->wait_us_max;
+    if (wait_us < 0 || now_us + wait_us > s->deadline_us) return false;
+    stand_in_line(r, wait_us);
+    return true;
+}
+
+/* ------------------------------------------------------------------ what a policy says */
+
+/* There is room for so many only, or a clock that goes back would fill the server with those who wait for it. */
+static bool take_place(struct vs_session *s) {
+    if (!s->held && atomic_fetch_add_explicit(&s->app->held, 1, memory_order_relaxed) >= VS_HELD_MAX)
+        atomic_fetch_sub_explicit(&s->app->held, 1, memory_order_relaxed); /* a count, orders nothing */
+    else
+        s->held = true;
+    return s->held;
+}
+
+/* Holds a request past its deadline; it is tried again every now and then.  A server that is stopping holds nobody. */
+static bool may_hold(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
+    int64_t wait_us = step_us(r);
+    if (wait_us < 0 || now_us >= until_us || r->session->draining || !take_place(r->session)) return false;
+    wait_us = wait_us < step_us_max ? wait_us : step_us_max;
+    stand_in_line(r, wait_us < until_us - now_us ? wait_us : until_us - now_us);
+    return true;
+}
+
+static bool may_hold_for_word(struct vs_request *r, int64_t now_us) {
+    struct vs_session *s = r->session;
+    if (s->judged_until_us == 0) s->judged_until_us = now_us + JUDGE_US_MAX;
+    return may_hold(r, now_us, s->judged_until_us, JUDGE_STEP_US);
+}
+
+/* A policy that says "wait" again and again says it once: a request has one limit. */
+static bool may_hold_by_word(struct vs_request *r, int64_t now_us, int64_t until_us) {
+    struct vs_session *s = r->session;
+    int64_t until_us_max = now_us + r->space->park_us_max;
+    if (s->held_until_us == 0) s->held_until_us = until_us < until_us_max ? until_us : until_us_max;
+    return may_hold(r, now_us, s->held_until_us, HELD_STEP_US);
+}
+
+static enum vs_verdict judge(struct vs_request *r, int64_t *until_us) {
+    const struct vs_app *app = r->session->app;
+    if (!app->host.judge) return VS_NO_VERDICT;
+    return app->host.judge(app->host.self, (int)(r->space - app->space), r->gen, &r->pause, until_us);
+}
+
+/* ------------------------------------------------------------------ a request's way */
+
+static enum vs_outcome give_up(struct vs_request *r) {
+    char text[256];
+    const char *code = vesta_why_name(r->pause.why);
+    vesta_pause_text(r->gen, &r->pause, text, sizeof text);
+    if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
+    return vs_refuse(r, code, "%s", text);
+}
+
+static enum vs_outcome run(struct vs_request *r) {
+    enum vs_outcome outcome = r->call->handler(r);
+    if (outcome == VS_PAUSED) r->out->used = r->start;
+    return outcome;
+}
+
+static enum vs_outcome settle_pause(struct vs_request *r) {
+    const struct vesta_clock *clock = r->session->app->clock;
+    int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
+    if (may_wait(r, now_us)) return VS_PAUSED;
+    if (r->session->held_until_us != 0 && may_hold_by_word(r, now_us, 0)) return VS_PAUSED;
+    switch (judge(r, &until_us)) {
+    case VS_PENDING:
+        if (may_hold_for_word(r, now_us)) return VS_PAUSED;
+        break;
+    case VS_WAIT:
+        if (may_hold_by_word(r, now_us, until_us)) return VS_PAUSED;
+        break;
+    case VS_TRY_AGAIN: {
+        enum vs_outcome outcome = run(r);
+        if (outcome != VS_PAUSED || may_wait(r, now_us)) return outcome;
+        break;
+    }
+    case VS_REFUSE:
+    case VS_NO_VERDICT: break;
+    }
+    return give_up(r);
+}
+
+static void count_pause(struct vs_request *r) {
+    assert(r->pause.why < VS_WHYS_MAX);
+    vs_add(&r->session->scratch->counts.pauses[r->space - r->session->app->space][r->pause.why], 1);
+}
+
+enum vs_outcome vs_request_run(struct vs_request *r) {
+    enum vs_outcome outcome = run(r);
+    if (outcome == VS_AGAIN) return outcome;
+    if (outcome == VS_PAUSED) {
+        if (r->session->deadline_us == 0) count_pause(r);
+        outcome = settle_pause(r);
+        if (outcome == VS_PAUSED || outcome == VS_AGAIN) return outcome;
+    }
+    vs_session_settle(r->session);
+    return outcome;
+}
+
+void vs_session_settle(struct vs_session *s) {
+    s->deadline_us = s->held_until_us = s->judged_until_us = 0;
+    if (s->held) {
+        atomic_fetch_sub_explicit(&s->app->held, 1, memory_order_relaxed);
+        s->held = false;
+    }
+    if (s->kept) {
+        free(s->kept);
+        s->kept = NULL;
+        s->kept_count = 0;
+    }
+}
+
+void vs_session_end(struct vs_session *s) {
+    vs_session_settle(s);
+    vs_multi_end(s);
+}
+
+bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {
+    return s->held && s->held_until_us <= now_us;
+}
+
+/* ------------------------------------------------------------------ taking ids */
+
+/* Without memory the ids are lost: spent, not repeated. */
+static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
+    uint64_t *kept = count ? realloc(s->kept, count * sizeof *ids) : NULL;
+    if (!kept) return;
+    memcpy(kept, ids, count * sizeof *ids);
+    s->kept = kept;
+    s->kept_count = count;
+}
+
+/* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
+static bool must_queue(struct vs_request *r) {
+    struct vs_session *s = r->session;
+    ptrdiff_t line = r->space - s->app->space;
+    if (s->scratch->line[line].waiting == 0 || s->deadline_us != 0) return false;
+    r->pause = s->scratch->line[line].pause;
+    return true;
+}
+
+enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
+    if (r->session->multi) {
+        enum vs_outcome outcome = vs_take_ids(r, 1, NULL);
+        *id = r->ids[0];
+        return outcome;
+    }
+    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_PAUSED;
+    vs_count_ids(r, 1);
+    return VS_ANSWERED;
+}
+
+/* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
+static size_t turn_to_run(struct vs_request *r, const struct vs_word *names, size_t count) {
+    size_t run = 1;
+    vs_request_turn(r, vs_space_named(r->session->app, names->at, names->length));
+    while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
+        run++;
+    return run;
+}
+
+bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, const struct vs_word *names) {
+    assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
+    while (*have < n) {
+        size_t got, run = names ? turn_to_run(r, names + *have, n - *have) : n - *have;
+        if (must_queue(r) || vesta_next_n(r->gen, ids + *have, run, &got, &r->pause) != VESTA_OK) return false;
+        vs_count_ids(r, got);
+        *have += got;
+    }
+    return true;
+}
+
+enum vs_outcome vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
+    if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_PAUSED;
+    vs_count_ids(r, block->count);
+    return VS_ANSWERED;
+}
+
+enum vs_outcome vs_take_ids(struct vs_request *r, size_t n, const struct vs_word *names) {
+    struct vs_session *s = r->session;
+    size_t have = s->kept_count;
+    if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);
+    if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
+    if (vs_take_up_to(r, r->ids, &have, n, names)) return VS_ANSWERED;
+    keep(s, r->ids, have);
+    return VS_PAUSED;
+}
