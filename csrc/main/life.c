@@ -18,11 +18,10 @@
 struct vs_life {
     struct vs_serving *serving;
     pthread_t thread;
-    pthread_mutex_t mutex; /* over the next five */
+    pthread_mutex_t mutex; /* over what follows, up to reloads */
     pthread_cond_t woken;
     bool stopping, ending, reloading;
-    uint64_t generation;     /* of the host when the reload was asked for */
-    int64_t reload_asked_ms; /* Unix */
+    uint64_t reloads; /* of the host when the reload was asked for */
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_host_status status;
@@ -52,12 +51,10 @@ static void look_at_spaces(struct vs_life *life, bool tell) {
     }
 }
 
-/* A reload is over when there is a new set of policies, or a word about why not. */
 static void end_reload(struct vs_life *life) {
     const struct vs_host_status *status = &life->status;
     pthread_mutex_lock(&life->mutex);
-    bool over = life->reloading && (status->generation != life->generation ||
-                                    (!status->reload_ok && status->last_error_unix_ms >= life->reload_asked_ms));
+    bool over = life->reloading && status->reloads != life->reloads;
     if (over) life->reloading = false;
     pthread_mutex_unlock(&life->mutex);
     if (over)
@@ -177,8 +174,7 @@ static void reload(struct vs_life *life) {
     host->status(host->self, &status);
     pthread_mutex_lock(&life->mutex);
     life->reloading = true;
-    life->generation = status.generation;
-    life->reload_asked_ms = vs_now_ms();
+    life->reloads = status.reloads;
     pthread_mutex_unlock(&life->mutex);
     host->reload(host->self);
 }

@@ -88,6 +88,8 @@ static int read_options(struct vs_serving *serving, int *argc, char **argv) {
         {"threads", 0, VS_OPT_COUNT, &threads, "N", "loops, one a thread (default: 1)", 1, VS_THREADS_MAX, NULL},
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long a request may wait for an id (default: 100)", 0,
          WAIT_MS_MAX, NULL},
+        VS_TEXT("policy", &serving->space[0].policy, "NAME|FILE",
+                "who judges pauses that outlast --wait-ms; HUP loads it anew (default: nobody)"),
         VS_TEXT("user", &serving->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
         VS_CHOICE("log-level", &level, "debug|info|warn|error", "what the log leaves out is below it (default: info)"),
         VS_CHOICE("log-format", &format, "logfmt|json", "how an event is written (default: logfmt)"),
@@ -209,6 +211,7 @@ static int serve(struct vs_serving *serving) {
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
     if (rc == VS_GO) rc = vs_spaces_open(serving);
+    if (rc == VS_GO) rc = vs_policies_open(serving);
     if (rc == VS_GO) rc = vs_spaces_lease(serving);
     return rc == VS_GO ? run(serving) : rc;
 }
@@ -225,6 +228,7 @@ int vs_cmd_serve(int argc, char **argv) {
             signal((int[]){SIGHUP, SIGUSR1, SIGUSR2}[i], SIG_IGN); /* until the loops watch for them */
         vs_serve_init();
         rc = serve(serving);
+        vs_policies_close(serving);
         vs_spaces_close(serving);
         vs_unbind_all(serving);
         vs_log_end();

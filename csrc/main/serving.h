@@ -2,6 +2,7 @@
  *
  *   serve.c    the command: options, addresses, the life of the server
  *   spaces.c   namespaces: opening them, waiting for their leases, giving them back
+ *   policies.c the policies of the namespaces
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
  *   bind.c     sockets, bound or handed over, and the user to become once they are there */
 #ifndef VS_SERVING_H
@@ -15,6 +16,7 @@
 struct vs_serving_space {
     struct vesta_opts opts;
     int64_t wait_ms_max, park_ms_max;
+    const char *policy; /* a shipped one's name or a file; NULL: none */
 };
 
 struct vs_serving_listener {
@@ -33,7 +35,8 @@ struct vs_serving {
     uint64_t resp_idle_ms;
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
-    const char *user; /* NAME[:GROUP], to become once everything is bound; NULL: stay */
+    const char *user;           /* NAME[:GROUP], to become once everything is bound; NULL: stay */
+    struct vs_control *control; /* NULL: there are no policies */
     struct vs_life *life;
     struct vs_app app;
 };
@@ -54,6 +57,10 @@ void vs_spaces_state(const struct vs_serving *serving);
 /* Gives the worker numbers back.  VS_DONE, or VS_FAILED after a message. */
 int vs_spaces_release(struct vs_serving *serving);
 void vs_spaces_close(struct vs_serving *serving);
+
+/* Loads the policies and starts the thread that judges by them; the namespaces are open.  VS_GO, or an exit code. */
+int vs_policies_open(struct vs_serving *serving);
+void vs_policies_close(struct vs_serving *serving);
 
 /* Takes the sockets that were handed over, instead of the addresses of their faces.  VS_GO, or an exit code. */
 int vs_take_handed(struct vs_serving *serving);

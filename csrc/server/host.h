@@ -41,6 +41,7 @@ struct vs_host_status {
     uint64_t call_us[VS_HOOKS]; /* spent in calls, in all */
     bool stuck;                 /* a call has run for seconds and cannot be ended: the fixed rules hold */
     uint64_t generation;        /* how many sets of policies were put to work; 1 after the start */
+    uint64_t reloads;           /* that have come to an end, well or not */
     bool reload_ok;             /* the last reload, or the start */
     int64_t reload_unix_ms;     /* when the last good one was */
     char last_error[512];       /* of a call or reload; "" */

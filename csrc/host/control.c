@@ -1,0 +1,139 @@
+/* control.c -- the control thread: waits to be asked, settles one matter after the other, can be seen to be stuck.
+ * Knows no policy's word. */
+#include "host/controls.h"
+
+#include "core/core.h"
+#include "log/log.h"
+#include "os/os.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NICENESS                                                                                                       \
+    10 /* a policy that spins must cost the loops nothing; much more, and a busy machine would starve it               \
+        */
+
+/* ------------------------------------------------------------------ the watchdog */
+
+void vs_control_busy(struct vs_control *c, bool busy) {
+    /* a number to compare, nothing behind it */
+    atomic_store_explicit(&c->busy_since_us, busy ? vs_control_now_us(c) : 0, memory_order_relaxed);
+    if (!busy) vs_control_is_stuck(c);
+}
+
+bool vs_control_is_stuck(struct vs_control *c) {
+    int64_t since_us = atomic_load_explicit(&c->busy_since_us, memory_order_relaxed);
+    bool stuck = since_us != 0 && vs_control_now_us(c) - since_us >= VS_STUCK_MS * INT64_C(1000);
+    if (atomic_load_explicit(&c->stuck, memory_order_relaxed) != stuck &&
+        atomic_exchange_explicit(&c->stuck, stuck, memory_order_relaxed) != stuck) {
+        if (stuck)
+            vs_log(VS_LOG_ERROR, "a policy is stuck: the fixed rules hold until its call ends", NULL);
+        else
+            vs_log(VS_LOG_WARN, "the policy that was stuck has come back", NULL);
+    }
+    return stuck;
+}
+
+void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
+    snprintf(c->status.last_error, sizeof c->status.last_error, "%s", err->text);
+    c->status.last_error_unix_ms = vs_control_unix_ms(c);
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+static void *control_main(void *arg) {
+    struct vs_control *c = arg;
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
+    pthread_mutex_lock(&c->lock);
+    while (!c->ending) {
+        bool reload = c->reload;
+        int matter = reload ? -1 : vs_control_next(c);
+        c->reload = false;
+        if (!reload && matter < 0) {
+            pthread_cond_wait(&c->event, &c->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&c->lock);
+        if (reload)
+            vs_control_renew(c);
+        else
+            vs_control_settle(c, matter);
+        pthread_mutex_lock(&c->lock);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+static int start(struct vs_control *c) {
+    sigset_t all, were;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &were); /* the thread inherits this: signals are for the first loop */
+    int rc = pthread_create(&c->thread, NULL, control_main, c);
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ what the server asks */
+
+static void ask_reload(void *self) {
+    struct vs_control *c = self;
+    pthread_mutex_lock(&c->lock);
+    c->reload = true;
+    pthread_cond_signal(&c->event);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void tell_status(void *self, struct vs_host_status *out) {
+    struct vs_control *c = self;
+    bool stuck = vs_control_is_stuck(c);
+    pthread_mutex_lock(&c->lock);
+    *out = c->status;
+    pthread_mutex_unlock(&c->lock);
+    out->stuck = stuck;
+}
+
+struct vs_host vs_control_host(struct vs_control *control) {
+    return (struct vs_host){.self = control, .judge = vs_control_judge, .reload = ask_reload, .status = tell_status};
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out, struct vesta_error *err) {
+    assert(opts->space_count >= 1 && opts->space_count <= VS_CONTROL_SPACES_MAX);
+    struct vs_policy_set *set;
+    struct vs_control *c = calloc(1, sizeof *c);
+    if (!c) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    c->opts = *opts;
+    memcpy(c->space, opts->space, (size_t)opts->space_count * sizeof *c->space);
+    c->clock = opts->clock ? opts->clock : vs_clock_system();
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->event, NULL);
+    int rc = vs_policy_set_make(c, &set, err);
+    if (rc == VESTA_OK) {
+        vs_policy_set_swap(c, set);
+        if (start(c) == 0) {
+            *out = c;
+            return VESTA_OK;
+        }
+        rc = vs_fail(err, VESTA_ENOMEM, "cannot start the thread of the policies");
+        vs_policy_set_free(set);
+    }
+    free(c);
+    return rc;
+}
+
+void vs_control_close(struct vs_control *c) {
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    c->ending = true;
+    pthread_cond_signal(&c->event);
+    pthread_mutex_unlock(&c->lock);
+    pthread_join(c->thread, NULL);
+    vs_policy_set_free(c->set);
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->event);
+    free(c);
+}

@@ -1,0 +1,88 @@
+/* controls.h -- what control.c, judge.c and reload.c share. */
+#ifndef VS_CONTROLS_H
+#define VS_CONTROLS_H
+
+#include "host/control.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define VS_STUCK_MS 2000 /* a call that runs for so long will not be ended by its budget */
+
+enum vs_cause { VS_CAUSE_BACK, VS_CAUSE_EXHAUSTED, VS_CAUSES };
+
+/* What is known about one cause of pauses in one namespace. */
+struct vs_matter {
+    bool asked; /* the thread has been told, and has not answered yet */
+    struct vesta_gen *gen;
+    struct vesta_pause pause; /* of who asked */
+    /* the last verdict; VS_PENDING: there is none */
+    enum vs_verdict verdict;
+    enum vs_word_of_policy word;
+    uint32_t slot; /* it is about */
+    int64_t amount_ms, at_us;
+    /* 0: the last call went well; else the function failed and is not called before retry_us */
+    int64_t back_off_ms, retry_us;
+};
+
+struct vs_policy_set {
+    struct vs_vm *vm;
+    struct vs_policy_source source[VS_CONTROL_SPACES_MAX];
+    int policy[VS_CONTROL_SPACES_MAX]; /* -1: none */
+};
+
+struct vs_control {
+    struct vs_control_opts opts;
+    const char *space[VS_CONTROL_SPACES_MAX];
+    const struct vesta_clock *clock;
+    pthread_t thread;
+    struct vs_policy_set *set;                     /* the thread's own */
+    bool switch_told;                              /* the thread's own */
+    _Atomic unsigned hooks[VS_CONTROL_SPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
+    _Atomic int64_t busy_since_us;                 /* a call runs since then; 0: none does */
+    atomic_bool stuck;                             /* as it was last told */
+    pthread_mutex_t lock;                          /* over what follows */
+    pthread_cond_t event;
+    bool ending, reload;
+    int turn; /* the matter to be looked at first */
+    struct vs_matter matter[VS_CONTROL_SPACES_MAX * VS_CAUSES];
+    struct vs_host_status status;
+};
+
+static inline int64_t vs_control_now_us(const struct vs_control *c) {
+    return c->clock->boot_us(c->clock->self);
+}
+
+static inline int64_t vs_control_unix_ms(const struct vs_control *c) {
+    return c->clock->unix_us(c->clock->self) / 1000;
+}
+
+/* control.c: a call, or a load, seen by the watchdog. */
+void vs_control_busy(struct vs_control *c, bool busy);
+/* Whether a call will not end; says so once. */
+bool vs_control_is_stuck(struct vs_control *c);
+/* Keeps an error for the status; under the lock. */
+void vs_control_note(struct vs_control *c, const struct vesta_error *err);
+
+/* judge.c */
+enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                                 int64_t *until_boot_us);
+/* The next matter that was asked for, -1 if none; under the lock. */
+int vs_control_next(struct vs_control *c);
+/* Settles it; without the lock. */
+void vs_control_settle(struct vs_control *c, int matter);
+
+/* How a policy's function is called; for judging and for trying. */
+#define VS_PAUSE_CTX_MAX 6
+size_t vs_pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
+                    const struct vesta_pause *pause, int64_t now_ms);
+
+/* reload.c: reads and tries a new set. */
+int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err);
+void vs_policy_set_free(struct vs_policy_set *set);
+/* Puts it to work; nothing that was judged before is in force any more.  Under the lock.  Returns the old one. */
+struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_set *set);
+/* A reload; without the lock. */
+void vs_control_renew(struct vs_control *c);
+
+#endif
