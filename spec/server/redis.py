@@ -1,4 +1,5 @@
 """redis.py -- the Redis face of `vesta serve`: what clients send, and what is refused."""
+import json
 import re
 import shutil
 import threading
@@ -74,7 +75,8 @@ def _(world):
         before = server.tick()
         for data in (b"*1000000000\r\n", b"*1\r\n$2147483648\r\n", b"*-1\r\n", b"*-2\r\n", b"*1\r\n$-2\r\n", b"*1\r\n$-1\r\n",
                      b"*2\r\n$3\r\nGET\r\n$7\r\ndefaultXX", b"*1\n$4\nPING\n", b"x" * (1 << 20), b"*1\r\n*1\r\n$4\r\nPING\r\n",
-                     b"*01\r\n", b"*1\r\n$65537\r\n", b"*1025\r\n"):
+                     b"*01\r\n", b"*1\r\n$65537\r\n", b"*1025\r\n", b"*2\r\n$3\r\nGET\r\n$10485760\r\n",
+                     b"*1\r\n$4\r\nPINGPONG", b"*2147483648\r\n", b"*1\r\n$99999999999999999999\r\n"):
             reply = server.say(server.resp, data, end=False)
             assert re.fullmatch(rb"-ERR Protocol error: [ -~]+\r\n", reply), (data[:40], reply)
             same(server.redis("PING"), b"+PONG\r\n")
@@ -82,6 +84,106 @@ def _(world):
             same(server.say(server.resp, data), b"")
         same(server.say(server.resp, b"\x16\x03\x01\x02\x00"), b"-ERR Protocol error: TLS is not spoken here\r\n")
         same(server.tick(), before + 1)
+
+
+COUNTS = ("0", "-1", "+1", "2147483648", "4294967296", "9223372036854775808", "18446744073709551616", "1;2", "1.5", "1e3", "",
+          "0x10", "\u0661\u0662", "1 ", b"1\0", "9" * 400)
+
+
+@claim("wrong counts are refused by each command that counts, cost no id, and the next one is served")
+def _(world):
+    with Server(world) as server:
+        before = server.tick()
+        for name, most in (("VESTA.NEXT", 10000), ("VESTA.BLOCK", 100000)):
+            for count in COUNTS + (str(most + 1),):
+                data = server.say(server.resp, command(name, "default", count) + command("PING"))
+                assert re.fullmatch(rb"-ERR n '[ -~]*' is not a number from 1 to %d\r\n\+PONG\r\n" % most, data), (name, count, data)
+        for count in COUNTS:
+            for name in ("INCRBY", "DECRBY"):
+                data = server.say(server.resp, command(name, "default", count) + command("PING"))
+                assert re.fullmatch(rb"-ERR 'default' is a namespace, not a counter: GET default [ -~]+\r\n\+PONG\r\n", data), data
+        for words in (["VESTA.NEXT"], ["VESTA.BLOCK"], ["VESTA.BLOCK", "default"], ["VESTA.NEXT", "default", "1", "1"], ["INCRBY", "a"],
+                      ["MGET"], ["INCR"]):
+            assert server.redis(*words).startswith(b"-ERR wrong number of arguments for '%s'" % words[0].encode()), words
+        same(server.redis("INCR", "nowhere"), b"-ERR unknown name 'nowhere': this server has 'default'\r\n")
+        same(server.tick(), before + 1)
+
+
+@claim("several ids, or a block of them, come in one answer; a block is the ids that would have come")
+def _(world):
+    with Server(world) as server:
+        ids = bulks(server.redis("VESTA.NEXT", "default", "10000"))
+        assert len(ids) == 10000 and all(b - a == 1024 for a, b in zip(ids, ids[1:])), ids[:3]
+        same(len(bulks(server.redis("VESTA.NEXT", "default"))), 1)
+        block = json.loads(server.get("/v1/blocks?n=100000").body)
+        same((block["ns"], block["layout"], block["count"]), ("default", server_layout(server), 100000))
+        same(int(block["first"]), (ids[-1] >> 10) + 2)
+        same(server.tick(), int(block["first"]) + 100000)
+        replied = re.fullmatch(rb"\*10\r\n\$2\r\nns\r\n\$7\r\ndefault\r\n\$6\r\nlayout\r\n\$\d+\r\n(.*)\r\n\$4\r\nbase\r\n\$1\r\n5\r\n"
+                               rb"\$5\r\nfirst\r\n\$\d+\r\n(\d+)\r\n\$5\r\ncount\r\n:3\r\n", server.redis("VESTA.BLOCK", "default", "3"))
+        same((replied[1].decode(), int(replied[2])), (block["layout"], int(block["first"]) + 100001))
+        same(server.get("/v1/blocks?n=0").status, 400)
+        same(server.get("/v1/blocks?ns=nowhere&n=1").status, 404)
+
+
+def server_layout(server):
+    return re.search(rb"\$6\r\nlayout\r\n\$\d+\r\n(.*?)\r\n", server.redis("VESTA.INFO"))[1].decode()
+
+
+@claim("an id is explained, and made again by hand; what is no id is refused")
+def _(world):
+    with Server(world, layout="vesta-second", pacing="clock") as server:
+        (id,) = bulks(server.redis("GET", "default"))
+        for words in (["VESTA.EXPLAIN", str(id)], ["VESTA.EXPLAIN", "default", str(id)]):
+            texts = re.split(rb"\r\n", server.redis(*words))
+            assert texts[0] == b"*20" and b"machine" in texts and texts[texts.index(b"machine") + 1] == b":5", texts
+            assert texts[texts.index(b"method") + 1] == b":1" and texts[2:5] == [b"id", b"$%d" % len(str(id)), b"%d" % id], texts
+        same(server.redis("VESTA.MAKE", "default", "genMethod", "2", "machine", "1022", "seq", "0", "time", "12758739"),
+             b"$19\r\n2319542600899494910\r\n")
+        (made,) = bulks(server.redis("VESTA.MAKE", "default", "seq", "7", "time", "12758739"))
+        assert server.redis("VESTA.EXPLAIN", str(made)).count(b"\r\n:5\r\n") == 2  # machine and worker, and
+        same(made >> 60 & 3, 1)  # the method of this face
+        for text in ("", "-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "\u0661\u0662", "12 34", b"12\x0034",
+                     "4611686018427387904"):  # the last has another type than this layout
+            data = server.say(server.resp, command("VESTA.EXPLAIN", text) + command("PING"))
+            assert re.fullmatch(rb"-ERR [ -~]+\r\n\+PONG\r\n", data), (text, data)
+        for fields in ([], ["time", "1"], ["time"], ["time", "1", "seq"], ["time", "1", "seq", "1", "colour", "2"], ["time", "1", "seq", "-1"],
+                       ["time", "1", "seq", "1048576"], ["time", "1", "seq", "1", "time", "2"], ["time", "1"] * 20, ["", ""],
+                       ["time", "1", "seq", "1", "x" * 65536, "1"], ["time", "1", "seq", "1", "a\0", "1"], ["x", "1"] * 500):
+            data = server.say(server.resp, command("VESTA.MAKE", "default", *fields) + command("PING"))
+            assert re.fullmatch(rb"-ERR [ -~]+\r\n\+PONG\r\n", data), (fields[:4], data)
+        for words in (["VESTA.MAKE", "nowhere", "time", "1"], ["VESTA.EXPLAIN", "nowhere", "1"], ["VESTA.NEXT", "nowhere"]):
+            assert server.redis(*words).startswith(b"-ERR unknown name 'nowhere'"), words
+
+
+@claim("what is asked about the server: its commands, sections, layouts, time")
+def _(world):
+    with Server(world) as server:
+        names = re.findall(rb"\$\d+\r\n([a-z.]+)\r\n", server.redis("COMMAND", "LIST"))
+        same(server.redis("COMMAND", "COUNT"), b":%d\r\n" % len(names))
+        assert len(set(names)) == len(names) > 30 and b"get" in names and b"vesta.block" in names, names
+        for name in names:
+            assert server.redis("COMMAND", "INFO", name).startswith(b"*1\r\n*10\r\n$%d\r\n%s\r\n" % (len(name), name)), name
+            assert name.upper() in server.redis("COMMAND", "DOCS", name), name
+        assert server.redis("COMMAND").startswith(b"*%d\r\n*10\r\n" % len(names))
+        same(server.redis("COMMAND", "DOCS", "nosuch"), b"*0\r\n")
+        assert server.redis("COMMAND", "NOSUCH").startswith(b"-ERR unknown subcommand 'NOSUCH'")
+        info = server.redis("INFO")
+        for key in (b"redis_version:7.0.0", b"redis_mode:standalone", b"vesta_version:", b"uptime_in_seconds:", b"connected_clients:1\r\n",
+                    b"loading:0", b"role:master", b"total_commands_processed:%d\r\n" % (2 * len(names) + 5), b"vesta_ids_default:0"):
+            assert key in info, (key, info)
+        same(info.count(b"# "), 6)
+        for words, count in ((["server"], 1), (["CLIENTS", "stats"], 2), (["all"], 6), (["everything"], 6), (["nosuch"], 0)):
+            same(server.redis("INFO", *words).count(b"# "), count)
+        assert server.redis("VESTA.LAYOUTS").startswith(b"*24\r\n$12\r\nvesta-second\r\n")
+        assert re.fullmatch(rb"\*2\r\n\$10\r\n\d{10}\r\n\$\d\r\n\d{1,6}\r\n", server.redis("TIME"))
+        for words, want in ((["DBSIZE"], b":0\r\n"), (["WAIT", "1", "0"], b":0\r\n"), (["READONLY"], b"+OK\r\n"), (["READWRITE"], b"+OK\r\n"),
+                            (["WATCH", "a"], b"+OK\r\n"), (["UNWATCH"], b"+OK\r\n"), (["CLIENT", "NO-EVICT", "on"], b"+OK\r\n"),
+                            (["SUBSCRIBE", "a"], b"-ERR vesta has no channels\r\n"), (["PUBLISH", "a", "b"], b"-ERR vesta has no channels\r\n")):
+            same((words, server.redis(*words)), (words, want))
+        for words in (["CLIENT", "TRACKING", "on"], ["CLIENT", "MAINT_NOTIFICATIONS", "on"], ["CLIENT", "KILL", "id", "1"], ["CLIENT", "ID", "1"]):
+            assert server.redis(*words).startswith(b"-ERR unknown subcommand '" + words[1].encode()), words
+        assert re.fullmatch(rb"\$\d+\r\nid=\d+ name= db=0 resp=2\n\r\n", server.redis("CLIENT", "LIST"))
 
 
 @claim("a browser that was made to post here is cut off before its body")
