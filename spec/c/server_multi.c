@@ -70,7 +70,7 @@ static void waits_as_a_whole(void) {
 }
 
 static void gives_up_as_a_whole(void) {
-    uint64_t ids[16], last;
+    uint64_t ids[16], last = 0;
     open_server(FOUR_A_MS, VS_RESP, 1, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", MGET_TEN, "PING\r\n");
     while (step("EXEC\r\n") == VS_STEP_PAUSED) {
