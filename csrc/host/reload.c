@@ -107,7 +107,6 @@ void vs_control_renew(struct vs_control *c) {
     struct vesta_error err = {0};
     int rc = vs_policy_set_make(c, &set, &err);
     pthread_mutex_lock(&c->lock);
-    c->status.reloads++;
     if (rc == VESTA_OK) {
         old = vs_policy_set_swap(c, set);
     } else {
@@ -123,4 +122,7 @@ void vs_control_renew(struct vs_control *c) {
         vs_log(VS_LOG_ERROR, "reload failed: the old policies stay at work", "generation", VS_DIGITS(generation),
                "error", err.text, NULL);
     if (c->opts.changed) c->opts.changed(c->opts.self);
+    pthread_mutex_lock(&c->lock);
+    c->status.reloads++;
+    pthread_mutex_unlock(&c->lock);
 }

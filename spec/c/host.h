@@ -1,0 +1,198 @@
+/* host.h -- a control thread in a spec's hands: policies as files of its own, a clock that moves when it is told to, a
+ * generator that has no id to give. */
+#ifndef SPEC_HOST_H
+#define SPEC_HOST_H
+
+#include "host/controls.h"
+#include "log/log.h"
+#include "tools.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define FOUR_A_MS "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define MS INT64_C(1000)
+#define BACK_US (3000 * MS)
+#define SPACES 2
+
+static struct desk {
+    _Atomic int64_t unix_us, boot_us;
+    struct vesta_clock clock;
+    char folder[64], path[SPACES][96], log[96];
+    bool has[SPACES]; /* a policy */
+    struct vs_vm_limits limits;
+    struct vesta_gen *gen;
+    struct vesta_pause back, full; /* pauses as that generator had them */
+    struct vs_control *control;
+    struct vs_host host;
+    atomic_int changes;
+} desk;
+
+static int64_t desk_unix_us(void *self) {
+    return atomic_load(&((struct desk *)self)->unix_us);
+}
+
+static int64_t desk_boot_us(void *self) {
+    return atomic_load(&((struct desk *)self)->boot_us);
+}
+
+static void desk_sleep_us(void *self, int64_t us) {
+    (void)self;
+    (void)us;
+    abort(); /* nothing here sleeps by this clock */
+}
+
+__attribute__((unused)) static void pass_ms(int64_t ms) {
+    atomic_fetch_add(&desk.unix_us, ms * MS);
+    atomic_fetch_add(&desk.boot_us, ms * MS);
+}
+
+/* Writes the policy of a namespace; NULL: it has none. */
+static void write_policy(int space, const char *source) {
+    FILE *file = source ? fopen(desk.path[space], "w") : NULL;
+    desk.has[space] = source != NULL;
+    if (!source) return;
+    if (!file || fputs(source, file) < 0 || fclose(file) != 0) abort();
+}
+
+static int desk_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
+    (void)self;
+    (void)err;
+    for (int i = 0; i < SPACES; i++)
+        if (desk.has[i]) out[i].name = strdup(desk.path[i]);
+    return VESTA_OK;
+}
+
+static void desk_changed(void *self) {
+    atomic_fetch_add(&((struct desk *)self)->changes, 1);
+}
+
+static int open_control(struct vesta_error *err) {
+    static const char *const names[SPACES] = {"default", "orders"};
+    struct vs_control_opts opts = {.space = names,
+                                   .space_count = SPACES,
+                                   .sources = desk_sources,
+                                   .changed = desk_changed,
+                                   .self = &desk,
+                                   .clock = &desk.clock,
+                                   .limits = desk.limits};
+    int rc = vs_control_open(&opts, &desk.control, err);
+    if (rc == VESTA_OK) desk.host = vs_control_host(desk.control);
+    return rc;
+}
+
+/* Sets the desk: two namespaces, the first with this policy. */
+static void set_desk_within(const char *source, struct vs_vm_limits limits) {
+    struct vesta_opts opts = {.layout = FOUR_A_MS, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
+    struct vesta_error err = {0};
+    uint64_t id;
+    memset(&desk, 0, sizeof desk);
+    desk.limits = limits;
+    strcpy(desk.folder, "/tmp/vesta-host-XXXXXX");
+    if (!mkdtemp(desk.folder)) abort();
+    snprintf(desk.log, sizeof desk.log, "%s/log", desk.folder);
+    for (int i = 0; i < SPACES; i++)
+        snprintf(desk.path[i], sizeof desk.path[i], "%s/p%d.lua", desk.folder, i);
+    desk.unix_us = INT64_C(1700000000000000);
+    desk.boot_us = INT64_C(1000000000);
+    desk.clock = (struct vesta_clock){&desk, desk_unix_us, desk_boot_us, desk_sleep_us};
+    opts.clock = &desk.clock;
+    if (vs_log_setup(&(struct vs_log_opts){.path = desk.log, .clock = &desk.clock}, &err) != VESTA_OK)
+        CHECK_FAIL("%s", err.text);
+    if (vesta_open(&opts, &desk.gen, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    while (vesta_next(desk.gen, &id, &desk.full) == VESTA_OK)
+        ;
+    desk.unix_us -= BACK_US;
+    CHECK(vesta_next(desk.gen, &id, &desk.back) == VESTA_EPAUSE);
+    CHECK_STR(vesta_why_name(desk.full.why), "full");
+    CHECK_STR(vesta_why_name(desk.back.why), "clock_back");
+    write_policy(0, source);
+    if (open_control(&err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+}
+
+/* The time of a budget stands still, too. */
+static void set_desk(const char *source) {
+    set_desk_within(source, (struct vs_vm_limits){.clock = &desk.clock});
+}
+
+static void clear_desk(void) {
+    char command[128];
+    vs_control_close(desk.control);
+    vesta_close(desk.gen);
+    vs_log_end();
+    snprintf(command, sizeof command, "rm -rf %s", desk.folder);
+    CHECK(system(command) == 0);
+}
+
+/* What the log says until now. */
+__attribute__((unused)) static const char *told(void) {
+    static char text[65536];
+    FILE *file = fopen(desk.log, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = '\0';
+    return text;
+}
+
+/* ------------------------------------------------------------------ asking */
+
+static struct vs_host_status status_now(void) {
+    struct vs_host_status status;
+    desk.host.status(desk.host.self, &status);
+    return status;
+}
+
+__attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_result result) {
+    return status_now().calls[hook][result];
+}
+
+static bool is_asked(void) {
+    bool asked = false;
+    pthread_mutex_lock(&desk.control->lock);
+    for (int i = 0; i < SPACES * VS_CAUSES; i++)
+        asked = asked || desk.control->matter[i].asked;
+    pthread_mutex_unlock(&desk.control->lock);
+    return asked;
+}
+
+/* The thread has answered whatever it was asked. */
+static void settle(void) {
+    for (int i = 0; is_asked(); i++) {
+        if (i == 60000) {
+            CHECK_FAIL("the control thread does not answer");
+            return;
+        }
+        usleep(1000);
+    }
+}
+
+/* The answer at once: nothing of it may block. */
+static enum vs_verdict ask_once(int space, const struct vesta_pause *pause, int64_t *until_us) {
+    return desk.host.judge(desk.host.self, space, desk.gen, pause, until_us);
+}
+
+/* The answer when the thread has said what it knows. */
+__attribute__((unused)) static enum vs_verdict ask(int space, const struct vesta_pause *pause) {
+    int64_t until_us;
+    enum vs_verdict verdict = ask_once(space, pause, &until_us);
+    for (int i = 0; verdict == VS_PENDING && i < 3; i++) {
+        settle();
+        verdict = ask_once(space, pause, &until_us);
+    }
+    settle();
+    return verdict;
+}
+
+__attribute__((unused)) static void reload(void) {
+    uint64_t before = status_now().reloads;
+    desk.host.reload(desk.host.self);
+    for (int i = 0; status_now().reloads == before; i++) {
+        if (i == 60000) {
+            CHECK_FAIL("the reload does not end");
+            return;
+        }
+        usleep(1000);
+    }
+}
+
+#endif
