@@ -188,7 +188,10 @@ static int keep(const struct vs_conf_place *at, const char *text, size_t length,
     if (rc != VESTA_OK) return rc;
     const char *kept = vs_conf_keep(at->config, text, length);
     if (!kept) return no_memory(err);
-    if (at->key->check && (rc = at->key->check(kept, err)) != VESTA_OK) return rc;
+    /* flags are words of somebody who is there: who uses the value says what is wrong with it */
+    if (at->key->check && *vs_conf_origin(at->key, at->base) != VS_FROM_FLAG &&
+        (rc = at->key->check(kept, err)) != VESTA_OK)
+        return rc;
     *into = kept;
     return VESTA_OK;
 }

@@ -8,7 +8,7 @@
 #define WORKER_MAX ((INT64_C(1) << 53) - 1) /* no field is wider */
 #define URI_MAX 1000
 #define PATH_BYTES_MAX 250 /* a generator's path is an identity in a lease */
-#define SECRET_MAX 250
+#define SECRET_MAX 1023
 #define NAME_BYTES_MAX 64
 #define TAGS_MAX 256
 

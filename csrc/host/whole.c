@@ -11,6 +11,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The row of a path, for blame. */
 static const struct vs_conf_key *key_of(const char *path) {
@@ -49,7 +50,8 @@ static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err
 /* A store's name becomes its URI; a URI stays. */
 static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
     struct vesta_error why;
-    if (!space->store) return VESTA_OK;
+    space->uri = space->store;
+    if (!space->store || !r->source.path) return VESTA_OK;
     const struct vs_conf_store *store = find_store(r->config, space->store);
     if (!store && !strchr(space->store, ':'))
         return WRONG(r, "namespaces.*.store", space, err, "is '%s', which is no store; %s",
@@ -119,6 +121,7 @@ static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err
             vs_conf_note(config, false, "namespaces.%s.group: there is no group %s on this machine", space->name,
                          space->group);
         rc = resolve_store(r, space, err);
+        if (!r->source.path) continue; /* flags: vesta_open says what is wrong with them */
         if (rc == VESTA_OK) rc = check_lease(r, space, err);
         if (rc == VESTA_OK) rc = check_layout(r, space, err);
     }
@@ -233,11 +236,13 @@ static bool is_unix(const char *address) {
 static int check_numbered(const struct vs_conf_reading *r, const char *address, struct vesta_error *err) {
     for (int i = 0; i < r->config->space_count; i++) {
         const struct vs_conf_space *space = &r->config->space[i];
-        if (space->worker < 0 && !space->store)
-            return WRONG(r, "http.listen", r->config, err,
-                         "has %s, which other machines can reach, so say which worker number namespaces.%s has "
-                         "(worker = N), or where numbers are leased (store)",
-                         address, space->name);
+        char how[VS_CONF_PATH_MAX + 64] = "--worker N), or where numbers are leased (--store file:DIR";
+        if (space->worker >= 0 || space->store) continue;
+        if (r->source.path)
+            snprintf(how, sizeof how, "namespaces.%s.worker), or where numbers are leased (store", space->name);
+        return WRONG(r, "http.listen", r->config, err,
+                     "has %s, which other machines can reach, so say which worker number '%s' has (%s)", address,
+                     space->name, how);
     }
     return VESTA_OK;
 }
@@ -246,7 +251,7 @@ static int check_address(const struct vs_conf_reading *r, size_t which, const ch
     struct vesta_error why;
     const char *path = listens[which].path;
     int local = vs_address_is_local(address, &why);
-    if (local < 0) return WRONG(r, path, r->config, err, "has no address: %s", why.text);
+    if (local < 0) return WRONG(r, path, r->config, err, "has a wrong address: %s", why.text);
     for (size_t i = 0; i < which; i++)
         for (int k = 0; k < listen_of(r->config, i)->count; k++)
             if (strcmp(listen_of(r->config, i)->text[k], address) == 0)
@@ -264,9 +269,9 @@ static int check_address(const struct vs_conf_reading *r, size_t which, const ch
     default:
         if (is_unix(address) || r->config->admin_token) return VESTA_OK;
         return WRONG(r, path, r->config, err,
-                     "has %s, and there is no token: set admin.token, or listen on unix:PATH, whose file's rights "
+                     "has %s, and there is no token: set %s, or listen on unix:PATH, whose file's rights "
                      "decide",
-                     address);
+                     address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
     }
 }
 
@@ -282,7 +287,8 @@ static int check_listens(const struct vs_conf_reading *r, struct vesta_error *er
             if (rc != VESTA_OK) return rc;
         }
     }
-    if (r->config->http.count == 0 && r->config->resp.count == 0)
+    if (r->config->http.count == 0 && r->config->resp.count == 0 &&
+        !getenv("LISTEN_FDS")) /* sockets that are handed over */
         return WRONG(r, "http.listen", r->config, err, "is off, and so is resp.listen: nothing would be served");
     return VESTA_OK;
 }
@@ -295,6 +301,7 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     if (rc == VESTA_OK) rc = check_listens(r, err);
     if (rc != VESTA_OK) return rc;
     note_unused(r->config);
+    if (!r->source.path) return VESTA_OK;
     if (r->config->user && !getpwnam(r->config->user))
         vs_conf_note(r->config, false, "user: there is no user %s on this machine", r->config->user);
     if (r->config->group && !getgrnam(r->config->group))

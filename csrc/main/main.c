@@ -111,7 +111,9 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp.sock --worker 7 &\n"
      "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
-     "  \"1166621096292647943\"\n"},
+     "  \"1166621096292647943\"\n"
+     "\n"
+     "  $ vesta serve -c /etc/vesta/vesta.lua --threads 2\n"},
     {"check", vs_cmd_check, "read a config and say what is wrong with it", "check [OPTION...] FILE",
      "Reads a config file as `vesta serve -c` does and says what it comes to, or what is wrong: the file, the\n"
      "line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or\n"

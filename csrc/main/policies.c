@@ -7,15 +7,37 @@
 
 #include <stdlib.h>
 
-static int read_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
-    const struct vs_serving *serving = self;
+static const struct vs_conf_policy *policy_of(const struct vs_config *config, const char *name) {
+    for (int i = 0; i < config->space_count; i++)
+        if (strcmp(config->space[i].name, name) == 0) return &config->space[i].policy;
+    return NULL;
+}
+
+static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_source *out,
+                         struct vesta_error *err) {
     for (int i = 0; i < serving->space_count; i++) {
-        const char *name = serving->space[i].policy;
-        if (!name) continue;
-        out[i].name = strdup(name);
-        if (!out[i].name) return vs_fail(err, VESTA_ENOMEM, "no memory");
+        const struct vs_conf_policy *policy = policy_of(config, serving->config->space[i].name);
+        if (!policy) policy = &serving->config->space[i].policy; /* gone from the file, but served until a restart */
+        if (!policy->name) continue;
+        out[i].name = strdup(policy->name);
+        out[i].options = policy->options ? strdup(policy->options) : NULL;
+        if (!out[i].name || !out[i].options != !policy->options) return vs_fail(err, VESTA_ENOMEM, "no memory");
     }
     return VESTA_OK;
+}
+
+/* What holds now is read from where it was read at the start: file, environment, flags. */
+static int read_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
+    const struct vs_serving *serving = self;
+    struct vs_config *config;
+    char keys[256];
+    int rc = vs_config_read(&serving->conf, &config, err);
+    if (rc != VESTA_OK) return rc;
+    rc = copy_policies(serving, config, out, err);
+    if (rc == VESTA_OK && vs_config_differences(serving->config, config, keys, sizeof keys) > 0)
+        vs_log(VS_LOG_WARN, "a reload changes policies only; a restart is needed for the rest", "keys", keys, NULL);
+    vs_config_free(config);
+    return rc;
 }
 
 static void wake(void *self) {
@@ -28,10 +50,10 @@ int vs_policies_open(struct vs_serving *serving) {
     struct vs_control_opts opts = {
         .space = names, .space_count = app->space_count, .sources = read_sources, .changed = wake, .self = serving};
     struct vesta_error err;
-    bool any = false;
+    bool any = serving->conf.path; /* a policy may come with a reload */
     for (int i = 0; i < app->space_count; i++) {
         names[i] = app->space[i].name;
-        any = any || serving->space[i].policy;
+        any = any || serving->config->space[i].policy.name;
     }
     if (!any) return VS_GO;
     if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);

@@ -1,31 +1,29 @@
-/* serve.c -- `vesta serve`: what is asked for, and the order in which a server comes to life.  Knows no protocol. */
+/* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
 #include "main/options.h"
 #include "main/serving.h"
 #include "os/os.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define HTTP_DEFAULT "127.0.0.1:8088" /* the port of Vesta's server */
-#define RESP_DEFAULT "127.0.0.1:8089"
-#define WAIT_MS_DEFAULT 100
-#define WAIT_MS_MAX 60000
-#define IDLE_MS_MIN 100
-#define IDLE_MS_MAX 86400000
-#define SECRET_MAX 1024 /* of a password, with its NUL */
+/* ------------------------------------------------------------------ handed sockets */
 
-/* ------------------------------------------------------------------ what was asked for */
-
-/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself. */
-static int check_address(const struct vs_serving *serving, const struct vs_serving_listener *at) {
+/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself.  Addresses of
+ * flags and configs were checked where they were read. */
+static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     struct vesta_error err;
+    if (!at->handed) return VS_GO;
     int local = vs_address_is_local(at->address, &err);
     if (local < 0) return vs_usage("--%s: %s", vs_face_names[at->face], err.text);
     if (local) return VS_GO;
+    if (at->face == VS_ADMIN)
+        return serving->config->admin_token ? VS_GO
+                                            : vs_usage("--admin %s: other machines could reach it, so it needs a token "
+                                                       "(VESTA_ADMIN_TOKEN, or admin.token in the config)",
+                                                       at->address);
     if (at->face == VS_RESP && !serving->app.resp_password)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
@@ -38,78 +36,12 @@ static int check_address(const struct vs_serving *serving, const struct vs_servi
     return VS_GO;
 }
 
-/* The first line of a file that holds nothing else.  Not read from an argument: those are for everybody to see. */
-static int read_secret(const char *path, const char **out) {
-    static char secret[SECRET_MAX + 1];
-    if (!path) return VS_GO;
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
-    bool failed = !file || ferror(file);
-    if (failed) vs_say("--resp-password-file %s: %s", vs_shown_text(path), strerror(errno));
-    if (file) fclose(file);
-    if (failed) return VS_FAILED;
-    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
-    if (length == 0 || length >= SECRET_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
-        return vs_usage("--resp-password-file %s: a password is one line of 1 to %d bytes", vs_shown_text(path),
-                        SECRET_MAX - 1);
-    secret[length] = '\0';
-    *out = secret;
-    return VS_GO;
-}
-
 static int check_listeners(const struct vs_serving *serving) {
     int rc = VS_GO;
     if (serving->listener_count == 0) return vs_usage("both --http and --resp are off: nothing would be served");
     for (int i = 0; i < serving->listener_count && rc == VS_GO; i++)
-        rc = check_address(serving, &serving->listener[i]);
+        rc = check_handed(serving, &serving->listener[i]);
     return rc;
-}
-
-static void listen_at(struct vs_serving *serving, enum vs_face face, const char *address) {
-    if (strcmp(address, "off") == 0) return;
-    serving->listener[serving->listener_count++] =
-        (struct vs_serving_listener){.face = face, .address = address, .fd = -1};
-}
-
-static int read_options(struct vs_serving *serving, int *argc, char **argv) {
-    const char *http = HTTP_DEFAULT, *resp = RESP_DEFAULT, *password_file = NULL;
-    uint64_t threads = 1, wait_ms = WAIT_MS_DEFAULT, idle_ms = VS_RESP_IDLE_MS;
-    int level = VS_LOG_INFO, format = VS_LOG_LOGFMT;
-    struct vesta_opts *opts = &serving->space[0].opts;
-    const struct vs_option table[] = {
-        {"http", 0, VS_OPT_TEXT, &http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: " HTTP_DEFAULT ")",
-         0, 0, NULL},
-        {"resp", 0, VS_OPT_TEXT, &resp, "ADDR", "the Redis protocol's address, or off (default: " RESP_DEFAULT ")", 0,
-         0, NULL},
-        {"resp-password-file", 0, VS_OPT_TEXT, &password_file, "FILE",
-         "the password that Redis clients must give, alone on a line (default: none)", 0, 0, NULL},
-        {"resp-idle-ms", 0, VS_OPT_COUNT, &idle_ms, "MS",
-         "how long a Redis client may rest before it is cut off (default: 300000)", IDLE_MS_MIN, IDLE_MS_MAX, NULL},
-        {"threads", 0, VS_OPT_COUNT, &threads, "N", "loops, one a thread (default: 1)", 1, VS_THREADS_MAX, NULL},
-        {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long a request may wait for an id (default: 100)", 0,
-         WAIT_MS_MAX, NULL},
-        VS_TEXT("policy", &serving->space[0].policy, "NAME|FILE",
-                "who judges pauses that outlast --wait-ms; HUP loads it anew (default: nobody)"),
-        VS_TEXT("user", &serving->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
-        VS_CHOICE("log-level", &level, "debug|info|warn|error", "what the log leaves out is below it (default: info)"),
-        VS_CHOICE("log-format", &format, "logfmt|json", "how an event is written (default: logfmt)"),
-        VS_TEXT("log-file", &serving->log.path, "FILE", "where events go (default: stderr); USR1 opens it anew"),
-        VS_GENERATOR_OPTIONS(opts),
-        {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
-    int rc = vs_options(table, argc, argv);
-    if (rc != VS_GO) return rc;
-    if (*argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
-    if ((rc = read_secret(password_file, &serving->app.resp_password)) != VS_GO) return rc;
-    serving->log.level = (enum vs_log_level)level;
-    serving->log.format = (enum vs_log_format)format;
-    serving->resp_idle_ms = idle_ms;
-    serving->threads = (int)threads;
-    serving->space_count = 1;
-    serving->space[0].wait_ms_max = (int64_t)wait_ms;
-    serving->space[0].park_ms_max = VS_PARK_MS_DEFAULT;
-    listen_at(serving, VS_HTTP, http);
-    listen_at(serving, VS_RESP, resp);
-    return VS_GO;
 }
 
 /* ------------------------------------------------------------------ telling */
@@ -207,6 +139,7 @@ static int begin_log_file(const struct vs_serving *serving) {
 /* Each needs what is before it: who finds a port taken has claimed nothing, and root opens no generator file. */
 static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
+    if (rc == VS_GO) vs_asked_tell(serving);
     if (rc == VS_GO) rc = vs_bind_all(serving);
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
@@ -220,7 +153,7 @@ int vs_cmd_serve(int argc, char **argv) {
     struct vs_serving *serving = calloc(1, sizeof *serving);
     if (!serving) return vs_say("no memory"), VS_FAILED;
     serving->app.clock = vs_clock_system();
-    int rc = read_options(serving, &argc, argv);
+    int rc = vs_asked_read(serving, argc, argv);
     if (rc == VS_GO) rc = vs_take_handed(serving);
     if (rc == VS_GO) rc = check_listeners(serving);
     if (rc == VS_GO) {
@@ -233,6 +166,7 @@ int vs_cmd_serve(int argc, char **argv) {
         vs_unbind_all(serving);
         vs_log_end();
     }
+    vs_asked_free(serving);
     free(serving);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* serving.h -- what `vesta serve` is told, from flags or from a config file, and the files that act on it.
  *
- *   serve.c    the command: options, addresses, the life of the server
+ *   serve.c    the command: the order in which a server comes to life
+ *   asked.c    flags and config, as one struct vs_serving
  *   spaces.c   namespaces: opening them, waiting for their leases, giving them back
  *   policies.c the policies of the namespaces
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
@@ -8,7 +9,7 @@
 #ifndef VS_SERVING_H
 #define VS_SERVING_H
 
-#include "log/log.h"
+#include "host/config.h"
 #include "main/main.h"
 #include "main/systemd.h"
 #include "server/server.h"
@@ -16,7 +17,6 @@
 struct vs_serving_space {
     struct vesta_opts opts;
     int64_t wait_ms_max, park_ms_max;
-    const char *policy; /* a shipped one's name or a file; NULL: none */
 };
 
 struct vs_serving_listener {
@@ -26,7 +26,12 @@ struct vs_serving_listener {
     bool handed; /* by a service manager */
 };
 
+#define VS_SERVING_FLAGS_MAX 16
+
 struct vs_serving {
+    struct vs_conf_opts conf; /* read it again for what holds now */
+    struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
+    struct vs_config *config; /* that of the start: what follows points into it */
     struct vs_serving_space space[VS_SPACES_MAX];
     int space_count;
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
@@ -35,13 +40,20 @@ struct vs_serving {
     uint64_t resp_idle_ms;
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
-    const char *user;           /* NAME[:GROUP], to become once everything is bound; NULL: stay */
-    struct vs_control *control; /* NULL: there are no policies */
+    const char *user;                 /* NAME[:GROUP], to become once everything is bound; NULL: stay */
+    char user_group[140], worker[24]; /* texts made of several */
+    struct vs_control *control;       /* NULL: there are no policies, and none can come */
     struct vs_life *life;
     struct vs_app app;
 };
 
 extern const char *const vs_face_names[VS_FACES];
+
+/* Reads flags, the environment and the config; opens nothing.  VS_GO, or an exit code after a message or help. */
+int vs_asked_read(struct vs_serving *serving, int argc, char **argv);
+/* Logs what is odd about the config. */
+void vs_asked_tell(const struct vs_serving *serving);
+void vs_asked_free(struct vs_serving *serving);
 
 /* Opens a generator for each namespace and face.  VS_GO, or an exit code after a message. */
 int vs_spaces_open(struct vs_serving *serving);

@@ -172,15 +172,15 @@ def _(w):
     refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, and "
             "there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
     refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088, which other machines can reach, so say which "
-            "worker number namespaces.default has (worker = N), or where numbers are leased (store)")
+            "worker number 'default' has (namespaces.default.worker), or where numbers are leased (store)")
     refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, and there is no token: set "
             "admin.token, or listen on unix:PATH, whose file's rights decide")
     refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, and so has http.listen; each needs its own")
     refused(w, "return { http = { listen = { 'unix:/a', 'unix:/a' } } }", ":1: http.listen has 'unix:/a' twice")
     refused(w, "return { http = { listen = 'unix:a' } }", ":1: http.listen has 'unix:a': behind unix: the path must begin with /")
-    refused(w, "return { http = { listen = '127.0.0.1' } }", ":1: http.listen has no address: '127.0.0.1' is not an address: HOST:PORT, "
+    refused(w, "return { http = { listen = '127.0.0.1' } }", ":1: http.listen has a wrong address: '127.0.0.1' is not an address: HOST:PORT, "
             "[IPv6]:PORT or unix:PATH")
-    refused(w, "return { http = { listen = '127.0.0.1:0' } }", ":1: http.listen has no address: '127.0.0.1:0': the port '0' is not a number from 1 to 65535")
+    refused(w, "return { http = { listen = '127.0.0.1:0' } }", ":1: http.listen has a wrong address: '127.0.0.1:0': the port '0' is not a number from 1 to 65535")
     refused(w, "return { http = { listen = {} } }", ":1: http.listen is an empty list")
     refused(w, "return { http = { listen = { 'off', 'unix:/a' } } }", ":1: http.listen has \"off\" among addresses")
     refused(w, "return { http = { listen = 8088 } }", ":1: http.listen is 8088, which must be a text, or a list of texts")

@@ -1,0 +1,204 @@
+/* asked.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
+ * and opens nothing. */
+#include "core/core.h"
+#include "main/options.h"
+#include "main/serving.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define SECRET_MAX 1024 /* of a password, with its NUL */
+
+_Static_assert(VS_CONF_SPACES_MAX <= VS_SPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
+               "the server has room for what a config may hold");
+
+/* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
+struct flags {
+    const char *http, *resp, *admin, *password_file, *idle_ms, *threads, *user, *level, *format, *log_file, *policy,
+        *wait_ms;
+    struct vesta_opts opts;
+};
+
+/* ------------------------------------------------------------------ reading flags */
+
+/* The first line of a file that holds nothing else.  Not read from an argument: those are for everybody to see. */
+static int read_secret(const char *path, const char **out) {
+    static char secret[SECRET_MAX + 1];
+    if (!path) return VS_GO;
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
+    bool failed = !file || ferror(file);
+    if (failed) vs_say("--resp-password-file %s: %s", vs_shown_text(path), strerror(errno));
+    if (file) fclose(file);
+    if (failed) return VS_FAILED;
+    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
+    if (length == 0 || length >= SECRET_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
+        return vs_usage("--resp-password-file %s: a password is one line of 1 to %d bytes", vs_shown_text(path),
+                        SECRET_MAX - 1);
+    secret[length] = '\0';
+    *out = secret;
+    return VS_GO;
+}
+
+static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
+    const struct vs_option table[] = {
+        {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
+        VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
+        VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
+        VS_TEXT("resp-password-file", &flags->password_file, "FILE",
+                "the password that Redis clients must give, alone on a line (default: none)"),
+        VS_TEXT("resp-idle-ms", &flags->idle_ms, "MS",
+                "how long a Redis client may rest before it is cut off (default: 300000)"),
+        VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin's routes (default: off)"),
+        VS_TEXT("threads", &flags->threads, "N", "loops, one a thread (default: 1)"),
+        VS_TEXT("wait-ms", &flags->wait_ms, "MS", "how long a request may wait for an id (default: 100)"),
+        VS_TEXT("policy", &flags->policy, "NAME|FILE",
+                "who judges pauses that outlast that; HUP loads it anew (default: nobody)"),
+        VS_TEXT("user", &flags->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
+        VS_TEXT("log-level", &flags->level, "debug|info|warn|error", "what is below it is not told (default: info)"),
+        VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
+        VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 opens it anew"),
+        VS_GENERATOR_OPTIONS(&flags->opts),
+        {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
+    int rc = vs_options(table, argc, argv);
+    if (rc != VS_GO) return rc;
+    return *argc > 0 ? vs_usage("unexpected operand %s", vs_shown_text(argv[0])) : VS_GO;
+}
+
+/* A config may have several namespaces: flags of one would be a riddle. */
+static int refuse_space_flags(const struct flags *flags) {
+    const struct vesta_opts *opts = &flags->opts;
+    const struct {
+        bool given;
+        const char *flag, *key;
+    } rows[] = {{opts->layout, "layout", "layout"},
+                {opts->has_worker, "worker", "worker"},
+                {opts->path, "path", "path"},
+                {opts->store, "store", "store"},
+                {opts->namespace_, "namespace", NULL},
+                {opts->fields, "fields", "fields"},
+                {opts->pacing, "pacing", "pacing"},
+                {opts->ahead_ms_max, "ahead-ms", "ahead_ms_max"},
+                {flags->wait_ms, "wait-ms", "wait_ms_max"},
+                {flags->policy, "policy", "policy"}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++)
+        if (rows[i].given)
+            return vs_usage("--%s and --config do not go together: the config says namespaces.NAME%s%s", rows[i].flag,
+                            rows[i].key ? "." : "", rows[i].key ? rows[i].key : "");
+    return VS_GO;
+}
+
+static void add_flag(struct vs_serving *serving, const char *flag, const char *key, const char *text) {
+    if (!text) return;
+    assert(serving->conf.flag_count < VS_SERVING_FLAGS_MAX);
+    serving->conf_flag[serving->conf.flag_count++] = (struct vs_conf_flag){flag, key, text};
+}
+
+static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
+    const char *password = NULL;
+    int rc = read_secret(flags->password_file, &password);
+    snprintf(serving->worker, sizeof serving->worker, "%" PRIu64, flags->opts.worker);
+    serving->conf.flag = serving->conf_flag;
+    serving->conf.namespace_ = flags->opts.namespace_;
+    add_flag(serving, "--http", "http.listen", flags->http);
+    add_flag(serving, "--resp", "resp.listen", flags->resp);
+    add_flag(serving, "--resp-password-file", "resp.password", password);
+    add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->idle_ms);
+    add_flag(serving, "--admin", "admin.listen", flags->admin);
+    add_flag(serving, "--threads", "threads", flags->threads);
+    add_flag(serving, "--user", "user", flags->user);
+    add_flag(serving, "--log-level", "log.level", flags->level);
+    add_flag(serving, "--log-format", "log.format", flags->format);
+    add_flag(serving, "--log-file", "log.file", flags->log_file);
+    add_flag(serving, "--wait-ms", "namespaces.*.wait_ms_max", flags->wait_ms);
+    add_flag(serving, "--policy", "namespaces.*.policy", flags->policy);
+    add_flag(serving, "--store", "namespaces.*.store", flags->opts.store);
+    add_flag(serving, "--worker", "namespaces.*.worker", flags->opts.has_worker ? serving->worker : NULL);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ from the config */
+
+static struct vesta_opts opts_of(const struct vs_conf_space *space) {
+    return (struct vesta_opts){
+        .layout = space->layout,
+        .path = space->path,
+        .store = space->uri,
+        .namespace_ = space->name,
+        .fields = space->fields,
+        .group = space->group,
+        .has_worker = space->worker >= 0,
+        .worker = space->worker >= 0 ? (uint64_t)space->worker : 0,
+        .pacing = (enum vesta_pacing)space->pacing,
+        .ahead_ms_max = space->ahead_ms_max < 0    ? 0
+                        : space->ahead_ms_max == 0 ? -1
+                                                   : space->ahead_ms_max,
+    };
+}
+
+static void listen_at(struct vs_serving *serving, enum vs_face face, const struct vs_conf_list *list) {
+    for (int i = 0; i < list->count; i++)
+        serving->listener[serving->listener_count++] =
+            (struct vs_serving_listener){.face = face, .address = list->text[i], .fd = -1};
+}
+
+/* vs_drop_rights wants NAME:GROUP, and so does --user. */
+static void take_user(struct vs_serving *serving, const struct vs_config *config) {
+    serving->user = config->user;
+    if (!config->group) return;
+    snprintf(serving->user_group, sizeof serving->user_group, "%s:%s", config->user ? config->user : "", config->group);
+    serving->user = serving->user_group;
+}
+
+static void take_config(struct vs_serving *serving, const struct vesta_opts *flags) {
+    const struct vs_config *config = serving->config;
+    for (int i = 0; i < config->space_count; i++) {
+        const struct vs_conf_space *from = &config->space[i];
+        serving->space[i].opts = serving->conf.path ? opts_of(from) : *flags;
+        serving->space[i].wait_ms_max = from->wait_ms_max;
+        serving->space[i].park_ms_max = from->park_ms_max;
+    }
+    serving->space_count = config->space_count;
+    listen_at(serving, VS_HTTP, &config->http);
+    listen_at(serving, VS_RESP, &config->resp);
+    listen_at(serving, VS_ADMIN, &config->admin);
+    take_user(serving, config);
+    serving->app.resp_password = config->resp_password;
+    serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
+    serving->threads = (int)config->threads;
+    serving->log.level = (enum vs_log_level)config->log_level;
+    serving->log.format = (enum vs_log_format)config->log_format;
+    serving->log.path = config->log_file;
+}
+
+static int read_config(struct vs_serving *serving) {
+    struct vesta_error err;
+    if (vs_config_read(&serving->conf, &serving->config, &err) != VESTA_OK) {
+        if (!serving->conf.path || strncmp(err.text, "--", 2) == 0) return vs_report(&err); /* the caller's words */
+        return vs_say("%s", err.text), VS_FAILED;
+    }
+    const struct vs_config *config = serving->config;
+    for (int i = 0; i < config->note_count; i++)
+        if (config->note[i].is_gap) return vs_say("%s", config->note[i].text), VS_FAILED;
+    return VS_GO;
+}
+
+int vs_asked_read(struct vs_serving *serving, int argc, char **argv) {
+    struct flags flags = {0};
+    int rc = read_flags(serving, &flags, &argc, argv);
+    if (rc == VS_GO && serving->conf.path) rc = refuse_space_flags(&flags);
+    if (rc == VS_GO) rc = gather_flags(serving, &flags);
+    if (rc == VS_GO) rc = read_config(serving);
+    if (rc == VS_GO) take_config(serving, &flags.opts);
+    return rc;
+}
+
+void vs_asked_tell(const struct vs_serving *serving) {
+    for (int i = 0; i < serving->config->note_count; i++)
+        vs_log(VS_LOG_WARN, serving->config->note[i].text, NULL);
+}
+
+void vs_asked_free(struct vs_serving *serving) {
+    vs_config_free(serving->config);
+}
