@@ -126,6 +126,18 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta check /etc/vesta/vesta.lua\n"
      "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?\n"},
+    {"doctor", vs_cmd_doctor, "look at what a server needs on this machine, and say what to do", "doctor [OPTION...]",
+     "Looks at the clock, limits, addresses, the folder for state, generator files, layouts, and with -c at the\n"
+     "config and its policies.  One line each: ok, warn, or fail with what to do.  Changes nothing, claims\n"
+     "nothing.  Exit code 1 if something fails.\n"
+     "\n"
+     "  $ vesta doctor -c /etc/vesta/vesta.lua\n"
+     "  ok    clock           2026-11-21T19:32:16Z, in step with a source of time, wrong by 3 ms at most\n"
+     "  ...\n"
+     "  fail  state           /var/lib/vesta is user 0's with mode 755, and not writable for vesta: give it ...\n"
+     "\n"
+     "  $ vesta doctor --json\n"
+     "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, in step with ...\n"},
     {"bench", vs_cmd_bench, "measure what an id costs on this machine", "bench [OPTION...]",
      "Measures what one id costs in a program that uses the library, next to the least that any shared\n"
      "counter can cost: one atomic add, in the same rounds.  Touches no state and takes no worker number;\n"

@@ -94,5 +94,6 @@ int vs_cmd_serve(int argc, char **argv);
 int vs_cmd_check(int argc, char **argv);
 int vs_cmd_bench(int argc, char **argv);
 int vs_cmd_audit(int argc, char **argv);
+int vs_cmd_doctor(int argc, char **argv);
 
 #endif

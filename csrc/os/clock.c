@@ -3,6 +3,7 @@
 #include "os/os.h"
 
 #include <errno.h>
+#include <sys/timex.h>
 #include <time.h>
 
 static int64_t read_us(clockid_t id) {
@@ -30,6 +31,14 @@ static void sleep_us(void *self, int64_t us) {
 
 int64_t vs_monotonic_us(void) {
     return read_us(CLOCK_MONOTONIC);
+}
+
+int vs_clock_in_step(int64_t *error_us) {
+    struct timex kernel = {.modes = 0}; /* only asks */
+    int state = adjtimex(&kernel);
+    if (state < 0) return -1;
+    *error_us = kernel.maxerror;
+    return state != TIME_ERROR && !(kernel.status & STA_UNSYNC);
 }
 
 const struct vesta_clock *vs_clock_system(void) {

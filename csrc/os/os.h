@@ -13,6 +13,10 @@ const struct vesta_clock *vs_clock_system(void);
 /* CLOCK_MONOTONIC, for who compares it with another program's or the kernel's, as service managers do. */
 int64_t vs_monotonic_us(void);
 
+/* Whether something keeps CLOCK_REALTIME in step with a source of time; *error_us is then how wrong it may be.
+ * 1, 0, or -1: the kernel does not say. */
+int vs_clock_in_step(int64_t *error_us);
+
 /* Fills buf with random bytes from the kernel.  0, or -1 with errno. */
 int vs_random(void *buf, size_t size);
 

@@ -136,6 +136,20 @@ int vs_listen(const char *address, int *fd, struct vesta_error *err) {
     return VESTA_OK;
 }
 
+int vs_connect(const char *address, int patience_ms) {
+    union any any;
+    socklen_t length;
+    struct timeval patience = {patience_ms / 1000, patience_ms % 1000 * 1000};
+    if (parse(address, &any, &length, NULL) != VESTA_OK) return -1;
+    int fd = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* holds for connecting, too */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, &any.base, length) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
 void vs_unlisten(const char *address, int fd) {
     const char *path = unix_path(address);
     if (fd < 0) return;

@@ -71,6 +71,9 @@ struct vs_app {
  * Errors: VESTA_EOPTION, VESTA_EIO; the text names the address and what to do. */
 int vs_listen(const char *address, int *fd, struct vesta_error *err);
 
+/* Connects to an address, as a client that waits no longer than that for anything.  A descriptor, or -1. */
+int vs_connect(const char *address, int patience_ms);
+
 /* Removes the file of a unix: address; nothing for others. */
 void vs_unlisten(const char *address, int fd);
 
