@@ -152,10 +152,10 @@ static void read_worker(lua_State *L, struct call *call, int at) {
 }
 
 static void read_word(lua_State *L, struct call *call, int at) {
-    const char *text = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : "";
+    struct vs_word said = {"", 0};
     unsigned word = 0;
-    while (word < VS_COUNT(word_names) &&
-           !(hooks[call->hook].words & WORD(word) && strcmp(text, word_names[word]) == 0))
+    if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
+    while (word < VS_COUNT(word_names) && !(hooks[call->hook].words & WORD(word) && vs_word_is(said, word_names[word])))
         word++;
     if (word == VS_COUNT(word_names)) garbage(L, call, at, hooks[call->hook].say);
     call->answer.word = (enum vs_word_of_policy)word;

@@ -66,7 +66,7 @@ static int find_plain(lua_State *L) {
     lua_Integer init = luaL_optinteger(L, 3, 1);
     if (!lua_toboolean(L, 4))
         return luaL_error(L, "string.find without patterns only: find(text, what, init, true); or use split");
-    if (init < 0) init = -init > (lua_Integer)length ? 1 : (lua_Integer)length + init + 1;
+    if (init < 0) init += (lua_Integer)length + 1;
     if (init < 1) init = 1;
     if (init > (lua_Integer)length + 1) return lua_pushnil(L), 1;
     const char *at = memmem(text + init - 1, length - (size_t)(init - 1), what, what_length);

@@ -44,7 +44,7 @@ static struct vs_lua *lua_of(lua_State *L) {
 /* ------------------------------------------------------------------ the budget */
 
 static void spend(struct vs_lua *lua, enum vs_call_result what) {
-    if (lua->spent != VS_CALL_OK) return;
+    if (lua->spent != VS_CALL_OK) return; /* the first reason is the one */
     lua->spent = what;
     lua_sethook(lua->L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, 1);
 }
@@ -65,11 +65,13 @@ static void note_where(struct vs_lua *lua) {
 
 static void on_hook(lua_State *L, lua_Debug *ar) {
     struct vs_lua *lua = lua_of(L);
-    lua->instructions += ar->event == LUA_HOOKCOUNT ? STEP : 1;
-    if (lua->instructions > lua->limits.instructions)
-        spend(lua, VS_CALL_INSTRUCTIONS);
-    else
-        look_at_clock(lua);
+    if (lua->spent == VS_CALL_OK) {
+        lua->instructions += ar->event == LUA_HOOKCOUNT ? STEP : 1;
+        if (lua->instructions > lua->limits.instructions)
+            spend(lua, VS_CALL_INSTRUCTIONS);
+        else
+            look_at_clock(lua);
+    }
     if (lua->spent == VS_CALL_OK) return;
     note_where(lua);
     lua_pushnil(L); /* the sentence is made by vs_lua_run: there may be no memory for one here */
@@ -97,8 +99,7 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
     }
     if (bytes > old_bytes &&
         (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > lua->limits.memory_bytes - lua->used_bytes)) {
-        if (lua->running)
-            look_at_clock(lua); /* each refusal costs a full collection, and a caught one may come again */
+        if (lua->running) look_at_clock(lua); /* each refusal costs a full collection, and there may be many */
         return NULL;
     }
     void *made = realloc(block, bytes);
@@ -207,6 +208,7 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
         luaL_error(L, "%s: this is compiled Lua; give its source", chunk + 1);
     int rc = luaL_loadbufferx(L, text, length, chunk, "t");
     vs_lua_go_on(L, rc);
+    if (rc == LUA_ERRRUN) luaL_error(L, "%s: it nests too deep (%s)", chunk + 1, lua_tostring(L, -1));
     if (rc != LUA_OK) lua_error(L);
     lua_insert(L, -2);
     lua_setupvalue(L, -2, 1); /* a chunk's only upvalue is _ENV */

@@ -1,0 +1,342 @@
+/* policy.c -- policies: what loads and what does not, what a call is told, which answers are verdicts. */
+#include "judge.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ names */
+
+static void hooks_have_names(void) {
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        CHECK_EQ_I64(vs_hook_named(vs_hook_name((enum vs_hook)hook)), hook);
+    CHECK_STR(vs_hook_name(VS_ON_CLOCK_BACK), "on_clock_back");
+    CHECK_STR(vs_hook_name(VS_HOOKS), "unknown");
+    CHECK_EQ_I64(vs_hook_named("on_clock"), VS_HOOKS);
+    CHECK_EQ_I64(vs_hook_named(""), VS_HOOKS);
+    CHECK_STR(vs_call_result_name(VS_CALL_OK), "ok");
+    CHECK_STR(vs_call_result_name(VS_CALL_MEMORY), "memory");
+    CHECK_STR(vs_call_result_name(VS_CALL_RESULTS), "unknown");
+    CHECK_STR(vs_policy_word_name(VS_SAYS_STOP), "stop");
+    CHECK_STR(vs_policy_word_name((enum vs_word_of_policy)99), "unknown");
+}
+
+/* ------------------------------------------------------------------ loading */
+
+struct wrong {
+    const char *text, *part;
+};
+
+static const struct wrong no_policies[] = {
+    {"", "p.lua: a policy returns a table, return { api = 1, ... }, and not a nil"},
+    {"return", "not a nil"},
+    {"return 1", "not a number"},
+    {"return 'wait'", "not a string"},
+    {"return function() end", "not a function"},
+    {"on_clock_back = function() end", "p.lua:1: assignment to undeclared global on_clock_back"},
+    {"return {}", "p.lua: api is nil; a policy for this vesta says api = 1"},
+    {"return { api = 2 }", "api is 2"},
+    {"return { api = 0 / 0 }", "nan"},
+    {"return { api = '1' }", "api is 1"},
+    {"return { api = {} }", "api is table"},
+    {"return { api = 1, on_clok_back = function() end }",
+     "p.lua: 'on_clok_back' is nothing that a policy has; did you mean 'on_clock_back'?"},
+    {"return { api = 1, hook = 1 }", "'hook' is nothing that a policy has"},
+    {"return { api = 1, [''] = 1 }", "'' is nothing"},
+    {"return { api = 1, ['a\\nb'] = 1 }", "'a\\x0ab' is nothing"},
+    {"return { api = 1, 7 }", "p.lua: a number among the keys of a policy, which are names"},
+    {"return { api = 1, [true] = 7 }", "a boolean among the keys"},
+    {"return { api = 1, on_clock_back = 'wait' }", "p.lua: on_clock_back is a string, not a function"},
+    {"return { api = 1, on_start = false }", "on_start is a boolean"},
+    {"return { api = 1, name = 7 }", "name is a number, not a text"},
+    {"return { api = 1, about = {} }", "about is a table, not a text"},
+    {"return {\n api = 1,\n on_start = function(\n}", "p.lua:4: "},
+    {"return { api = 1 } x", "p.lua:1: "},
+    {"#!/usr/bin/lua", "p.lua:1: "},
+    {"// no comment", "p.lua:1: "},
+    {"\x1bLua\x54", "p.lua: this is compiled Lua; give its source"},
+    {"\xff\xfe", "p.lua:1: "},
+    {"while true do end", "p.lua:1: ended after 1000000 instructions"},
+    {"local t = {} while true do t[#t + 1] = {} end", "4096 KiB"},
+    {"return { api = 1, name = ('x'):rep(1e9) }", "4096 KiB"},
+    {"error('on purpose')", "p.lua:1: on purpose"},
+    {"error()", "no text but a nil"},
+    {"error({})", "no text but a table"},
+    {"local ok = pcall(function() while true do end end) return { api = 1 }", "instructions"},
+};
+
+static void refuses_what_is_no_policy(void) {
+    struct vs_vm *vm = open_vm(&small);
+    NEED(vm != NULL);
+    for (size_t i = 0; i < VS_COUNT(no_policies); i++) {
+        struct vesta_error err = {.text = ""};
+        if (load(vm, no_policies[i].text, &err) >= 0) CHECK_FAIL("loaded: %s", no_policies[i].text);
+        CHECK_EQ_I64(err.code, VESTA_EOPTION);
+        CHECK_HAS(err.text, no_policies[i].part);
+    }
+    int policy = must_load(vm, good);
+    CHECK_EQ_I64(policy, 0); /* none of them took a place */
+    if (policy == 0) check_good(vm, policy);
+    vs_vm_close(vm);
+}
+
+static void nests(void) {
+    struct vs_vm *vm = open_vm(&small);
+    struct vesta_error err = {.text = ""};
+    char text[2048] = "return ";
+    NEED(vm != NULL);
+    for (int i = 0; i < 220; i++)
+        strcat(text, "{");
+    CHECK_EQ_I64(load(vm, text, &err), -1);
+    CHECK_HAS(err.text, "p.lua: it nests too deep (C stack overflow)");
+    strcpy(text, "return ");
+    for (int i = 0; i < 1000; i++)
+        strcat(text, "(");
+    CHECK_EQ_I64(load(vm, text, &err), -1);
+    CHECK_HAS(err.text, "p.lua: it nests too deep");
+    check_good(vm, must_load(vm, good));
+    vs_vm_close(vm);
+}
+
+static void takes_64_and_no_more(void) {
+    struct vs_vm *vm = open_vm(NULL);
+    struct vesta_error err = {.text = ""};
+    NEED(vm != NULL);
+    for (int i = 0; i < VS_POLICIES_MAX; i++)
+        CHECK_EQ_I64(must_load(vm, good), i);
+    CHECK_EQ_I64(load(vm, good, &err), -1);
+    CHECK_HAS(err.text, "more than 64 policies");
+    check_good(vm, VS_POLICIES_MAX - 1);
+    vs_vm_close(vm);
+}
+
+static void limits_must_make_sense(void) {
+    static const struct vs_vm_limits wrong[] = {
+        {.call_ms = -1}, {.call_ms = VS_CALL_MS_MAX + 1}, {.call_ms = INT64_MIN}, {.memory_bytes = 65535}};
+    for (size_t i = 0; i < VS_COUNT(wrong); i++) {
+        struct vs_vm *vm = NULL;
+        struct vesta_error err = {.text = ""};
+        CHECK_EQ_I64(vs_vm_open(&wrong[i], &vm, &err), VESTA_EOPTION);
+        CHECK(vm == NULL && err.text[0] != 0);
+    }
+}
+
+/* ------------------------------------------------------------------ files and what ships */
+
+static void check_load(struct vs_vm *vm, const char *name, const char *options, int want, const char *part) {
+    struct vesta_error err = {.text = ""};
+    int policy = -1;
+    int rc = vs_policy_load(vm, name, options, &policy, &err);
+    if (rc != want) CHECK_FAIL("%s: got %s (%s), want %s", name, vesta_code_name(rc), err.text, vesta_code_name(want));
+    CHECK_HAS(err.text, part);
+    CHECK((policy >= 0) == (want == VESTA_OK));
+}
+
+#define LONG_BYTES (2 * 65536)
+
+struct file {
+    const char *name;
+    const char *bytes;
+    size_t length;
+    int want;
+    const char *part;
+};
+
+static void check_file(struct vs_vm *vm, const struct file *file) {
+    FILE *out = fopen(file->name, "w");
+    NEED(out != NULL);
+    CHECK(fwrite(file->bytes, 1, file->length, out) == file->length);
+    CHECK(fclose(out) == 0);
+    check_load(vm, file->name, NULL, file->want, file->part);
+    unlink(file->name);
+}
+
+static void check_paths(struct vs_vm *vm) {
+    char path[LONG_BYTES];
+    check_load(vm, "missing.lua", NULL, VESTA_EIO, "missing.lua: No such file");
+    check_load(vm, "./", NULL, VESTA_EIO, "not a regular file");
+    check_load(vm, "/dev/zero", NULL, VESTA_EIO, "not a regular file");
+    CHECK_EQ_I64(mkfifo("pipe.lua", 0600), 0);
+    check_load(vm, "pipe.lua", NULL, VESTA_EIO, "not a regular file");
+    unlink("pipe.lua");
+    memset(path, '/', sizeof path);
+    path[5000] = 0;
+    check_load(vm, path, NULL, VESTA_EIO, "too long");
+    memset(path, 'n', 400);
+    path[400] = 0;
+    path[1] = '/';
+    check_load(vm, path, NULL, VESTA_EIO, "No such file");
+}
+
+static void reads_files(void) {
+    static char newlines[LONG_BYTES];
+    memset(newlines, '\n', sizeof newlines);
+    const struct file files[] = {
+        {"good.lua", good, strlen(good), VESTA_OK, ""},
+        {"./good.lua", good, strlen(good), VESTA_OK, ""},
+        {"bad.lua", "\n\nx", 3, VESTA_EOPTION, "bad.lua:3: "},
+        {"nul.lua", "x\0y", 3, VESTA_EOPTION, "nul.lua:1: "},
+        {"compiled.lua", "\x1bLua", 4, VESTA_EOPTION, "compiled.lua: this is compiled Lua"},
+        {"empty.lua", "", 0, VESTA_EOPTION, "empty.lua: a policy returns a table"},
+        {"long.lua", newlines, LONG_BYTES, VESTA_EOPTION, "long.lua: more than 65536 bytes"},
+        {"limit.lua", newlines, 65536, VESTA_EOPTION, "limit.lua: a policy returns a table"},
+    };
+    char folder[] = "/tmp/vesta-policy.XXXXXX";
+    struct vs_vm *vm = open_vm(NULL);
+    NEED(vm != NULL && mkdtemp(folder) && chdir(folder) == 0);
+    for (size_t i = 0; i < VS_COUNT(files); i++)
+        check_file(vm, &files[i]);
+    check_good(vm, 0);
+    check_paths(vm);
+    CHECK_EQ_I64(rmdir(folder), 0);
+    vs_vm_close(vm);
+}
+
+static void ships_policies(void) {
+    struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.memory_bytes = 65536}); /* the least there may be is enough */
+    NEED(vm != NULL);
+    int count = 0;
+    for (; vs_policy_shipped(count); count++)
+        check_load(vm, vs_policy_shipped(count), NULL, VESTA_OK, "");
+    CHECK(count >= 4);
+    check_load(vm, "helpers", NULL, VESTA_ENAME, "there is no policy 'helpers'; there are borrow, refuse, ");
+    check_load(vm, "wiat", NULL, VESTA_ENAME, "wait");
+    check_load(vm, "", NULL, VESTA_ENAME, "''");
+    check_load(vm, "../x", NULL, VESTA_EIO, "../x");
+    check_load(vm, ".lua", NULL, VESTA_ENAME, "'.lua'");
+    vs_vm_close(vm);
+}
+
+static void check_shipped(const char *name, const char *options, int64_t back_ms, const char *word, int64_t amount_ms) {
+    struct vs_vm *vm = open_vm(NULL);
+    struct vesta_error err = {.text = ""};
+    struct vs_answer answer = {0};
+    const struct vs_ctx ctx = {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = back_ms};
+    int policy;
+    NEED(vm != NULL);
+    if (vs_policy_load(vm, name, options, &policy, &err) != VESTA_OK)
+        CHECK_FAIL("%s: %s", name, err.text);
+    else if (vs_policy_call(vm, policy, VS_ON_CLOCK_BACK, &ctx, 1, &answer, &err) != VS_CALL_OK)
+        CHECK_FAIL("%s: %s", name, err.text);
+    CHECK_STR(vs_policy_word_name(answer.word), word);
+    CHECK_EQ_I64(answer.amount_ms, amount_ms);
+    vs_vm_close(vm);
+}
+
+static void shipped_policies_judge(void) {
+    check_shipped("wait", NULL, 3000, "wait", 5000);
+    check_shipped("wait", "{ wait_ms_max = 100 }", 3000, "refuse", -1);
+    check_shipped("refuse", NULL, 1, "refuse", -1);
+    check_shipped("borrow", NULL, 3000, "borrow", 1000);
+    check_shipped("borrow", "{borrow_ms_max=5}", 3000, "borrow", 5);
+    check_shipped("switch", NULL, 3000, "switch", -1);
+}
+
+/* ------------------------------------------------------------------ options and ctx */
+
+static void options_are_a_table(void) {
+    static const struct wrong wrong[] = {
+        {"", "options: a table like { first = 0 } is expected, not a nil"},
+        {"5", "not a number"},
+        {"{", "options:1: "},
+        {"{} {}", "options:1: "},
+        {"{} os.exit(1)", "options:1: "},
+        {"{ x = os }", "options:1: global os is not declared, and not among what options may use"},
+        {"{ x = pcall }", "global pcall is not declared"},
+        {"(function() while true do end end)()", "options:1: ended after"},
+        {"('x'):rep(1e9)", "KiB"},
+    };
+    struct vs_vm *vm = open_vm(&small);
+    NEED(vm != NULL);
+    for (size_t i = 0; i < VS_COUNT(wrong); i++)
+        check_load(vm, "wait", wrong[i].text, VESTA_EOPTION, wrong[i].part);
+    check_load(vm, "wait", "{}", VESTA_OK, "");
+    vs_vm_close(vm);
+}
+
+static void each_call_has_its_own_options(void) {
+    static const char text[] = "return { api = 1, on_exhausted = function(ctx)"
+                               " local o = ctx.options local seen = o.n .. o.list[1] .. o.deep.er.x .. ctx.ahead_ticks"
+                               " o.n = 9 o.list[1] = 9 o.deep.er = nil ctx.ahead_ticks = 9 ctx.options = nil"
+                               " return 'wait', seen end }";
+    struct vs_vm *vm = open_vm(NULL);
+    struct vesta_error err = {.text = ""};
+    int policy = -1;
+    NEED(vm != NULL);
+    vs_policy_load_text(vm, "@p.lua", text, strlen(text), "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}", &policy,
+                        &err);
+    CHECK_STR(err.text, "");
+    for (int i = 0; policy >= 0 && i < 3; i++) {
+        struct vs_answer answer = {0};
+        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
+        CHECK_STR(answer.reason, "12417");
+    }
+    vs_vm_close(vm);
+}
+
+static void ctx_has_what_it_is_told(void) {
+    static const char text[] =
+        "return { api = 1, choose_worker = function(ctx) local r, p = ctx.records, ctx.peers\n"
+        "assert(#r == 2 and #p == 1 and ctx.host == 'web-7' and ctx.ip == nil and ctx.now_ms == -5)\n"
+        "assert(r[1].worker == 7 and r[1].epoch == 3 and r[1].holder == 'h' and r[1].identity == nil)\n"
+        "assert(r[1].held and not r[1].expired and r[1].until_ms == 1 and r[1].written_ms == 2 and r[1].seen_ms == 3)\n"
+        "assert(r[2].worker == 8 and not r[2].held and r[2].expired)\n"
+        "assert(p[1].worker == 9 and p[1].seen_ms == 4)\n"
+        "assert(next(ctx.options) == nil)\n"
+        "return r[2].worker end }";
+    const struct vs_ctx_record records[] = {
+        {.worker = 7, .epoch = 3, .holder = "h", .held = true, .until_ms = 1, .written_ms = 2, .seen_ms = 3},
+        {.worker = 8, .expired = true}};
+    const struct vs_ctx_peer peers[] = {{9, 4}};
+    const struct vs_ctx ctx[] = {{.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = 2},
+                                 {.name = "peers", .kind = VS_CTX_PEERS, .peers = peers, .count = 1},
+                                 {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
+                                 {.name = "ip", .kind = VS_CTX_TEXT},
+                                 {.name = "now_ms", .kind = VS_CTX_INTEGER, .integer = -5}};
+    struct vs_vm *vm = open_vm(NULL);
+    struct vs_answer answer = {0};
+    struct vesta_error err = {.text = ""};
+    NEED(vm != NULL);
+    int policy = must_load(vm, text);
+    CHECK_EQ_I64(vs_policy_call(vm, policy, VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx), &answer, &err), VS_CALL_OK);
+    CHECK_STR(err.text, "");
+    CHECK_STR(vs_policy_word_name(answer.word), "worker");
+    CHECK_EQ_U64(answer.worker, 8);
+    CHECK(vs_policy_has(vm, policy, VS_CHOOSE_WORKER) && !vs_policy_has(vm, policy, VS_ON_START));
+    vs_vm_close(vm);
+}
+
+static void more_than_memory_can_hold(void) {
+    static struct vs_ctx_record many[20000];
+    const struct vs_ctx ctx = {.name = "records", .kind = VS_CTX_RECORDS, .records = many, .count = VS_COUNT(many)};
+    struct vs_vm *vm = open_vm(&small);
+    struct vs_answer answer = {0};
+    struct vesta_error err = {.text = ""};
+    NEED(vm != NULL);
+    int policy = must_load(vm, "return { api = 1, choose_worker = function(ctx) return #ctx.records end }");
+    CHECK_EQ_I64(vs_policy_call(vm, policy, VS_CHOOSE_WORKER, &ctx, 1, &answer, &err), VS_CALL_MEMORY);
+    CHECK_EQ_I64(vs_policy_call(vm, policy, VS_CHOOSE_WORKER,
+                                &(struct vs_ctx){.name = "records", .kind = VS_CTX_RECORDS}, 1, &answer, &err),
+                 VS_CALL_OK);
+    CHECK_EQ_U64(answer.worker, 0);
+    vs_vm_close(vm);
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static const struct check_case cases[] = {
+    {"hooks, results and words have names, and back", hooks_have_names},
+    {"what is no policy is refused with its place, and takes none", refuses_what_is_no_policy},
+    {"a text that nests too deep is an error", nests},
+    {"64 policies are the most", takes_64_and_no_more},
+    {"limits that cannot be are refused", limits_must_make_sense},
+    {"a policy is a file of a moderate size", reads_files},
+    {"policies come with vesta, by name", ships_policies},
+    {"the shipped policies judge as they say", shipped_policies_judge},
+    {"options are a table that uses nothing", options_are_a_table},
+    {"what a call does to ctx and options is gone with the next", each_call_has_its_own_options},
+    {"a call is told records, peers, texts and numbers", ctx_has_what_it_is_told},
+    {"more records than a policy's memory holds are a lack of memory", more_than_memory_can_hold},
+};
+
+CHECK_MAIN(cases)
