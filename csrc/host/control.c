@@ -6,6 +6,7 @@
 #include "log/log.h"
 #include "os/os.h"
 
+#include <lua.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,13 @@ static void tell_status(void *self, struct vs_host_status *out) {
 }
 
 struct vs_host vs_control_host(struct vs_control *control) {
-    return (struct vs_host){.self = control, .judge = vs_control_judge, .reload = ask_reload, .status = tell_status};
+    return (struct vs_host){.self = control,
+                            .judge = vs_control_judge,
+                            .reload = ask_reload,
+                            .status = tell_status,
+                            .hook_name = vs_hook_name,
+                            .result_name = vs_call_result_name,
+                            .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
 }
 
 /* ------------------------------------------------------------------ open and close */

@@ -132,12 +132,18 @@ static enum vs_verdict carry_out(struct vs_control *c, int space, struct vesta_g
     }
 }
 
+/* A sentence for each word: the log takes the same sentence for a repetition. */
+static const char *const sentences[] = {[VS_SAYS_WAIT] = "a policy judged: wait",
+                                        [VS_SAYS_BORROW] = "a policy judged: borrow",
+                                        [VS_SAYS_SWITCH] = "a policy judged: switch",
+                                        [VS_SAYS_REFUSE] = "a policy judged: refuse"};
+
 static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, const struct vesta_pause *pause,
                          const struct vs_answer *answer) {
-    vs_log(VS_LOG_INFO, "a policy judged", "namespace", c->space[space], "policy", c->set->source[space].name, "hook",
-           vs_hook_name(hook), "verdict", vs_policy_word_name(answer->word), "amount_ms",
-           answer->amount_ms < 0 ? NULL : VS_DIGITS(answer->amount_ms), "reason",
-           *answer->reason ? answer->reason : NULL, "back_ms",
+    assert(answer->word < VS_COUNT(sentences) && sentences[answer->word]);
+    vs_log(VS_LOG_INFO, sentences[answer->word], "namespace", c->space[space], "policy", c->set->source[space].name,
+           "hook", vs_hook_name(hook), "amount_ms", answer->amount_ms < 0 ? NULL : VS_DIGITS(answer->amount_ms),
+           "reason", *answer->reason ? answer->reason : NULL, "back_ms",
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 

@@ -94,7 +94,7 @@ static void borrows(void) {
     CHECK_EQ_I64(ids_now(), 2 * 4);
     CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN); /* in force, but nothing more to be had */
     CHECK_EQ_I64(ids_now(), 0);
-    CHECK_HAS(told(), "verdict=borrow amount_ms=2 back_ms=3000");
+    CHECK_HAS(told(), "hook=on_clock_back amount_ms=2 back_ms=3000");
     clear_desk();
     set_desk(POLICY("return 'borrow'"));
     CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN);

@@ -1,0 +1,322 @@
+"""policies.py -- what a policy does for the clients of `vesta serve` when the clock goes back, fails or is replaced.
+
+The clock is stepped by libfaketime while the server runs; its uptime is not (see spec/cli/clock.py).
+"""
+import glob
+import os
+import re
+import resource
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from serving import SLOW, Server, claim, command, fails, main, same, until_closed
+
+LIBRARY = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")[0]
+FOUR_A_MS = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+HELD_MAX = 4096  # VS_HELD_MAX
+SHORT = ("--wait-ms", "10")
+
+
+class Judged(Server):
+    """A server with a policy (a text, or the name of a shipped one), whose clock can be set."""
+
+    def __init__(self, world, policy, *flags, layout=FOUR_A_MS, **more):
+        self.policy = world.path("policy.lua") if "return" in policy else policy
+        self.clock = world.path("clock")
+        self.write(policy)
+        self.step("+0")
+        asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        env = dict(LD_PRELOAD=LIBRARY, FAKETIME_TIMESTAMP_FILE=self.clock, FAKETIME_NO_CACHE="1",
+                   FAKETIME_DONT_FAKE_MONOTONIC="1", ASAN_OPTIONS=asan)
+        super().__init__(world, "--policy", self.policy, *SHORT, *flags, layout=layout, pacing="clock", env=env, **more)
+
+    def write(self, policy):
+        if "return" in policy:
+            with open(self.policy + ".new", "w") as file:
+                file.write(policy)
+            os.rename(self.policy + ".new", self.policy)
+
+    def step(self, by):
+        with open(self.clock + ".new", "w") as file:
+            file.write(by)
+        os.rename(self.clock + ".new", self.clock)
+
+    def curl(self):
+        done = subprocess.run(["curl", "-s", "-w", "%{http_code} %header{retry-after}", "http://127.0.0.1:%d/genid" % self.http],
+                              capture_output=True, text=True, timeout=30 * SLOW)
+        return done.stdout
+
+    def redis_cli(self, *words):
+        done = subprocess.run(["redis-cli", "-p", str(self.resp), *words], capture_output=True, text=True, timeout=30 * SLOW)
+        return done.stdout.strip()
+
+    def reload(self, expects):
+        self.process.send_signal(signal.SIGHUP)
+        return self.listen(expects)
+
+    def metric(self, line):
+        """The value of the metric of that name and labels."""
+        return float(re.search(r"(?m)^%s (\S+)$" % re.escape(line), self.get("/metrics").body).group(1))
+
+
+def hold(server, socks):
+    """Each asks for an id until it is held: who comes while the policy is not heard yet may be told to come again."""
+    poll, by_fd = select.poll(), {sock.fileno(): sock for sock in socks}
+    for sock in socks:
+        poll.register(sock, select.POLLIN)
+        sock.sendall(command("GET", "default"))
+    while server.metric("vesta_parked_requests") < len(socks):
+        for fd, _ in poll.poll(20):
+            assert by_fd[fd].recv(1000).startswith(b"-TRYAGAIN ")
+            by_fd[fd].sendall(command("GET", "default"))
+
+
+def take(sock):
+    """The id that a held client gets; on a slow machine it may have been told to come again before."""
+    while True:
+        reply = sock.recv(1000)
+        if not reply.startswith(b"-TRYAGAIN "):
+            return int(re.fullmatch(rb"\$\d+\r\n(\d+)\r\n", reply).group(1))
+        sock.sendall(command("GET", "default"))
+
+
+def judging(body, before=""):
+    return "%s\nreturn { api = 1, on_clock_back = function(ctx)\n%s\nend }\n" % (before, body)
+
+
+def real(body):
+    """What a policy does about a real step, while it answers when it is tried with 5 ms."""
+    return judging("if ctx.back_ms > 100 then %s end return 'refuse'" % body)
+
+
+@claim("borrow: curl and redis-cli get ids although the clock went back by 3 s, each newer than the last; then refuse: 503 and -TRYAGAIN")
+def _(world):
+    policy = judging("calls = calls + 1 if calls == 1 then return 'borrow', 2 end return 'refuse', 'enough is enough'", "local calls = 0")
+    with Judged(world, policy) as server:
+        ids = [int(server.get("/genid").body)]
+        server.step("-3")
+        while not server.redis_cli("GET", "default").isdigit():
+            pass  # the policy was not heard in time
+        ids += [int(server.redis_cli("GET", "default")), int(re.fullmatch(r"(\d+)\n?200 ", server.curl()).group(1))]
+        event = server.listen("a policy judged: borrow")
+        assert "amount_ms=2" in event, event
+        assert 2000 < int(re.search(r"back_ms=(\d+)", event).group(1)) <= 3000, event
+        while True:  # 2 ms hold eight ids, and what was left of the last one
+            reply = server.redis_cli("GET", "default")
+            if not reply.isdigit():
+                break
+            ids.append(int(reply))
+            assert len(ids) < 20, ids
+        assert reply.startswith("TRYAGAIN the clock is 2."), reply
+        same(ids, sorted(set(ids)))
+        for _ in range(100 * SLOW):  # asked again after a quarter of a second
+            server.curl()
+            if server.metric('vesta_policy_calls_total{hook="on_clock_back",result="ok"}') == 2:
+                break
+            time.sleep(0.02)
+        assert 'reason="enough is enough"' in server.listen("a policy judged: refuse")
+        said = server.curl()
+        assert re.search(r"behind what was already seen.*503 [123]$", said, re.S), said
+        server.step("+0")
+        assert int(server.redis_cli("GET", "default")) > ids[-1]
+
+
+@claim("wait: who asks is held until the clock is back, however many they are, and is then served")
+def _(world):
+    with Judged(world, "wait") as server:
+        last = int(server.get("/genid").body)
+        server.step("-3")
+        socks = [server.connect(server.resp) for _ in range(40)]
+        hold(server, socks)
+        server.listen("a policy judged: wait")
+        same(server.get("/healthz").status, 200)  # nobody else is held up
+        server.step("+0")
+        ids = []
+        for sock in socks:
+            ids.append(take(sock))
+            sock.close()
+        same(len(set(ids)), 40)
+        assert min(ids) > last
+
+
+@claim("wait with a number: who asks is held so long, and is then told")
+def _(world):
+    with Judged(world, judging("return 'wait', 300")) as server:
+        server.get("/genid")
+        server.step("-60")
+        from_s = time.monotonic()
+        same(server.get("/genid").status, 503)
+        assert time.monotonic() - from_s >= 0.3
+
+
+FAILING = (
+    ("error", "error('no luck')", "policy.lua:3: no luck"),
+    ("garbage", "return 'perhaps'", "on_clock_back answered 'perhaps'"),
+    ("instructions|time", "while true do end", "ended after"),
+    ("instructions|time", "while true do pcall(function() while true do end end) end", "ended after"),
+    ("memory|time", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "ended"),
+)
+
+
+@claim("a policy that loops, eats memory, raises or answers nonsense: the fixed rules hold, ids go on, log and metrics say why")
+def _(world):
+    for number, (results, body, error) in enumerate(FAILING):
+        with Judged(world, real(body), "--namespace", "n%d" % number) as server:
+            last = int(server.get("/genid").body)
+            server.step("-3")
+            assert server.redis("GET", "n%d" % number).startswith(b"-TRYAGAIN the clock is "), body
+            event = server.listen("a policy failed: the fixed rules hold")
+            assert "namespace=n%d" % number in event and "hook=on_clock_back" in event and error in event, event
+            assert re.search("failure=(%s) " % results, event), event
+            count = sum(server.metric('vesta_policy_calls_total{hook="on_clock_back",result="%s"}' % result) for result in results.split("|"))
+            same((count, server.metric("vesta_policy_stuck")), (1, 0))
+            same([server.get("/genid").status for _ in range(5)], [503] * 5)
+            assert "policy_stuck" not in server.get("/readyz").body
+            server.step("+0")
+            assert int(server.get("/genid").body) > last
+
+
+@claim("a policy that is broken does not start: the message names file and line")
+def _(world):
+    for source, parts in (("return {", ("policy.lua:",)), ("return { api = 1, on_clock_bakc = function() end }", ("on_clock_bakc", "on_clock_back")),
+                          (judging("return 'perhaps'"), ("namespace 'default'", "on_clock_back fails when it is tried (garbage)")),
+                          (judging("while true do end"), ("fails when it is tried",))):
+        with open(world.path("policy.lua"), "w") as file:
+            file.write(source)
+        fails(world.run("serve", "--policy", world.path("policy.lua"), "--worker", "5", "--http", "127.0.0.1:21098", "--resp", "off"), 2, *parts)
+    fails(world.run("serve", "--policy", "wiat", "--worker", "5", "--http", "127.0.0.1:21098", "--resp", "off"), 2, "there is no policy 'wiat'", "wait")
+    fails(world.run("serve", "--policy", world.path("none.lua"), "--worker", "5", "--http", "127.0.0.1:21098", "--resp", "off"), 1, "none.lua")
+
+
+class Load:
+    """Clients that count: every reply is an id or is remembered."""
+
+    def __init__(self, server, clients=4):
+        self.server, self.ending = server, False
+        self.ids, self.odd = [[] for _ in range(clients)], []
+        self.threads = [threading.Thread(target=self.run, args=(ids,)) for ids in self.ids]
+
+    def run(self, out):
+        batch = command("GET", "default") * 50
+        with self.server.connect(self.server.resp) as sock:
+            stream = sock.makefile("rb")
+            while not self.ending:
+                sock.sendall(batch)
+                for _ in range(50):
+                    head = stream.readline()
+                    if head.startswith(b"$"):
+                        out.append(int(stream.readline()))
+                    else:
+                        self.odd.append(head)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.ending = True
+        for thread in self.threads:
+            thread.join()
+
+    def count(self):
+        """How many ids there were; demands that nobody was refused and no id is there twice."""
+        same(self.odd[:3], [])
+        ids = sorted(id for ids in self.ids for id in ids)
+        same(sum(a == b for a, b in zip(ids, ids[1:])), 0)
+        return len(ids)
+
+
+@claim("HUP with a broken policy, then a good one, under load: no id is refused or there twice, and the log says what holds")
+def _(world):
+    with Judged(world, judging("return 'refuse'"), "--threads", "2", layout="vesta-milli") as server:
+        with Load(server) as load:
+            for round in range(3):
+                server.write("return {")
+                event = server.reload("reload failed: the old policies stay at work")
+                assert round > 0 or "policy.lua:" in event, event  # the log counts repetitions of a second
+                same(server.metric("vesta_config_last_reload_successful"), 0)
+                same(server.metric("vesta_policy_generation"), 1 + round)
+                server.write(judging("return 'wait'"))
+                server.reload("reloaded: other policies are at work")
+                same(server.metric("vesta_config_last_reload_successful"), 1)
+                same(server.metric("vesta_policy_generation"), 2 + round)
+        assert load.count() > 1000
+        server.step("-3")
+        with server.connect(server.resp) as sock:
+            hold(server, [sock])  # the new one judges
+            server.step("+0")
+            assert take(sock) > 0
+
+
+@claim("HUP while requests are held by the old policy: the new one judges them no more, those who come then it does")
+def _(world):
+    with Judged(world, judging("return 'wait'")) as server:
+        server.get("/genid")
+        server.step("-60")
+        with server.connect(server.resp) as held:
+            hold(server, [held])
+            server.write(judging("return 'refuse'"))
+            server.reload("reloaded")
+            same(server.get("/genid").status, 503)
+            same(select.select([held], [], [], 0)[0], [])
+            server.step("+0")
+            assert take(held) > 0
+
+
+@claim("TERM answers those who are held, and nothing is lost")
+def _(world):
+    with Judged(world, judging("return 'wait'"), "--threads", "2") as server:
+        server.get("/genid")
+        server.step("-60")
+        socks = [server.connect(server.resp) for _ in range(50)]
+        hold(server, socks)
+        server.process.send_signal(signal.SIGTERM)
+        for sock in socks:
+            assert until_closed(sock).startswith(b"-TRYAGAIN the clock is ")
+            sock.close()
+        same(server.process.wait(15 * SLOW), 0)
+
+
+@claim("who is held and goes away leaves no trace: others are served, and no place is kept")
+def _(world):
+    with Judged(world, judging("return 'wait'")) as server:
+        server.get("/genid")
+        server.step("-60")
+        socks = [server.connect(server.resp) for _ in range(20)]
+        hold(server, socks)
+        for sock in socks:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closing tears the connection
+            sock.close()
+        for _ in range(1000):
+            if server.metric("vesta_parked_requests") == 0:
+                break
+            time.sleep(0.02)
+        same(server.metric("vesta_parked_requests"), 0)
+        server.step("+0")
+        same(server.get("/genid").status, 200)
+
+
+@claim("so many are held and no more: the others are told at once")
+def _(world):
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
+    with Judged(world, judging("return 'wait'")) as server:
+        server.get("/genid")
+        server.step("-120")
+        socks = [server.connect(server.resp) for _ in range(HELD_MAX)]
+        hold(server, socks)
+        same({server.get("/genid").status for _ in range(20)}, {503})
+        server.step("+0")
+        ids = set()
+        for sock in socks:
+            ids.add(take(sock))
+            sock.close()
+        same(len(ids), HELD_MAX)
+
+
+main()
