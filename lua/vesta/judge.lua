@@ -31,7 +31,7 @@ function judge.start(options, now_ms)
       :format(policy.name), "bad_option"
   end
   if not policy.functions.on_start then return policy end
-  local ok, word, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })
+  local ok, word, _, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })
   if not ok then
     warn_of(policy, word)
   elseif word == "refuse" then
@@ -58,18 +58,18 @@ function judge.judge(core, gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
   if not policy or not hook or not policy.functions[hook] then return nil end
   local info = gen:info()
-  local ok, word, rest = policies.ask(policy, hook, {
+  local ok, word, amount_ms, reason = policies.ask(policy, hook, {
     back_ms = pause.back_ms, ahead_ticks = pause.ahead_ticks, ahead_ms_max = info.ahead_ms_max, worker = info.worker,
   })
   if not ok then
     warn_of(policy, word)
   elseif word == "wait" then
-    return rest or math.min(pause.wait_ms, WAIT_MS_MAX)
+    return amount_ms or math.min(pause.wait_ms, WAIT_MS_MAX)
   elseif word == "borrow" then
-    core.borrow(gen, rest)
+    core.borrow(gen, amount_ms)
     return 0
   else
-    return nil, refusal(policy, word, rest)
+    return nil, refusal(policy, word, reason)
   end
 end
 

@@ -170,7 +170,6 @@ local function check(result)
     local text = rawget(result, key)
     if text ~= nil and type(text) ~= "string" then return nil, key .. " must be a string, not " .. shown(text) end
   end
-  if not next(functions) then return nil, "a policy has at least one function, for instance on_clock_back" end
   return functions
 end
 
@@ -204,38 +203,64 @@ end
 
 ---------------------------------------------------------------- asking
 
-local function check_worker(worker, reason)
-  if worker == nil and (reason == nil or type(reason) == "string") then return true, nil, reason and plain(reason) end
-  if type(worker) == "number" and worker >= 0 and worker < EXACT_MAX and worker % 1 == 0 then return true, worker end
-  return false, "choose_worker returned " .. shown(worker) .. ": a worker's number is expected, or nil and a reason"
+local function garbage(hook, value, expected)
+  return ("%s answered %s; expected: %s"):format(hook, shown(value), expected)
 end
 
-local function check_answer(hook, word, rest)
-  local allowed = false
-  for _, other in ipairs(WORDS[hook]) do allowed = allowed or word == other end
-  if not allowed then
-    return false, ("%s returned %s: %s is expected"):format(hook, shown(word), listed(WORDS[hook]))
+-- What stands behind the first value: a number of milliseconds, and a text that says why, in any order.
+local function check_more(hook, word, ...)
+  local amount_ms, reason, wrong
+  for i = 1, 2 do
+    local value = select(i, ...)
+    if type(value) == "string" then
+      reason = plain(value)
+    elseif value ~= nil and word ~= "wait" and word ~= "borrow" then
+      wrong = garbage(hook, value, "a text behind the first value: why")
+    elseif type(value) == "number" and value >= 0 and value < MS_MAX + 1 then
+      amount_ms = math.floor(value)
+    elseif value ~= nil then
+      wrong = garbage(hook, value, 'milliseconds from 0 to a day behind "wait" and "borrow", or a text: why')
+    end
   end
-  if rest == nil then return true, word end
-  if word == "wait" or word == "borrow" then
-    if type(rest) == "number" and rest >= 0 and rest <= MS_MAX then return true, word, math.floor(rest) end
-    return false, ('%s returned "%s", %s: milliseconds from 0 to a day are expected'):format(hook, word, shown(rest))
-  end
-  if type(rest) == "string" then return true, word, plain(rest) end
-  return false, ('%s returned "%s", %s: a reason is a string'):format(hook, word, shown(rest))
+  return wrong, amount_ms, reason
 end
 
---- Asks one of a policy's functions: true, word [, milliseconds or reason], for choose_worker true, number or true,
--- nil, reason; or false and what is wrong with the policy.  Never raises.
+local function is_answer(hook, word)
+  if hook == "choose_worker" then
+    return word == nil or type(word) == "number" and word >= 0 and word < EXACT_MAX and word % 1 == 0
+  end
+  for _, other in ipairs(WORDS[hook]) do
+    if word == other then return true end
+  end
+end
+
+local function check_answer(hook, word, ...)
+  if not is_answer(hook, word) then
+    return false, garbage(hook, word, hook == "choose_worker" and "a worker number from 0 on, or nil and a reason"
+      or listed(WORDS[hook]))
+  end
+  local wrong, amount_ms, reason = check_more(hook, word, ...)
+  if wrong then return false, wrong end
+  return true, word, amount_ms, reason
+end
+
+-- What pcall gave.
+local function check_call(hook, ok, ...)
+  if ok then return check_answer(hook, ...) end
+  return false, hook .. " failed: " .. error_text((...))
+end
+
+--- Asks one of a policy's functions: true, its word (for choose_worker its number or nil), milliseconds or nil, reason
+-- or nil; or false and what is wrong with the policy.  Never raises.
 function policy.ask(self, hook, ctx)
   if self.asking then return false, hook .. " was asked while another call of this policy goes on" end
   ctx.options = copy_without(nil, self.options) -- what a policy does to it, it does to this call
   self.asking = true
-  local ok, word, rest = pcall(self.functions[hook], ctx)
-  self.asking = false
-  if not ok then return false, hook .. " failed: " .. error_text(word) end
-  if hook == "choose_worker" then return check_worker(word, rest) end
-  return check_answer(hook, word, rest)
+  local function done(...)
+    self.asking = false
+    return check_call(hook, ...)
+  end
+  return done(pcall(self.functions[hook], ctx))
 end
 
 return policy
