@@ -26,11 +26,11 @@ end
 function judge.start(options, now_ms)
   local policy, message, code = policies.load(options.policy)
   if not policy then return nil, message, code end
-  if policy.functions.choose_worker and not options.worker and not options.any_worker then
+  if policies.has(policy, "choose_worker") and not options.worker and not options.any_worker then
     return nil, ("policy %s: choose_worker is not asked in this version: give worker, or any_worker = true")
       :format(policy.name), "bad_option"
   end
-  if not policy.functions.on_start then return policy end
+  if not policies.has(policy, "on_start") then return policy end
   local ok, word, _, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })
   if not ok then
     warn_of(policy, word)
@@ -56,10 +56,12 @@ end
 function judge.judge(core, gen)
   local pause = core.pause(gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
-  if not policy or not hook or not policy.functions[hook] then return nil end
+  if not policy or not hook or not policies.has(policy, hook) then return nil end
   local info = gen:info()
-  local ok, word, amount_ms, reason = policies.ask(policy, hook, {
-    back_ms = pause.back_ms, ahead_ticks = pause.ahead_ticks, ahead_ms_max = info.ahead_ms_max, worker = info.worker,
+  local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as vs_pause_ctx in csrc/host/judge.c
+    namespace = info.namespace, now_ms = core.now_ms(), worker = info.worker, ahead_ms_max = info.ahead_ms_max,
+    back_ms = hook == "on_clock_back" and pause.back_ms or nil,
+    ahead_ticks = hook == "on_exhausted" and pause.ahead_ticks or nil,
   })
   if not ok then
     warn_of(policy, word)

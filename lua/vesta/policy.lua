@@ -250,6 +250,9 @@ local function check_call(hook, ok, ...)
   return false, hook .. " failed: " .. error_text((...))
 end
 
+--- Whether a policy has that function.
+function policy.has(self, hook) return self.functions[hook] ~= nil end
+
 --- Asks one of a policy's functions: true, its word (for choose_worker its number or nil), milliseconds or nil, reason
 -- or nil; or false and what is wrong with the policy.  Never raises.
 function policy.ask(self, hook, ctx)

@@ -1,0 +1,205 @@
+--- vesta.testing -- a world for who writes a policy: a clock that is set, a store that goes down, records of workers.
+-- Plain Lua, no C: runs under busted with any Lua, and within `vesta policy test`, where the policy itself runs in the
+-- host's sandbox.
+--
+--     local world = testing.world { policy = { "borrow", borrow_ms_max = 500 } }
+--     world:step_clock(-3000)
+--     local word, amount_ms, reason = world:verdict "on_clock_back"     --> "borrow", 500, nil
+local helpers = require "vesta.policy.helpers"
+local nearest = require "vesta.nearest"
+local policies = require "vesta.policy"
+
+local testing = {}
+
+local NOW_MS = 1767225600000   -- 2026-01-01T00:00:00Z: a test's time is its own
+local ATTEMPTS_MAX = 10        -- claims that a chooser may lose before it is given up
+
+---------------------------------------------------------------- layouts, as far as a policy meets them
+
+local PRESETS = {
+  ["vesta-second"] = "seq:20 machine:10 unit=1s", ["vesta-milli"] = "seq:10 machine:10 unit=1ms",
+  ["vesta-legacy-second"] = "seq:20 machine:10 unit=1s", ["vesta-legacy-milli"] = "seq:10 machine:10 unit=1ms",
+  snowflake = "seq:12 worker:10 unit=1ms", twitter = "seq:12 worker:5 unit=1ms", leaf = "seq:12 worker:10 unit=1ms",
+  butterfly = "seq:9 worker:13 unit=1ms", uid = "seq:13 worker:22 unit=1s", sonyflake = "seq:8 machine:16 unit=10ms",
+  yitter = "seq:6 worker:6 unit=1ms", js53 = "seq:16 worker:5 unit=1s",
+}
+testing.PRESETS = PRESETS
+
+local UNIT_MS = { ["1ms"] = 1, ["10ms"] = 10, ["1s"] = 1000 }
+
+-- How many numbers there are, how many ticks in a time unit, how long that is.
+local function read_layout(text)
+  local workers, unit_ticks, unit_ms = 1, nil, nil
+  for _, word in ipairs(helpers.split(PRESETS[text] or text, " ")) do
+    local width = helpers.split(word, ":")
+    local setting = helpers.split(word, "=")
+    local bits = tonumber((helpers.split(width[2] or "", "=")[1]))
+    if setting[1] == "unit" then unit_ms = UNIT_MS[setting[2]] end
+    if bits and width[1] == "seq" then unit_ticks = math.floor(2 ^ bits) end
+    if bits and (width[1] == "worker" or width[1] == "machine") then workers = math.floor(2 ^ bits) end
+  end
+  if not unit_ticks or not unit_ms then
+    error(('testing.world: layout "%s" is no preset, and has no seq:N and unit=1ms, 10ms or 1s'):format(text), 3)
+  end
+  return workers, unit_ticks, unit_ms
+end
+
+---------------------------------------------------------------- the world
+
+local world = {}
+world.__index = world
+
+-- What a world may be given, and has as fields afterwards; a test may set them at any time.
+local DEFAULTS = {
+  layout = "vesta-milli", namespace = "default", worker = 1, now_ms = NOW_MS, ahead_ms_max = 0, lease_ms = 600000,
+  host = "host-0", ip = "192.0.2.1", ordinal = 0, identity = "host-0", random = 0.5, last_ms = false,
+}
+
+--- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }.
+function testing.world(given)
+  if type(given) ~= "table" or not given.policy then
+    error("testing.world: a table with a policy is expected, like { policy = \"borrow\" }", 2)
+  end
+  local self = { records = {}, is_store_up = true }
+  for key, value in pairs(DEFAULTS) do self[key] = value end
+  for key, value in pairs(given) do
+    if DEFAULTS[key] == nil and key ~= "policy" then
+      error("testing.world: there is no " .. nearest(tostring(key), DEFAULTS), 2)
+    end
+    self[key] = value
+  end
+  self.range, self.unit_ticks, self.unit_ms = read_layout(self.layout)
+  self.seen_ms, self.ahead_ms, self.up_ms = self.now_ms, 0, 0
+  local message
+  self.policy, message = policies.load(given.policy)
+  if not self.policy then error(message, 2) end
+  return setmetatable(self, world)
+end
+
+--- The clock is set: back by step_clock(-3000), forward by step_clock(3000).
+function world:step_clock(ms)
+  self.now_ms = self.now_ms + ms
+  self.seen_ms = math.max(self.seen_ms, self.now_ms)
+end
+
+--- Time goes by.
+function world:pass(ms)
+  self.up_ms = self.up_ms + ms
+  self:step_clock(ms)
+end
+
+--- Ids have been made so far ahead of the latest time that was seen.
+function world:run_ahead(ms) self.ahead_ms = ms end
+
+---------------------------------------------------------------- the store
+
+--- Somebody holds a number: world:claim { worker = 7, holder = "host-3" }.  Gives the record, or nil and why not: the
+-- number is held, or the store is down.  Every field of the record may be given.
+function world:claim(given)
+  local old = self.records[given.worker]
+  if not self.is_store_up then return nil, "the store is down" end
+  if old and old.held and not self:is_expired(old) and old.identity ~= given.identity then
+    return nil, "the number is held by " .. old.holder
+  end
+  local record = {
+    worker = given.worker, epoch = old and old.epoch + 1 or 1, holder = "host-" .. given.worker, held = true,
+    identity = "host-" .. given.worker, until_ms = self.now_ms + 5000, written_ms = self.now_ms, seen_ms = self.now_ms,
+  }
+  for key, value in pairs(given) do record[key] = value end
+  self.records[record.worker] = record
+  return record
+end
+
+--- A number is given back.
+function world:release(worker)
+  self.records[worker].held = false
+  self.records[worker].written_ms = self.now_ms
+end
+
+--- Whether a record's holder has been silent for longer than a lease lasts.
+function world:is_expired(record) return self.now_ms - record.written_ms > self.lease_ms end
+
+--- No answer from the store, from now on until store_up.
+function world:store_down() self.is_store_up, self.down_since_ms = false, self.up_ms end
+function world:store_up() self.is_store_up = true end
+
+local function by_worker(a, b) return a.worker < b.worker end
+
+-- The records as a policy gets them: a list, each with its `expired`.
+local function list(self)
+  local records = {}
+  for _, record in pairs(self.records) do
+    local copy = { expired = self:is_expired(record) }
+    for key, value in pairs(record) do copy[key] = value end
+    records[#records + 1] = copy
+  end
+  table.sort(records, by_worker)
+  return records
+end
+
+-- The others who hold a number just now.
+local function peers(self)
+  local found = {}
+  for _, record in ipairs(list(self)) do
+    if record.held and not record.expired then
+      found[#found + 1] = { worker = record.worker, seen_ms = record.seen_ms }
+    end
+  end
+  return found
+end
+
+---------------------------------------------------------------- asking
+
+-- What each function is told, beside namespace, now_ms and options.
+local CTX = {
+  on_clock_back = function(self, ctx)
+    ctx.worker, ctx.ahead_ms_max = self.worker, self.ahead_ms_max
+    ctx.back_ms = self.seen_ms - self.now_ms
+  end,
+  on_exhausted = function(self, ctx)
+    ctx.worker, ctx.ahead_ms_max = self.worker, self.ahead_ms_max
+    ctx.ahead_ticks = math.floor((self.seen_ms + self.ahead_ms - self.now_ms) * self.unit_ticks / self.unit_ms)
+  end,
+  on_start = function(self, ctx)
+    ctx.last_ms, ctx.peers = self.last_ms or nil, peers(self)
+  end,
+  on_store_down = function(self, ctx)
+    ctx.down_ms = self.is_store_up and 0 or self.up_ms - self.down_since_ms
+    ctx.left_ms = math.max(self.lease_ms - ctx.down_ms, 0)
+  end,
+  on_lease_lost = function(self, ctx) ctx.worker = self.worker end,
+  choose_worker = function(self, ctx)
+    ctx.records, ctx.range, ctx.attempt = list(self), self.range, 1
+    ctx.host, ctx.ip, ctx.ordinal, ctx.identity = self.host, self.ip, self.ordinal, self.identity
+    ctx.random = math.floor(self.random * 4294967296)
+  end,
+}
+
+--- Asks the policy: its word (for choose_worker its number, or nil), milliseconds or nil, reason or nil.  `more` are
+-- fields of ctx that are to be otherwise than this world has them.  Raises where the policy fails.
+function world:verdict(hook, more)
+  if not CTX[hook] then error("world:verdict: a policy has no function " .. nearest(tostring(hook), CTX), 2) end
+  if not policies.has(self.policy, hook) then error("the policy has no " .. hook, 2) end
+  local ctx = { namespace = self.namespace, now_ms = self.now_ms }
+  CTX[hook](self, ctx)
+  for key, value in pairs(more or {}) do ctx[key] = value end
+  local ok, word, amount_ms, reason = policies.ask(self.policy, hook, ctx)
+  if not ok then error(word, 2) end
+  return word, amount_ms, reason
+end
+
+--- What a keeper does: asks for a number and claims it; where that is lost, asks again with fresh records.  Gives the
+-- number, or nil and why there is none.
+function world:choose()
+  for attempt = 1, ATTEMPTS_MAX do
+    local worker, _, reason = self:verdict("choose_worker", { attempt = attempt })
+    if not worker then return nil, reason end
+    if worker >= self.range then
+      error(("choose_worker answered %d, and the layout's last number is %d"):format(worker, self.range - 1), 2)
+    end
+    if self:claim { worker = worker, holder = self.host, identity = self.identity } then return worker end
+  end
+  return nil, "no claim came through in " .. ATTEMPTS_MAX .. " attempts"
+end
+
+return testing

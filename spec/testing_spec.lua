@@ -1,0 +1,171 @@
+--- vesta.testing: the world that a policy's author sets the clock of.
+local testing = require "vesta.testing"
+local vesta = require "vesta"
+
+-- A policy that answers with what it was told.
+local function world_of(functions, more)
+  local policy, given = { api = 1 }, { policy = nil }
+  for hook, f in pairs(functions) do policy[hook] = f end
+  for key, value in pairs(more or {}) do given[key] = value end
+  given.policy = policy
+  return testing.world(given)
+end
+
+-- The ctx of one call.
+local function told(world, hook, more)
+  local seen
+  world.policy.functions[hook] = function(ctx)
+    seen = ctx
+    return hook ~= "choose_worker" and error "seen" or nil
+  end
+  pcall(world.verdict, world, hook, more)
+  return seen
+end
+
+local function raised(f, ...)
+  local ok, message = pcall(f, ...)
+  assert.is_false(ok)
+  return message
+end
+
+describe("testing.world", function()
+  it("knows every preset as the library does", function()
+    local known = 0
+    for _, preset in ipairs(vesta.presets()) do
+      local said = testing.PRESETS[preset.name]
+      assert.is_string(said, preset.name)
+      for word in said:gmatch "%S+" do
+        assert.is_truthy((" " .. preset.text .. " "):find(" " .. word .. " ", 1, true), preset.name .. " " .. word)
+      end
+      known = known + 1
+    end
+    for _ in pairs(testing.PRESETS) do known = known - 1 end
+    assert.equal(0, known)
+  end)
+
+  it("raises at the caller's line for what it cannot be given", function()
+    assert.matches("testing_spec.lua:%d+: testing.world: a table with a policy", raised(function() testing.world() end))
+    assert.matches('there is no "now", did you mean', raised(function() testing.world { policy = "wait", now = 1 } end))
+    assert.matches("there is none: it is", raised(function() testing.world { policy = "weit" } end))
+    assert.matches('layout "x" is no preset', raised(function() testing.world { policy = "wait", layout = "x" } end))
+  end)
+end)
+
+describe("world:verdict", function()
+  it("tells how far the clock is back: set, not as time goes by", function()
+    local world = world_of({ on_clock_back = error }, { worker = 7, ahead_ms_max = 5 })
+    world:pass(1000)
+    assert.equal(0, told(world, "on_clock_back").back_ms)
+    world:step_clock(-3000)
+    local ctx = told(world, "on_clock_back")
+    assert.same({ 3000, 7, 5, "default" }, { ctx.back_ms, ctx.worker, ctx.ahead_ms_max, ctx.namespace })
+    world:pass(1000)
+    assert.equal(2000, told(world, "on_clock_back").back_ms)
+    world:step_clock(5000)
+    assert.equal(0, told(world, "on_clock_back").back_ms)
+    assert.equal(77, told(world, "on_clock_back", { back_ms = 77 }).back_ms)
+  end)
+
+  it("tells how far the cursor is ahead, in ticks of the layout", function()
+    local world = world_of({ on_exhausted = error }, { layout = "snowflake" })
+    assert.equal(0, told(world, "on_exhausted").ahead_ticks)
+    world:run_ahead(20)
+    assert.equal(20 * 4096, told(world, "on_exhausted").ahead_ticks)
+    world:step_clock(-5)
+    assert.equal(25 * 4096, told(world, "on_exhausted").ahead_ticks)
+    world = world_of({ on_exhausted = error }, { layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=0" })
+    world:run_ahead(2000)
+    assert.equal(2 * 16, told(world, "on_exhausted").ahead_ticks)
+  end)
+
+  it("tells who else holds a number, and how long the store is down", function()
+    local world = world_of({ on_start = error, on_store_down = error, on_lease_lost = error }, { last_ms = 5 })
+    world:claim { worker = 3, seen_ms = 99 }
+    world:claim { worker = 2 }
+    world:release(2)
+    local ctx = told(world, "on_start")
+    assert.same({ { worker = 3, seen_ms = 99 } }, ctx.peers)
+    assert.equal(5, ctx.last_ms)
+    world:store_down()
+    world:pass(2500)
+    ctx = told(world, "on_store_down")
+    assert.same({ 2500, 600000 - 2500 }, { ctx.down_ms, ctx.left_ms })
+    assert.is_nil((world:claim { worker = 5 }))
+    world:store_up()
+    assert.equal(0, told(world, "on_store_down").down_ms)
+    assert.equal(1, told(world, "on_lease_lost").worker)
+  end)
+
+  it("raises for a function that is none, or that the policy has not", function()
+    local world = world_of { on_start = function() return "go" end }
+    assert.matches('no function "on_clockback", did you mean "on_clock_back"',
+      raised(world.verdict, world, "on_clockback"))
+    assert.matches("the policy has no on_exhausted", raised(world.verdict, world, "on_exhausted"))
+  end)
+
+  it("raises where the policy fails", function()
+    for _, answer in ipairs { "perhaps", 0 / 0, 5, false, {} } do
+      local world = world_of { on_start = function() return answer end }
+      assert.matches('on_start answered .*; expected: "go" or "refuse"', raised(world.verdict, world, "on_start"))
+    end
+    for _, answer in ipairs { -1, 0.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 63, "7", true, {} } do
+      local world = world_of { choose_worker = function() return answer end }
+      assert.matches("choose_worker answered .*; expected: a worker number",
+        raised(world.verdict, world, "choose_worker"))
+    end
+  end)
+end)
+
+describe("world:choose", function()
+  local function lowest_free(ctx)
+    for worker = ctx.options.first or 0, ctx.range - 1 do
+      local taken = false
+      for _, record in ipairs(ctx.records) do
+        if record.worker == worker and record.held and not record.expired then taken = true end
+      end
+      if not taken then return worker end
+    end
+    return nil, "all " .. ctx.range .. " are taken"
+  end
+
+  it("claims what the policy picks, by the records that there are", function()
+    local world = world_of({ choose_worker = lowest_free }, { layout = "js53" })
+    assert.equal(0, (world:choose()))
+    world.identity, world.host = "host-1", "host-1"
+    assert.equal(1, (world:choose()))
+    world:release(0)
+    world.identity = "host-2"
+    assert.equal(0, (world:choose()))
+    assert.equal(2, world.records[0].epoch)
+  end)
+
+  it("takes a number whose holder has been silent for too long", function()
+    local world = world_of({ choose_worker = lowest_free }, { layout = "js53" })
+    world:claim { worker = 0 }
+    assert.equal(1, (world:choose()))
+    world:pass(600001)
+    world.identity = "another"
+    assert.equal(0, (world:choose()))
+  end)
+
+  it("gives the policy's reason where it picks none", function()
+    local world = world_of({ choose_worker = lowest_free }, { layout = "js53" })
+    for worker = 0, 31 do world:claim { worker = worker } end
+    local worker, reason = world:choose()
+    assert.is_nil(worker)
+    assert.equal("all 32 are taken", reason)
+  end)
+
+  it("asks again after a lost claim, and not for ever", function()
+    local attempts = {}
+    local world = world_of { choose_worker = function(ctx)
+      attempts[#attempts + 1] = ctx.attempt
+      return 7
+    end }
+    world:claim { worker = 7 }
+    assert.is_nil((world:choose()))
+    assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, attempts)
+    world = world_of({ choose_worker = function() return 32 end }, { layout = "js53" })
+    assert.matches("answered 32, and the layout's last number is 31", raised(world.choose, world))
+  end)
+end)
