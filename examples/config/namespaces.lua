@@ -1,5 +1,5 @@
--- Several namespaces in one server, each with a layout of its own.  What a request names decides: GET orders, ?ns=users.
--- The first is `default`: it serves whoever names none.
+-- Several namespaces in one server, each with a layout of its own.  What a request names decides: GET orders,
+-- ?ns=users.  The first is `default`: it serves whoever names none.
 local worker = env("WORKER", 7) -- one number a machine, so that no two machines share one
 
 return {
