@@ -117,13 +117,14 @@ int vs_drop_rights(const struct vs_serving *serving) {
     struct vs_identity who;
     struct vesta_error err;
     vs_no_new_rights();
+    if (serving->user || serving->config->resp_password || serving->config->admin_token) vs_no_core_file();
     if (!serving->user) return VS_GO;
     if (!split_user(serving->user, user, group))
         return vs_usage("--user %s: a name has at most %d bytes", vs_shown_text(serving->user), VS_USER_MAX - 1);
     if (vs_identity_find(user, group, &who, &err) != VESTA_OK || hand_on(serving, &who, &err) != VESTA_OK ||
         vs_identity_become(&who, &err) != VESTA_OK)
         return vs_report(&err);
-    vs_no_core_file();
+    vs_no_core_file(); /* anew: the kernel has its own mind about it when a user changes */
     return VS_GO;
 }
 

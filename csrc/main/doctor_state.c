@@ -149,32 +149,48 @@ static void look_at_lease(struct vs_doctor *doctor, const char *name, const stru
     if (*said) vs_found(doctor, VS_WARN, name, NULL, "the keeper's last words: %s", said);
 }
 
-static void look_at_header(struct vs_doctor *doctor, const struct vs_conf_space *space, const char *path,
-                           const struct vs_header *header, struct vesta_layout *layout) {
-    struct vesta_layout wanted;
-    struct vesta_error err;
+/* A file against what it should be; wanted may be NULL. */
+static void look_at_header(struct vs_doctor *doctor, const char *name, const char *path, const struct vs_header *header,
+                           const struct vesta_layout *wanted) {
     char text[VESTA_LAYOUT_TEXT_MAX];
-    vesta_layout_parse(header->layout, layout, NULL);
-    if (!doctor->any_namespace && strcmp(header->namespace_, space->name) != 0)
-        vs_found(doctor, VS_SICK, space->name, "choose another path", "%s is of the namespace '%s'", path,
-                 header->namespace_);
-    if (!space->layout) return;
-    if (vesta_layout_parse(space->layout, &wanted, &err) != VESTA_OK) {
-        vs_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
-    } else if (wanted.fingerprint != header->fingerprint) {
-        vesta_layout_text(&wanted, text);
-        vs_found(doctor, VS_SICK, space->name, "keep the layout, or take a new namespace",
-                 "%s is of the layout %s, not %s", path, header->layout, text);
+    if (!doctor->any_namespace && strcmp(header->namespace_, name) != 0)
+        vs_found(doctor, VS_SICK, name, "choose another path", "%s is of the namespace '%s'", path, header->namespace_);
+    if (!wanted || wanted->fingerprint == header->fingerprint) return;
+    vesta_layout_text(wanted, text);
+    vs_found(doctor, VS_SICK, name, "keep the layout, or take a new namespace", "%s is of the layout %s, not %s", path,
+             header->layout, text);
+}
+
+/* map is NULL for a file of an earlier boot. */
+static void look_at_file(struct vs_doctor *doctor, const struct vs_conf_space *space, const char *path,
+                         const struct vs_header *header, const struct vs_map *map) {
+    struct vesta_layout wanted, layout;
+    bool wants = space->layout && vesta_layout_parse(space->layout, &wanted, NULL) == VESTA_OK;
+    look_at_header(doctor, space->name, path, header, wants ? &wanted : NULL);
+    if (vesta_layout_parse(header->layout, &layout, NULL) != VESTA_OK) {
+        vs_found(doctor, VS_SICK, space->name, "move it away, a new one will be made", "%s has no layout", path);
+        return;
     }
+    look_at_layout(doctor, space->name, &layout);
+    if (!map) {
+        vs_found(doctor, VS_FINE, space->name, NULL, "%s is of an earlier boot, and will be made anew", path);
+        return;
+    }
+    look_at_lease(doctor, space->name, map, &layout);
+    look_at_seen(doctor, space->name, map);
 }
 
 void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space) {
     char state[PATH_MAX], path[PATH_MAX];
     struct vs_header header;
     struct vs_mapping mapping;
-    struct vesta_layout layout;
+    struct vesta_layout wanted;
     struct vesta_error err;
     enum vs_found found;
+    if (vesta_layout_parse(space->layout ? space->layout : VS_LAYOUT_DEFAULT, &wanted, &err) != VESTA_OK) {
+        vs_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
+        return;
+    }
     if (space->path)
         snprintf(path, sizeof path, "%s", space->path);
     else if (vs_state_dir(state, sizeof state) != 0 ||
@@ -186,17 +202,10 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
     }
     if (found == VS_FOUND_NONE) {
         vs_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", path);
-        if (vesta_layout_parse(space->layout ? space->layout : VS_LAYOUT_DEFAULT, &layout, NULL) == VESTA_OK)
-            look_at_layout(doctor, space->name, &layout);
+        look_at_layout(doctor, space->name, &wanted);
         return;
     }
-    look_at_header(doctor, space, path, found == VS_FOUND_TRUSTED ? &mapping.map->header : &header, &layout);
-    look_at_layout(doctor, space->name, &layout);
-    if (found == VS_FOUND_STALE) {
-        vs_found(doctor, VS_FINE, space->name, NULL, "%s is of an earlier boot, and will be made anew", path);
-        return;
-    }
-    look_at_lease(doctor, space->name, mapping.map, &layout);
-    look_at_seen(doctor, space->name, mapping.map);
-    vs_mapping_unmap(mapping.map);
+    look_at_file(doctor, space, path, found == VS_FOUND_TRUSTED ? &mapping.map->header : &header,
+                 found == VS_FOUND_TRUSTED ? mapping.map : NULL);
+    if (found == VS_FOUND_TRUSTED) vs_mapping_unmap(mapping.map);
 }

@@ -147,7 +147,7 @@ def _(world):
     with open(path, "rb") as file:
         whole = file.read()
     for name, content in (("cut", whole[:len(whole) // 2]), ("short", whole[:100]), ("empty", b""), ("garbage", os.urandom(len(whole))),
-                          ("magic", b"X" + whole[1:])):
+                          ("magic", b"X" + whole[1:]), ("layout", whole.replace(b" time:", b" time;", 1))):
         wrong = world.path(name + ".gen")
         with open(wrong, "wb") as file:
             file.write(content)
@@ -173,7 +173,7 @@ def _(world):
                                 (SMALL + "2100-01-01T00:00:00Z", "fail", "epoch")):
         found = examine(world, *off(world), "--namespace", "other", "--layout", layout, code=1)
         assert any(finding["state"] == state and part in finding["says"] for finding in found), found
-    says(examine(world, *off(world), "--layout", "time:99", code=1), "config", "fail", "time:99")
+    says(examine(world, *off(world), "--layout", "time:99", code=1), "default", "fail", "time:99")
 
 
 @claim("a clock that is behind what ids were given for fails, and says by how much")

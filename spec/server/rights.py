@@ -113,6 +113,19 @@ def _(world):
         same(os.stat(log).st_uid, NOBODY.pw_uid)
 
 
+@as_root("a password does not get into a core file or another process of the user")
+def _(world):
+    with open(world.path("secret"), "w") as file:
+        file.write("hunter2\n")
+    open_to_all(world)
+    for flags, owner in (["--resp-password-file", world.path("secret")], 0), ([], NOBODY.pw_uid):
+        with run_as_nobody(world, "serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", *flags) as server:
+            await_ready(server)
+            same(os.stat("/proc/%d/fd" % server.pid).st_uid, owner)  # root's: not dumpable
+            server.terminate()
+            same(server.wait(), 0)
+
+
 @as_root("serving as root without --user is a warning")
 def _(world):
     with Server(world) as server:
@@ -139,6 +152,14 @@ def run_as_nobody(world, *args):
                             stderr=subprocess.PIPE, **who)
 
 
+def await_ready(server):
+    said = ""
+    while "msg=ready" not in said:
+        line = server.stderr.readline()
+        assert line, said
+        said += line
+
+
 @claim("who is not root can only stay who it is")
 def _(world):
     open_to_all(world)
@@ -148,11 +169,7 @@ def _(world):
         same(refused.wait(), 2)
     own = "nobody" if ROOT else pwd.getpwuid(os.geteuid()).pw_name
     with run_as_nobody(world, "serve", "--user", own, *flags) as server:
-        said = ""
-        while "msg=ready" not in said:
-            line = server.stderr.readline()
-            assert line, said
-            said += line
+        await_ready(server)
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(world.path("s"))
             client.sendall(command("GET", "default"))
