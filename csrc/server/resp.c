@@ -154,7 +154,9 @@ static enum vs_outcome answer(struct vs_request *r, struct vs_args *args, const 
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
-        return VS_ANSWERED;
+        if (!r->call || r->call->handler != vs_on_exec || vs_session_is_stranger(s)) return VS_ANSWERED;
+        vs_multi_end(s); /* or what follows would be queued, though the client believes that it is over */
+        return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
     if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, bytes, length);
     enum vs_outcome outcome = vs_request_run(r);

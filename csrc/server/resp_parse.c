@@ -74,8 +74,14 @@ static int parse_array(const char *buf, size_t len, const struct vs_resp_limits 
 
 /* ------------------------------------------------------------------ lines, as a person types them into telnet */
 
+/* Between words; */
 static bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* a word that is not quoted goes on over the odder ones. */
+static bool ends_word(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 static int hex_value(char c) {
@@ -118,10 +124,10 @@ static const char *read_quoted(const char *at, const char *end, char **to) {
  * is not closed, or something follows it. */
 static const char *read_word(const char *from, const char *end, char **typed, struct vs_word *word) {
     const char *at = from;
-    while (at < end && !is_blank(*at) && *at != '"' && *at != '\'')
+    while (at < end && !ends_word(*at) && *at != '"' && *at != '\'')
         at++;
     *word = (struct vs_word){from, (size_t)(at - from)};
-    if (at == end || is_blank(*at)) return at;
+    if (at == end || ends_word(*at)) return at;
     memcpy(*typed, from, word->length);
     word->at = *typed;
     *typed += word->length;

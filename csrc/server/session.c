@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Counts its arguments itself, so that a wrong one is queued in a transaction, as Redis does. */
 enum vs_outcome vs_on_ping(struct vs_request *r) {
+    if (r->args->count > 1) return vs_refuse(r, "bad_command", "wrong number of arguments for 'PING': PING [text]");
     if (r->args->count)
         vs_resp_bulk(r->out, r->args->at[0].at, r->args->at[0].length);
     else
@@ -27,16 +29,23 @@ enum vs_outcome vs_on_ok(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
+/* As Redis reads numbers: no leading zeros. */
+static bool read_plain(struct vs_word text, uint64_t *n) {
+    return vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && (text.length == 1 || text.at[0] != '0');
+}
+
 enum vs_outcome vs_on_wait(struct vs_request *r) {
+    uint64_t n;
+    for (int i = 0; i < 2; i++)
+        if (!read_plain(r->args->at[i], &n))
+            return vs_refuse(r, "bad_field", "value is not an integer or out of range");
     vs_resp_int(r->out, 0);
     return VS_ANSWERED;
 }
 
 enum vs_outcome vs_on_select(struct vs_request *r) {
     uint64_t index;
-    struct vs_word text = r->args->at[0];
-    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &index) != VESTA_OK || index > 15)
-        return vs_refuse(r, "bad_field", "DB index is out of range");
+    if (!read_plain(r->args->at[0], &index) || index > 15) return vs_refuse(r, "bad_field", "DB index is out of range");
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }

@@ -156,6 +156,10 @@ static void is_aborted(void) {
         SAY("EXEC\r\n");
         CHECK_STR(replies, "-EXECABORT Transaction discarded because of previous errors.\r\n");
     }
+    SAY("MULTI\r\n", GET_ONE, "EXEC now\r\n");
+    CHECK_HAS(replies, "-EXECABORT ");
+    SAY("EXEC\r\n");
+    CHECK_STR(replies, "-ERR EXEC without MULTI\r\n");
     SAY("MULTI\r\n", "MULTI\r\n");
     CHECK_STR(replies, "-ERR MULTI calls can not be nested\r\n");
     SAY("WATCH a\r\n");
