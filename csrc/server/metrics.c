@@ -56,8 +56,10 @@ static void sample(struct metrics *m, const char *format, ...) {
 #define SECONDS(us) seconds((char[SECONDS_MAX]){0}, (us))
 static const char *seconds(char *buf, int64_t us) {
     uint64_t size = us < 0 ? 0 - (uint64_t)us : (uint64_t)us;
-    snprintf(buf, SECONDS_MAX, "%s%llu.%06llu", us < 0 ? "-" : "", (unsigned long long)size / 1000000,
-             (unsigned long long)size % 1000000);
+    int length = snprintf(buf, SECONDS_MAX, "%s%llu.%06llu", us < 0 ? "-" : "", (unsigned long long)size / 1000000,
+                          (unsigned long long)size % 1000000);
+    while (buf[length - 1] == '0' && buf[length - 2] != '.')
+        buf[--length] = '\0';
     return buf;
 }
 

@@ -9,20 +9,10 @@ import socket
 import subprocess
 import time
 
-from serving import Server, bulks, claim, command, fails, free_port, get, main, same, SLOW, until_closed
+from serving import Server, bulks, claim, command, fails, free_port, get, main, refuses_soon, same, SLOW, until_closed
 
 SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"    # 2 ids a second
 SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"   # 4 ids a millisecond
-
-
-def refuses_soon(server):
-    for _ in range(100):
-        try:
-            server.connect(server.http).close()
-        except ConnectionRefusedError:
-            return
-        time.sleep(0.01)
-    raise AssertionError("new connections are still accepted")
 
 
 @claim("a second server on a port says so in a sentence and ends with 1, having claimed nothing")

@@ -133,6 +133,16 @@ class Reply:
         self.status, self.headers, self.body = status, headers, body
 
 
+def refuses_soon(server):
+    for _ in range(100):
+        try:
+            server.connect(server.http).close()
+        except ConnectionRefusedError:
+            return
+        time.sleep(0.01)
+    raise AssertionError("new connections are still accepted")
+
+
 def until_closed(sock):
     parts = []
     try:

@@ -1,0 +1,144 @@
+/* metrics.c -- what is counted, and /metrics as text: every loop in the sum, every digit of a count, and room for as
+ * many namespaces with as long names as there can be. */
+#include "check.h"
+#include "server/request.h"
+#include "tools.h"
+
+#define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define ASK(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
+
+static int64_t now_us = INT64_C(1700000000000000);
+
+static int64_t unix_us(void *self) {
+    (void)self;
+    return now_us;
+}
+
+static int64_t boot_us(void *self) {
+    (void)self;
+    return INT64_C(1000000000);
+}
+
+static const struct vesta_clock fake = {NULL, unix_us, boot_us, NULL};
+static struct vs_app app;
+static struct vs_scratch scratch, other; /* of two loops */
+static struct vs_session session;
+static char replies[VS_OUT_MAX];
+static struct vs_out out = {.at = replies, .size = sizeof replies};
+
+static void open_server(int spaces) {
+    memset(&scratch, 0, sizeof scratch);
+    memset(&other, 0, sizeof other);
+    app = (struct vs_app){.clock = &fake, .space_count = spaces, .loop_count = 2};
+    app.counts[0] = &scratch.counts, app.counts[1] = &other.counts;
+    for (int i = 0; i < spaces; i++) {
+        struct vesta_opts opts = {
+            .layout = LAYOUT, .has_worker = 1, .worker = (uint64_t)i, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
+        struct vs_space *space = &app.space[i];
+        struct vesta_error err;
+        if (vesta_open(&opts, &space->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+        space->gen[VS_HTTP] = space->gen[VS_RESP];
+        space->layout = vesta_gen_layout(space->gen[VS_RESP]);
+        space->name_length = VESTA_NAMESPACE_MAX - 1;
+        memset(space->name, 'n', space->name_length);
+        space->name[0] = (char)('A' + i % 26), space->name[1] = (char)('A' + i / 26);
+    }
+    session = (struct vs_session){.app = &app, .scratch = &scratch, .face = VS_HTTP};
+}
+
+static void close_server(void) {
+    for (int i = 0; i < app.space_count; i++)
+        vesta_close(app.space[i].gen[VS_RESP]);
+}
+
+static const char *ask(const char *request) {
+    out.used = 0;
+    vs_http_step(&session, request, strlen(request), &out);
+    replies[out.used] = '\0';
+    return replies;
+}
+
+/* One line of /metrics is there, with the namespace's name. */
+static void has_line(const char *family, const char *rest) {
+    char line[256];
+    snprintf(line, sizeof line, "\n%s{namespace=\"%s\"%s\n", family, app.space[0].name, rest);
+    CHECK_HAS(replies, line);
+}
+
+static void counts_ids_and_pauses(void) {
+    open_server(1);
+    for (int i = 0; i < 5; i++)
+        ask(ASK("/genid"));
+    now_us -= 3000000;
+    ask(ASK("/genid"));
+    now_us += 3000000;
+    ask(ASK("/v1/ids?n=0"));
+    ask(ASK("/metrics"));
+    has_line("vesta_ids_issued_total", ",proto=\"http\"} 4");
+    has_line("vesta_ids_issued_total", ",proto=\"resp\"} 0");
+    has_line("vesta_sequence_exhausted_total", "} 1");
+    has_line("vesta_clock_backwards_total", "} 1");
+    has_line("vesta_pauses_total", ",why=\"clock_back\"} 1");
+    CHECK_HAS(replies, "\nvesta_requests_total{proto=\"http\",code=\"ok\"} 4\n");
+    CHECK_HAS(replies, "\nvesta_requests_total{proto=\"http\",code=\"full\"} 1\n");
+    CHECK_HAS(replies, "\nvesta_requests_total{proto=\"http\",code=\"clock_back\"} 1\n");
+    CHECK_HAS(replies, "\nvesta_requests_total{proto=\"http\",code=\"bad_count\"} 1\n");
+    close_server();
+}
+
+static void adds_up_exactly(void) {
+    open_server(1);
+    vs_add(&scratch.counts.ids[0][VS_RESP], UINT64_C(9007199254740993)); /* 2^53 + 1 */
+    vs_add(&other.counts.ids[0][VS_RESP], 2);
+    vs_add(&other.counts.accepted[VS_RESP], 7);
+    vs_add(&scratch.counts.closed[VS_RESP], 3);
+    ask(ASK("/metrics"));
+    has_line("vesta_ids_issued_total", ",proto=\"resp\"} 9007199254740995");
+    CHECK_HAS(replies, "\nvesta_connections{proto=\"resp\"} 4\n");
+    close_server();
+}
+
+static void tells_durations(void) {
+    open_server(1);
+    vs_count_durations(&scratch.counts, VS_RESP, 50, 3);
+    vs_count_durations(&other.counts, VS_RESP, 51, 1);
+    vs_count_durations(&other.counts, VS_RESP, 60000000, 2);
+    ask(ASK("/metrics"));
+    CHECK_HAS(replies, "_duration_seconds_bucket{proto=\"resp\",le=\"0.00005\"} 3\n");
+    CHECK_HAS(replies, "_duration_seconds_bucket{proto=\"resp\",le=\"0.0001\"} 4\n");
+    CHECK_HAS(replies, "_duration_seconds_bucket{proto=\"resp\",le=\"5.0\"} 4\n");
+    CHECK_HAS(replies, "_duration_seconds_bucket{proto=\"resp\",le=\"+Inf\"} 6\n");
+    CHECK_HAS(replies, "_duration_seconds_sum{proto=\"resp\"} 120.000201\n");
+    CHECK_HAS(replies, "_duration_seconds_count{proto=\"resp\"} 6\n");
+    close_server();
+}
+
+static void fill(void *counts, size_t size) {
+    memset(counts, 0x7f, size); /* 19 digits each */
+}
+
+static void has_room(void) {
+    open_server(VS_SPACES_MAX);
+    fill(&scratch.counts, sizeof scratch.counts);
+    ask(ASK("/metrics"));
+    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
+    size_t longest = 0, lines = 0;
+    for (const char *at = strstr(replies, "\r\n\r\n") + 4, *end; (end = strchr(at, '\n')); at = end + 1) {
+        bool of_last =
+            strstr(at, app.space[VS_SPACES_MAX - 1].name) && strstr(at, app.space[VS_SPACES_MAX - 1].name) < end;
+        lines += of_last;
+        if (of_last && (size_t)(end - at) > longest) longest = (size_t)(end - at);
+    }
+    CHECK(lines >= 20 && longest > 100);
+    CHECK(out.used < VS_REPLY_MAX);
+    close_server();
+}
+
+static const struct check_case cases[] = {
+    {"ids, pauses and answers are counted under their names", counts_ids_and_pauses},
+    {"all loops are added up, to the last digit", adds_up_exactly},
+    {"durations are told in cumulative buckets, with sum and count", tells_durations},
+    {"64 namespaces with names of 64 bytes and counts of 19 digits fit a reply", has_room},
+};
+
+CHECK_MAIN(cases)
