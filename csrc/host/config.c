@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX 65536 /* of what file() reads */
-#define RUN_MS_MAX 5000      /* a busy machine is no reason to refuse a config */
 
 struct run {
     const struct vs_conf_reading *reading;
@@ -52,7 +51,7 @@ static const char *why_not(int number) {
 }
 
 static int cannot_read(struct vesta_error *err, const char *path) {
-    return vs_fail(err, VESTA_EIO, "cannot read the config %.200s: %s", path, why_not(errno));
+    return vs_fail(err, VESTA_EIO, "cannot read the config %s: %s", VS_CONF_SHOWN(path), why_not(errno));
 }
 
 /* *text is allocated in the config. */
@@ -130,8 +129,9 @@ static int lua_file(lua_State *L) {
     ssize_t length = fd < 0 ? -1 : read_all(fd, bytes, sizeof bytes);
     int number = errno;
     if (fd >= 0) close(fd);
-    if (length < 0) return luaL_error(L, "file: cannot read %s: %s", path, why_not(number));
-    if (length > FILE_BYTES_MAX) return luaL_error(L, "file: %s is longer than %d bytes", path, FILE_BYTES_MAX);
+    if (length < 0) return luaL_error(L, "file: cannot read %s: %s", VS_CONF_SHOWN(path), why_not(number));
+    if (length > FILE_BYTES_MAX)
+        return luaL_error(L, "file: %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
     if (length > 0 && bytes[length - 1] == '\n') length--;
     if (length > 0 && bytes[length - 1] == '\r') length--;
     lua_pushlstring(L, bytes, (size_t)length);
@@ -210,7 +210,7 @@ static int blame_run(const struct run *run, enum vs_call_result result, const st
     if (line > 0) text = strchr(text + 1, ':') + 1;
     text += strspn(text, " ");
     if (result == VS_CALL_TIME || result == VS_CALL_INSTRUCTIONS) text = "this runs for too long; a config is data";
-    if (result == VS_CALL_MEMORY) text = "this needs too much memory; a config is data";
+    if (result == VS_CALL_MEMORY && why->code != VESTA_ENOMEM) text = "this needs too much memory; a config is data";
     if (!run->is_compiled) hint = vs_conf_hint(source->text, line);
     vs_fail(run->err, why->code, "%.300s%s%s", text, hint ? "; " : "", hint ? hint : "");
     return vs_conf_blame_line(source, line, run->err);
@@ -220,7 +220,7 @@ static int run_config(const struct vs_conf_reading *reading, struct vesta_error 
     struct run run = {.reading = reading, .err = err};
     struct vesta_error why;
     struct vs_lua *lua;
-    int rc = vs_lua_open(&(struct vs_vm_limits){.call_ms = RUN_MS_MAX}, &lua, err);
+    int rc = vs_lua_open(&(struct vs_vm_limits){.call_ms = VS_CONF_RUN_MS_MAX}, &lua, err);
     if (rc != VESTA_OK) return rc;
     enum vs_call_result result = vs_lua_run(lua, run_file, &run, &why);
     vs_lua_close(lua);

@@ -1,11 +1,12 @@
 /* origin.c -- where a value came from: errors that say so, all effective values, what differs between two configs. */
 #include "core/core.h"
 #include "host/schema.h"
+#include "host/vm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FILE_SHOWN_MAX 150 /* of a long path the end is shown */
+#define PATH_TAIL_MAX 120 /* of a long path the end is shown */
 
 /* ------------------------------------------------------------------ who is to blame */
 
@@ -16,19 +17,20 @@ static int in_front(const char *front, struct vesta_error *err) {
                    text);
 }
 
-static const char *shown_file(const char *path, char *buf) {
-    size_t length = strlen(path);
-    snprintf(buf, FILE_SHOWN_MAX + 4, "%s%s", length > FILE_SHOWN_MAX ? "..." : "",
-             length > FILE_SHOWN_MAX ? path + length - FILE_SHOWN_MAX : path);
+const char *vs_conf_shown_path(const char *path, char *buf) {
+    size_t length = strlen(path), from = length > PATH_TAIL_MAX ? length - PATH_TAIL_MAX : 0;
+    strcpy(buf, from ? "..." : "");
+    vs_calm(buf + strlen(buf), VS_CONF_SHOWN_MAX - strlen(buf), path + from, length - from);
     return buf;
 }
 
 int vs_conf_blame_line(const struct vs_conf_source *source, int line, struct vesta_error *err) {
-    char front[FILE_SHOWN_MAX + 32], file[FILE_SHOWN_MAX + 4];
+    char front[VS_CONF_SHOWN_MAX + 32];
+    const char *file = VS_CONF_SHOWN(source->path);
     if (line > 0)
-        snprintf(front, sizeof front, "%s:%d:", shown_file(source->path, file), line);
+        snprintf(front, sizeof front, "%s:%d:", file, line);
     else
-        snprintf(front, sizeof front, "%s:", shown_file(source->path, file));
+        snprintf(front, sizeof front, "%s:", file);
     return in_front(front, err);
 }
 

@@ -87,11 +87,18 @@ unsigned char *vs_conf_origin(const struct vs_conf_key *key, void *base);
 #define VS_CONF_PATH_MAX 160
 const char *vs_conf_path(const struct vs_conf_key *key, const void *base, char *buf);
 
+/* A file's path for a message: its end, without anything that could break a line. */
+#define VS_CONF_SHOWN_MAX 160
+#define VS_CONF_SHOWN(path) vs_conf_shown_path((path), (char[VS_CONF_SHOWN_MAX]){0})
+const char *vs_conf_shown_path(const char *path, char *buf);
+
 /* Text that lives as long as the config; NULL: no memory. */
 void *vs_conf_keep(struct vs_config *config, const void *bytes, size_t length);
 void vs_conf_note(struct vs_config *config, bool is_gap, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ------------------------------------------------------------------ reading */
+
+#define VS_CONF_RUN_MS_MAX 5000 /* of a config, of a policy's file: a busy machine is no reason to refuse one */
 
 struct vs_conf_source {
     const char *path, *text; /* text: NUL-terminated, without a NUL in it; "" where there is no file */

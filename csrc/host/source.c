@@ -20,8 +20,9 @@ static size_t word_length(const char *at) {
 
 /* Behind "[==[ ... ]==]", or `at` where none begins there. */
 static const char *skip_long(const char *at) {
+    if (at[0] != '[') return at;
     size_t level = strspn(at + 1, "=");
-    if (at[0] != '[' || at[1 + level] != '[') return at;
+    if (at[1 + level] != '[') return at;
     for (at += level + 2; *at; at++)
         if (*at == ']' && strspn(at + 1, "=") == level && at[1 + level] == ']') return at + level + 2;
     return at;

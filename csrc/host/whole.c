@@ -146,6 +146,7 @@ static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, stru
         int policy, rc = VESTA_OK;
         if (space->policy.name) rc = vs_policy_load(vm, space->policy.name, space->policy.options, &policy, &why);
         if (rc == VESTA_OK) continue;
+        if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
         if (rc != VESTA_ENAME || !is_to_come(space->policy.name))
             return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);
         vs_conf_note(r->config, true, "namespaces.%s.policy: the policy %s is not in this version", space->name,
@@ -156,7 +157,7 @@ static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, stru
 
 static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_vm *vm;
-    int rc = vs_vm_open(NULL, &vm, err);
+    int rc = vs_vm_open(&(struct vs_vm_limits){.call_ms = VS_CONF_RUN_MS_MAX}, &vm, err);
     if (rc != VESTA_OK) return rc;
     rc = load_policies(r, vm, err);
     vs_vm_close(vm);

@@ -114,7 +114,7 @@ static void print_faces(const struct vs_config *config) {
 }
 
 static void print_summary(const struct vs_config *config) {
-    vs_outf("%s: ok\n", config->name);
+    vs_outf("%s: ok\n", VS_CONF_SHOWN(config->name));
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *space = &config->space[i];
         vs_outf("  %-14s  %s", i ? "" : "namespaces", space->name);

@@ -1,32 +1,7 @@
 /* oom.c -- every allocation fails once: opening says so, leaves nothing behind and can be done again; a keeper without
  * memory tries again. */
 #include "crowd.h"
-
-/* The n-th allocation from now on fails; 0: none. */
-static atomic_int fails_at;
-
-static bool fails(void) {
-    return atomic_load(&fails_at) > 0 && atomic_fetch_sub(&fails_at, 1) == 1;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *at, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *at, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *at, size_t size) {
-    return fails() ? NULL : __real_realloc(at, size);
-}
+#include "scarce.h"
 
 static const struct vesta_opts drawn = {.layout = FAST, .any_worker = 1};
 static const struct vesta_opts private_ = {.layout = FAST, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE};

@@ -1,0 +1,36 @@
+/* scarce.h -- memory that fails at the n-th allocation, for one program that is linked with
+ * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.  Knows nothing of vesta. */
+#ifndef SCARCE_H
+#define SCARCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The n-th allocation from now on fails; 0: none. */
+static atomic_int fails_at;
+
+static bool fails(void) {
+    return atomic_load(&fails_at) > 0 && atomic_fetch_sub(&fails_at, 1) == 1;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *at, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *at, size_t size) {
+    return fails() ? NULL : __real_realloc(at, size);
+}
+
+#endif

@@ -1,0 +1,240 @@
+"""check_hostile.py -- configs that mean harm or are no configs at all: each is refused in a sentence, in bounded time and
+memory, with exit code 1; and nothing a config does is seen outside of it."""
+import os
+import subprocess
+
+from harness import VESTA, claim, cpu_s, fails, main, same
+
+
+def check(w, data, *flags, env=None):
+    if isinstance(data, str):
+        data = data.encode()
+    with open(w.path("c.lua"), "wb") as file:
+        file.write(data)
+    return w.run("check", "c.lua", *flags, env=env)
+
+
+def refused(w, data, *parts, **kw):
+    fails(check(w, data, **kw), 1, "vesta check: c.lua", *parts)
+
+
+def passes(w, data, **kw):
+    result = check(w, data, **kw)
+    same((result.code, result.err), (0, ""))
+
+
+@claim("a config sees env() and file() and nothing else, and is told so")
+def _(w):
+    for name in "_G _VERSION assert collectgarbage coroutine debug dofile error getmetatable io ipairs load loadfile math next " \
+                "os package pairs pcall print rawget rawset require select setmetatable string table tonumber tostring type " \
+                "utf8 vesta xpcall".split():
+        refused(w, "return { threads = %s }" % name, ":1: '%s' is not known here" % name, "env(name, default) and file(path)")
+    refused(w, "return { user = os.getenv('HOME') }", "for os.getenv(\"X\") write env(\"X\")")
+    refused(w, "local f = io.open('x')", "to read a file write file(path)")
+    refused(w, "return { user = ('x'):rep(5) }", ":1: attempt to index a string value")
+    refused(w, "return { user = (''):dump() }", "attempt to index a string value")
+    refused(w, "return { threads = '1' + 1 }", "attempt to perform arithmetic on a string value")
+    refused(w, "threads = 2", ":1: 'threads' would become a global", "return { threads = ... }")
+    refused(w, "function f() end", "'f' would become a global")
+    refused(w, "return _ENV", "env is no key")
+    passes(w, "local t = {} for i = 1, 3 do t[i] = 'unix:/' .. i end return { http = { listen = t } }")
+    passes(w, "local function twice(n) return n * 2 end return { threads = twice(2) }")
+
+
+@claim("what runs for too long or takes too much memory is ended")
+def _(w):
+    before = cpu_s()
+    for text in ("while true do end", "goto a ::a:: goto a", "repeat until false", "local function f() return f() end f()",
+                 "for i = 1, 1e18 do end", "local t = {} while true do t = { t } if false then return t end end"):
+        result = check(w, text)
+        fails(result, 1, "vesta check: c.lua")
+        assert "runs for too long" in result.err or "too much memory" in result.err, result.err
+    refused(w, "local s = 'x' while true do s = s .. s end", "too much memory")
+    refused(w, "local t = {} for i = 1, 1e9 do t[i] = i end", "too much memory")
+    refused(w, "local t = {} for i = 1, 1e9 do t['k' .. i] = i end return t", "too much memory")
+    refused(w, "local function f() local a = f() return a end f()", "")
+    assert cpu_s() - before < 120, cpu_s() - before  # of CPU, for ten bombs: bounded, whatever else the machine does
+
+
+@claim("depth without end: brackets, tables, parentheses, functions, options, cycles")
+def _(w):
+    refused(w, "return " + "{" * 10000 + "}" * 10000, "overflow")
+    refused(w, "return " + "(" * 10000 + "1" + ")" * 10000, "overflow")
+    refused(w, "return " + "function() return " * 3000 + "end " * 3000)
+    refused(w, "return " + "-" * 60000 + "1")
+    refused(w, "local t = {} t.t = t return t", "t is no key")
+    refused(w, "local t = {} t.log = t return t", "log.log is no key")
+    refused(w, "local t = {} t.namespaces = t return t", "namespaces.namespaces.namespaces is no key")
+    refused(w, "local t = {} t.segments = { t } return t", "segments[1].segments is no key")
+    refused(w, "local p = { 'wait' } p.p = p return { namespaces = { a = { policy = p } } }", "too deep or too many")
+    refused(w, "local t = {} t[1] = t return { http = { listen = t } }", "http.listen has a table at place 1")
+    refused(w, "local t = {} for i = 1, 1100 do t['k' .. i] = i end t[1] = 'wait' return { namespaces = { a = { policy = t } } }",
+            "policy has more than 1024 entries")
+    refused(w, "return { namespaces = { a = { policy = { 'wait', x = '%s' } } } }" % ("\\0" * 16000), "options of 64011 bytes, at most 60000")
+
+
+@claim("keys that are no names, and names that are odd, are told without breaking the line")
+def _(w):
+    refused(w, "return { 1 }", "the config has an entry without a name, [1]; entries are NAME = VALUE")
+    refused(w, "return { [true] = 1 }", "an entry without a name, [true]")
+    refused(w, "return { [1.5] = 1 }", "an entry without a name, [1.5]")
+    refused(w, "return { [1e308 * 10] = 1 }", "an entry without a name, [inf]")
+    refused(w, "return { [env] = 1 }", "an entry without a name, [a function]")
+    refused(w, "return { [0/0] = 1 }", "index is NaN")
+    refused(w, "return { [nil] = 1 }", "index is nil")
+    refused(w, "return { ['a\\nb\\27[31m'] = 1 }", "a\\x0ab\\x1b[31m is no key")
+    refused(w, "return { ['threads\\0'] = 1 }", "the config has a name with a NUL byte in it")
+    refused(w, "return { ['%s'] = 1 }" % ("k" * 50000), "kkk... is no key")
+    refused(w, "return { [''] = 1 }", " is no key")
+    refused(w, "return { ['http.listen'] = 'off' }", "http.listen is no key")
+    refused(w, "return { ['*'] = 1 }", "* is no key")
+    refused(w, "return { namespaces = { ['*'] = {} } }", "'*' is no namespace")
+    refused(w, "return { namespaces = { [''] = {} } }", "'' is no namespace")
+    refused(w, "return { namespaces = { ['%s'] = {} } }" % ("n" * 65), "is no namespace")
+    refused(w, "return { namespaces = { ['../x'] = {} } }", "'../x' is no namespace")
+    refused(w, "return { namespaces = { ['a\\0b'] = {} } }", "namespaces has a name with a NUL byte in it")
+    passes(w, "return { namespaces = { ['%s'] = {}, ['a.b:c-d_e'] = {} } }" % ("n" * 64))
+
+
+@claim("texts: empty, with NUL, control characters or line breaks, and far too long")
+def _(w):
+    for path in ("user", "group", "log.file", "resp.password", "admin.token", "namespaces.a.layout", "namespaces.a.path", "stores.s.uri"):
+        *tables, last = path.split(".")
+
+        def put(value):
+            text = "%s = %s" % (last, value)
+            for table in reversed(tables):
+                text = "%s = { %s }" % (table, text)
+            return "return { %s }" % text
+
+        refused(w, put("''"), path + " is empty")
+        refused(w, put("'a\\0b'"), path + " has the control character \\x00 at byte 2")
+        refused(w, put("'a\\nb'"), path + " has the control character \\x0a at byte 2: it must be one line")
+        refused(w, put("'a\\127b'"), path + " has the control character \\x7f at byte 2")
+        refused(w, put("'/%s'" % ("x" * 2000)), path + " has 2001 bytes, at most ")
+        refused(w, put("{}"), path + " is ")
+    refused(w, "return { http = { listen = '%s' } }" % ("x" * 300), "http.listen has an entry of 300 bytes, at most 250")
+    refused(w, "return { log = { level = '%s' } }" % ("x" * 30000), "xxx...', which must be one of")
+    passes(w, "return { log = { file = '/tmp/\u00fcber.log' } }")
+
+
+@claim("too many: namespaces, stores, segments, addresses, tags")
+def _(w):
+    loop = "local t = {} for i = 1, %d do t[%s] = %s end return { %s }"
+    passes(w, loop % (64, "'n' .. i", "{}", "namespaces = t"))
+    refused(w, loop % (65, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 64 entries")
+    refused(w, loop % (10000, "'n' .. i", "{}", "namespaces = t"), "namespaces has more than 64 entries")
+    refused(w, loop % (17, "'n' .. i", "{ uri = 'file:/x' }", "stores = t"), "stores has more than 16 entries")
+    refused(w, loop % (17, "i", "{}", "segments = t"), "segments has 17 entries, at most 16")
+    passes(w, loop % (8, "i", "'unix:/' .. i", "http = { listen = t }"))
+    refused(w, loop % (9, "i", "'unix:/' .. i", "http = { listen = t }"), "http.listen has 9 entries, at most 8")
+    refused(w, loop % (60000, "i", "'unix:/' .. i", "http = { listen = t }"), "http.listen has 60000 entries, at most 8")
+    refused(w, loop % (257, "i", "'t' .. i", "stores = { s = { uri = 'file:/x' } }, segments = { { store = 's', table = 't', tags = t } }"),
+            "segments[1].tags has 257 entries, at most 256")
+    refused(w, loop % (20, "'f' .. i", "1", "namespaces = { a = { fields = t } }"), "fields has more than 16 entries")
+
+
+@claim("lists with holes, names or places that are none")
+def _(w):
+    for text in ("{ 'unix:/a', nil, 'unix:/b' }", "{ [2] = 'unix:/a' }", "{ 'unix:/a', x = 'unix:/b' }", "{ [0] = 'unix:/a', 'unix:/b' }",
+                 "{ [1.5] = 'unix:/a' }", "{ [-1] = 'unix:/a' }", "{ ['1'] = 'unix:/a' }", "{ [2^53] = 'unix:/a' }"):
+        refused(w, "return { http = { listen = %s } }" % text, "http.listen is no list")
+    refused(w, "return { segments = { a = {} } }", "segments is no list")
+    refused(w, "return { segments = {} }", "segments is an empty list")
+    refused(w, "return { segments = { 5 } }", "segments[1] is 5, which must be a table")
+    refused(w, "return { segments = { {}, { storr = 'x' } } }", "segments[2].storr is no key; did you mean store?")
+
+
+@claim("files that are no config: empty, other languages, compiled, binary, too long, not a file")
+def _(w):
+    for text in ("", "\n\n", "-- nothing\n", "local x = 1\n"):
+        refused(w, text, "returns nothing; a config ends with return { ... }")
+    refused(w, "return", "returns nothing")
+    for value, word in (("1", "1"), ("'x'", "the text 'x'"), ("nil", "nil"), ("env", "a function")):
+        refused(w, "return " + value, "the config is %s, which must be a table" % word)
+    refused(w, "return {}, {}", "returns 2 values, which must be one table")
+    for text, part in (('{ "threads": 2 }', "looks like JSON"), ('[1, 2]', "looks like JSON"), ("{}", "looks like JSON"),
+                       ("threads: 2\n", "looks like YAML"), ("# vesta\nhttp:\n  listen: x\n", "looks like YAML"), ("- a: 1\n", "looks like YAML"),
+                       ("[http]\nlisten = 1\n", "looks like TOML or INI"), ("<config/>", "looks like XML"),
+                       ("{ threads = 2 }", "write return in front of the table"),
+                       ("# a comment\nreturn {}", "Lua comments start with --"), ("return {\n  threads = 2, // two\n}", "Lua comments start with --"),
+                       ("- a comment\nreturn {}", "Lua comments start with --")):
+        refused(w, text, part)
+    compiled = subprocess.run(["luac5.4", "-o", "-", "-"], input=b"return {}", capture_output=True).stdout if _luac() else b"\x1bLuaT\x00\x19\x93"
+    refused(w, compiled, "is compiled Lua; a config is text")
+    refused(w, b"return { threads = 2 }\0", "has a NUL byte at byte 23")
+    refused(w, b"\xff\xfer\0e\0t\0", "has a NUL byte at byte 4")
+    refused(w, b"return { \xff\xfe = 1 }", ":1: ")
+    refused(w, b"\x7fELF\x02\x01\x01", ":1: ")
+    refused(w, os.urandom(200).replace(b"\0", b"x").replace(b"\x1b", b"x").replace(b"\n", b"x"))
+    refused(w, "-- " + "x" * 65536 + "\nreturn {}", "is longer than 65536 bytes")
+    passes(w, "-- " + "x" * 65000 + "\nreturn {}")
+    passes(w, b"\xef\xbb\xbfreturn {}")
+    passes(w, "return {\r\n  threads = 2,\r\n}\r\n")
+    os.mkfifo(w.path("fifo"))
+    for path, why in ((w.path("none"), "No such file or directory"), (w.folder, "Is a directory"), (w.path("fifo"), "not a regular file"),
+                      ("/dev/zero", "not a regular file"), ("/dev/stdin", "not a regular file"), (w.path("c.lua", "x"), "Not a directory"),
+                      ("x" * 5000, "File name too long")):
+        fails(w.run("check", path), 1, "cannot read the config", why)
+
+
+def _luac():
+    return any(os.path.exists(os.path.join(folder, "luac5.4")) for folder in os.environ["PATH"].split(":"))
+
+
+@claim("file(): what it cannot read is told, and it reads only what is asked for")
+def _(w):
+    os.mkfifo(w.path("fifo"))
+    for name, data in (("big", b"x" * 65537), ("empty", b""), ("line", b"s3cret\n"), ("two", b"a\nb\n"), ("nul", b"a\0b")):
+        with open(w.path(name), "wb") as file:
+            file.write(data)
+        os.chmod(w.path(name), 0o600)
+    for path, why in (("none", "file: cannot read none: No such file or directory"), ("fifo", "file: cannot read fifo: not a regular file"),
+                      (".", "file: cannot read .: Is a directory"), ("/dev/urandom", "not a regular file"), ("big", "is longer than 65536 bytes"),
+                      ("", "file: '' is no path"), ("a\\0b", "file: 'a\\x00b' is no path"), ("x" * 5000, "File name too long"),
+                      ("empty", "resp.password is empty"), ("two", "resp.password has the control character \\x0a at byte 2"),
+                      ("nul", "resp.password has the control character \\x00 at byte 2")):
+        refused(w, "return { resp = { password = file('%s') } }" % path, why)
+    for call in ("file()", "file(nil)", "file({})", "file(env)"):
+        refused(w, "return { user = %s }" % call, "bad argument #1 to 'file'")
+    passes(w, "return { resp = { password = file 'line' } }")
+    passes(w, "return { user = file 'line' }")
+
+
+@claim("env(): names, defaults and kinds")
+def _(w):
+    refused(w, "return { user = env('NOPE') }", ":1: env: NOPE is not in the environment, and there is no default: env(\"NOPE\", DEFAULT)")
+    passes(w, "return { user = env('NOPE', nil) }")
+    passes(w, "return { threads = env('NOPE', 2), leaf_any_key = env('NOPE', true) }")
+    passes(w, "return { threads = env('N', 2), leaf_any_key = env('B', false) }", env={"N": "4", "B": "true"})
+    refused(w, "return { threads = env('N', 2) }", "env: N is 'four', which must be a number as its default is", env={"N": "four"})
+    refused(w, "return { threads = env('N', 2) }", "env: N is '', which must be a number", env={"N": ""})
+    refused(w, "return { threads = env('N', 2) }", "threads is 1e+100", env={"N": "1e100"})
+    refused(w, "return { threads = env('N') }", "threads is the text '4', which must be a whole number from 1 to 64, without quotes", env={"N": "4"})
+    refused(w, "return { leaf_any_key = env('B', true) }", "env: B is '1', which must be true or false", env={"B": "1"})
+    refused(w, "return { user = env('U') }", "user has the control character \\x0a at byte 2", env={"U": "a\nb"})
+    for call in ("env()", "env(nil)", "env({})"):
+        refused(w, "return { user = %s }" % call, "bad argument #1 to 'env'")
+    for name in ("", "a=b", "a\\0b"):
+        refused(w, "return { user = env('%s') }" % name, "is no variable's name")
+
+
+@claim("the call itself: one file, and flags that fit together")
+def _(w):
+    fails(w.run("check"), 2, "which config? vesta check FILE")
+    fails(w.run("check", "a", "b"), 2, "one config at a time")
+    fails(w.run("check", "--keys", "a"), 2, "--keys goes with nothing but --json")
+    fails(w.run("check", "--keys", "--effective"), 2, "--keys goes with nothing but --json")
+    fails(w.run("check", "--effectiv", "a"), 2, "did you mean --effective?")
+    fails(w.run("check", ""), 1, "cannot read the config")
+    wrong = check(w, "return { threads = 0 }", "--json")
+    same((wrong.code, wrong.err, wrong.out), (1, "", '{"ok":false,"error":"c.lua:1: threads is 0, which must be a whole number from 1 to 64",'
+                                             '"code":"bad_option"}\n'))
+    name = w.path('a\nb"c.lua')
+    with open(name, "w") as file:
+        file.write("return { threads = 0 }")
+    done = subprocess.run([VESTA, "check", name], capture_output=True, text=True)
+    same((done.returncode, done.stderr.count("\n")), (1, 1))
+
+
+main()
