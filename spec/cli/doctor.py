@@ -6,9 +6,8 @@ import re
 import resource
 import signal
 import socket
-import subprocess
 
-from harness import VESTA, claim, environment, fails, main, same
+from harness import claim, fails, main, same, shifted
 
 ROOT = os.geteuid() == 0
 SMALL = "sign:1 time:31 seq:22 worker:10 unit=1s epoch="
@@ -179,10 +178,7 @@ def _(world):
 @claim("a clock that is behind what ids were given for fails, and says by how much")
 def _(world):
     generated(world)
-    done = subprocess.run(["faketime", "-f", "-1h", VESTA, "doctor", "--json", *off(world)], capture_output=True, text=True,
-                          env=environment(world.folder), cwd=world.folder, timeout=60)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    same(done.returncode, 1)
+    found = examine(world, *off(world), code=1, env=shifted("-1h"))
     text = only(found, "default", "fail")
     assert re.search(r"the clock is (3599|3600)\.\d+ s behind", text), text
 

@@ -3,6 +3,7 @@
 A test is a function decorated with @claim("what holds"); it fails by an exception.  Every test has a folder of its
 own for state, and no other state folder can be reached.
 """
+import glob
 import os
 import re
 import resource
@@ -14,6 +15,7 @@ import traceback
 
 VESTA = os.path.abspath(sys.argv[1])
 SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # sanitizers: smaller sizes, longer patience
+FAKETIME = (glob.glob("/usr/lib/*/faketime/libfaketime.so.1") + [None])[0]
 _tests = []
 
 
@@ -39,6 +41,12 @@ def environment(state, **more):
             env[name] = os.environ[name]
     env.update(more)
     return env
+
+
+def shifted(by, **more):
+    """An environment in which the clock is set by that much, and the uptime is not, or nothing would look wrong."""
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return dict(LD_PRELOAD=FAKETIME, FAKETIME=by, FAKETIME_DONT_FAKE_MONOTONIC="1", ASAN_OPTIONS=asan, **more)
 
 
 class World:

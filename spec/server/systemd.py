@@ -97,6 +97,28 @@ def _(world):
             other.wait()
 
 
+@claim("READY after a reload comes when it is over, with how it ended")
+def _(world):
+    policy = world.path("p.lua")
+
+    def write(text):
+        with open(policy + ".new", "w") as file:
+            file.write(text)
+        os.rename(policy + ".new", policy)
+
+    write("return { api = 1, on_exhausted = function() return 'wait' end }")
+    with Manager(world.path("notify")) as manager, Server(world, "--policy", policy, env=manager.env) as server:
+        same(manager.hears()["READY"], "1")
+        for text, status in (("return { api = 1, on_exhausted = 5 }", "the reload failed, the old policies hold"),
+                             ("return { api = 1, on_exhausted = function() return 'refuse' end }", "reloaded")):
+            write(text)
+            server.process.send_signal(signal.SIGHUP)
+            same(manager.hears()["RELOADING"], "1")
+            same(manager.hears(), {"READY": "1", "STATUS": status})
+            server.listen("generation=")
+            assert re.fullmatch(r"\d+", server.get("/genid").body)
+
+
 @claim("a manager that cannot be told is a line in the log, not a failure")
 def _(world):
     full = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
