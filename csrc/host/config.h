@@ -55,7 +55,7 @@ struct vs_conf_space { /* namespaces.NAME */
     const char *uri;    /* the store's URI; NULL: file:<state> */
     const char *path, *group;
     const char *fields; /* "method=1 version=0" */
-    const char *lease;  /* a preset's name */
+    int64_t lease;      /* 0: strict, 1: balanced, 2: autonomous */
     int64_t worker;
     int64_t pacing;       /* enum vesta_pacing */
     int64_t ahead_ms_max; /* -1: the layout's default, 0: not at all */
@@ -67,7 +67,8 @@ struct vs_conf_space { /* namespaces.NAME */
 struct vs_conf_segment { /* segments[I]; read, but served by a later version */
     const char *name;    /* its place: "1" */
     unsigned char origin[VS_CONF_KEYS_MAX];
-    const char *store, *table, *order;
+    const char *store, *table;
+    int64_t order; /* 0: trend */
     struct vs_conf_list stores, tags;
 };
 

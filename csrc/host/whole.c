@@ -87,21 +87,12 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *s
     return VESTA_OK;
 }
 
-static int check_lease(const struct vs_conf_reading *r, const struct vs_conf_space *space, struct vesta_error *err) {
-    static const char presets[] = "strict|balanced|autonomous";
-    const char *word;
-    size_t length;
-    int64_t i = 0;
-    if (!space->lease) return VESTA_OK;
-    while ((word = vs_conf_word(presets, i, &length)) &&
-           (strlen(space->lease) != length || memcmp(word, space->lease, length) != 0))
-        i++;
-    if (!word)
-        return WRONG(r, "namespaces.*.lease", (void *)space, err,
-                     "is '%s', which must be one of \"strict\", \"balanced\", \"autonomous\"",
-                     VS_QUOTE(space->lease, strlen(space->lease)));
-    if (i == 2 && space->pacing != VESTA_PACING_HISTORY)
-        return WRONG(r, "namespaces.*.lease", (void *)space, err,
+#define LEASE_AUTONOMOUS 2
+
+static int check_lease(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    if (space->lease < 0) return VESTA_OK;
+    if (space->lease == LEASE_AUTONOMOUS && space->pacing != VESTA_PACING_HISTORY)
+        return WRONG(r, "namespaces.*.lease", space, err,
                      "is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up");
     vs_conf_note(r->config, true, "namespaces.%s.lease: this build times every lease as its store does; leave it out",
                  space->name);
@@ -179,9 +170,6 @@ static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment
     if (!s->table) return WRONG(r, "segments.#.table", s, err, "is missing: %s", key_of("segments.#.table")->help);
     if (s->tags.count == 0)
         return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
-    if (s->order && strcmp(s->order, "trend") != 0)
-        return WRONG(r, "segments.#.order", s, err, "is '%s', which must be \"trend\"",
-                     VS_QUOTE(s->order, strlen(s->order)));
     for (int t = 0; t < s->tags.count; t++)
         for (int i = 0; i < r->config->space_count; i++)
             if (strcmp(s->tags.text[t], r->config->space[i].name) == 0)
@@ -234,14 +222,15 @@ static bool is_unix(const char *address) {
 }
 
 /* Who can be reached by other machines must not serve ids of a number that this machine drew for itself. */
-static int check_numbered(const struct vs_conf_reading *r, const char *address, struct vesta_error *err) {
+static int check_numbered(const struct vs_conf_reading *r, const char *path, const char *address,
+                          struct vesta_error *err) {
     for (int i = 0; i < r->config->space_count; i++) {
         const struct vs_conf_space *space = &r->config->space[i];
         char how[VS_CONF_PATH_MAX + 64] = "--worker N), or where numbers are leased (--store file:DIR";
         if (space->worker >= 0 || space->store) continue;
         if (r->source.path)
             snprintf(how, sizeof how, "namespaces.%s.worker), or where numbers are leased (store", space->name);
-        return WRONG(r, "http.listen", r->config, err,
+        return WRONG(r, path, r->config, err,
                      "has %s, which other machines can reach, so say which worker number '%s' has (%s)", address,
                      space->name, how);
     }
@@ -258,22 +247,19 @@ static int check_address(const struct vs_conf_reading *r, size_t which, const ch
             if (strcmp(listen_of(r->config, i)->text[k], address) == 0)
                 return WRONG(r, path, r->config, err, "has %s, and so has %s; each needs its own", address,
                              listens[i].path);
-    switch (which) {
-    case 0: return local ? VESTA_OK : check_numbered(r, address, err);
-    case 1:
-        if (local || r->config->resp_password) return VESTA_OK;
-        return WRONG(
-            r, path, r->config, err,
-            "has %s, which other machines can reach, and there is no password: set resp.password, or listen on "
-            "127.0.0.1 or unix:PATH",
-            address);
-    default:
-        if (is_unix(address) || r->config->admin_token) return VESTA_OK;
+    if (which == 2)
+        return is_unix(address) || r->config->admin_token
+                   ? VESTA_OK
+                   : WRONG(r, path, r->config, err,
+                           "has %s, and there is no token: set %s, or listen on unix:PATH, whose file's rights decide",
+                           address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
+    if (local) return VESTA_OK;
+    if (which == 1 && !r->config->resp_password)
         return WRONG(r, path, r->config, err,
-                     "has %s, and there is no token: set %s, or listen on unix:PATH, whose file's rights "
-                     "decide",
-                     address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
-    }
+                     "has %s, which other machines can reach, and there is no password: %s, or listen on 127.0.0.1 or "
+                     "unix:PATH",
+                     address, r->source.path ? "set resp.password" : "give --resp-password-file FILE");
+    return check_numbered(r, path, address, err);
 }
 
 static int check_listens(const struct vs_conf_reading *r, struct vesta_error *err) {

@@ -13,16 +13,18 @@
 /* ------------------------------------------------------------------ what may stand in a config */
 
 static int print_keys(int json) {
-    char expected[VS_CONF_EXPECTED_MAX];
+    char expected[VS_CONF_EXPECTED_MAX], path[VS_CONF_PATH_MAX];
     for (int i = 0; i < vs_conf_key_count; i++) {
         const struct vs_conf_key *key = &vs_conf_keys[i];
+        const char *name = strchr(key->path, '#') ? "I" : "NAME"; /* of a part that could be */
+        vs_conf_path(key, &name, path);
         const char *value = vs_conf_expected(key, expected), *initial = key->initial ? key->initial : key->absent;
         if (!json) {
-            vs_outf("%s\n    %s\n    %s; without it: %s\n", key->path, key->help, value, initial);
+            vs_outf("%s\n    %s\n    %s; without it: %s\n", path, key->help, value, initial);
             if (key->variable) vs_outf("    in the environment: %s\n", key->variable);
             continue;
         }
-        vs_outf("{\"key\":\"%s\",\"value\":", key->path);
+        vs_outf("{\"key\":\"%s\",\"value\":", path);
         vs_out_json(value);
         vs_outf(",\"%s\":", key->initial ? "default" : "absent");
         vs_out_json(initial);

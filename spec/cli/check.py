@@ -186,9 +186,12 @@ def _(w):
     refused(w, "return { http = { listen = 8088 } }", ":1: http.listen is 8088, which must be a text, or a list of texts")
     refused(w, "return { http = { listen = { 8088 } } }", ":1: http.listen has 8088 at place 1, which must be a text")
     refused(w, "return { http = { listen = 'off' }, resp = { listen = 'off' } }", ": http.listen is off, and so is resp.listen: nothing would be served")
-    for good in ("resp = { listen = '0.0.0.0:8089', password = 'x' }", "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
+    refused(w, "return { resp = { listen = '0.0.0.0:8089', password = 'x' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can "
+            "reach, so say which worker number 'default' has (namespaces.default.worker), or where numbers are leased (store)")
+    for good in ("resp = { listen = '0.0.0.0:8089', password = 'x' }, namespaces = { a = { worker = 0 } }",
+                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
                  "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }",
-                 "admin = { listen = 'unix:/a' }", "admin = { listen = '0.0.0.0:1', token = 'x' }, namespaces = { a = { worker = 1 } }",
+                 "admin = { listen = 'unix:/a' }", "admin = { listen = '0.0.0.0:1', token = 'x' }",
                  "http = { listen = { '127.0.0.1:1', '[::1]:1', 'unix:/a' } }, resp = { listen = 'off' }"):
         same((good, check(w, "return { %s }" % good).err), (good, ""))
 
@@ -207,7 +210,7 @@ def _(w):
             ": segments[1].stores has 'b', which is no store; stores are a")
     segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must be of the letters A-Z a-z 0-9 _ -")
     segment("store = 'a', table = 't', tags = { 'x y' }", "tags has 'x y', which is no tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
-    segment("store = 'a', table = 't', tags = '*', order = 'strict'", "order is 'strict', which must be \"trend\"")
+    segment("store = 'a', table = 't', tags = '*', order = 'strict'", "order is 'strict', which must be one of \"trend\"")
     refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that are "
             "served, or \"*\" for all that are there")
     refused(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores,
@@ -258,6 +261,21 @@ def _(w):
                               ("VESTA_RESP", "0.0.0.0:1", "VESTA_RESP has 0.0.0.0:1, which other machines can reach"),
                               ("VESTA_ADMIN_TOKEN", "a\nb", "VESTA_ADMIN_TOKEN has the control character \\x0a at byte 2")):
         fails(check(w, "return {}", env={name: value}), 1, "vesta check: " + want)
+
+
+@claim("docs/config.md has every key, with what it may be, its default, its variable and its meaning, and no other")
+def _(w):
+    rows = []
+    for key in map(json.loads, w.run("check", "--keys", "--json").lines()):
+        without = key.get("default") or key["absent"]
+        without = "`%s`" % without if "default" in key or "<" in without else without
+        variable = "`%s`" % key["variable"] if "variable" in key else ""
+        rows.append("| `%s` | %s | %s | %s | %s |" % (key["key"], key["value"], without, variable, key["help"]))
+    with open(os.path.join(EXAMPLES, "..", "..", "docs", "config.md")) as file:
+        table = [line for line in file.read().splitlines() if line.startswith("| `") and line.count("|") == 6]
+    same(table, rows)
+    shown = w.run("check", "--keys").out
+    assert all(row.split("`")[1] + "\n    " in shown for row in rows), shown
 
 
 main()
