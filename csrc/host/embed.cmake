@@ -1,5 +1,5 @@
-# embed.cmake -- writes OUT, a C file with the texts of FILES, so that the program carries its policies with it.
-# Run by cmake -P at build time.
+# embed.cmake -- writes OUT, a C file with the texts of FILES as the list TABLE, so that the program carries them with
+# it.  Run by cmake -P at build time.
 set(bodies "")
 set(rows "")
 foreach(file ${FILES})
@@ -11,11 +11,11 @@ foreach(file ${FILES})
   string(APPEND bodies "static const char text_of_${name}[] = {${bytes}};\n")
   string(APPEND rows "    {\"${name}\", text_of_${name}, ${length}},\n")
 endforeach()
-file(WRITE ${OUT} "/* shipped.c -- made by embed.cmake from lua/vesta/policy. */
+file(WRITE ${OUT} "/* Made by embed.cmake from the files of these names. */
 #include \"host/vm.h\"
 
 ${bodies}
-const struct vs_shipped vs_shipped[] = {
+const struct vs_shipped ${TABLE}[] = {
 ${rows}    {NULL, NULL, 0},
 };
 ")

@@ -185,30 +185,31 @@ int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, s
 
 /* ------------------------------------------------------------------ finding a policy */
 
-/* Reads a regular file: a device or a pipe could keep us waiting for ever. */
-static int read_source(const char *path, char *buf, size_t size, size_t *length, struct vesta_error *err) {
+/* Regular files only: a device or a pipe could keep us waiting for ever. */
+int vs_source_read(const char *what, const char *path, char *buf, size_t size, size_t *length,
+                   struct vesta_error *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     ssize_t got = 0;
-    if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open the policy %.200s: %s", path, strerror(errno));
+    if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %s %.200s: %s", what, path, strerror(errno));
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    for (; regular && *length < size; *length += (size_t)got)
+    for (*length = 0; regular && *length < size; *length += (size_t)got)
         if ((got = read(fd, buf + *length, size - *length)) <= 0) break;
     int error = errno;
     close(fd);
-    if (!regular) return vs_fail(err, VESTA_EIO, "the policy %.200s is not a regular file", path);
-    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read the policy %.200s: %s", path, strerror(error));
+    if (!regular) return vs_fail(err, VESTA_EIO, "%s %.200s is not a regular file", what, path);
+    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read %s %.200s: %s", what, path, strerror(error));
     return VESTA_OK;
 }
 
 static int load_file(struct vs_vm *vm, const char *path, const char *options, int *policy, struct vesta_error *err) {
     char chunk[PATH_MAX + 1];
-    size_t length = 0, size = VS_SOURCE_BYTES_MAX + 1; /* one more, to see that a file has too many */
+    size_t length, size = VS_SOURCE_BYTES_MAX + 1; /* one more, to see that a file has too many */
     if (snprintf(chunk, sizeof chunk, "@%s", path) >= (int)sizeof chunk)
         return vs_fail(err, VESTA_EIO, "the policy's path is too long: %.200s...", path);
     char *text = malloc(size);
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = read_source(path, text, size, &length, err);
+    int rc = vs_source_read("the policy", path, text, size, &length, err);
     if (rc == VESTA_OK) rc = vs_policy_load_text(vm, chunk, text, length, options, policy, err);
     free(text);
     return rc;

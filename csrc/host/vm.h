@@ -29,6 +29,10 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
  * shall name it.  Its globals are the value at the top of the stack, which it replaces.  Raises. */
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk);
 
+/* Reads up to `size` bytes of a file; `what` it is ("the policy") stands in errors: VESTA_EIO.
+ * A buffer of VS_SOURCE_BYTES_MAX + 1 shows vs_lua_compile that a source is too long. */
+int vs_source_read(const char *what, const char *path, char *buf, size_t size, size_t *length, struct vesta_error *err);
+
 /* What pcall asks: raises again if the budget is spent, so that no caught error is a way out. */
 void vs_lua_go_on(lua_State *L, int status);
 
@@ -45,13 +49,14 @@ void vs_sandbox_seal(lua_State *L, const char *prefix, const char *whose);
  * \xNN, what does not fit is cut and ends in "...".  size >= 8. */
 void vs_calm(char *buf, size_t size, const char *text, size_t length);
 
-/* The policies that come with vesta, and `helpers`; the last has no name. */
+/* Texts that the program carries with it; the last has no name. */
 struct vs_shipped {
     const char *name;
     const char *text;
     size_t length;
 };
-extern const struct vs_shipped vs_shipped[];
+extern const struct vs_shipped vs_shipped[];        /* the policies that come with vesta, and `helpers` */
+extern const struct vs_shipped vs_shipped_trials[]; /* what `vesta policy test` is made of */
 const struct vs_shipped *vs_shipped_find(const char *name);
 
 #endif

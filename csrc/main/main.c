@@ -138,6 +138,27 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta doctor --json\n"
      "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, in step with ...\n"},
+    {"policy", vs_cmd_policy, "try out the Lua policies that judge pauses", "policy check|run|test [OPTION...] ...",
+     "A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,\n"
+     "and the like: docs/policies.md.  Each of these runs it as a server would: what it may use, how long it\n"
+     "may take, what it may answer.\n"
+     "\n"
+     "  check FILE|NAME...                    whether it loads, and which functions it has\n"
+     "  run FUNCTION FILE|NAME [NAME=VALUE...] what a function answers, told this and that\n"
+     "  test FILE|FOLDER...                   specs (describe, it, assert), which require \"vesta.testing\"\n"
+     "\n"
+     "  $ vesta policy check borrow ./mine.lua\n"
+     "  borrow: on_clock_back, on_exhausted\n"
+     "  ./mine.lua: on_clock_back\n"
+     "\n"
+     "  $ vesta policy run on_clock_back wait back_ms=3000 --options '{ wait_ms_max = 1000 }'\n"
+     "  refuse: the clock is back by 3000 ms, and nobody waits longer than 1000\n"
+     "  (on_clock_back answered within 41 us)\n"
+     "\n"
+     "  $ vesta policy test spec/policy\n"
+     "  ok - borrow goes on, up to its bound, however far the clock is back\n"
+     "  ...\n"
+     "  18 passed, 0 failed\n"},
     {"bench", vs_cmd_bench, "measure what an id costs on this machine", "bench [OPTION...]",
      "Measures what one id costs in a program that uses the library, next to the least that any shared\n"
      "counter can cost: one atomic add, in the same rounds.  Touches no state and takes no worker number;\n"

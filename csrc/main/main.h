@@ -92,6 +92,7 @@ int vs_cmd_fit(int argc, char **argv);
 int vs_cmd_layout(int argc, char **argv);
 int vs_cmd_serve(int argc, char **argv);
 int vs_cmd_check(int argc, char **argv);
+int vs_cmd_policy(int argc, char **argv);
 int vs_cmd_bench(int argc, char **argv);
 int vs_cmd_audit(int argc, char **argv);
 int vs_cmd_doctor(int argc, char **argv);

@@ -1,0 +1,167 @@
+--- trial.lua -- the test runner of `vesta policy test`: describe, it, before_each and assert, as busted has them.
+-- The specs have a whole Lua, for they are their author's; a policy that they load by name or path runs in the host's
+-- sandbox, through `host`, which trial.c gives.
+local host = ...
+local policies = require "vesta.policy"
+
+---------------------------------------------------------------- policies run in the sandbox
+
+-- A value as Lua text, for ctx.options.
+local function literal(value, depth)
+  local kind = type(value)
+  if kind == "number" and value ~= value then return "0/0" end
+  if kind == "number" or kind == "string" or kind == "boolean" then return ("%q"):format(value) end
+  if kind ~= "table" or depth > 8 then error("an option cannot be a " .. kind, 0) end
+  local parts = {}
+  for key, inner in pairs(value) do
+    parts[#parts + 1] = ("[%s] = %s"):format(literal(key, depth + 1), literal(inner, depth + 1))
+  end
+  return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+local load_here, has_here, ask_here = policies.load, policies.has, policies.ask
+
+function policies.load(spec)
+  local name = type(spec) == "table" and rawget(spec, 1) or spec
+  if type(name) ~= "string" then return load_here(spec) end -- functions of the spec's own
+  local options = {}
+  for key, value in pairs(type(spec) == "table" and spec or {}) do
+    if key ~= 1 then options[key] = value end
+  end
+  local ok, text = pcall(literal, options, 1)
+  if not ok then return nil, text, "bad_option" end
+  local sandboxed, message = host.load(name, text)
+  if not sandboxed then return nil, message, "bad_option" end
+  return { name = name, sandboxed = sandboxed }
+end
+
+function policies.has(self, hook)
+  if not self.sandboxed then return has_here(self, hook) end
+  return host.has(self.sandboxed, hook)
+end
+
+function policies.ask(self, hook, ctx)
+  if not self.sandboxed then return ask_here(self, hook, ctx) end
+  return host.ask(self.sandboxed, hook, ctx)
+end
+
+---------------------------------------------------------------- what is asserted
+
+local function shown(value)
+  return type(value) == "string" and ("%q"):format(value) or tostring(value)
+end
+
+local function is_same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  for key, value in pairs(a) do
+    if not is_same(value, b[key]) then return false, key end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false, key end
+  end
+  return true
+end
+
+local claims = {}
+
+function claims.equal(expected, got)
+  if expected ~= got then return "expected " .. shown(expected) .. ", got " .. shown(got) end
+end
+
+function claims.same(expected, got)
+  local same, key = is_same(expected, got)
+  if same then return end
+  if key == nil then return claims.equal(expected, got) end
+  return ("the tables differ at %s: expected %s, got %s"):format(shown(key), shown(expected[key]), shown(got[key]))
+end
+
+function claims.is_true(got) return claims.equal(true, got) end
+function claims.is_false(got) return claims.equal(false, got) end
+function claims.is_nil(got) return claims.equal(nil, got) end
+function claims.is_not_nil(got) if got == nil then return "expected anything but nil" end end
+
+-- Where a text is given, the error must have it in it, plainly.
+function claims.has_error(call, text)
+  local ok, raised = pcall(call)
+  if ok then return "expected an error, and there was none" end
+  if text and not tostring(raised):find(text, 1, true) then
+    return "expected an error with " .. shown(text) .. ", got " .. shown(raised)
+  end
+end
+
+local asserts = {}
+for name, claim in pairs(claims) do
+  asserts[name] = function(...)
+    local wrong = claim(...)
+    if wrong then error(wrong, 2) end
+  end
+end
+asserts.equals, asserts.are, asserts.is = asserts.equal, asserts, asserts
+
+local plain_assert = assert
+assert = setmetatable(asserts, { -- luacheck: ignore 121
+  __call = function(_, ...) return plain_assert(...) end,
+  __index = function(_, name)
+    error("there is no assert." .. tostring(name)
+      .. ": equal, same, is_true, is_false, is_nil, is_not_nil, has_error", 2)
+  end,
+})
+
+---------------------------------------------------------------- the runner
+
+local passed, failed = 0, 0
+local inside = {} -- the descriptions that are open, each with what to do before its claims
+
+local function traceback(raised)
+  return type(raised) == "string" and raised or debug.traceback(shown(raised), 2)
+end
+
+local function judge(claim, run)
+  local ok, message = xpcall(run, traceback)
+  host.say((ok and "ok - " or "not ok - ") .. claim .. "\n" .. (ok and "" or "  " .. message .. "\n"))
+  if ok then passed = passed + 1 else failed = failed + 1 end
+end
+
+function describe(name, block) -- luacheck: ignore 111
+  local open = { name = tostring(name), before = {} }
+  inside[#inside + 1] = open
+  local ok, message = xpcall(block, traceback)
+  inside[#inside] = nil
+  if not ok then judge(open.name, function() error(message, 0) end) end
+end
+
+function before_each(run) -- luacheck: ignore 111
+  local open = inside[#inside] or error("before_each stands within a describe", 2)
+  open.before[#open.before + 1] = run
+end
+
+function it(name, run) -- luacheck: ignore 111
+  local words = {}
+  for i, open in ipairs(inside) do words[i] = open.name end
+  words[#words + 1] = tostring(name)
+  judge(table.concat(words, " "), function()
+    for _, open in ipairs(inside) do
+      for _, before in ipairs(open.before) do before() end
+    end
+    run()
+  end)
+end
+
+function print(...) -- luacheck: ignore 121
+  local words = {}
+  for i = 1, select("#", ...) do words[i] = tostring((select(i, ...))) end
+  host.say(table.concat(words, "\t") .. "\n")
+end
+
+os.exit = function() error("a spec does not end the program", 2) end -- luacheck: ignore 122
+
+return function(path)
+  local run, message = loadfile(path, "t")
+  if run then
+    inside = {}
+    local ok, raised = xpcall(run, traceback)
+    message = not ok and raised or nil
+  end
+  if message then judge(path, function() error(message, 0) end) end
+  return passed, failed
+end
