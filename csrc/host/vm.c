@@ -26,7 +26,7 @@ struct vs_lua {
     size_t used_bytes;
     /* of the run */
     bool running;
-    bool exhausted;              /* the machine's memory, not the limit */
+    bool exhausted;              /* what was refused last: the machine had no more, it was not the limit */
     enum vs_call_result spent;   /* VS_CALL_OK: not yet */
     char where[LUA_IDSIZE + 24]; /* "file:line: " of the moment it was */
     uint64_t instructions;
@@ -97,17 +97,16 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
         lua->used_bytes -= old_bytes;
         return NULL;
     }
-    if (bytes > old_bytes &&
-        (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > lua->limits.memory_bytes - lua->used_bytes)) {
+    bool grows = bytes > old_bytes;
+    if (grows && (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > lua->limits.memory_bytes - lua->used_bytes)) {
+        lua->exhausted = false;
         if (lua->running) look_at_clock(lua); /* each refusal costs a full collection, and there may be many */
         return NULL;
     }
     void *made = realloc(block, bytes);
-    if (!made && bytes <= old_bytes) made = block; /* Lua relies on it that shrinking cannot fail */
-    if (made)
-        lua->used_bytes = lua->used_bytes - old_bytes + bytes;
-    else
-        lua->exhausted = true;
+    if (!made && !grows) made = block; /* Lua relies on it that shrinking cannot fail */
+    if (grows) lua->exhausted = !made;
+    if (made) lua->used_bytes = lua->used_bytes - old_bytes + bytes;
     return made;
 }
 

@@ -9,9 +9,13 @@
 
 /* The n-th allocation from now on fails; 0: none. */
 static atomic_int fails_at;
+static bool fails_ever_after; /* ... and all that follow it, until fails_at is set again; it is -1 meanwhile */
 
 static bool fails(void) {
-    return atomic_load(&fails_at) > 0 && atomic_fetch_sub(&fails_at, 1) == 1;
+    if (atomic_load(&fails_at) < 0) return true;
+    if (atomic_load(&fails_at) == 0 || atomic_fetch_sub(&fails_at, 1) != 1) return false;
+    if (fails_ever_after) atomic_store(&fails_at, -1);
+    return true;
 }
 
 void *__real_malloc(size_t size);

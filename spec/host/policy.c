@@ -99,7 +99,7 @@ static void nests(void) {
 }
 
 static void takes_64_and_no_more(void) {
-    struct vs_vm *vm = open_vm(NULL);
+    struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     for (int i = 0; i < VS_POLICIES_MAX; i++)
@@ -182,7 +182,7 @@ static void reads_files(void) {
         {"limit.lua", newlines, 65536, VESTA_EOPTION, "limit.lua: a policy returns a table"},
     };
     char folder[] = "/tmp/vesta-policy.XXXXXX";
-    struct vs_vm *vm = open_vm(NULL);
+    struct vs_vm *vm = open_vm(&small);
     NEED(vm != NULL && mkdtemp(folder) && chdir(folder) == 0);
     for (size_t i = 0; i < VS_COUNT(files); i++)
         check_file(vm, &files[i]);
@@ -193,7 +193,8 @@ static void reads_files(void) {
 }
 
 static void ships_policies(void) {
-    struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.memory_bytes = 65536}); /* the least there may be is enough */
+    struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.call_ms = VS_CALL_MS_MAX,
+                                                      .memory_bytes = 65536}); /* the least there may be is enough */
     NEED(vm != NULL);
     int count = 0;
     for (; vs_policy_shipped(count); count++)
@@ -208,7 +209,7 @@ static void ships_policies(void) {
 }
 
 static void check_shipped(const char *name, const char *options, int64_t back_ms, const char *word, int64_t amount_ms) {
-    struct vs_vm *vm = open_vm(NULL);
+    struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     struct vs_answer answer = {0};
     const struct vs_ctx ctx = {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = back_ms};
@@ -259,7 +260,7 @@ static void each_call_has_its_own_options(void) {
                                " local o = ctx.options local seen = o.n .. o.list[1] .. o.deep.er.x .. ctx.ahead_ticks"
                                " o.n = 9 o.list[1] = 9 o.deep.er = nil ctx.ahead_ticks = 9 ctx.options = nil"
                                " return 'wait', seen end }";
-    struct vs_vm *vm = open_vm(NULL);
+    struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
     int policy = -1;
     NEED(vm != NULL);
@@ -293,7 +294,7 @@ static void ctx_has_what_it_is_told(void) {
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
                                  {.name = "ip", .kind = VS_CTX_TEXT},
                                  {.name = "now_ms", .kind = VS_CTX_INTEGER, .integer = -5}};
-    struct vs_vm *vm = open_vm(NULL);
+    struct vs_vm *vm = open_vm(&small);
     struct vs_answer answer = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);

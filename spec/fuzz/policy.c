@@ -1,0 +1,58 @@
+/* policy.c -- any text as a policy: it loads or is refused with a sentence, each of its functions gives a verdict or is
+ * ended, and a good policy beside it is never disturbed. */
+#include "fuzz.h"
+
+#include "host/policy.h"
+
+static const struct vs_vm_limits small = {
+    .call_ms = VS_CALL_MS_MAX, .instructions = 20000, .memory_bytes = 256 * 1024}; /* no time: a machine may be slow */
+static const char good[] = "return { api = 1, on_start = function() return 'go' end }";
+
+/* One line, whole UTF-8 for what is foreign: it may end in a log. */
+static void must_be_calm(const char *text, size_t size) {
+    MUST(memchr(text, 0, size));
+    for (; *text; text++)
+        MUST((unsigned char)*text >= ' ' && *text != 0x7f);
+}
+
+static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
+    static const struct vs_ctx_record records[] = {{.worker = 1, .held = true}, {.worker = 2, .holder = "h"}};
+    const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
+                                 {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
+                                 {.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = 2}};
+    struct vs_answer answer = {.word = VS_SAYS_STOP, .amount_ms = -2};
+    struct vesta_error err = {.text = ""};
+    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx, VS_COUNT(ctx), &answer, &err);
+    MUST(vs_vm_busy_since(vm) == 0);
+    if (result == VS_CALL_OK) {
+        MUST((answer.word == VS_SAYS_WORKER || answer.word == VS_SAYS_NOTHING) == (hook == VS_CHOOSE_WORKER));
+        MUST(answer.worker <= INT64_MAX);
+        MUST(answer.amount_ms >= -1 && answer.amount_ms <= VS_AMOUNT_MS_MAX);
+        must_be_calm(answer.reason, sizeof answer.reason);
+    } else {
+        MUST(answer.word == VS_SAYS_STOP && answer.amount_ms == -2);
+        MUST(err.text[0] != 0 && err.code == VESTA_EOPTION);
+        must_be_calm(err.text, sizeof err.text);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct vs_vm *vm;
+    struct vesta_error err = {.text = ""};
+    int policy, beside;
+    char *text = text_of(data, size);
+    MUST(vs_vm_open(&small, &vm, &err) == VESTA_OK);
+    MUST(vs_policy_load_text(vm, "@good.lua", good, strlen(good), NULL, &beside, &err) == VESTA_OK);
+    if (vs_policy_load_text(vm, "@p.lua", text, size, NULL, &policy, &err) == VESTA_OK) {
+        for (int hook = 0; hook < VS_HOOKS; hook++)
+            if (vs_policy_has(vm, policy, (enum vs_hook)hook)) must_answer(vm, policy, (enum vs_hook)hook);
+    } else {
+        MUST(err.text[0] != 0 && err.code == VESTA_EOPTION);
+        must_be_calm(err.text, sizeof err.text);
+    }
+    struct vs_answer answer;
+    MUST(vs_policy_call(vm, beside, VS_ON_START, NULL, 0, &answer, &err) == VS_CALL_OK && answer.word == VS_SAYS_GO);
+    vs_vm_close(vm);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,108 @@
+/* policy_oom.c -- every allocation of a vm fails once: opening, loading and calling say so, leave nothing behind, and
+ * the vm goes on. */
+#include "judge.h"
+
+#include "scarce.h"
+
+static const char busy[] = "local kept = {} return { api = 1, on_clock_back = function(ctx)\n"
+                           "local t = {} for i = 1, 40 do t[i] = { i .. '' } end kept = t\n"
+                           "return 'wait', pcall(error, 'x') and 1 or ctx.back_ms end }";
+
+static int stopped_at; /* what was left of fails_at: 0 or -1 if an allocation did fail */
+
+static void check_no_memory(const struct vesta_error *err) {
+    CHECK_EQ_I64(err->code, VESTA_ENOMEM);
+    CHECK_STR(err->text, "no memory");
+}
+
+/* Runs a step with its first, its second... allocation failing, alone and with all that follow, until none fails.
+ * The step tells whether it was done. */
+static void starve(bool (*step)(int n)) {
+    int undone = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        int n = 0;
+        bool failed = true;
+        fails_ever_after = turn == 1;
+        while (failed && ++n < 5000) {
+            bool done = step(n);
+            failed = stopped_at <= 0;
+            undone += !done;
+            if (!failed) CHECK(done);
+        }
+        CHECK(!failed);
+    }
+    CHECK(undone > 20); /* alone, a failure may cost a collection and nothing else */
+}
+
+static bool opens(int n) {
+    struct vs_vm *vm = NULL;
+    struct vesta_error err = {.text = ""};
+    atomic_store(&fails_at, n);
+    int rc = vs_vm_open(NULL, &vm, &err);
+    stopped_at = atomic_exchange(&fails_at, 0);
+    CHECK((rc == VESTA_OK) == (vm != NULL));
+    if (rc != VESTA_OK) check_no_memory(&err);
+    vs_vm_close(vm);
+    return rc == VESTA_OK;
+}
+
+static bool loads_with(const char *name, const char *options, int n) {
+    struct vs_vm *vm = open_vm(&small);
+    struct vesta_error err = {.text = ""};
+    int policy = -1;
+    atomic_store(&fails_at, n);
+    int rc = vs_policy_load(vm, name, options, &policy, &err);
+    stopped_at = atomic_exchange(&fails_at, 0);
+    CHECK_EQ_I64(policy, rc == VESTA_OK ? 0 : -1);
+    if (rc != VESTA_OK) check_no_memory(&err);
+    check_good(vm, must_load(vm, good));
+    vs_vm_close(vm);
+    return rc == VESTA_OK;
+}
+
+static bool loads(int n) {
+    return loads_with("wait", NULL, n);
+}
+
+static bool loads_options(int n) {
+    return loads_with("borrow", "{ borrow_ms_max = 5, list = {1, 2, {3}} }", n);
+}
+
+static bool calls(int n) {
+    struct vs_vm *vm = open_vm(&small);
+    struct vs_answer answer = {.word = VS_SAYS_STOP};
+    struct vesta_error err = {.text = ""};
+    int policy = must_load(vm, busy);
+    atomic_store(&fails_at, n);
+    enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
+    stopped_at = atomic_exchange(&fails_at, 0);
+    if (result != VS_CALL_OK) {
+        CHECK_EQ_I64(result, VS_CALL_MEMORY);
+        CHECK(answer.word == VS_SAYS_STOP);
+        check_no_memory(&err);
+    }
+    check_good(vm, policy);
+    vs_vm_close(vm);
+    return result == VS_CALL_OK;
+}
+
+static void opening(void) {
+    starve(opens);
+}
+
+static void loading(void) {
+    starve(loads);
+    starve(loads_options);
+}
+
+static void calling(void) {
+    starve(calls);
+}
+
+static const struct check_case cases[] = {
+    {"opening with the n-th allocation failing is done or a clean error, for every n", opening},
+    {"loading with the n-th allocation failing is done or a clean error, and the vm goes on", loading},
+    {"calling with the n-th allocation failing is done or a clean error, and the policy goes on", calling},
+};
+
+CHECK_MAIN(cases)
