@@ -18,12 +18,11 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     if (!at->handed) return VS_GO;
     int local = vs_address_is_local(at->address, &err);
     if (local < 0) return vs_usage("--%s: %s", vs_face_names[at->face], err.text);
-    if (local) return VS_GO;
-    if (at->face == VS_ADMIN)
-        return serving->config->admin_token ? VS_GO
-                                            : vs_usage("--admin %s: other machines could reach it, so it needs a token "
-                                                       "(VESTA_ADMIN_TOKEN, or admin.token in the config)",
-                                                       at->address);
+    if (at->face == VS_ADMIN && !serving->config->admin_token && strncmp(at->address, "unix:", 5) != 0)
+        return vs_usage("--admin %s: who can connect could command it, so it needs a token (VESTA_ADMIN_TOKEN, or "
+                        "admin.token in the config), or a unix socket, whose file's rights decide",
+                        at->address);
+    if (local || at->face == VS_ADMIN) return VS_GO;
     if (at->face == VS_RESP && !serving->app.resp_password)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",

@@ -143,6 +143,26 @@ def _(world):
         fails(world.run("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", *flags), code, part)
 
 
+@claim("the journal is told in its own way: priorities in front, no time")
+def _(world):
+    ours, its = socket.socketpair()
+    at = os.fstat(its.fileno())
+    with ours, its, world.start("serve", "--worker", "5", "--http", "off", "--resp", "unix:" + world.path("s"), stderr=its,
+                                env={"JOURNAL_STREAM": "%d:%d" % (at.st_dev, at.st_ino)}) as server:
+        its.close()
+        with ours.makefile() as lines:
+            told = [next(lines)]
+            while "msg=ready" not in told[-1]:
+                told.append(next(lines))
+            server.send_signal(signal.SIGTERM)
+            told += lines
+        same(server.wait(), 0)
+    for line in told:
+        priority, rest = re.fullmatch(r"<([0-7])>(.*)\n", line).groups()
+        event = logfmt(rest)
+        same(({"info": "6", "warn": "4"}[event["level"]], "ts" in event), (priority, False))
+
+
 @claim("a reader who goes away or never reads does not stop the server")
 def _(world):
     with Server(world) as server:

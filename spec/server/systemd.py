@@ -175,6 +175,22 @@ def _(world):
             sock.close()
 
 
+@claim("an admin's socket is served, too: of the file system as it is, of the internet with a token")
+def _(world):
+    path = world.path("admin.sock")
+    with socket.socket(socket.AF_UNIX) as local, socket.create_server(("127.0.0.1", 0)) as inet:
+        local.bind(path)
+        local.listen()
+        with Server(world, **handed(world, "admin", local)):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(path)
+                client.sendall(get("/healthz", "Connection: close"))
+                assert until_closed(client).startswith(b"HTTP/1.1 200 ")
+        how = handed(world, "admin", inet)
+        with Server(world, "--namespace", "other", env={"VESTA_ADMIN_TOKEN": "t" * 32}, **how) as server:
+            assert "serving the admin's routes" in server.said, server.said
+
+
 @claim("a face without a socket keeps its address, and a unix socket stays when the server ends")
 def _(world):
     path = world.path("h.sock")
@@ -226,6 +242,7 @@ def _(world):
         fails_to_start(Server(world, wrap=["bash", "-c", script, "-"]), "ended with 1", "LISTEN_FDS")
     with socket.create_server(("0.0.0.0", 0)) as public:
         fails_to_start(Server(world, **handed(world, "resp", public)), "ended with 2", "password")
+    fails_to_start(Server(world, **handed(world, "admin", socks[0])), "ended with 2", "VESTA_ADMIN_TOKEN")
     for sock in socks:
         sock.close()
 
