@@ -37,11 +37,12 @@ static size_t answer_all(enum vs_face face, step *step, const char *bytes, size_
         *length += out.used;
         MUST(out.used <= VS_REPLY_MAX);
         out.used = 0;
+        if (used == VS_STEP_AGAIN) continue;
         if (used <= 0) break;
         MUST((size_t)used <= size - at);
         at += (size_t)used;
     }
-    vs_session_settle(&session);
+    vs_session_end(&session);
     return at;
 }
 
