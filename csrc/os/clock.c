@@ -29,6 +29,16 @@ static void sleep_us(void *self, int64_t us) {
         ;
 }
 
+static int64_t thread_us(void *self) {
+    (void)self;
+    return read_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
+const struct vesta_clock *vs_clock_thread(void) {
+    static const struct vesta_clock clock = {NULL, unix_us, thread_us, sleep_us};
+    return &clock;
+}
+
 int64_t vs_monotonic_us(void) {
     return read_us(CLOCK_MONOTONIC);
 }

@@ -9,6 +9,9 @@
 
 /* The machine's clocks, through the vdso.  Lives for ever. */
 const struct vesta_clock *vs_clock_system(void);
+/* The same, but boot_us is the processor time that the calling thread has used: for limits on work, which must not
+ * depend on how busy the machine is. */
+const struct vesta_clock *vs_clock_thread(void);
 
 /* CLOCK_MONOTONIC, for who compares it with another program's or the kernel's, as service managers do. */
 int64_t vs_monotonic_us(void);

@@ -66,7 +66,9 @@ class Server:
             raise
         rest = self.process.stderr.read()
         self.process.stderr.close()
-        if kind is None:
+        if kind is not None:
+            print(self.said + rest)
+        else:
             same(code, 0)
             events = rest.splitlines()
             assert all(re.match(r'ts=|{"ts":', event) and not re.search('level"?[=:]"?error', event) for event in events), rest
