@@ -5,12 +5,9 @@
 #include "host/schema.h"
 #include "host/vm.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FILE_BYTES_MAX 65536 /* of what file() reads */
 
@@ -21,55 +18,21 @@ struct run {
     int rc; /* of the walk */
 };
 
-/* ------------------------------------------------------------------ files */
+/* ------------------------------------------------------------------ the file */
 
-/* Opens a regular file without waiting for anybody, as a pipe would; -1 with errno. */
-static int open_regular(const char *path, struct stat *st) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) return -1;
-    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode)) return fd;
-    close(fd);
-    errno = S_ISDIR(st->st_mode) ? EISDIR : EINVAL;
-    return -1;
-}
-
-/* Reads up to size bytes, and says how many there are; size: or more.  -1 with errno. */
-static ssize_t read_all(int fd, char *buf, size_t size) {
-    size_t used = 0;
-    while (used < size) {
-        ssize_t n = read(fd, buf + used, size - used);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -1;
-        if (n == 0) break;
-        used += (size_t)n;
-    }
-    return (ssize_t)used;
-}
-
-static const char *why_not(int number) {
-    return number == EINVAL ? "not a regular file" : strerror(number);
-}
-
-static int cannot_read(struct vesta_error *err, const char *path) {
-    return vs_fail(err, VESTA_EIO, "cannot read the config %s: %s", VS_CONF_SHOWN(path), why_not(errno));
-}
-
-/* *text is allocated in the config. */
+/* Its text is allocated in the config. */
 static int read_config(struct vs_conf_reading *reading, struct vesta_error *err) {
-    struct stat st;
     struct vs_conf_source *source = &reading->source;
     char *text = vs_conf_keep(reading->config, NULL, VS_SOURCE_BYTES_MAX + 1);
+    size_t length;
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
-    int fd = open_regular(source->path, &st);
-    ssize_t length = fd < 0 ? -1 : read_all(fd, text, VS_SOURCE_BYTES_MAX + 1);
-    int rc = length < 0 ? cannot_read(err, source->path) : VESTA_OK;
-    if (fd >= 0) close(fd);
+    int rc = vs_source_read("the config", source->path, text, VS_SOURCE_BYTES_MAX + 1, &length, err);
     if (rc != VESTA_OK) return rc;
-    if (length > (ssize_t)VS_SOURCE_BYTES_MAX)
+    if (length > VS_SOURCE_BYTES_MAX)
         rc = vs_fail(err, VESTA_EOPTION, "is longer than %zu bytes", VS_SOURCE_BYTES_MAX);
     else if (text[0] == LUA_SIGNATURE[0])
         rc = vs_fail(err, VESTA_EOPTION, "is compiled Lua; a config is text");
-    else if (strlen(text) != (size_t)length)
+    else if (strlen(text) != length)
         rc = vs_fail(err, VESTA_EOPTION, "has a NUL byte at byte %zu; a config is text in UTF-8", strlen(text) + 1);
     if (rc != VESTA_OK) return vs_conf_blame_line(source, 0, err);
     source->text = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text; /* some editors put a mark in front */
@@ -115,33 +78,34 @@ static void resolve(lua_State *L, const char *path) {
         lua_pushfstring(L, "%s/%s", lua_pushlstring(L, config, (size_t)(slash - config)), path);
 }
 
+/* Keeps in mind that others may read what was read, in case it is a password. */
+static void note_if_open(lua_State *L, const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0 || !(st.st_mode & S_IROTH)) return;
+    lua_getfield(L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
+    lua_pushvalue(L, -2);
+    lua_pushstring(L, path);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
 /* file(path): what a file holds, without its last newline. */
 static int lua_file(lua_State *L) {
     char bytes[FILE_BYTES_MAX + 1];
-    struct stat st;
-    size_t name_length;
-    const char *name = luaL_checklstring(L, 1, &name_length);
-    if (name_length == 0 || strlen(name) != name_length)
-        return luaL_error(L, "file: '%s' is no path", VS_QUOTE(name, name_length));
+    struct vesta_error why;
+    size_t length;
+    const char *name = luaL_checklstring(L, 1, &length);
+    if (length == 0 || strlen(name) != length) return luaL_error(L, "file: '%s' is no path", VS_QUOTE(name, length));
     resolve(L, name);
     const char *path = lua_tostring(L, -1);
-    int fd = open_regular(path, &st);
-    ssize_t length = fd < 0 ? -1 : read_all(fd, bytes, sizeof bytes);
-    int number = errno;
-    if (fd >= 0) close(fd);
-    if (length < 0) return luaL_error(L, "file: cannot read %s: %s", VS_CONF_SHOWN(path), why_not(number));
+    if (vs_source_read("the file", path, bytes, sizeof bytes, &length, &why) != VESTA_OK)
+        return luaL_error(L, "%s", why.text);
     if (length > FILE_BYTES_MAX)
-        return luaL_error(L, "file: %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
+        return luaL_error(L, "the file %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
     if (length > 0 && bytes[length - 1] == '\n') length--;
     if (length > 0 && bytes[length - 1] == '\r') length--;
-    lua_pushlstring(L, bytes, (size_t)length);
-    if (st.st_mode & S_IROTH) {
-        lua_getfield(L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
-        lua_pushvalue(L, -2);
-        lua_pushstring(L, path);
-        lua_rawset(L, -3);
-        lua_pop(L, 1);
-    }
+    lua_pushlstring(L, bytes, length);
+    note_if_open(L, path);
     return 1;
 }
 

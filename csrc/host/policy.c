@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PATH_SHOWN_MAX 200
+
 /* ------------------------------------------------------------------ the set */
 
 int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **out, struct vesta_error *err) {
@@ -188,17 +190,20 @@ int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, s
 /* Regular files only: a device or a pipe could keep us waiting for ever. */
 int vs_source_read(const char *what, const char *path, char *buf, size_t size, size_t *length,
                    struct vesta_error *err) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char shown[PATH_SHOWN_MAX];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     ssize_t got = 0;
-    if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %s %.200s: %s", what, path, strerror(errno));
+    int error = errno;
+    vs_calm(shown, sizeof shown, path, strlen(path));
+    if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %s %s: %s", what, shown, strerror(error));
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     for (*length = 0; regular && *length < size; *length += (size_t)got)
         if ((got = read(fd, buf + *length, size - *length)) <= 0) break;
-    int error = errno;
+    error = errno;
     close(fd);
-    if (!regular) return vs_fail(err, VESTA_EIO, "%s %.200s is not a regular file", what, path);
-    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read %s %.200s: %s", what, path, strerror(error));
+    if (!regular) return vs_fail(err, VESTA_EIO, "%s %s is not a regular file", what, shown);
+    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read %s %s: %s", what, shown, strerror(error));
     return VESTA_OK;
 }
 

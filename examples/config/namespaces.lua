@@ -6,7 +6,7 @@ return {
   namespaces = {
     default = { layout = "vesta-second", worker = worker },
     orders = { layout = "vesta-milli", worker = worker, policy = { "borrow", borrow_ms_max = 500 }, ahead_ms_max = 5 },
-    users = { layout = "snowflake epoch=2026-01-01T00:00:00Z", worker = worker, wait_ms_max = 500 },
+    users = { layout = "snowflake epoch=2024-01-01T00:00:00Z", worker = worker, wait_ms_max = 500 },
   },
   threads = 2,
 }

@@ -43,7 +43,7 @@ def _(w):
     like(example(w, "laptop").out, "...laptop.lua: ok\n  namespaces      default: vesta-second\n"
          "  HTTP            127.0.0.1:8088\n  Redis protocol  127.0.0.1:8089\n  admin           off\n")
     like(example(w, "namespaces").out, "...: ok\n  namespaces      default: vesta-second, worker 7\n...orders: vesta-milli, worker 7, "
-         "policy borrow\n...users: snowflake epoch=2026-01-01T00:00:00Z, worker 7\n...")
+         "policy borrow\n...users: snowflake epoch=2024-01-01T00:00:00Z, worker 7\n...")
     like(example(w, "zookeeper").out, "...: ok\n  namespaces      orders: vesta-milli, store zk, policy vesta\n...0.0.0.0:8088, "
          "unix:/run/vesta/http.sock\n...")
     like(example(w, "segments").out, "...: ok\n  segments        2\n...")

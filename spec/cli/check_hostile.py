@@ -134,6 +134,17 @@ def _(w):
     refused(w, loop % (20, "'f' .. i", "1", "namespaces = { a = { fields = t } }"), "fields has more than 16 entries")
 
 
+@claim("more notes than there is room for: what cannot be served is still among them")
+def _(w):
+    text = "local t = {} for i = 1, 64 do t['n' .. i] = { group = 'no-such-group', %s } end return { namespaces = t }"
+    shown = check(w, text % "").out
+    same(shown.count("note            "), 64)
+    shown = check(w, text % "lease = i > 40 and 'strict' or nil").out
+    same(shown.count("note  ") + shown.count("not yet  "), 64)
+    assert "not yet         namespaces.n" in shown, shown
+    fails(w.run("serve", "-c", "c.lua"), 1, ".lease: this build times every lease as its store does")
+
+
 @claim("lists with holes, names or places that are none")
 def _(w):
     for text in ("{ 'unix:/a', nil, 'unix:/b' }", "{ [2] = 'unix:/a' }", "{ 'unix:/a', x = 'unix:/b' }", "{ [0] = 'unix:/a', 'unix:/b' }",
@@ -172,10 +183,10 @@ def _(w):
     passes(w, b"\xef\xbb\xbfreturn {}")
     passes(w, "return {\r\n  threads = 2,\r\n}\r\n")
     os.mkfifo(w.path("fifo"))
-    for path, why in ((w.path("none"), "No such file or directory"), (w.folder, "Is a directory"), (w.path("fifo"), "not a regular file"),
-                      ("/dev/zero", "not a regular file"), ("/dev/stdin", "not a regular file"), (w.path("c.lua", "x"), "Not a directory"),
+    for path, why in ((w.path("none"), "No such file or directory"), (w.folder, "is not a regular file"), (w.path("fifo"), "is not a regular file"),
+                      ("/dev/zero", "is not a regular file"), ("/dev/stdin", "is not a regular file"), (w.path("c.lua", "x"), "Not a directory"),
                       ("x" * 5000, "File name too long")):
-        fails(w.run("check", path), 1, "cannot read the config", why)
+        fails(w.run("check", path), 1, "the config ", why)
 
 
 def _luac():
@@ -189,8 +200,8 @@ def _(w):
         with open(w.path(name), "wb") as file:
             file.write(data)
         os.chmod(w.path(name), 0o600)
-    for path, why in (("none", "file: cannot read none: No such file or directory"), ("fifo", "file: cannot read fifo: not a regular file"),
-                      (".", "file: cannot read .: Is a directory"), ("/dev/urandom", "not a regular file"), ("big", "is longer than 65536 bytes"),
+    for path, why in (("none", "cannot open the file none: No such file or directory"), ("fifo", "the file fifo is not a regular file"),
+                      (".", "the file . is not a regular file"), ("/dev/urandom", "is not a regular file"), ("big", "is longer than 65536 bytes"),
                       ("", "file: '' is no path"), ("a\\0b", "file: 'a\\x00b' is no path"), ("x" * 5000, "File name too long"),
                       ("empty", "resp.password is empty"), ("two", "resp.password has the control character \\x0a at byte 2"),
                       ("nul", "resp.password has the control character \\x00 at byte 2")):
@@ -226,7 +237,7 @@ def _(w):
     fails(w.run("check", "--keys", "a"), 2, "--keys goes with nothing but --json")
     fails(w.run("check", "--keys", "--effective"), 2, "--keys goes with nothing but --json")
     fails(w.run("check", "--effectiv", "a"), 2, "did you mean --effective?")
-    fails(w.run("check", ""), 1, "cannot read the config")
+    fails(w.run("check", ""), 1, "cannot open the config")
     wrong = check(w, "return { threads = 0 }", "--json")
     same((wrong.code, wrong.err, wrong.out), (1, "", '{"ok":false,"error":"c.lua:1: threads is 0, which must be a whole number from 1 to 64",'
                                              '"code":"bad_option"}\n'))

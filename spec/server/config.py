@@ -10,7 +10,7 @@ EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", 
 
 TWO = """return { namespaces = {
   orders = { layout = "vesta-milli", worker = 7, fields = { version = 1 } },
-  users = { layout = "snowflake epoch=2026-01-01T00:00:00Z", worker = 9, pacing = "history" } } }"""
+  users = { layout = "snowflake epoch=2024-01-01T00:00:00Z", worker = 9, pacing = "history" } } }"""
 
 
 class Configured(Server):
@@ -38,7 +38,7 @@ def explain(world, layout, id_):
 @claim("each namespace gives ids of its own layout and number, over HTTP and the Redis protocol")
 def _(world):
     with Configured(world, TWO) as server:
-        for name, layout, worker in (("orders", "vesta-milli", 7), ("users", "snowflake epoch=2026-01-01T00:00:00Z", 9)):
+        for name, layout, worker in (("orders", "vesta-milli", 7), ("users", "snowflake epoch=2024-01-01T00:00:00Z", 9)):
             ids = [int(text) for text in json.loads(server.get("/v1/ids?n=3&ns=" + name).body)["ids"]]
             ids += bulks(server.redis("GET", name)) + bulks(server.redis("VESTA.NEXT", name, "2"))
             same(len(set(ids)), 6)
@@ -114,8 +114,8 @@ def _(world):
 def _(world):
     path = write(world, "return {\n threads = 0 }")
     fails(world.run("serve", "--config", path), 1, "vesta serve: %s:2: threads is 0, which must be a whole number from 1 to 64\n" % path)
-    fails(world.run("serve", "-c", world.path("none.lua")), 1, "cannot read the config", "none.lua: No such file or directory")
-    fails(world.run("serve", "-c", world.folder), 1, "cannot read the config", "Is a directory")
+    fails(world.run("serve", "-c", world.path("none.lua")), 1, "cannot open the config", "none.lua: No such file or directory")
+    fails(world.run("serve", "-c", world.folder), 1, "the config", "is not a regular file")
     fails(world.run("serve", "-c", write(world, "return {}"), "--threads", "0"), 2, "--threads is 0, which must be")
     fails(world.run("serve", "-c"), 2, "needs a value")
     fails(world.run("serve", "--policy", "borow", "--worker", "1"), 2, "--policy cannot be used: there is no policy 'borow'")
