@@ -7,7 +7,7 @@
  *   - a C function that calls back (sort with a comparator) meets the hook at each call;
  *   - one that loops over a text or a table meets VS_BLOCK_BYTES_MAX: a millisecond or so;
  *   - the collector, when memory runs short, may be called at every allocation: the allocator then reads the clock;
- *   - the compiler takes VS_SOURCE_BYTES_MAX at most, and 200 levels of nesting.
+ *   - the compiler takes VS_SOURCE_BYTES_MAX at most: a fifth of a second for the worst that is known.
  * Nothing is known that runs for ever; the watchdog (vs_vm_busy_since) is for what is not known. */
 #include "host/vm.h"
 
