@@ -210,6 +210,12 @@ int vs_log_setup(const struct vs_log_opts *opts, struct vesta_error *err) {
     return VESTA_OK;
 }
 
+void vs_log_set_level(enum vs_log_level level) {
+    pthread_mutex_lock(&self.mutex);
+    self.opts.level = level;
+    pthread_mutex_unlock(&self.mutex);
+}
+
 int vs_log_reopen(struct vesta_error *err) {
     int fd, rc = VESTA_OK;
     pthread_mutex_lock(&self.mutex);

@@ -34,6 +34,9 @@ struct vs_log_opts {
  * Errors: VESTA_EIO: the file cannot be opened.  Threads: any. */
 int vs_log_setup(const struct vs_log_opts *opts, struct vesta_error *err);
 
+/* Changes the level alone.  Threads: any. */
+void vs_log_set_level(enum vs_log_level level);
+
 /* Opens the file anew, after somebody moved it away; on failure the old one goes on.  Nothing to do for stderr.
  * Errors: VESTA_EIO.  Threads: any. */
 int vs_log_reopen(struct vesta_error *err);

@@ -165,6 +165,8 @@ static void take_config(struct vs_serving *serving, const struct vesta_opts *fla
     listen_at(serving, VS_ADMIN, &config->admin);
     take_user(serving, config);
     serving->app.resp_password = config->resp_password;
+    serving->app.admin_token = config->admin_token;
+    serving->app.leaf_any_key = config->leaf_any_key;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->threads = (int)config->threads;
     serving->log.level = (enum vs_log_level)config->log_level;

@@ -55,7 +55,7 @@ static int head_length(const char *buf, size_t len, struct vs_http *out) {
 struct reading {
     struct vs_http *out;
     struct vs_word url, name;
-    int hosts, types;
+    int hosts, types, tokens;
     bool complete, encoded, expects_more;
     uint64_t content_length;
 };
@@ -80,6 +80,8 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
         vs_accept_read(&reading->out->accept, value);
     else if (vs_word_is_case(reading->name, "Content-Type"))
         reading->out->type = value, reading->types++;
+    else if (vs_word_is_case(reading->name, "Authorization"))
+        reading->out->authorization = value, reading->tokens++;
     else if (vs_word_is_case(reading->name, "Expect"))
         (vs_word_is_case(value, "100-continue") ? &reading->out->expects_continue : &reading->expects_more)[0] = true;
     return 0;
@@ -127,7 +129,8 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
         return broken(out, 400, "a request needs one Host header");
     if (*reading.url.at != '/') return broken(out, 400, "the request target is a path, like /genid");
     split_url(reading.url, out);
-    if (reading.types > 1) return broken(out, 400, "Content-Type is given twice");
+    if (reading.types > 1 || reading.tokens > 1)
+        return broken(out, 400, "Content-Type or Authorization is given twice");
     if (reading.expects_more) return broken(out, 417, "only 100-continue can be expected");
     if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
     if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
@@ -163,7 +166,7 @@ static const char head_text[] = HEAD("200 OK", "text/plain");
 static const char head_json[] = HEAD("200 OK", "application/json");
 
 static const char *allow(unsigned methods) {
-    return methods & VS_POST ? "GET, HEAD, POST" : "GET, HEAD";
+    return methods == VS_POST ? "POST" : methods & VS_POST ? "GET, HEAD, POST" : "GET, HEAD";
 }
 
 /* The head of anything but a plain 200, up to Content-Length's value. */
@@ -173,6 +176,8 @@ static size_t other_head(const struct vs_request *r, char *to) {
                      vs_status_reason(r->status), type);
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->status == 405) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->call->methods));
+    if (r->status == 401)
+        n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "WWW-Authenticate: Bearer realm=\"vesta\"\r\n");
     n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
     assert(n < HEAD_RESERVE - 64);
     return (size_t)n;

@@ -108,8 +108,7 @@ static bool read_number(struct vs_request *r, struct vs_word text, const char *n
     return true;
 }
 
-/* Of the request's namespace; the argument is the id. */
-static bool read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *parts) {
+bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *parts) {
     struct vesta_error err;
     if (!read_number(r, vs_arg(r, at), "id", id)) return false;
     if (vesta_explain(r->space->layout, *id, parts, &err) != VESTA_OK)
@@ -138,12 +137,10 @@ static void put_key(struct vs_request *r, const char *name) {
 
 static void put_number(struct vs_request *r, const char *name, int64_t value) {
     put_key(r, name);
-    if (r->face == VS_RESP) {
+    if (r->face == VS_RESP)
         vs_resp_int(r->out, value);
-        return;
-    }
-    if (value < 0) vs_put(r->out, "-", 1);
-    vs_put_uint(r->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    else
+        vs_put_int(r->out, value);
 }
 
 static void put_string(struct vs_request *r, const char *name, const char *value) {
@@ -165,9 +162,9 @@ enum vs_outcome vs_on_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
     uint64_t id;
-    bool is_named = r->face == VS_RESP && r->args->count == 2;
-    if (is_named && !vs_request_enter(r, r->args->at[0])) return VS_ANSWERED;
-    if (!read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
+    bool is_resp = r->face == VS_RESP, is_named = is_resp && r->args->count == 2;
+    struct vs_word none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
+    if (!vs_request_enter(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->space->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
@@ -206,10 +203,10 @@ static const char *vesta_name(const char *name) {
 }
 
 enum vs_outcome vs_on_expid(struct vs_request *r) {
-    const struct vesta_layout *layout = r->space->layout;
     struct vesta_parts parts;
     uint64_t id;
-    if (!read_id(r, 0, &id, &parts)) return VS_ANSWERED;
+    if (!vs_request_enter(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
+    const struct vesta_layout *layout = r->space->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
     for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta writes them */
@@ -227,11 +224,12 @@ enum vs_outcome vs_on_expid(struct vs_request *r) {
 }
 
 enum vs_outcome vs_on_transtime(struct vs_request *r) {
-    const struct vesta_layout *layout = r->space->layout;
-    uint64_t time, max = layout->field[layout->time].max;
+    uint64_t time;
     char text[64];
     struct tm tm;
-    if (!read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
+    if (!vs_request_enter(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
+    const struct vesta_layout *layout = r->space->layout;
+    uint64_t max = layout->field[layout->time].max;
     if (time > max)
         return vs_refuse(r, "bad_field", "time %llu is too large: this layout's ends at %llu", (unsigned long long)time,
                          (unsigned long long)max);
@@ -302,7 +300,16 @@ static enum vs_outcome make(struct vs_request *r, int first) {
     return VS_ANSWERED;
 }
 
+/* `ns` is no field here. */
 enum vs_outcome vs_on_makeid(struct vs_request *r) {
+    struct vs_args *args = &r->session->scratch->args;
+    for (int i = 0; i + 1 < args->count; i += 2) {
+        if (!vs_word_is(args->at[i], "ns")) continue;
+        if (!vs_request_enter(r, args->at[i + 1])) return VS_ANSWERED;
+        memmove(&args->at[i], &args->at[i + 2], (size_t)(args->count - i - 2) * sizeof *args->at);
+        args->count -= 2;
+        break; /* a second one is a field that the layout lacks */
+    }
     return make(r, 0);
 }
 

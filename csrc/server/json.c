@@ -22,10 +22,14 @@ void vs_json_uint(struct vs_out *out, const char *name, uint64_t value) {
     vs_put_uint(out, value);
 }
 
-void vs_json_int(struct vs_out *out, const char *name, int64_t value) {
-    vs_json_key(out, name);
+void vs_put_int(struct vs_out *out, int64_t value) {
     if (value < 0) vs_put(out, "-", 1);
     vs_put_uint(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void vs_json_int(struct vs_out *out, const char *name, int64_t value) {
+    vs_json_key(out, name);
+    vs_put_int(out, value);
 }
 
 void vs_json_bool(struct vs_out *out, const char *name, bool value) {

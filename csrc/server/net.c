@@ -352,6 +352,7 @@ void vs_conn_accept(uv_stream_t *stream, int status) {
     c->loop = loop;
     c->session = (struct vs_session){.app = app, .scratch = &loop->scratch, .draining = loop->drain_ms != 0};
     c->session.face = listener->face;
+    c->session.local = stream->type == UV_NAMED_PIPE;
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     c->active_ms = uv_now(&loop->uv);

@@ -17,14 +17,14 @@ static int hex(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent-decodes into *room, moving it on; a text without escapes stays where it is. */
-static bool decode(struct vs_word raw, char **room, struct vs_word *out) {
+/* Percent-decodes into *room, moving it on; a text without escapes stays where it is.  `space` is what '+' means. */
+static bool decode(struct vs_word raw, char space, char **room, struct vs_word *out) {
     char *to = *room;
     *out = raw;
     if (!memchr(raw.at, '%', raw.length) && !memchr(raw.at, '+', raw.length)) return true;
     for (size_t i = 0; i < raw.length; i++) {
         int high = 0, low = 0;
-        char c = raw.at[i] == '+' ? ' ' : raw.at[i];
+        char c = raw.at[i] == '+' ? space : raw.at[i];
         if (c == '%') {
             if (raw.length - i < 3 || (high = hex(raw.at[i + 1])) < 0 || (low = hex(raw.at[i + 2])) < 0) return false;
             c = (char)(high << 4 | low);
@@ -73,7 +73,7 @@ static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_word 
         const char *amp = memchr(at, '&', (size_t)(end - at)), *stop = amp ? amp : end;
         const char *equals = memchr(at, '=', (size_t)(stop - at)), *name_end = equals ? equals : stop;
         struct vs_word name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
-        if (!decode((struct vs_word){at, (size_t)(name_end - at)}, room, &name) || !decode(raw, room, &value))
+        if (!decode((struct vs_word){at, (size_t)(name_end - at)}, ' ', room, &name) || !decode(raw, ' ', room, &value))
             return vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits"), false;
         if (stop > at && !bind_one(r, args, name, value, first)) return false;
         at = amp ? amp + 1 : end;
@@ -96,7 +96,8 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_wo
     int first = rest.at ? 1 : 0;
     memset(args->at, 0, (2 * VESTA_FIELDS_MAX) * sizeof *args->at);
     args->count = 0;
-    if (first) args->at[args->count++] = rest;
+    if (first && !decode(rest, '+', &room, &args->at[args->count++]))
+        return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!is_form(http->type))

@@ -62,6 +62,7 @@ struct vs_out {
 void vs_put(struct vs_out *out, const void *bytes, size_t length);
 void vs_put_text(struct vs_out *out, const char *text);
 void vs_put_uint(struct vs_out *out, uint64_t value);
+void vs_put_int(struct vs_out *out, int64_t value);
 
 /* JSON: a string (control characters become blanks); members of an object, with the comma that is needed; an object
  * or array, as a member or (name NULL) as an element.  The closing bracket is vs_put's. */
@@ -104,6 +105,7 @@ struct vs_session {
     struct vs_app *app;
     struct vs_scratch *scratch;
     enum vs_face face;
+    bool local; /* over a unix socket */
     uint64_t id;
     bool draining;                          /* the server is stopping: this reply is the last */
     bool continued;                         /* HTTP: 100 Continue was sent for the request that is being read */
@@ -227,6 +229,9 @@ static inline void vs_count_request(struct vs_request *r) {
     r->session->scratch->answered++;
 }
 
+/* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
+bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
+
 /* Whether a request for an id of that namespace would be served just now, if only after a wait that it may have; else
  * *pause says why not. */
 bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause);
@@ -255,6 +260,8 @@ void vs_session_end(struct vs_session *session);
 
 vs_handler vs_on_next, vs_on_many, vs_on_some, vs_on_batch, vs_on_block, vs_on_explain, vs_on_expid, vs_on_transtime,
     vs_on_makeid, vs_on_make, vs_on_count;
+vs_handler vs_on_leaf_get, vs_on_leaf_segment, vs_on_leaf_decode;
+vs_handler vs_on_admin_reload, vs_on_admin_drain, vs_on_admin_log, vs_on_admin_status;
 vs_handler vs_on_index, vs_on_healthz, vs_on_readyz, vs_on_metrics, vs_on_version;
 vs_handler vs_on_ping, vs_on_echo, vs_on_quit, vs_on_select, vs_on_client, vs_on_hello, vs_on_auth, vs_on_reset,
     vs_on_ok, vs_on_wait;
@@ -289,6 +296,7 @@ struct vs_http {
     unsigned method; /* one of enum vs_method */
     struct vs_word path, query, body;
     struct vs_word type; /* of the body */
+    struct vs_word authorization;
     bool keep_alive, http10;
     struct vs_accept accept;
     bool expects_continue;

@@ -15,6 +15,7 @@
  *   about.c     handlers for what they ask about the server
  *   counts.c    what a loop counts; metrics.c tells Prometheus
  *   health.c    whether the server is alive and ready
+ *   admin.c     the admin's routes; leaf.c those of Leaf's server
  *
  * What those files share stands in request.h and net.h. */
 #ifndef VS_SERVER_H
@@ -55,6 +56,9 @@ struct vs_app {
     int space_count;
     struct vs_host host;       /* judge is NULL where there are no policies */
     const char *resp_password; /* NULL: none is needed */
+    const char *admin_token;   /* NULL: none is set */
+    bool leaf_any_key;         /* Leaf's route gives ids of the first namespace under an unknown key */
+    atomic_bool drain_asked;   /* by the admin */
     const struct vesta_clock *clock;
     int64_t started_us;                             /* boot_us when the server began */
     atomic_int connections;                         /* open now */

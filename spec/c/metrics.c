@@ -1,5 +1,5 @@
-/* metrics.c -- what is counted, and /metrics as text: every loop in the sum, every digit of a count, and room for as
- * many namespaces with as long names as there can be. */
+/* metrics.c -- what is counted, and what /metrics and /admin/status make of it: every loop in the sum, every digit of a
+ * count, and room for as many namespaces with as long names as there can be. */
 #include "check.h"
 #include "server/request.h"
 #include "tools.h"
@@ -134,11 +134,37 @@ static void has_room(void) {
     close_server();
 }
 
+static void has_room_for_status(void) {
+    open_server(VS_SPACES_MAX);
+    fill(&scratch.counts, sizeof scratch.counts);
+    session.face = VS_ADMIN, session.local = true;
+    ask(ASK("/admin/status"));
+    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
+    CHECK_HAS(replies, app.space[VS_SPACES_MAX - 1].name);
+    CHECK(out.used > VS_SPACES_MAX * 300 && out.used < VS_REPLY_MAX);
+    close_server();
+}
+
+/* As where a service manager hands over a socket that needed no token for its address. */
+static void wants_a_token(void) {
+    open_server(1);
+    session.face = VS_ADMIN;
+    ask(ASK("/admin/status"));
+    CHECK_HAS(replies, "HTTP/1.1 401 ");
+    CHECK_HAS(replies, "VESTA_ADMIN_TOKEN");
+    app.admin_token = "";
+    ask("GET /admin/status HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer x\r\n\r\n");
+    CHECK_HAS(replies, "HTTP/1.1 401 ");
+    close_server();
+}
+
 static const struct check_case cases[] = {
     {"ids, pauses and answers are counted under their names", counts_ids_and_pauses},
     {"all loops are added up, to the last digit", adds_up_exactly},
     {"durations are told in cumulative buckets, with sum and count", tells_durations},
     {"64 namespaces with names of 64 bytes and counts of 19 digits fit a reply", has_room},
+    {"so does the admin's status of them", has_room_for_status},
+    {"over TCP the admin's routes need a token, set or not", wants_a_token},
 };
 
 CHECK_MAIN(cases)

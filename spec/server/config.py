@@ -4,31 +4,13 @@ import os
 import signal
 import socket
 
-from serving import VESTA, Server, bulks, claim, command, environment, fails, get, main, same, until_closed
+from serving import VESTA, Configured, bulks, claim, command, environment, fails, get, main, same, until_closed, write
 
 EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "config")
 
 TWO = """return { namespaces = {
   orders = { layout = "vesta-milli", worker = 7, fields = { version = 1 } },
   users = { layout = "snowflake epoch=2024-01-01T00:00:00Z", worker = 9, pacing = "history" } } }"""
-
-
-class Configured(Server):
-    """A server with a config of this text (or this file), on addresses of its own."""
-
-    def __init__(self, world, config, *flags, env=None, faces=True):
-        super().__init__(world)
-        if not os.path.isabs(config):
-            config = write(world, config)
-        addresses = self.args[2:6] if faces else []
-        self.args = [VESTA, "serve", "-c", config, *addresses, *flags]
-        self.env = environment(world.folder, **(env or {}))
-
-
-def write(world, text):
-    with open(world.path("vesta.lua"), "w") as file:
-        file.write(text)
-    return world.path("vesta.lua")
 
 
 def explain(world, layout, id_):

@@ -130,6 +130,24 @@ class Server:
         return int(self.get("/genid").body) >> 10
 
 
+class Configured(Server):
+    """A server with a config of this text (or this file), on addresses of its own."""
+
+    def __init__(self, world, config, *flags, env=None, faces=True):
+        super().__init__(world)
+        if not os.path.isabs(config):
+            config = write(world, config)
+        addresses = self.args[2:6] if faces else []
+        self.args = [VESTA, "serve", "-c", config, *addresses, *flags]
+        self.env = environment(world.folder, **(env or {}))
+
+
+def write(world, text):
+    with open(world.path("vesta.lua"), "w") as file:
+        file.write(text)
+    return world.path("vesta.lua")
+
+
 class Reply:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
