@@ -243,7 +243,7 @@ def _(w):
     w.run("gen")
     whole = open(w.path(GEN), "rb").read()
     newer = bytearray(whole)
-    newer[8:12] = struct.pack("I", 2)
+    newer[8:12] = struct.pack("I", struct.unpack("I", newer[8:12])[0] + 1)
     for name, data, part in (("empty", b"", "empty.gen"), ("short", whole[:100], "short.gen"), ("truncated", whole[:-4096], "truncated.gen"),
                              ("foreign", os.urandom(len(whole)), "foreign.gen"), ("newer", bytes(newer), "newer.gen"), ("text", b"hello\n", "text.gen")):
         path = w.path(name + ".gen")
