@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from serving import SLOW, Server, claim, command, fails, main, same, until_closed
+from serving import SLOW, VESTA, Server, claim, command, fails, get, main, same, until_closed
 
 LIBRARY = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")[0]
 FOUR_A_MS = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
@@ -288,6 +288,30 @@ def _(world):
                     break
         else:
             raise AssertionError("the new policy judges those who are held")
+
+
+@claim("a namespace that is paused holds up no other, whatever its policy says")
+def _(world):
+    with open(world.path("vesta.lua"), "w") as file:
+        file.write("""return { namespaces = {
+  slow = { layout = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z", worker = 1, policy = { "wait", wait_ms_max = 60000 } },
+  fast = { layout = "vesta-milli", worker = 2, policy = "refuse" } } }""")
+    server = Server(world)
+    server.args = [VESTA, "serve", "-c", world.path("vesta.lua"), *server.args[2:6]]
+    with server:
+        socks = [server.connect(server.resp) for _ in range(12)]
+        for sock in socks:  # two ids a second, and one more may be ahead
+            sock.sendall(command("GET", "slow"))
+        served = 0
+        while not select.select(socks[-1:], [], [], 0)[0]:  # for some seconds
+            for port, say in ((server.resp, command("GET", "fast")), (server.http, get("/v1/ids?n=3&ns=fast", "Connection: close"))):
+                assert re.match(rb"\$|HTTP/1.1 200 ", server.say(port, say))
+            served += 1
+        assert served >= 5, "the others were served behind those who waited"
+        assert server.redis("MGET", "fast", "fast").startswith(b"*2\r\n")
+        same(len({take(sock) for sock in socks}), 12)
+        for sock in socks:
+            sock.close()
 
 
 @claim("TERM answers those who are held, and nothing is lost")
