@@ -3,7 +3,9 @@
  *
  *   config.c   runs the file in an environment with env() and file() only, under limits; the order of the sources
  *   source.c   the file as text: where a key stands, what a file that is no Lua looks like
- *   schema.c   the one table of keys (schema.h): kinds, ranges, defaults; a single value checked and put in place
+ *   schema.c   the one table of keys (schema.h): kinds, ranges, defaults
+ *   place.c    a single value, checked and put in its place
+ *   values.c   a value of Lua becomes a value of the config
  *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line
  *   whole.c    what must hold between keys; notes
  *   origin.c   effective values, each with where it came from; what differs between two configs
@@ -33,7 +35,7 @@ struct vs_conf_list {
 };
 
 struct vs_conf_policy {
-    const char *name;    /* a shipped policy or an absolute path; NULL: none, the fixed rules hold */
+    const char *name;    /* a shipped policy or a file's path; NULL: none, the fixed rules hold */
     const char *options; /* Lua text of a table, for vs_policy_load; NULL: none */
 };
 
@@ -95,7 +97,7 @@ struct vs_config {
     int64_t leaf_any_key;
     struct vs_conf_note note[VS_CONF_NOTES_MAX];
     int note_count;
-    struct vs_conf_text *texts; /* config.c's */
+    struct vs_conf_text *texts; /* place.c's */
 };
 
 /* A command line's word on a key: {"--threads", "threads", "2"}.  "namespaces.*.layout" is of the one namespace there

@@ -40,9 +40,10 @@ static int check_uri(const char *text, struct vesta_error *err) {
     static const char *const schemes[] = {"file:/", "sqlite:/", "mysql://", "zk://"};
     for (size_t i = 0; i < VS_COUNT(schemes); i++)
         if (strncmp(text, schemes[i], strlen(schemes[i])) == 0 && text[strlen(schemes[i])]) return VESTA_OK;
+    size_t length = strchr(text, '@') ? strcspn(text, ":") + 1 : strlen(text); /* behind it may be a password */
     return vs_fail(err, VESTA_EOPTION,
                    "is '%s', which must be file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH",
-                   VS_QUOTE(text, strlen(text)));
+                   VS_QUOTE(text, length));
 }
 
 #define WORD_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"

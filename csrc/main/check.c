@@ -43,20 +43,26 @@ static const char *origin_name(enum vs_origin origin) {
     return names[origin];
 }
 
-/* What may be shown of a value: a secret is there or not, and a URI may hold one. */
-static const char *shown(const struct vs_conf_value *value, char *buf, size_t size) {
-    if (!value->text) return NULL;
-    if (value->is_secret) return "(set)";
-    const char *from = strstr(value->text, "://"), *at = from ? strchr(from, '@') : NULL;
+#define SHOWN_MAX 1100
+
+/* A URI without the password that may stand in it. */
+static const char *without_password(const char *text, char *buf) {
+    const char *from = strstr(text, "://"), *at = from ? strrchr(from, '@') : NULL;
     const char *colon = at ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
-    if (!colon || value->list) return value->text;
-    snprintf(buf, size, "%.*s:(set)%s", (int)(colon - value->text), value->text, at);
+    if (!colon) return text;
+    snprintf(buf, SHOWN_MAX, "%.*s:(set)%s", (int)(colon - text), text, at);
     return buf;
 }
 
+/* What may be shown of a value, or NULL where there is none. */
+static const char *shown(const struct vs_conf_value *value, char *buf) {
+    if (!value->text || value->list) return value->text;
+    return value->is_secret ? "(set)" : without_password(value->text, buf);
+}
+
 static void print_value(void *self, const struct vs_conf_value *value) {
-    char buf[1100];
-    const char *text = shown(value, buf, sizeof buf);
+    char buf[SHOWN_MAX];
+    const char *text = shown(value, buf);
     (void)self;
     vs_outf("%-7s  %-32s  %s%s%s", origin_name(value->origin), value->path, text ? "" : "(",
             text ? text : value->absent, text ? "" : ")");
@@ -73,8 +79,8 @@ static void print_list_json(const struct vs_conf_list *list) {
 }
 
 static void print_value_json(void *self, const struct vs_conf_value *value) {
-    char buf[1100];
-    const char *text = shown(value, buf, sizeof buf);
+    char buf[SHOWN_MAX];
+    const char *text = shown(value, buf);
     (void)self;
     vs_outf("{\"key\":");
     vs_out_json(value->path);
@@ -122,7 +128,7 @@ static void print_summary(const struct vs_config *config) {
         vs_outf("  %-14s  %s", i ? "" : "namespaces", space->name);
         vs_outf(": %s", space->layout ? space->layout : VS_LAYOUT_DEFAULT);
         if (space->worker >= 0) vs_outf(", worker %" PRId64, space->worker);
-        if (space->store) vs_outf(", store %s", space->store);
+        if (space->store) vs_outf(", store %s", without_password(space->store, (char[SHOWN_MAX]){0}));
         if (space->policy.name) vs_outf(", policy %s", space->policy.name);
         vs_outf("\n");
     }

@@ -54,7 +54,7 @@ def _(w):
 @claim("what this version cannot serve yet is said, and is no error")
 def _(w):
     zk = example(w, "zookeeper").out
-    for part in ("not yet         namespaces.orders.store: ", "zk://zk1:2181", "not yet         namespaces.orders.lease: ",
+    for part in ("not yet         namespaces.orders.store: this version cannot lease from zk: stores\n", "not yet         namespaces.orders.lease: ",
                  "not yet         namespaces.orders.policy: the policy vesta "):
         assert part in zk, zk
     assert "not yet         segments are not served by this version\n" in example(w, "segments").out
@@ -235,6 +235,11 @@ def _(w):
     same(got["stores.s.uri"]["value"], "mysql://u:(set)@h/d")
     same(got["namespaces.default.worker"], {"key": "namespaces.default.worker", "value": None, "origin": "default"})
     same(got["<state>"]["variable"], "VESTA_STATE")
+    uri = "return { stores = { s = { uri = '%s' } }, namespaces = { a = { store = 's' }, b = { store = 'mysql://u:s3cret@h/d' } } }"
+    shown = check(w, uri % "mysql://u:p@s3cret@h/d", "--effective").out + check(w, uri % "mysql://u:s3cret@h/d").out
+    assert "s3cret" not in shown and "not yet         namespaces.b.store: this version cannot lease from mysql: stores\n" in shown, shown
+    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be file:/DIR, sqlite:/FILE, "
+            "mysql://USER@HOST/DB or zk://HOSTS/PATH")
     shown = check(w, text, "--effective", env={"VESTA_THREADS": "3"}).out
     assert "env      threads                           3  by VESTA_THREADS\n" in shown, shown
     assert "s3cret" not in shown + json.dumps(got)
