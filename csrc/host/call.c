@@ -209,7 +209,7 @@ enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook ho
                                    size_t count, struct vs_answer *answer, struct vesta_error *err) {
     assert(vs_policy_has(vm, policy, hook));
     struct call call = {.policy = &vm->policy[policy], .hook = hook, .ctx = ctx, .count = count};
-    enum vs_call_result result = vs_vm_run(vm, call.policy->lua, call_body, &call, err);
+    enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
     if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
     if (result == VS_CALL_OK) *answer = call.answer;
     return result;

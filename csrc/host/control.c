@@ -116,8 +116,6 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     c->opts = *opts;
     memcpy(c->space, opts->space, (size_t)opts->space_count * sizeof *c->space);
     c->clock = opts->clock ? opts->clock : vs_clock_system();
-    /* the thread steps back behind the loops: what it may take is its own time, not what passes meanwhile */
-    if (!c->opts.limits.clock) c->opts.limits.clock = vs_clock_thread();
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->event, NULL);
     int rc = vs_policy_set_make(c, &set, err);

@@ -26,7 +26,7 @@ struct vs_control_opts {
     void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */
     void *self;
     const struct vesta_clock *clock; /* NULL: the machine's */
-    struct vs_vm_limits limits;      /* without a clock: of the thread's processor time */
+    struct vs_vm_limits limits;
 };
 
 /* Loads and tries the policies, starts the thread.  Own: end with vs_control_close.

@@ -3,7 +3,6 @@
 #include "host/policies.h"
 
 #include "core/core.h"
-#include "os/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,20 +38,6 @@ void vs_vm_close(struct vs_vm *vm) {
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook) {
     assert(policy >= 0 && policy < vm->count && hook < VS_HOOKS);
     return vm->policy[policy].hook[hook] != LUA_NOREF;
-}
-
-int64_t vs_vm_busy_since(const struct vs_vm *vm) {
-    return atomic_load_explicit(&vm->busy_since_boot_us,
-                                memory_order_relaxed); /* a number to compare, nothing behind */
-}
-
-enum vs_call_result vs_vm_run(struct vs_vm *vm, struct vs_lua *lua, lua_CFunction body, void *arg,
-                              struct vesta_error *err) {
-    const struct vesta_clock *clock = vm->limits.clock ? vm->limits.clock : vs_clock_system();
-    atomic_store_explicit(&vm->busy_since_boot_us, clock->boot_us(clock->self), memory_order_relaxed);
-    enum vs_call_result result = vs_lua_run(lua, body, arg, err);
-    atomic_store_explicit(&vm->busy_since_boot_us, 0, memory_order_relaxed);
-    return result;
 }
 
 /* ------------------------------------------------------------------ what ships */
@@ -177,7 +162,7 @@ int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, s
     int rc = vs_lua_open(&vm->limits, &made->lua, err);
     if (rc != VESTA_OK) return rc;
     struct load load = {made, chunk, text, length, options};
-    if (vs_vm_run(vm, made->lua, load_body, &load, &why) != VS_CALL_OK) {
+    if (vs_lua_run(made->lua, load_body, &load, &why) != VS_CALL_OK) {
         vs_lua_close(made->lua);
         return vs_fail(err, why.code, "%s", why.text);
     }

@@ -7,7 +7,7 @@
  *   call.c     calling its functions, reading verdicts
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
  *
- * Threads: one at a time for a vm; vs_vm_busy_since from any. */
+ * Threads: one at a time for a vm. */
 #ifndef VS_POLICY_H
 #define VS_POLICY_H
 
@@ -21,10 +21,10 @@
 
 /* Of one call (or of running the file), and anew for each; 0: the default. */
 struct vs_vm_limits {
-    int64_t call_ms;                 /* wall time: 100; VS_CALL_MS_MAX at most */
-    uint64_t instructions;           /* 10 million */
+    int64_t call_ms;                 /* of the processor: 100; VS_CALL_MS_MAX at most */
+    uint64_t instructions;           /* 10 million; a call counts as ten */
     size_t memory_bytes;             /* 16 MiB, of all that a policy holds; 64 KiB at least */
-    const struct vesta_clock *clock; /* NULL: the machine's */
+    const struct vesta_clock *clock; /* whose boot_us call_ms is measured with; NULL: vs_clock_thread() */
 };
 
 struct vs_vm;
@@ -105,8 +105,5 @@ struct vs_answer {
  * The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
                                    size_t count, struct vs_answer *answer, struct vesta_error *err);
-
-/* CLOCK_BOOTTIME microseconds when the call that runs just now began, 0 if none does: for a watchdog. */
-int64_t vs_vm_busy_since(const struct vs_vm *vm);
 
 #endif

@@ -8,7 +8,7 @@
  *   - one that loops over a text or a table meets VS_BLOCK_BYTES_MAX: a millisecond or so;
  *   - the collector, when memory runs short, may be called at every allocation: the allocator then reads the clock;
  *   - the compiler takes VS_SOURCE_BYTES_MAX at most: a fifth of a second for the worst that is known.
- * Nothing is known that runs for ever; the watchdog (vs_vm_busy_since) is for what is not known. */
+ * Nothing is known that runs for ever; the watchdog (control.c) is for what is not known. */
 #include "host/vm.h"
 
 #include "core/core.h"
@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEP 100                             /* instructions between two looks at the budget */
+#define STEP 100                             /* instructions between two looks at the clock */
+#define CALL_STEP 10                         /* what a call counts for: in C it may take a millisecond */
 #define MEMORY_BYTES_MIN ((size_t)64 * 1024) /* an empty state needs a part of it */
 
 struct vs_lua {
@@ -30,7 +31,8 @@ struct vs_lua {
     enum vs_call_result spent;   /* VS_CALL_OK: not yet */
     char where[LUA_IDSIZE + 24]; /* "file:line: " of the moment it was */
     uint64_t instructions;
-    int64_t deadline_boot_us;
+    unsigned unseen; /* of them, since the clock was looked at: that costs as much as they do */
+    int64_t deadline_us;
 };
 
 static void on_hook(lua_State *L, lua_Debug *ar);
@@ -51,7 +53,8 @@ static void spend(struct vs_lua *lua, enum vs_call_result what) {
 
 static void look_at_clock(struct vs_lua *lua) {
     const struct vesta_clock *clock = lua->limits.clock;
-    if (clock->boot_us(clock->self) >= lua->deadline_boot_us) spend(lua, VS_CALL_TIME);
+    lua->unseen = 0;
+    if (clock->boot_us(clock->self) >= lua->deadline_us) spend(lua, VS_CALL_TIME);
 }
 
 /* The innermost line of Lua that runs. */
@@ -66,10 +69,12 @@ static void note_where(struct vs_lua *lua) {
 static void on_hook(lua_State *L, lua_Debug *ar) {
     struct vs_lua *lua = lua_of(L);
     if (lua->spent == VS_CALL_OK) {
-        lua->instructions += ar->event == LUA_HOOKCOUNT ? STEP : 1;
+        unsigned step = ar->event == LUA_HOOKCOUNT ? STEP : CALL_STEP;
+        lua->instructions += step;
+        lua->unseen += step;
         if (lua->instructions > lua->limits.instructions)
             spend(lua, VS_CALL_INSTRUCTIONS);
-        else
+        else if (lua->unseen >= STEP)
             look_at_clock(lua);
     }
     if (lua->spent == VS_CALL_OK) return;
@@ -117,7 +122,7 @@ static int take_limits(const struct vs_vm_limits *given, struct vs_vm_limits *ou
     if (out->call_ms == 0) out->call_ms = 100;
     if (out->instructions == 0) out->instructions = 10 * 1000 * 1000;
     if (out->memory_bytes == 0) out->memory_bytes = (size_t)16 * 1024 * 1024;
-    if (!out->clock) out->clock = vs_clock_system();
+    if (!out->clock) out->clock = vs_clock_thread();
     if (out->call_ms < 1 || out->call_ms > VS_CALL_MS_MAX)
         return vs_fail(err, VESTA_EOPTION, "a policy's time of %lld ms is not in 1 to %d", (long long)out->call_ms,
                        VS_CALL_MS_MAX);
@@ -187,7 +192,8 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     lua->spent = VS_CALL_OK;
     lua->where[0] = 0;
     lua->instructions = 0;
-    lua->deadline_boot_us = clock->boot_us(clock->self) + lua->limits.call_ms * 1000;
+    lua->unseen = 0;
+    lua->deadline_us = clock->boot_us(clock->self) + lua->limits.call_ms * 1000;
     lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, STEP);
     lua_pushcfunction(L, body);
     lua_pushlightuserdata(L, arg);
