@@ -1,5 +1,6 @@
 /* claim.c -- the lease engine's way to a lease: the namespace, a number, its record, the claim.  Pure. */
 #include "core/steps.h"
+#include "core/mutant.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -38,23 +39,73 @@ void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 
 /* ------------------------------------------------------------------ the namespace */
 
+void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out) {
+    lease->incarnation = lease->ns.incarnation;
+    lease->failed_in = 0;
+    vs_act_restart(lease, out);
+}
+
+/* Whether the namespace may be begun anew under us: a person has set a floor, and all that this file was ever granted
+ * lies below it. */
+static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_record *ns) {
+    if (VS_IS_MUTANT(RELATIVE_SKIP)) return ns->ver && ns->floor_ms;
+    return ns->ver && ns->floor_ms && lease->granted <= vs_lease_tick_at(lease, ns->floor_ms);
+}
+
+/* Stopped, and looking now and then whether it was put right. */
+static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_FAILSTOP);
+}
+
+/* The store is not the one that granted what we have. */
+static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    const struct vs_ns_record *ns = &ev->ns;
+    if (was_put_right(lease, ns)) {
+        vs_lease_say(lease, "the store was replaced and put right: leases start above all that was granted");
+        bool is_open = lease->published && !lease->failed_in; /* a failstop has closed the slot */
+        vs_act(lease, out, is_open ? VS_PH_MOVING : VS_PH_RECOVER, is_open ? VS_DO_CLOSE : VS_DO_RECOVER);
+        return;
+    }
+    if (lease->failed_in) {
+        act_wait_for_a_person(lease, ev, out);
+        return;
+    }
+    vs_lease_say(lease,
+                 "the store %s: what it granted before is not in it; bring its data back, give the namespace a new "
+                 "name, or: vesta store advance",
+                 ns->ver == 0 ? "was emptied" : "was replaced");
+    lease->failed_in = lease->incarnation;
+    vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
+}
+
+/* On one host the first user makes the namespace.  In a shared store a person does: where it is missing, it may be
+ * that somebody lost it. */
+static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (lease->timing.is_shared) {
+        vs_lease_say(lease, "the namespace is not in the store; make it: vesta store init");
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
+        return;
+    }
+    vs_act(lease, out, VS_PH_NS_SWAP, VS_DO_NS_SWAP);
+    out->ns = (struct vs_ns_record){.ver = 1, .fingerprint = lease->fingerprint, .incarnation = lease->entropy | 1};
+    memcpy(out->ns.layout, lease->layout, sizeof lease->layout);
+    out->old_ver = 0;
+}
+
 void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (vs_lease_trouble(lease, ev, out, VS_PH_NS_READ)) return;
+    if (vs_lease_trouble(lease, ev, out, lease->failed_in ? VS_PH_FAILSTOP : VS_PH_NS_READ)) return;
     lease->ns = ev->ns;
-    bool other = ev->ns.ver == 0 || ev->ns.incarnation != lease->incarnation;
-    if (lease->incarnation && other) {
-        vs_lease_say(lease,
-                     "the store %s: what it granted before is not in it; bring its data back, or give the namespace a "
-                     "new name",
-                     ev->ns.ver == 0 ? "was emptied" : "was replaced");
-        vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
+    uint64_t known = lease->failed_in ? lease->failed_in : lease->incarnation;
+    if (known && (ev->ns.ver == 0 || ev->ns.incarnation != known)) {
+        on_other_store(lease, ev, out);
+        return;
+    }
+    if (lease->failed_in) { /* the same store that went back */
+        act_wait_for_a_person(lease, ev, out);
         return;
     }
     if (ev->ns.ver == 0) {
-        vs_act(lease, out, VS_PH_NS_SWAP, VS_DO_NS_SWAP);
-        out->ns = (struct vs_ns_record){.ver = 1, .fingerprint = lease->fingerprint, .incarnation = lease->entropy | 1};
-        memcpy(out->ns.layout, lease->layout, sizeof lease->layout);
-        out->old_ver = 0;
+        on_no_namespace(lease, ev, out);
         return;
     }
     if (ev->ns.fingerprint != lease->fingerprint) {
@@ -94,6 +145,10 @@ static int64_t wait_ms(struct vs_lease *lease, const struct vs_record *r, int64_
 static uint64_t claim_from(const struct vs_lease *lease, const struct vs_event *ev) {
     const struct vs_record *r = &lease->record;
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
+    if (VS_IS_MUTANT(STALE_WINDOW) && lease->renewed_cursor)
+        return lease->renewed_cursor > now ? lease->renewed_cursor : now;
+    if (VS_IS_MUTANT(RELATIVE_SKIP) && lease->ns.floor_ms)
+        return r->until + vs_tick_at(&lease->shape, lease->shape.epoch_us + 4000 * lease->timing.window_ms);
     uint64_t floor = r->ver == 0 ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
     uint64_t ns_floor = lease->ns.floor_ms ? vs_lease_tick_at(lease, lease->ns.floor_ms) : 0;
     floor = floor > ns_floor ? floor : ns_floor;
@@ -106,6 +161,13 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     if (ev->doubt_us) {
         vs_lease_say(lease, "the clock leapt and is not believed yet");
         vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_READ);
+        return;
+    }
+    int64_t ahead_ms = ev->unix_us / 1000 - ev->store_ms;
+    if (lease->timing.is_shared && ahead_ms > lease->timing.skew_ms) {
+        vs_lease_say(lease, "this machine's clock is %.1f s ahead of the store's: set it right",
+                     (double)ahead_ms / 1000);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_READ);
         return;
     }
     bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
@@ -155,6 +217,11 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
         vs_act(lease, out, VS_PH_LOOK, VS_DO_READ);
         return;
     }
+    if (VS_IS_MUTANT(CLAIM_BY_OWNER) && ev->outcome == VS_STORE_CONFLICT && ev->record.epoch == lease->record.epoch) {
+        lease->record = ev->record;
+        vs_act_claim(lease, ev, out);
+        return;
+    }
     if (ev->outcome == VS_STORE_CONFLICT) {
         if (vs_lease_went_back(lease, &ev->record))
             vs_lease_lost(lease, &ev->record, out);
@@ -164,11 +231,9 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     }
     if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) /* the same token and slot again, if the record still stands */
         return;
-    lease->record = ev->record;
-    lease->until = lease->asked;
+    vs_lease_adopt(lease, &ev->record, ev->boot_us);
     lease->attempt = 0;
-    lease->renewed_boot_us = ev->boot_us, lease->renewed_cursor = lease->from;
     vs_act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);
     out->limit = lease->until;
-    out->deadline_boot_us = vs_lease_deadline(lease);
+    out->deadline_boot_us = lease->deadline_us;
 }

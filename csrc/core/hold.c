@@ -18,6 +18,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
                      "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64
                      " was acknowledged",
                      lease->worker, r->ver, lease->record.ver);
+        lease->failed_in = lease->incarnation;
         vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
@@ -30,7 +31,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 /* A lease that the map already has: the record must still be ours. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
-    bool ours = vs_lease_is_ours(lease, &ev->record);
+    bool ours = vs_lease_is_ours(lease, &ev->record) || (VS_IS_MUTANT(RESUMES_UNASKED) && lease->published);
     if (!ours && !lease->published) {
         vs_act_pick(lease, ev, out); /* that claim never arrived; should it still, its token is nobody's */
         return;
@@ -62,11 +63,10 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         return;
     }
     const struct vs_lease_timing *t = &lease->timing;
-    uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), at = ev->cursor > now ? ev->cursor : now;
-    int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, at);
+    int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, vs_lease_next(lease, ev));
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
-    bool active = ev->cursor != lease->renewed_cursor || t->renew_idle;
-    bool due = active && age_ms >= t->renew_ms;
+    bool active = ev->cursor != lease->renewed_cursor;
+    bool due = (active && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms);
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
     if ((due || short_of) && lease->until < vs_tick_end(&lease->shape))
         vs_act_renew(lease, ev, out);
@@ -76,12 +76,15 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    if (ev->outcome == VS_STORE_UNKNOWN) {
+    bool believed = (VS_IS_MUTANT(ADOPTS_UNKNOWN) && ev->outcome == VS_STORE_UNKNOWN) ||
+                    (VS_IS_MUTANT(FAILED_HEARTBEAT_COUNTS) && ev->outcome == VS_STORE_DOWN);
+    if (ev->outcome == VS_STORE_UNKNOWN && !believed) {
         vs_act(lease, out, VS_PH_LOOK, VS_DO_READ);
         return;
     }
     if (ev->outcome == VS_STORE_CONFLICT) {
         bool ours = vs_lease_is_ours(lease, &ev->record) && !VS_IS_MUTANT(CONFLICT_IS_FENCED);
+        ours |= VS_IS_MUTANT(UNFENCED_HEARTBEAT);
         if (!ours || vs_lease_went_back(lease, &ev->record)) {
             vs_lease_lost(lease, &ev->record, out);
             return;
@@ -90,14 +93,12 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
         vs_act_renew(lease, ev, out);
         return;
     }
-    if (vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
-    lease->record = ev->record;
-    lease->until = lease->asked;
+    if (!believed && vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
+    vs_lease_adopt(lease, believed ? &lease->record : &ev->record, ev->boot_us);
     lease->said[0] = '\0';
-    lease->renewed_boot_us = ev->boot_us;
     vs_act(lease, out, lease->published ? VS_PH_RAISE : VS_PH_PUBLISH, lease->published ? VS_DO_RAISE : VS_DO_PUBLISH);
     out->limit = lease->until;
-    out->deadline_boot_us = vs_lease_deadline(lease);
+    out->deadline_boot_us = lease->deadline_us;
 }
 
 /* After an unknown outcome: what stands in the store decides, and nothing is adopted by looking. */

@@ -8,9 +8,6 @@
 
 #define RETRY_SOON_MS 50 /* after an unknown outcome */
 
-const struct vs_lease_timing vs_lease_timing_file = {
-    .window_ms = 5000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
-
 /* ------------------------------------------------------------------ small parts */
 
 void vs_lease_say(struct vs_lease *lease, const char *format, ...) {
@@ -32,20 +29,40 @@ bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *reco
     return record->held && record->owner[0] == lease->owner[0] && record->owner[1] == lease->owner[1];
 }
 
+/* The second line: nothing is granted past the store's clock + S + W, so that a store that lost its last writes can be
+ * put right by one instant, whatever was lost.  The store's clock is its last answer's, carried on by ours that nobody
+ * can set.  W is rounded up to whole units, as below. */
+static uint64_t bound_permitted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t window) {
+    if (!lease->store_ms) return 0;
+    int64_t store_ms = vs_lease_store_now(lease, ev->boot_us);
+    return vs_lease_tick_at(lease, store_ms + lease->timing.skew_ms) + window;
+}
+
 /* The bound to ask for: W past the cursor or the clock, at most the layout's end, never lower than what stands in the
  * record: another keeper of the same file may have been granted that under the same token. */
 static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t cursor) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
     uint64_t granted = lease->until > lease->record.until ? lease->until : lease->record.until;
-    uint64_t base = cursor > now ? cursor : now, step = units << lease->shape.seq_bits;
-    if (base >= end || end - base < step || step >> lease->shape.seq_bits != units) return end;
-    return base + step > granted ? base + step : granted;
+    uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
+    bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
+    uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
+    if (wanted > permitted && lease->timing.is_shared) wanted = permitted;
+    return wanted > granted ? wanted : granted;
 }
 
-int64_t vs_lease_deadline(const struct vs_lease *lease) {
+int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us) {
+    return lease->store_ms + (boot_us - lease->store_boot_us) / 1000;
+}
+
+void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us) {
+    lease->record = *stored;
+    lease->until = lease->asked;
+    lease->renewed_cursor = lease->asked_cursor;
+    if (lease->granted < lease->until) lease->granted = lease->until;
+    lease->renewed_boot_us = boot_us;
     /* counted from before the request was sent: the store's lease began no earlier */
-    return lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
+    lease->deadline_us = lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
 }
 
 /* ------------------------------------------------------------------ actions */
@@ -75,7 +92,9 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
     *r = lease->record;
     r->ver = lease->record.ver + 1;
     memcpy(r->owner, lease->owner, sizeof r->owner);
-    r->until = VS_IS_MUTANT(MARK_BEHIND) && held ? vs_tick_at(&lease->shape, ev->unix_us) : until;
+    r->until = VS_IS_MUTANT(MARK_BEHIND) && held            ? vs_tick_at(&lease->shape, ev->unix_us)
+               : VS_IS_MUTANT(DELETES_ON_SHUTDOWN) && !held ? 0
+                                                            : until;
     r->fingerprint = lease->fingerprint;
     r->lease_ms = lease->timing.lease_ms;
     r->seen_ms = ev->unix_us / 1000;
@@ -86,21 +105,45 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 }
 
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    lease->asked_cursor = lease->from;
     vs_act_swap(lease, ev, out, VS_PH_CLAIM, bound_wanted(lease, ev, lease->from), true);
     out->record.epoch = lease->record.epoch + 1;
 }
 
 void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     uint64_t cursor = lease->published ? ev->cursor : lease->from;
-    lease->renewed_cursor = cursor;
+    lease->asked_cursor = cursor;
     vs_act_swap(lease, ev, out, VS_PH_RENEW, bound_wanted(lease, ev, cursor), true);
 }
 
-/* A reply that is neither yes nor a conflict.  True if it was one, and *out is filled. */
+/* Between 3/4 and 5/4 of it: who met the same trouble at the same time shall not come again at the same time. */
+static int64_t spread(struct vs_lease *lease, int64_t ms) {
+    lease->dice = lease->dice * 6364136223846793005u + 1442695040888963407u;
+    return ms - ms / 4 + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
+}
+
+/* How long to leave the store alone.  A window must survive a few failures, so the rests stay near the period. */
+static int64_t rest_ms(struct vs_lease *lease, enum vs_outcome outcome) {
+    int64_t ms = outcome == VS_STORE_UNKNOWN && lease->troubles <= 1 ? RETRY_SOON_MS : VS_LEASE_RETRY_MS;
+    if (!lease->timing.is_shared) return outcome == VS_STORE_UNKNOWN ? RETRY_SOON_MS : ms;
+    for (unsigned i = 1; i < lease->troubles && ms < lease->timing.renew_ms; i++)
+        ms *= 2;
+    return spread(lease, ms < lease->timing.renew_ms || lease->troubles <= 1 ? ms : lease->timing.renew_ms);
+}
+
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again) {
-    if (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) return false;
+    if (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) {
+        lease->troubles = 0;
+        if (ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
+        return false;
+    }
+    if (ev->outcome == VS_STORE_MOVED) { /* perhaps replaced, perhaps put right: what stands there now decides */
+        vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
+        return true;
+    }
+    lease->troubles++;
     vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
-    vs_act_sleep(lease, ev, out, ev->outcome == VS_STORE_UNKNOWN ? RETRY_SOON_MS : VS_LEASE_RETRY_MS, false, again);
+    vs_act_sleep(lease, ev, out, rest_ms(lease, ev->outcome), false, again);
     return true;
 }
 
@@ -115,8 +158,8 @@ static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs
     case VS_PH_HELD: vs_step_held(lease, ev, out); break;
     case VS_PH_CHOOSE: vs_act_pick(lease, ev, out); break;
     case VS_PH_NS_READ: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
-    case VS_PH_FAILSTOP: vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_FAILSTOP); break;
-    default: vs_act(lease, out, lease->after, VS_DO_READ); break; /* RESUME, READ, LOOK */
+    case VS_PH_FAILSTOP: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break; /* was it put right? */
+    default: vs_act(lease, out, lease->after, VS_DO_READ); break;                 /* RESUME, READ, LOOK */
     }
 }
 
@@ -127,6 +170,8 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
     }
     if (lease->phase == VS_PH_FAILSTOP)
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_FAILSTOP);
+    else if (lease->phase == VS_PH_RECOVER)
+        vs_act_begin_anew(lease, out);
     else
         vs_act_sleep(lease, ev, out, lease->timing.renew_ms, true, VS_PH_HELD);
 }
@@ -152,8 +197,10 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     case VS_PH_LOOK: vs_step_look(lease, ev, out); break;
     case VS_PH_PUBLISH:
     case VS_PH_RAISE:
-    case VS_PH_FAILSTOP: on_done(lease, ev, out); break;
+    case VS_PH_FAILSTOP:
+    case VS_PH_RECOVER: on_done(lease, ev, out); break;
     case VS_PH_FENCED: vs_act_restart(lease, out); break;
+    case VS_PH_MOVING: vs_act_begin_anew(lease, out); break;
     case VS_PH_CLOSING: vs_step_closing(lease, ev, out); break;
     case VS_PH_RELEASE: vs_step_release(lease, ev, out); break;
     case VS_PH_RELEASE_LOOK: vs_step_release_look(lease, ev, out); break;
@@ -173,8 +220,11 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     snprintf(lease->holder, sizeof lease->holder, "%s", opts->holder);
     lease->has_worker = opts->has_worker;
     lease->wanted_worker = opts->worker;
-    lease->entropy = opts->entropy;
+    lease->entropy = lease->dice = opts->entropy;
     lease->incarnation = opts->incarnation;
+    lease->is_history = opts->is_history;
+    lease->granted = opts->granted;
+    lease->failed_in = opts->failed_in;
     lease->slot = opts->slot;
     if (opts->slot >= 0) {
         lease->published = opts->published;

@@ -12,20 +12,49 @@
 #include "core/record.h"
 
 struct vs_lease_timing {
+    const char *name;
     int64_t window_ms;   /* W: how far ahead of need `until` is set */
     int64_t renew_ms;    /* R: not more often than this unless issuers wait */
+    int64_t idle_ms;     /* and not more often than this while no id is given; 0: not at all then */
     int64_t lease_ms;    /* L: how long others must leave the number alone after the last write */
     int64_t deadline_ms; /* issuing stops this long after an acknowledged write was sent; 0: never */
-    int64_t skew_ms;     /* S: a record ending later than this ahead of the store's clock is not taken */
+    int64_t skew_ms;     /* S: how far clocks may be apart from the store's; nothing is granted past store + S + W */
     int64_t floor_ms;    /* a record that did not exist starts this far ahead of the store's clock */
-    bool renew_idle;     /* renew although no id was given since */
+    bool is_shared;      /* many ask the store over a network: retries back off and spread */
 };
-/* file: on one host there is no one to miss a heartbeat, so an idle holder writes nothing. */
+
+/* On one host there is no one to miss a heartbeat, so an idle holder writes nothing. */
 extern const struct vs_lease_timing vs_lease_timing_file;
+
+/* "local", "strict", "balanced", "autonomous"; NULL for other names. */
+const struct vs_lease_timing *vs_lease_preset(const char *name);
+
+/* The timing of a preset for a lease.  A number given by hand has a small window, so that its own generator, killed
+ * and started again, need not wait for the old window to pass; history pacing's window is counted in ids, not in time.
+ */
+struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset, bool has_worker);
+
+/* How a holder stands with its store, for people and metrics; issuing asks only limit and deadline. */
+enum vs_lease_state {
+    VS_LEASE_CLAIMING, /* none is held */
+    VS_LEASE_ACTIVE,
+    VS_LEASE_RENEWING, /* a renewal is under way */
+    VS_LEASE_SUSPECT,  /* the store has not acknowledged a renewal for twice its period: ids go on inside the window */
+    VS_LEASE_DRAINED,  /* window or deadline are over: no ids until the store answers; the lease may still be ours */
+    VS_LEASE_FENCED,   /* another holds the number */
+    VS_LEASE_FAILSTOP  /* the store went back */
+};
+const char *vs_lease_state_name(enum vs_lease_state state);
+
+/* The namespace's record once a person has put a store right that lost what it had acknowledged: nothing that was ever
+ * granted with this timing reaches its floor (the second line above), so leases that start there repeat nothing. */
+void vs_ns_put_right(struct vs_ns_record *ns, const struct vs_lease_timing *timing, int64_t store_ms,
+                     uint64_t incarnation);
 
 enum vs_outcome {
     VS_STORE_OK,       /* done; `record` is what is stored now (ver 0: there is none) */
     VS_STORE_CONFLICT, /* not done: the version is another; `record` is what is stored */
+    VS_STORE_MOVED,    /* not done: the namespace's record is another than when it was read last */
     VS_STORE_REFUSED,  /* not done, and asking again will not help: a person must act (rights, damage) */
     VS_STORE_DOWN,     /* not done: the store could not be reached */
     VS_STORE_UNKNOWN   /* perhaps done, now or later */
@@ -71,6 +100,7 @@ enum vs_do {
     VS_DO_RAISE,    /* raise `slot` to `limit` */
     VS_DO_CLOSE,    /* close `slot` */
     VS_DO_FAILSTOP, /* stop issuing: the store went back */
+    VS_DO_RECOVER,  /* lift that: a person has put the store right */
     VS_DO_END       /* stopped */
 };
 
@@ -91,9 +121,12 @@ struct vs_lease_opts {
     const char *identity, *holder;
     bool has_worker;
     uint64_t worker;
+    bool is_history; /* pacing: ids follow the cursor, not the clock */
     struct vs_lease_timing timing;
     uint64_t entropy;     /* for the incarnation of a namespace made by this call */
     uint64_t incarnation; /* known from an earlier keeper of the same file; 0: none */
+    uint64_t granted;     /* no tick of this file at or past it was ever granted */
+    uint64_t failed_in;   /* an earlier keeper stopped everything for what this incarnation of the store lost */
     /* a lease that the map already has, open or claimed and not published; slot -1: none */
     int slot;
     bool published;
@@ -114,10 +147,12 @@ enum vs_phase {
     VS_PH_LOOK,
     VS_PH_RAISE,
     VS_PH_FENCED,
+    VS_PH_MOVING, /* closing a lease of a store that was replaced and put right */
     VS_PH_CLOSING,
     VS_PH_RELEASE,
     VS_PH_RELEASE_LOOK,
     VS_PH_FAILSTOP,
+    VS_PH_RECOVER,
     VS_PH_SLEEP,
     VS_PH_ENDED
 };
@@ -126,7 +161,8 @@ struct vs_lease {
     struct vs_shape shape;
     struct vs_lease_timing timing;
     uint64_t fingerprint, entropy, incarnation;
-    bool has_worker;
+    uint64_t failed_in; /* the incarnation that went back or denies what it granted; 0: none has */
+    bool has_worker, is_history;
     uint64_t wanted_worker;
     char layout[VESTA_LAYOUT_TEXT_MAX], identity[VS_IDENTITY_MAX], holder[VS_HOLDER_MAX];
 
@@ -135,10 +171,16 @@ struct vs_lease {
     struct vs_ns_record ns;
     uint64_t worker, owner[2], from;
     uint64_t until;          /* last acknowledged */
+    uint64_t granted;        /* the highest `until` that this file ever had */
     uint64_t asked;          /* `until` of the swap under way */
+    uint64_t asked_cursor;   /* the cursor when that was sent */
     uint64_t renewed_cursor; /* the cursor at the last renewal: has anything been issued since? */
     int64_t sent_boot_us, renewed_boot_us;
-    int slot; /* -1: none taken */
+    int64_t deadline_us;             /* of what was acknowledged; 0: none */
+    int64_t store_ms, store_boot_us; /* the store's clock at its last answer, and when that was; 0: not heard yet */
+    unsigned troubles;               /* answers in a row that were neither yes nor a conflict */
+    uint64_t dice;                   /* spreads retries */
+    int slot;                        /* -1: none taken */
     bool published;
     unsigned attempt;
     char said[VS_SAID_MAX]; /* the last thing worth telling, "" if all is well */
@@ -148,6 +190,9 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
 
 /* Takes an event, gives the next action.  Threads: one at a time. */
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
+
+/* How the lease stands at an event's time and cursor. */
+enum vs_lease_state vs_lease_state(const struct vs_lease *lease, const struct vs_event *event);
 
 /* The default choice over a list (policy `any`): one's own number if it can be had at once, then a number never used,
  * then a free or expired one; never one whose record ends ahead of the clock while another exists.  Pure. Shape:

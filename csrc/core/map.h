@@ -21,7 +21,7 @@
 #define VS_URI_MAX 1024
 #define VS_IDENTITY_MAX 256
 #define VS_SAID_MAX 192
-#define VS_RENEWALS 5 /* answers of a store to a renewal */
+#define VS_RENEWALS 6 /* answers of a store to a renewal */
 #define VS_LINE 128   /* two cache lines: the adjacent-line prefetcher pairs them */
 
 /* Bits above every tick (time and seq have 62 at most). */
@@ -61,6 +61,7 @@ struct vs_shared {
     _Alignas(VS_LINE) _Atomic uint32_t want; /* futex: raised by whoever meets VESTA_LEASE */
     _Atomic uint32_t drew;                   /* pid of the keeper that drew the number at random, 0 if none */
     _Atomic uint64_t incarnation;            /* of the store that granted the leases; 0: none yet */
+    _Atomic uint64_t failed_in;              /* with stopped == VESTA_FAILSTOP: the incarnation that went back */
     _Atomic int64_t retry_boot_us;           /* when the keeper tries next; 0: as soon as it is asked */
     _Atomic uint64_t renewals[VS_RENEWALS];  /* by enum vs_outcome of the store's answer */
     _Atomic char keeper[VS_SAID_MAX];        /* its last sentence; may be read torn, never unterminated */
@@ -92,7 +93,7 @@ struct vs_map {
 };
 
 _Static_assert(sizeof(struct vs_header) <= 4096, "the header fits its page");
-_Static_assert(sizeof(struct vs_shared) == 4 * VS_LINE, "the shared words are four lines");
+_Static_assert(sizeof(struct vs_shared) == 5 * VS_LINE, "the shared words are five lines");
 _Static_assert(sizeof(struct vs_slot) == 3 * VS_LINE, "a slot is three lines");
 
 /* A word that only rises.  Release: pairs with the acquire loads of issuers; what made the bound right comes first. */

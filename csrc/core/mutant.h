@@ -14,7 +14,15 @@
     X(COPIED_FILE_SAME_BOOT)      /* a copied file is trusted because the boot is the same */                          \
     X(RESET_BEFORE_ROLLBACK_TEST) /* the sequence starts anew before the clock is compared (Twitter, 2010) */          \
     X(EXHAUSTION_REPEATS)         /* the id behind a used-up time unit is given twice (Vesta) */                       \
-    X(MARK_BEHIND)                /* the store is told the present, not a bound ahead of use (Leaf) */
+    X(MARK_BEHIND)                /* the store is told the present, not a bound ahead of use (Leaf) */                 \
+    X(UNFENCED_HEARTBEAT)         /* a renewal writes over whoever holds the number now (Butterfly) */                 \
+    X(ADOPTS_UNKNOWN)             /* a renewal of which nothing was heard counts as acknowledged */                    \
+    X(STALE_WINDOW)               /* a number that is had again goes on where it was lost (PD) */                      \
+    X(FAILED_HEARTBEAT_COUNTS)    /* a renewal that failed extends the lease all the same (Butterfly) */               \
+    X(DELETES_ON_SHUTDOWN)        /* giving a number back forgets how far it was used (Butterfly) */                   \
+    X(RELATIVE_SKIP)              /* after a fail-over leases start some windows above what is left */                 \
+    X(CLAIM_BY_OWNER)             /* a claim minds the owner it saw, not the bound */                                  \
+    X(RESUMES_UNASKED)            /* a lease found in a file is gone on with, whoever holds the number (Leaf) */
 
 enum vs_mutant {
     VS_MUTANT_NONE,

@@ -51,11 +51,17 @@ static void do_publish(struct vs_office *office, const struct vs_action *action)
     vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
 }
 
-static void do_failstop(struct vs_map *map) {
+static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
+    /* release: pairs with pause_lease; the text is for people and may come late.  A used-up file stays one. */
+    atomic_compare_exchange_strong_explicit(&map->shared.stopped, &from, to, memory_order_release,
+                                            memory_order_relaxed);
+}
+
+static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     uint64_t cursor;
     int active = vs_map_active(map);
-    /* release: pairs with pause_lease; the text is for people and may come late */
-    atomic_store_explicit(&map->shared.stopped, VESTA_FAILSTOP, memory_order_release);
+    atomic_store(&map->shared.failed_in, failed_in);
+    set_stopped(map, 0, VESTA_FAILSTOP);
     if (active >= 0) vs_slot_close(&map->slot[active], &cursor);
 }
 
@@ -77,7 +83,8 @@ static void carry_out(struct vs_office *office, const struct vs_action *action, 
         ev->kind = VS_EV_CLOSED;
         ev->found = vs_slot_close(&map->slot[action->slot], &ev->cursor);
         break;
-    case VS_DO_FAILSTOP: do_failstop(map); break;
+    case VS_DO_FAILSTOP: do_failstop(map, office->lease.failed_in); break;
+    case VS_DO_RECOVER: set_stopped(map, VESTA_FAILSTOP, 0); break;
     case VS_DO_END: break;
     }
 }
@@ -146,6 +153,17 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     opts->slot_limit = atomic_load_explicit(&map->slot[at].limit, memory_order_acquire);
 }
 
+/* The end of the highest lease that the map ever had. */
+static uint64_t granted_most(struct vs_map *map) {
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++) {
+        uint64_t limit = atomic_load_explicit(&map->slot[i].limit, memory_order_acquire);
+        most = limit > most ? limit : most;
+    }
+    return most;
+}
+
 void vs_office_enter(struct vs_office *office, const char *holder, const struct vs_lease_timing *timing) {
     struct vs_map *map = office->map;
     struct vs_lease_opts opts = {
@@ -154,15 +172,16 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         .holder = holder,
         .has_worker = map->header.has_worker,
         .worker = map->header.worker,
-        .timing = *timing,
+        .is_history = map->header.pacing == VESTA_PACING_HISTORY,
+        .timing = vs_lease_timing_for(timing, map->header.has_worker),
         .incarnation = atomic_load(&map->shared.incarnation),
+        .granted = granted_most(map),
     };
+    if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) opts.failed_in = atomic_load(&map->shared.failed_in);
     find_lease(map, &opts);
     office->ops->random(office, &opts.entropy, sizeof opts.entropy);
     vs_lease_init(&office->lease, &opts);
-    if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) { /* another keeper of this file does not lift it */
-        office->lease.phase = VS_PH_FAILSTOP;
+    if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
         snprintf(office->lease.said, sizeof office->lease.said,
                  "the store went back or denied what it had granted; an earlier keeper saw it");
-    }
 }

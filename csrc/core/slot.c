@@ -50,9 +50,10 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
     vs_slot_raise(slot, limit, deadline_boot_us);
     VS_POINT();
     uint64_t fresh = VS_FRESH;
-    if (VS_IS_MUTANT(STALE_KEEPER_REOPENS))
+    if (VS_IS_MUTANT(STALE_KEEPER_REOPENS)) {
+        atomic_store_explicit(&slot->full_at, 0, memory_order_relaxed); /* or takers would wait for ever below it */
         atomic_store_explicit(&slot->tick, slot->from, memory_order_release);
-    else /* only from VS_FRESH: a keeper that slept here must not set back a cursor that its successor opened */
+    } else /* only from VS_FRESH: a keeper that slept here must not set back a cursor that its successor opened */
         atomic_compare_exchange_strong_explicit(&slot->tick, &fresh, slot->from, memory_order_acq_rel,
                                                 memory_order_relaxed);
     VS_POINT();

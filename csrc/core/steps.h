@@ -1,5 +1,6 @@
 /* steps.h -- what the files of the lease engine share.  Only they include it.
  *
+ *   timing.c  the presets, how a lease stands
  *   lease.c   what an event means in each phase, and the actions
  *   claim.c   the way to a lease: namespace, number, record, claim
  *   hold.c    with a lease: renewing, losing it, giving it back */
@@ -10,13 +11,21 @@
 
 #define VS_LEASE_RETRY_MS 1000 /* after a refusal, a store that is down, or a number that somebody holds */
 
+/* ---- timing.c */
+
+/* The next tick that an issuer would get, by the cursor and the pacing. */
+uint64_t vs_lease_next(const struct vs_lease *lease, const struct vs_event *ev);
+
 /* ---- lease.c */
 
 void vs_lease_say(struct vs_lease *lease, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t vs_lease_tick_at(const struct vs_lease *lease, int64_t unix_ms);
 int64_t vs_lease_ms_of(const struct vs_lease *lease, uint64_t tick);
 bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *record);
-int64_t vs_lease_deadline(const struct vs_lease *lease);
+/* The store's clock, as far as it is known. */
+int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us);
+/* Takes up what an acknowledged write granted. */
+void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us);
 
 void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, enum vs_do kind);
 void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms, bool on_want,
@@ -27,13 +36,17 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
-/* A reply that is neither yes nor a conflict.  True if it was one, and *out is filled: the phase `again`, later. */
+/* A reply that is neither yes nor a conflict.  True if it was one, and *out is filled: the phase `again`, later; or
+ * the namespace is looked at anew. */
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again);
 
 /* ---- claim.c */
 
 /* Starts over with a fresh claim. */
 void vs_act_restart(struct vs_lease *lease, struct vs_action *out);
+/* The same under the namespace's new incarnation: only now is it taken up, so that a successor of a keeper that was
+ * killed before sees what this one saw. */
+void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out);
 /* The way to a record: the number given by hand, or a choice. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 

@@ -51,7 +51,7 @@ static void get_renewals(const struct vs_map *map, struct vesta_info *out) {
     for (int i = 0; i < VS_RENEWALS; i++)
         count[i] = atomic_load_explicit(&map->shared.renewals[i], memory_order_relaxed);
     out->renewals.ok = count[VS_STORE_OK];
-    out->renewals.conflict = count[VS_STORE_CONFLICT];
+    out->renewals.conflict = count[VS_STORE_CONFLICT] + count[VS_STORE_MOVED];
     out->renewals.refused = count[VS_STORE_REFUSED];
     out->renewals.down = count[VS_STORE_DOWN];
     out->renewals.unknown = count[VS_STORE_UNKNOWN];

@@ -19,6 +19,8 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
         /* a successor's map may be in place, or the lease come sooner than foreseen */
         wait_us = VS_LEASE_POLL_US;
     }
+    if (pause->why == VESTA_FAILSTOP && gen->handle) /* nobody waits for that, but a keeper shall see when it is over */
+        (void)vs_handle_kick(gen, NULL);
     if (wait_us < 0 || wait_us > *until_boot_us - now) return false;
     if (wait_us > SLICE_US) wait_us = SLICE_US;
     if (clock != vs_clock_system())

@@ -24,7 +24,8 @@ struct file_store {
     struct vs_store base;
     const struct vesta_clock *clock;
     int group;
-    int lock_fd; /* the only one on that file in this store's life */
+    uint64_t ns_ver; /* as ns_read met it; 0: not yet */
+    int lock_fd;     /* the only one on that file in this store's life */
     char dir[PATH_MAX - 64];
 };
 
@@ -151,12 +152,21 @@ static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *
     end(self);
 }
 
+/* The namespace's record is small and was just read: looking again costs less than the write that follows. */
+static bool is_same_namespace(struct file_store *self, struct vs_reply *reply) {
+    if (self->ns_ver == 0) return true;
+    load_ns(self, reply);
+    if (reply->outcome != VS_STORE_OK) return false;
+    if (reply->ns.ver != self->ns_ver) answer(reply, VS_STORE_MOVED, "the namespace's record has changed");
+    return reply->ns.ver == self->ns_ver;
+}
+
 static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                       struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     char name[32], text[VS_RECORD_TEXT_MAX];
     if (!begin(self, reply)) return;
-    load_record(self, worker, reply);
+    if (is_same_namespace(self, reply)) load_record(self, worker, reply);
     if (reply->outcome == VS_STORE_OK && reply->record.ver != old_ver) {
         reply->outcome = VS_STORE_CONFLICT;
     } else if (reply->outcome == VS_STORE_OK) {
@@ -172,6 +182,7 @@ static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     if (!begin(self, reply)) return;
     load_ns(self, reply);
+    if (reply->outcome == VS_STORE_OK) self->ns_ver = reply->ns.ver;
     end(self);
 }
 

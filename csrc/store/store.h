@@ -1,5 +1,5 @@
 /* store.h -- what every store of leases can do.  One backend a file; its foreign headers only there.
- * Calls block, are made by a keeper, and hold nothing between each other. */
+ * Calls block, are made by a keeper one at a time, and hold nothing between each other but the namespace's version. */
 #ifndef VS_STORE_H
 #define VS_STORE_H
 
@@ -32,7 +32,9 @@ struct vs_store_ops {
     /* The namespace's records with ascending numbers: a hint, never a decision.  *listed is the caller's to free. */
     void (*list)(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
     void (*read)(struct vs_store *store, uint64_t worker, struct vs_reply *reply);
-    /* Writes `record` if the stored version is old_ver (0: there is none); stamps written_ms.  One atomic step. */
+    /* Writes `record` if the stored version is old_ver (0: there is none); stamps written_ms.  One atomic step, in
+     * which the namespace's record must still be the one that this object's last ns_read met, or the outcome is MOVED.
+     */
     void (*swap)(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                  struct vs_reply *reply);
     void (*ns_read)(struct vs_store *store, struct vs_reply *reply);

@@ -17,7 +17,7 @@ local BATCH_MAX = 10000
 local wait_s_max = setmetatable({}, { __mode = "k" })
 
 -- Only the keeper can end these pauses; nobody else wakes it here.
-local function needs_keeper(code) return code == "lease" or code == "closed" end
+local function needs_keeper(code) return code == "lease" or code == "closed" or code == "failstop" end
 
 -- What the generator's policy says about a pause that outlasts the time to wait.  As wait_out.
 local function judged(gen, phase, patience)

@@ -166,11 +166,16 @@ static void stops(const char *because) {
     CHECK_HAS(lease.said, because);
     done();
     for (int i = 0; i < 10; i++) {
-        DID(VS_DO_SLEEP);
+        SLEEPS_MS(10000);
         pass_ms(10000);
         ev.wanted = true;
         wake();
+        DID(VS_DO_NS_READ); /* was it put right? */
+        reply(VS_STORE_OK, NULL);
     }
+    wake();
+    reply(VS_STORE_DOWN, NULL);
+    DID(VS_DO_SLEEP);
     ev.stop = true;
     wake();
     CHECK(did.kind == VS_DO_CLOSE || did.kind == VS_DO_END);
@@ -210,6 +215,63 @@ static void a_store_that_was_replaced(void) {
     wake();
     reply(VS_STORE_OK, NULL);
     stops("the store was emptied");
+}
+
+/* `vesta store advance` has given the namespace another incarnation and a floor. */
+static void put_right(int64_t floor_ms) {
+    ns = (struct vs_ns_record){.ver = 2, .fingerprint = layout.fingerprint, .incarnation = 99, .floor_ms = floor_ms};
+}
+
+static void a_store_that_was_put_right(void) {
+    struct vs_record record = start_renewing();
+    uint64_t granted = lease.granted;
+    record.ver = 0;
+    reply(VS_STORE_CONFLICT, &record);
+    DID(VS_DO_FAILSTOP);
+    done();
+    put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 - 1); /* below what we had: no */
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_SLEEP);
+    put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 + 1);
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_RECOVER);
+    done();
+    DID(VS_DO_NS_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_U64(did.from, vs_tick_at(&lease.shape, ns.floor_ms * 1000));
+    CHECK(did.from > granted);
+}
+
+static void a_store_that_was_put_right_meanwhile(void) {
+    start_renewing();
+    put_right(NOON_MS + 60000);
+    reply(VS_STORE_MOVED, NULL);
+    DID(VS_DO_NS_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_CLOSE); /* what is left of the window would be unique, and nobody would renew it */
+    closed(true, lease.from);
+    DID(VS_DO_NS_READ);
+}
+
+static void a_successor_lifts_a_failstop_that_was_put_right(void) {
+    start_with((struct vs_lease_opts){
+        .has_worker = true, .worker = 7, .slot = -1, .incarnation = 54, .granted = TICKS(6000), .failed_in = 54});
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_SLEEP);
+    put_right(NOON_MS);
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_RECOVER);
+    done();
+    DID(VS_DO_NS_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
 }
 
 /* ------------------------------------------------------------------ what a predecessor left */
@@ -369,6 +431,9 @@ static const struct check_case cases[] = {
     {"a slot that was closed under its keeper is left for a new one", a_slot_that_was_closed_under_us},
     {"a store that went back stops the generator", a_store_that_went_back},
     {"a store that was replaced or emptied stops the generator", a_store_that_was_replaced},
+    {"a store that was put right above all that was granted goes on", a_store_that_was_put_right},
+    {"a lease moves on where the store was put right meanwhile", a_store_that_was_put_right_meanwhile},
+    {"a successor lifts a failstop once the store was put right", a_successor_lifts_a_failstop_that_was_put_right},
     {"a predecessor's open lease is taken up", an_open_lease_is_taken_up},
     {"a predecessor's claim that arrived is adopted by a write", a_claim_that_arrived_is_adopted_by_a_write},
     {"a predecessor's claim that never arrived is left", a_claim_that_never_arrived_is_left},

@@ -139,6 +139,10 @@ static const struct fault {
 
 static void strike(void) {
     uint32_t sum = 0;
+    if (sim.timing.is_shared && chance(4)) {
+        store_fail_over();
+        return;
+    }
     for (size_t i = 0; i < FAULTS; i++)
         sum += faults[i].weight;
     uint32_t at = rnd_below(sum);

@@ -138,6 +138,7 @@ static void wait_out(struct proc *self, const struct vesta_pause *pause) {
     switch (pause->why) {
     case VESTA_LEASE:
     case VESTA_CLOSED:
+    case VESTA_FAILSTOP:
         kick(self);
         wait_us = rnd_around(100 * MS);
         break;

@@ -36,7 +36,7 @@
     X(UNGRANTED)   /* a slot's limit is above what the store acknowledged to its token */                              \
     X(LOWERED)     /* a cursor or a limit went back, or a closed slot was opened */                                    \
     X(SELF_FENCED) /* a keeper gave up a lease that the store still holds for it */                                    \
-    X(FAILSTOP)    /* issuing stopped for a store that went back, though it never does here */                         \
+    X(FAILSTOP)    /* issuing stopped for a store that went back, though it had not */                                 \
     X(STUCK)       /* the faults are over, and a living process gets no id */
 
 enum finding {
@@ -49,8 +49,11 @@ enum finding {
 /* What a schedule met; summed over all for the gate that says the schedules are not empty. */
 #define COUNTS(X)                                                                                                      \
     X(ids)                                                                                                             \
-    X(claims) X(takeovers) X(from_living) X(pauses) X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns) X(forks)   \
-        X(copies) X(releases) X(adoptions) X(two_keepers) X(retired) X(fenced) X(switches)
+    X(claims)                                                                                                          \
+    X(takeovers)                                                                                                       \
+    X(from_living)                                                                                                     \
+    X(pauses) X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns) X(forks) X(copies) X(releases) X(adoptions)      \
+        X(two_keepers) X(retired) X(fenced) X(failovers) X(switches)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -183,7 +186,9 @@ void file_kick(int file);
 void store_reset(void);
 int64_t store_next_us(void); /* when a message arrives next */
 void store_deliver(void);    /* those that are due */
+void store_init(void);
 void store_down(int64_t until_us);
+void store_fail_over(void);
 void store_heal(void);
 void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);

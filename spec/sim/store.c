@@ -1,5 +1,6 @@
 /* store.c -- a store as a keeper meets it: compare-and-set on versions, and messages that are late, lost, or done
- * without anybody hearing of it.  It never loses what it has acknowledged. */
+ * without anybody hearing of it.  It loses what it has acknowledged in a fail-over only, which a person then puts
+ * right. */
 #include "sim.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@
 struct message {
     int64_t due_us; /* NEVER: it has arrived */
     struct vs_action action;
+    uint64_t ns_ver; /* of the namespace as the asker knows it */
     int host, asker; /* asker: the process that waits for the answer, -1: none */
     struct reply reply;
 };
@@ -19,6 +21,8 @@ static struct message messages[MESSAGES_MAX];
 static int message_top;
 static struct vs_record records[WORKERS_MAX]; /* ver 0: none */
 static struct vs_ns_record ns;
+static struct vs_record replica[WORKERS_MAX]; /* what a fail-over finds */
+static int64_t replica_us;
 static int64_t down_until_us, clock_off_us;
 static bool host_clock; /* a file: store stamps with the clock of the host that writes */
 static bool moody;      /* the policy that chooses numbers is anything but the default one */
@@ -32,7 +36,9 @@ void store_reset(void) {
         messages[i] = (struct message){.due_us = NEVER, .asker = -1};
     message_top = 0;
     memset(records, 0, sizeof records);
-    ns.ver = 0;
+    memset(replica, 0, sizeof replica);
+    replica_us = 0;
+    ns = (struct vs_ns_record){0};
     token_count = 0;
     down_until_us = 0;
     host_clock = chance(50);
@@ -41,9 +47,40 @@ void store_reset(void) {
     lossy = chance(30) ? 2 : 5 + rnd_below(40);
 }
 
+/* A shared store has a clock of its own, and a person has made the namespace, where nobody else may. */
+void store_init(void) {
+    if (!sim.timing.is_shared) return;
+    host_clock = false;
+    ns = (struct vs_ns_record){.ver = 1, .fingerprint = sim.layout->fingerprint, .incarnation = rnd() | 1};
+    vesta_layout_text(sim.layout, ns.layout);
+}
+
 const struct vs_record *store_record(uint64_t worker) {
     assert(worker < WORKERS_MAX);
     return &records[worker];
+}
+
+static int64_t store_ms(int host) {
+    return (host_clock ? host_unix_us(&sim.host[host]) : START_UNIX_US + sim.now_us + clock_off_us) / 1000;
+}
+
+/* The replica is some seconds old, or has nothing; whoever runs the store puts it right before it answers. */
+void store_fail_over(void) {
+    bool wiped = chance(30);
+    if (!wiped && chance(50)) memcpy(replica, records, sizeof records); /* nothing lost: only made anew */
+    TRACE("the store fails over: %s", wiped ? "it is empty" : "its last writes are lost");
+    for (uint64_t i = 0; i < WORKERS_MAX; i++)
+        records[i] = wiped ? (struct vs_record){0} : replica[i];
+    memcpy(replica, records, sizeof records);
+    vs_ns_put_right(&ns, &sim.timing, store_ms(0), rnd() | 1);
+    sim.counts.failovers++;
+}
+
+/* Replication lags behind by up to a few seconds. */
+static void replicate(void) {
+    if (sim.now_us < replica_us) return;
+    memcpy(replica, records, sizeof records);
+    replica_us = sim.now_us + rnd_around(2 * SEC);
 }
 
 void store_down(int64_t until_us) {
@@ -54,10 +91,6 @@ void store_down(int64_t until_us) {
 void store_heal(void) {
     down_until_us = 0;
     lossy = 0;
-}
-
-static int64_t store_ms(int host) {
-    return (host_clock ? host_unix_us(&sim.host[host]) : START_UNIX_US + sim.now_us + clock_off_us) / 1000;
 }
 
 /* ------------------------------------------------------------------ what was acknowledged */
@@ -103,8 +136,10 @@ static void count_write(const struct vs_record *was, const struct vs_record *now
 
 /* ------------------------------------------------------------------ operations: one atomic step each */
 
-static enum vs_outcome swap(const struct vs_action *action, int host) {
+static enum vs_outcome swap(const struct vs_action *action, uint64_t ns_ver, int host) {
     struct vs_record *r = &records[action->worker];
+    if (sim.timing.is_shared) replicate();
+    if (ns_ver != ns.ver) return VS_STORE_MOVED;
     if (r->ver != action->old_ver) return VS_STORE_CONFLICT;
     count_write(r, &action->record);
     *r = action->record;
@@ -120,7 +155,7 @@ static void carry_out(struct message *m) {
     reply->outcome = VS_STORE_OK;
     if (m->action.kind == VS_DO_SWAP) {
         assert(m->action.worker < WORKERS_MAX);
-        reply->outcome = swap(&m->action, m->host);
+        reply->outcome = swap(&m->action, m->ns_ver, m->host);
     } else if (m->action.kind == VS_DO_NS_SWAP) {
         if (ns.ver == m->action.old_ver)
             ns = m->action.ns;
@@ -157,7 +192,7 @@ static bool is_free(const struct message *m) {
     return m->due_us == NEVER && (m->asker < 0 || !sim.proc[m->asker].alive);
 }
 
-static struct message *post(const struct vs_action *action, int asker, int host, int64_t due_us) {
+static struct message *post(const struct vs_action *action, uint64_t ns_ver, int asker, int host, int64_t due_us) {
     int i = 0;
     while (i < message_top && !is_free(&messages[i]))
         i++;
@@ -165,14 +200,16 @@ static struct message *post(const struct vs_action *action, int asker, int host,
     if (i == message_top) message_top++;
     messages[i].due_us = due_us;
     messages[i].action = *action;
+    messages[i].ns_ver = ns_ver;
     messages[i].asker = asker;
     messages[i].host = host;
     return &messages[i];
 }
 
 /* A request that loses its way: UNKNOWN to the asker, and done never, at once, or much later. */
-static void ask_and_lose(const struct vs_action *action, int host) {
-    if (chance(65)) post(action, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
+static void ask_and_lose(const struct vs_action *action, uint64_t ns_ver, int host) {
+    if (chance(65))
+        post(action, ns_ver, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
     thread_sleep(chance(50) ? TIMEOUT_US : rnd_between(1, 50 * MS), NULL);
     sim.counts.unknowns++;
 }
@@ -196,7 +233,7 @@ void store_ask(struct vs_office *office, const struct vs_action *action, struct 
     if (sim.now_us < down_until_us || chance(lossy)) {
         ev->outcome = is_write && (sim.now_us >= down_until_us || chance(20)) ? VS_STORE_UNKNOWN : VS_STORE_DOWN;
         if (ev->outcome == VS_STORE_UNKNOWN)
-            ask_and_lose(action, host);
+            ask_and_lose(action, office->lease.ns.ver, host);
         else
             thread_sleep(rnd_between(1, 100 * MS), NULL);
         return;
@@ -206,7 +243,7 @@ void store_ask(struct vs_office *office, const struct vs_action *action, struct 
         return;
     }
     int64_t there_us = rnd_between(50, chance(90) ? 3 * MS : 400 * MS);
-    struct message *m = post(action, proc, host, sim.now_us + there_us);
+    struct message *m = post(action, office->lease.ns.ver, proc, host, sim.now_us + there_us);
     thread_sleep(there_us + rnd_between(50, chance(90) ? 3 * MS : 400 * MS), NULL);
     assert(m->due_us == NEVER && m->asker == proc);
     m->asker = -1;

@@ -28,7 +28,8 @@ static const struct vs_lease_timing server_timing = {.window_ms = 5000,
                                                      .deadline_ms = 12000,
                                                      .skew_ms = 10000,
                                                      .floor_ms = 2000,
-                                                     .renew_idle = true};
+                                                     .idle_ms = 1000,
+                                                     .is_shared = true};
 static const struct vs_lease_timing hasty_timing = {
     .window_ms = 3000, .renew_ms = 800, .lease_ms = 3000, .skew_ms = 8000};
 
@@ -214,6 +215,7 @@ void world_make(uint64_t seed) {
     store_reset();
     oracle_reset();
     choose_layout();
+    store_init();
     sim.hosts = 1 + (int)rnd_below(HOSTS_MAX);
     for (int i = 0; i < sim.hosts; i++) {
         sim.host[i].clock = (struct vesta_clock){&sim.host[i], read_unix, read_boot, NULL};

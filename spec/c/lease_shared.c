@@ -1,0 +1,276 @@
+/* lease_shared.c -- the lease engine on a store that many share: presets, what may be granted, how a holder stands, and
+ * how it leaves a store alone that does not answer. */
+#include "engine.h"
+#include "core/steps.h"
+
+static struct vs_record held; /* as the store has it */
+
+static void start_shared(const char *preset, bool has_worker, bool is_history) {
+    struct vs_lease_opts opts = {.has_worker = true, .worker = 7, .slot = -1, .is_history = is_history};
+    start_with(opts);
+    lease.timing = vs_lease_timing_for(vs_lease_preset(preset), has_worker);
+}
+
+static void publish(void) {
+    wake();
+    reply(VS_STORE_OK, NULL);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_TAKE);
+    slot(0);
+    DID(VS_DO_SWAP);
+    held = did.record;
+    reply(VS_STORE_OK, &held);
+    DID(VS_DO_PUBLISH);
+    ev.cursor = lease.from;
+    done();
+    DID(VS_DO_SLEEP);
+}
+
+static void renew(void) {
+    wake();
+    DID(VS_DO_SWAP);
+    held = did.record;
+    reply(VS_STORE_OK, &held);
+    DID(VS_DO_RAISE);
+    done();
+    DID(VS_DO_SLEEP);
+}
+
+/* ------------------------------------------------------------------ presets */
+
+static void presets_have_names(void) {
+    static const char *const names[] = {"local", "strict", "balanced", "autonomous"};
+    for (size_t i = 0; i < VS_COUNT(names); i++) {
+        const struct vs_lease_timing *t = vs_lease_preset(names[i]);
+        CHECK(t && strcmp(t->name, names[i]) == 0);
+        CHECK(t->renew_ms <= t->lease_ms / 6 && t->renew_ms <= t->window_ms / 3);
+        CHECK(t->idle_ms <= t->lease_ms / 6);
+        CHECK(t->deadline_ms <= t->lease_ms * 8 / 10);
+    }
+    CHECK(!vs_lease_preset("") && !vs_lease_preset("Strict") && !vs_lease_preset("balanced "));
+}
+
+static void a_number_given_by_hand_has_a_small_window(void) {
+    struct vs_lease_timing t = vs_lease_timing_for(vs_lease_preset("balanced"), true);
+    CHECK_EQ_I64(t.window_ms, 5000);
+    CHECK(t.renew_ms <= t.window_ms / 3);
+    CHECK_EQ_I64(t.lease_ms, 720000);
+    t = vs_lease_timing_for(vs_lease_preset("balanced"), false);
+    CHECK_EQ_I64(t.window_ms, 600000);
+}
+
+/* ------------------------------------------------------------------ claiming */
+
+static void a_namespace_is_not_made_silently(void) {
+    start_shared("strict", false, false);
+    ns.ver = 0;
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_SLEEP);
+    CHECK_HAS(lease.said, "vesta store init");
+}
+
+static void a_clock_ahead_of_the_store_claims_nothing(void) {
+    start_shared("strict", false, false);
+    wake();
+    reply(VS_STORE_OK, NULL);
+    ev.kind = VS_EV_REPLY, ev.outcome = VS_STORE_OK;
+    ev.store_ms = ev.unix_us / 1000 - 10001;
+    vs_lease_step(&lease, &ev, &did);
+    DID(VS_DO_SLEEP);
+    CHECK_HAS(lease.said, "ahead of the store's");
+    pass_ms(1000);
+    wake();
+    DID(VS_DO_READ);
+    ev.kind = VS_EV_REPLY;
+    ev.store_ms = ev.unix_us / 1000 - 10000;
+    vs_lease_step(&lease, &ev, &did);
+    DID(VS_DO_TAKE);
+}
+
+/* ------------------------------------------------------------------ what may be granted */
+
+static void nothing_is_granted_past_the_store_and_two_margins(void) {
+    start_shared("strict", false, false);
+    publish();
+    pass_ms(2000);
+    ev.unix_us += INT64_C(9000) * 1000; /* within what is tolerated, and then beyond it */
+    ev.cursor = tick_now();
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.record.until, tick_now() + TICKS(5000));
+    ev.unix_us += INT64_C(8000) * 1000;
+    start_shared("strict", false, false);
+    publish();
+    pass_ms(2000);
+    ev.unix_us += INT64_C(17000) * 1000;
+    ev.cursor = lease.from + 5;
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.record.until, vs_tick_at(&lease.shape, (NOON_MS + 2000 + 10000) * 1000) + TICKS(5000));
+}
+
+static void what_was_granted_is_never_asked_back(void) {
+    start_shared("strict", false, false);
+    publish();
+    uint64_t until = lease.until;
+    pass_ms(1500);
+    ev.unix_us -= INT64_C(60000) * 1000;
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.record.until, until);
+}
+
+static void history_counts_its_window_in_ids(void) {
+    start_shared("autonomous", false, true);
+    publish();
+    uint64_t first = lease.from;
+    pass_ms(INT64_C(3600) * 1000);
+    ev.cursor = first + 1000; /* an hour of which little was used */
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.record.until, first + 1000 + TICKS(600000));
+}
+
+/* ------------------------------------------------------------------ the traffic of a holder */
+
+static void an_idle_holder_writes_seldom(void) {
+    start_shared("balanced", false, false);
+    publish();
+    int writes = 0;
+    for (int s = 0; s < 600; s++) {
+        pass_ms(1000);
+        wake();
+        if (did.kind != VS_DO_SWAP) continue;
+        writes++;
+        held = did.record;
+        reply(VS_STORE_OK, &held);
+        done();
+    }
+    CHECK_EQ_I64(writes, 10);
+    CHECK(lease.until > tick_now());
+}
+
+/* ------------------------------------------------------------------ trouble */
+
+static void a_store_that_is_away_is_left_alone_more_and_more(void) {
+    start_shared("balanced", false, false);
+    publish();
+    pass_ms(6000);
+    ev.cursor += 10;
+    wake();
+    DID(VS_DO_SWAP);
+    static const int64_t rests_ms[] = {1000, 2000, 4000, 5000, 5000};
+    for (size_t i = 0; i < VS_COUNT(rests_ms); i++) {
+        reply(VS_STORE_DOWN, NULL);
+        DID(VS_DO_SLEEP);
+        CHECK(!did.on_want);
+        int64_t ms = (did.until_boot_us - ev.boot_us) / 1000;
+        CHECK(ms >= rests_ms[i] * 3 / 4 && ms <= rests_ms[i] * 5 / 4);
+        pass_ms(ms);
+        wake();
+        DID(VS_DO_SWAP);
+    }
+    held = did.record;
+    reply(VS_STORE_OK, &held);
+    DID(VS_DO_RAISE);
+    CHECK_EQ_U64(lease.troubles, 0);
+}
+
+static void two_holders_come_back_at_different_times(void) {
+    int64_t at_ms[2];
+    for (int i = 0; i < 2; i++) {
+        start_shared("balanced", false, false);
+        lease.dice = 1000 + (uint64_t)i;
+        wake();
+        reply(VS_STORE_DOWN, NULL);
+        at_ms[i] = did.until_boot_us / 1000;
+    }
+    CHECK(at_ms[0] != at_ms[1]);
+}
+
+/* ------------------------------------------------------------------ how a holder stands */
+
+#define STANDS(want) CHECK_STR(vs_lease_state_name(vs_lease_state(&lease, &ev)), want)
+
+static void a_holder_without_its_store(void) {
+    start_shared("strict", false, false);
+    STANDS("claiming");
+    publish();
+    STANDS("active");
+    pass_ms(1000);
+    ev.cursor += 3;
+    wake();
+    STANDS("renewing");
+    reply(VS_STORE_DOWN, NULL);
+    STANDS("active"); /* one failure is none yet */
+    pass_ms(1500);
+    STANDS("suspect");
+    pass_ms(3000);
+    STANDS("drained"); /* the window is over */
+    renew();
+    STANDS("active"); /* nobody claimed in between: the store said so */
+}
+
+static void a_deadline_drains_whatever_the_window(void) {
+    start_shared("autonomous", false, true);
+    publish();
+    pass_ms(INT64_C(69120) * 1000 - 1);
+    STANDS("active");
+    pass_ms(1);
+    STANDS("drained");
+}
+
+static void fenced_and_failstop(void) {
+    start_shared("strict", false, false);
+    publish();
+    pass_ms(1000);
+    ev.cursor += 3;
+    wake();
+    struct vs_record other = record_of("/other.gen", true, NOON_MS + 60000);
+    other.ver = held.ver + 5;
+    reply(VS_STORE_CONFLICT, &other);
+    STANDS("fenced");
+    start_shared("strict", false, false);
+    publish();
+    pass_ms(1000);
+    ev.cursor += 3;
+    wake();
+    other.ver = 0;
+    reply(VS_STORE_CONFLICT, &other);
+    STANDS("failstop");
+    done();
+    STANDS("failstop");
+}
+
+/* ------------------------------------------------------------------ putting a store right */
+
+static void the_floor_lies_above_all_that_was_granted(void) {
+    const struct vs_lease_timing *t = vs_lease_preset("strict");
+    struct vs_ns_record record = {.ver = 4, .incarnation = 9};
+    vs_ns_put_right(&record, t, NOON_MS, 10);
+    CHECK_EQ_U64(record.ver, 5);
+    CHECK_EQ_U64(record.incarnation, 10);
+    CHECK_EQ_I64(record.floor_ms, NOON_MS + t->skew_ms + 2 * t->window_ms);
+    vs_ns_put_right(&record, t, NOON_MS - 3600000, 11); /* a floor is never lowered */
+    CHECK_EQ_I64(record.floor_ms, NOON_MS + t->skew_ms + 2 * t->window_ms);
+}
+
+static const struct check_case cases[] = {
+    {"presets have names, and figures that go together", presets_have_names},
+    {"a number given by hand has a small window", a_number_given_by_hand_has_a_small_window},
+    {"a namespace is not made silently in a shared store", a_namespace_is_not_made_silently},
+    {"a clock ahead of the store claims nothing", a_clock_ahead_of_the_store_claims_nothing},
+    {"nothing is granted past the store's clock, S and W", nothing_is_granted_past_the_store_and_two_margins},
+    {"what was granted is never asked back", what_was_granted_is_never_asked_back},
+    {"history pacing counts its window in ids", history_counts_its_window_in_ids},
+    {"an idle holder writes seldom", an_idle_holder_writes_seldom},
+    {"a store that is away is left alone more and more", a_store_that_is_away_is_left_alone_more_and_more},
+    {"two holders come back at different times", two_holders_come_back_at_different_times},
+    {"a holder without its store: suspect, drained, active again", a_holder_without_its_store},
+    {"a deadline drains whatever the window", a_deadline_drains_whatever_the_window},
+    {"fenced and failstop", fenced_and_failstop},
+    {"the floor lies above all that was granted", the_floor_lies_above_all_that_was_granted},
+};
+
+CHECK_MAIN(cases)
