@@ -122,10 +122,8 @@ static enum vs_verdict carry_out(struct vs_control *c, int space, struct vesta_g
     case VS_SAYS_BORROW: return vesta_borrow(gen, pause, answer->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
     case VS_SAYS_SWITCH:
         if (!c->switch_told)
-            vs_log(VS_LOG_WARN,
-                   "a policy says 'switch', but this worker number cannot be changed yet: it counts as "
-                   "'refuse'",
-                   "namespace", c->space[space], "policy", c->set->source[space].name, NULL);
+            vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': a worker number cannot be changed yet", "namespace",
+                   c->space[space], "policy", c->set->source[space].name, NULL);
         c->switch_told = true;
         return VS_REFUSE;
     default: return VS_REFUSE;

@@ -200,6 +200,17 @@ def _(world):
             assert int(server.get("/genid").body) > last
 
 
+@claim("the thread that runs policies steps back behind all others")
+def _(world):
+    with Judged(world, "wait", "--threads", "3") as server:
+        niceness = []
+        for path in glob.glob("/proc/%d/task/*/stat" % server.process.pid):
+            with open(path) as stat:
+                niceness.append(int(stat.read().rpartition(")")[2].split()[16]))
+        least = min(niceness)
+        assert len(niceness) >= 4 and sorted(niceness)[:-1] == [least] * (len(niceness) - 1) and max(niceness) >= min(least + 10, 19), niceness
+
+
 @claim("a policy that is broken does not start: the message names file and line")
 def _(world):
     for source, parts in (("return {", ("policy.lua:",)), ("return { api = 1, on_clock_bakc = function() end }", ("on_clock_bakc", "on_clock_back")),
