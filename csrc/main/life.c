@@ -15,6 +15,13 @@
 #define TICK_US 500000
 #define ALIVE_MS 2000 /* a loop that has not swept for so long is stuck */
 
+/* Of a namespace, when it was looked at last. */
+struct seen {
+    bool ready;
+    uint64_t worker;
+    char keeper[sizeof((struct vesta_info *)0)->keeper];
+};
+
 struct vs_life {
     struct vs_serving *serving;
     pthread_t thread;
@@ -25,30 +32,38 @@ struct vs_life {
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_host_status status;
-    struct vesta_info seen[VS_SPACES_MAX];
+    struct seen seen[VS_SPACES_MAX];
 };
 
 /* ------------------------------------------------------------------ twice a second */
 
-static void tell_space(const struct vs_life *life, int i, const struct vesta_info *is) {
-    const struct vesta_info *was = &life->seen[i];
-    if (is->holds_lease && (!was->holds_lease || was->worker != is->worker))
-        vs_log(VS_LOG_INFO, "leased", "namespace", is->namespace_, "worker", VS_DIGITS((int64_t)is->worker), NULL);
-    if (!is->holds_lease && was->holds_lease)
-        vs_log(VS_LOG_WARN, "the lease is gone: no ids until there is another", "namespace", is->namespace_, "worker",
-               VS_DIGITS((int64_t)was->worker), "keeper", *is->keeper ? is->keeper : NULL, NULL);
-    if (*is->keeper && strcmp(is->keeper, was->keeper) != 0)
-        vs_log(VS_LOG_WARN, "the keeper has met something", "namespace", is->namespace_, "keeper", is->keeper, NULL);
+static void look_at_space(const struct vs_space *space, struct seen *seen, bool tell) {
+    struct vesta_gen *gen = space->gen[VS_RESP];
+    const struct seen was = *seen;
+    struct vesta_info info;
+    struct vesta_pause pause;
+    char why[256];
+    vesta_get_info(gen, &info);
+    seen->ready = vs_space_is_ready(space, &pause);
+    if (info.holds_lease) seen->worker = info.worker;
+    memcpy(seen->keeper, info.keeper, sizeof info.keeper);
+    if (!tell) return;
+    if (seen->worker != was.worker)
+        vs_log(VS_LOG_INFO, "leased another worker number", "namespace", space->name, "worker",
+               VS_DIGITS((int64_t)seen->worker), NULL);
+    if (*seen->keeper && strcmp(seen->keeper, was.keeper) != 0)
+        vs_log(VS_LOG_WARN, "the keeper has met something", "namespace", space->name, "keeper", seen->keeper, NULL);
+    if (seen->ready && !was.ready) vs_log(VS_LOG_INFO, "ids are given again", "namespace", space->name, NULL);
+    if (seen->ready || !was.ready) return;
+    vesta_pause_text(gen, &pause, why, sizeof why);
+    vs_log(VS_LOG_WARN, "no ids just now", "namespace", space->name, "code", vesta_why_name(pause.why), "why", why,
+           NULL);
 }
 
 static void look_at_spaces(struct vs_life *life, bool tell) {
     const struct vs_app *app = &life->serving->app;
-    for (int i = 0; i < app->space_count; i++) {
-        struct vesta_info info;
-        vesta_get_info(app->space[i].gen[VS_RESP], &info);
-        if (tell) tell_space(life, i, &info);
-        life->seen[i] = info;
-    }
+    for (int i = 0; i < app->space_count; i++)
+        look_at_space(&app->space[i], &life->seen[i], tell);
 }
 
 static void end_reload(struct vs_life *life) {

@@ -95,11 +95,6 @@ void vs_spaces_say(const struct vs_serving *serving) {
     }
 }
 
-static int64_t lease_ms_left(const struct vesta_info *info) {
-    const struct vesta_layout *layout = &info->layout;
-    return vs_time_ms(layout, info->limit >> layout->field[layout->seq].width) - vs_now_ms();
-}
-
 void vs_spaces_state(const struct vs_serving *serving) {
     const struct vs_app *app = &serving->app;
     for (int i = 0; i < app->space_count; i++) {
@@ -107,8 +102,8 @@ void vs_spaces_state(const struct vs_serving *serving) {
         vesta_get_info(app->space[i].gen[VS_RESP], &info);
         vs_log(VS_LOG_INFO, "state", "namespace", info.namespace_, "leased", info.holds_lease ? "yes" : "no", "worker",
                info.holds_lease ? VS_DIGITS((int64_t)info.worker) : NULL, "lease_ms_left",
-               info.holds_lease ? VS_DIGITS(lease_ms_left(&info)) : NULL, "slot", VS_DIGITS(info.slot), "slots_used",
-               VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
+               info.holds_lease ? VS_DIGITS(info.lease_end_ms - vs_now_ms()) : NULL, "slot", VS_DIGITS(info.slot),
+               "slots_used", VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
                "connections", VS_DIGITS(atomic_load(&app->connections)), NULL);
     }
 }

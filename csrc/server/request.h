@@ -232,9 +232,6 @@ static inline void vs_count_request(struct vs_request *r) {
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
 
-/* Whether a request for an id of that namespace would be served just now, if only after a wait that it may have; else
- * *pause says why not. */
-bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause);
 
 /* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
  * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.

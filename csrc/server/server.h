@@ -114,6 +114,10 @@ void vs_serve_wake(struct vs_app *app);
 /* Whether every loop has swept within that time; true while none runs.  Threads: any. */
 bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
 
+/* Whether a request for an id of that namespace would be served just now, if only after a wait that it may have; else
+ * *pause says why not. */
+bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause);
+
 /* The namespace of that name, or NULL; a name that is not given means the first. */
 struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t length);
 

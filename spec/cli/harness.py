@@ -46,7 +46,8 @@ def environment(state, **more):
 def shifted(by, **more):
     """An environment in which the clock is set by that much, and the uptime is not, or nothing would look wrong."""
     asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-    return dict(LD_PRELOAD=FAKETIME, FAKETIME=by, FAKETIME_DONT_FAKE_MONOTONIC="1", ASAN_OPTIONS=asan, **more)
+    more.update({"FAKETIME": by} if by else {})  # else a file says it, FAKETIME_TIMESTAMP_FILE
+    return dict(LD_PRELOAD=FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC="1", ASAN_OPTIONS=asan, **more)
 
 
 class World:
