@@ -7,12 +7,18 @@
 #include <string.h>
 #include <strings.h>
 
+/* A row that has no route. */
+#define RESP(name, handler, args_min, args_max, flags, help)                                                           \
+    { name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help }
+
 static const struct vs_call calls[] = {
     /* name, handler, args_min, args_max, flags, route, methods, params, json, help; what is called most stands first */
     {"GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY, "/genid", VS_ANY_METHOD, "ns", false,
      "GET name -- the next id; /genid"},
-    {"MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS, NULL, 0, NULL, false,
-     "MGET name... -- one id per name, or none"},
+    RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS,
+         " name... -- one id per name, or none"),
+    RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY, " name [n] -- the next n (1..10000) ids"),
+    RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text]"),
     {NULL, vs_on_batch, 0, 0, 0, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
      "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids"},
     {NULL, vs_on_explain, 0, 0, 0, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- what an id says"},
@@ -43,11 +49,8 @@ static const struct vs_call calls[] = {
     {NULL, vs_on_admin_log, 0, 0, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
      "/admin/log?level=debug|info|warn|error -- by POST: what is told from now on"},
     {NULL, vs_on_index, 0, 0, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page"},
-#define RESP(name, handler, args_min, args_max, flags, help)                                                           \
-    { name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help }
     {"VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
      "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000"},
-    RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY, " name [n] -- the next n (1..10000) ids"),
     RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, 0, " [name] id -- what an id says"),
     RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, 0, " name field value ... -- an id made by hand"),
     RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, 0, " -- the namespaces that are served"),
@@ -61,7 +64,6 @@ static const struct vs_call calls[] = {
     RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- forgets what came since MULTI"),
     RESP("WATCH", vs_on_watch, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_NOW, " name... -- accepted, without effect"),
     RESP("UNWATCH", vs_on_ok, 0, 0, 0, " -- accepted, without effect"),
-    RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text]"),
     RESP("ECHO", vs_on_echo, 1, 1, 0, " text"),
     RESP("TIME", vs_on_time, 0, 0, 0, " -- seconds and microseconds"),
     RESP("HELLO", vs_on_hello, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_ALONE,
@@ -87,8 +89,12 @@ const struct vs_call *vs_call_at(int i) {
 }
 
 const struct vs_call *vs_call_named(struct vs_word name) {
-    for (int i = 0; i < CALL_COUNT; i++)
-        if (calls[i].name && vs_word_is_case(name, calls[i].name)) return &calls[i];
+    if (name.length == 0) return NULL;
+    for (int i = 0; i < CALL_COUNT; i++) {
+        const char *at = calls[i].name;
+        /* the first letter, in either case, tells most apart */
+        if (at && !((*at ^ *name.at) & ~0x20) && vs_word_is_case(name, at)) return &calls[i];
+    }
     return NULL;
 }
 

@@ -161,5 +161,5 @@ int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limi
     out->broken = NULL;
     out->is_inline = false;
     if (len == 0) return 0;
-    return (buf[0] == '*' ? parse_array : parse_inline)(buf, len, limits, out);
+    return buf[0] == '*' ? parse_array(buf, len, limits, out) : parse_inline(buf, len, limits, out);
 }

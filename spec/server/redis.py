@@ -1,10 +1,11 @@
 """redis.py -- the Redis face of `vesta serve`: what clients send, and what is refused."""
 import json
+import os
 import re
 import shutil
 import threading
 
-from serving import Server, bulks, claim, command, main, same, until_closed
+from serving import Configured, Server, bulks, claim, command, main, same, until_closed
 
 
 @claim("GET gives ids as bulk strings, MGET all of them or none")
@@ -184,6 +185,36 @@ def _(world):
         for words in (["CLIENT", "TRACKING", "on"], ["CLIENT", "MAINT_NOTIFICATIONS", "on"], ["CLIENT", "KILL", "id", "1"], ["CLIENT", "ID", "1"]):
             assert server.redis(*words).startswith(b"-ERR unknown subcommand '" + words[1].encode()), words
         assert re.fullmatch(rb"\$\d+\r\nid=\d+ name= db=0 resp=2\n\r\n", server.redis("CLIENT", "LIST"))
+
+
+@claim("every command of the table stands in docs/server.md")
+def _(world):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "server.md")) as file:
+        told = set(re.findall(r"[A-Z.]{3,}", "".join(re.findall(r"`[^`]*`", file.read()))))
+    with Server(world) as server:
+        names = re.findall(rb"\$\d+\r\n([a-z.]+)\r\n", server.redis("COMMAND", "LIST"))
+    same([name for name in names if name.decode().upper() not in told], [])
+
+
+@claim("several namespaces are asked in one command, or in one transaction: all or nothing, each with its own")
+def _(world):
+    wide = '{ layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", pacing = "history", worker = %d }'
+    with Configured(world, "return { namespaces = { default = %s, orders = %s } }" % (wide % 5, wide % 6)) as server:
+        ids = bulks(server.redis("MGET", "default", "orders", "orders", "default"))
+        same([id & 1023 for id in ids], [5, 6, 6, 5])
+        same((ids[2] - ids[1], ids[3] - ids[0]), (1024, 1024))
+        same(server.redis("MGET", "default", "nowhere", "orders"),
+             b"-ERR unknown name 'nowhere': this server has 'default' and 1 more\r\n")
+        data = server.say(server.resp, b"MULTI\r\nGET orders\r\nVESTA.NEXT default 2\r\nGET nowhere\r\nMGET orders default\r\nEXEC\r\n")
+        more = bulks(data)
+        same([id & 1023 for id in more], [6, 5, 5, 6, 5])
+        same((more[0], more[1], more[3]), (ids[2] + 1024, ids[3] + 1024, more[0] + 1024))
+        assert b"-ERR unknown name 'nowhere'" in data, data
+        info = server.redis("INFO", "vesta")
+        assert b"vesta_namespaces:2\r\nvesta_ids_default:5\r\nvesta_ids_orders:4\r\n" in info, info
+        same(server.redis("VESTA.BLOCK", "orders", "2").count(b"$1\r\n6\r\n"), 1)
+        same(server.redis("VESTA.INFO").count(b"worker:10"), 2)
+        assert server.redis("VESTA.EXPLAIN", "orders", str(ids[1])).startswith(b"*14\r\n")
 
 
 @claim("a browser that was made to post here is cut off before its body")
