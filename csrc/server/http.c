@@ -19,15 +19,23 @@ static int broken(struct vs_http *out, int status, const char *why) {
     return -1;
 }
 
+static int count_blanks(const char *line, size_t length) {
+    int count = 0;
+    for (const char *end = line + length; (line = memchr(line, ' ', (size_t)(end - line))); line++)
+        count++;
+    return count;
+}
+
 static int bad_line(struct vs_http *out, const char *line, size_t length, int number) {
     if (number > VS_HTTP_HEADERS_MAX) return broken(out, 431, "too many headers (64)");
     if (*line == ' ' || *line == '\t')
         return broken(out, 400, "a header line starts with a blank (folded headers are obsolete)");
+    if (*line == ':') return broken(out, 400, "a header has no name");
     if (number > 0) return 0;
     if (length > VS_HTTP_LINE_MAX) return broken(out, 414, "the request line is too long (4096 bytes)");
     if (length > 9 && memcmp(line + length - 9, " HTTP/1.", 8) == 0 &&
         (line[length - 1] == '1' || line[length - 1] == '0'))
-        return 0;
+        return count_blanks(line, length) == 2 ? 0 : broken(out, 400, "a request line has two blanks");
     return broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 
@@ -56,7 +64,7 @@ struct reading {
     struct vs_http *out;
     struct vs_word url, name;
     int hosts, types, tokens;
-    bool complete, encoded, expects_more;
+    bool complete, encoded, expects_more, bad_host;
     uint64_t content_length;
 };
 
@@ -70,13 +78,29 @@ static int on_header_field(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
     reading->name = (struct vs_word){at, length};
     reading->hosts += length == 4 && strncasecmp(at, "Host", 4) == 0;
+    if (vs_word_is_case(reading->name, "Transfer-Encoding"))
+        reading->encoded = true; /* even an empty one, which llhttp takes for none */
     return 0;
+}
+
+/* A name, an address, a port.  Whoever stands in front of this server may read more into other characters. */
+static bool is_host(const char *at, size_t length) {
+    for (size_t i = 0; i < length; i++) {
+        char lower = (char)(at[i] | 0x20);
+        bool plain = (lower >= 'a' && lower <= 'z') || (at[i] >= '0' && at[i] <= '9');
+        if (!plain && !memchr("-.:[]_", at[i], 6)) return false;
+    }
+    return true;
 }
 
 static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
+    while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
+        length--; /* blanks behind a value are not its own */
     struct vs_word value = {at, length};
-    if (vs_word_is_case(reading->name, "Accept"))
+    if (vs_word_is_case(reading->name, "Host"))
+        reading->bad_host = !is_host(at, length);
+    else if (vs_word_is_case(reading->name, "Accept"))
         vs_accept_read(&reading->out->accept, value);
     else if (vs_word_is_case(reading->name, "Content-Type"))
         reading->out->type = value, reading->types++;
@@ -90,7 +114,6 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
 static int on_headers_complete(llhttp_t *parser) {
     struct reading *reading = parser->data;
     reading->complete = true;
-    reading->encoded = parser->flags & F_TRANSFER_ENCODING;
     reading->content_length = parser->flags & F_CONTENT_LENGTH ? parser->content_length : 0;
     reading->out->http10 = parser->http_minor == 0;
     reading->out->keep_alive = llhttp_should_keep_alive(parser);
@@ -127,6 +150,7 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
         return broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
         return broken(out, 400, "a request needs one Host header");
+    if (reading.bad_host) return broken(out, 400, "Host is a name or an address, and a port");
     if (*reading.url.at != '/') return broken(out, 400, "the request target is a path, like /genid");
     split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1)

@@ -182,52 +182,6 @@ def _(world):
             assert sock.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-CRLF = "\r\n"
-HOSTILE = [
-    (400, "Content-Length and Transfer-Encoding", get("/genid", "Content-Length: 3", "Transfer-Encoding: chunked", method="POST")),
-    (400, "the same the other way round", get("/genid", "Transfer-Encoding: chunked", "Content-Length: 3", method="POST")),
-    (400, "two lengths", get("/genid", "Content-Length: 3", "Content-Length: 3", method="POST")),
-    (400, "two different lengths", get("/genid", "Content-Length: 3", "Content-Length: 4", method="POST")),
-    (400, "a signed length", get("/genid", "Content-Length: +3", method="POST")),
-    (400, "a negative length", get("/genid", "Content-Length: -3", method="POST")),
-    (400, "a length in hex", get("/genid", "Content-Length: 0x3", method="POST")),
-    (400, "a huge length", get("/genid", "Content-Length: " + "9" * 40, method="POST")),
-    (400, "a blank before the colon", get("/genid", "Transfer-Encoding : chunked", method="POST")),
-    (411, "chunks", get("/genid", "Transfer-Encoding: chunked", method="POST") + b"1;" + b"x" * (1 << 20) + b"\r\n"),
-    (400, "another transfer encoding", get("/genid", "Transfer-Encoding: gzip", method="POST")),
-    (400, "a folded header", get("/genid", "X: 1", " 2")),
-    (400, "a bare line feed", get("/genid").replace(b"\r\n", b"\n")),
-    (400, "a NUL", get("/genid", "X: \0")),
-    (400, "no Host", b"GET /genid HTTP/1.1\r\n\r\n"),
-    (400, "two Hosts", get("/genid", "Host: u")),
-    (400, "an absolute form", get("http://user:pass@t/genid")),
-    (400, "half an absolute form", get("http://")),
-    (400, "a foreign method", get("/genid", method="GRAB")),
-    (400, "a TLS hello", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 200),
-    (413, "a large body", get("/genid", "Content-Length: 65537", method="POST") + b"x" * 65537),
-    (414, "a long request line", get("/" + "x" * 5000)),
-    (414, "a method of 1 MiB", b"M" * (1 << 20)),
-    (431, "10^5 headers", get("/genid", *["X: 1"] * 100000)),
-    (431, "a header of 1 MiB", get("/genid", "X: " + "x" * (1 << 20))),
-    (505, "HTTP/0.9", b"GET /genid\r\n"),
-    (505, "the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
-]
-
-
-@claim("what could be read in two ways, is foreign or too large is refused, costs no id, and the next request is served")
-def _(world):
-    with Server(world) as server:
-        before = server.tick()
-        for status, what, data in HOSTILE:
-            reply = server.say(server.http, data, end=False)
-            assert reply.startswith(b"HTTP/1.1 %d " % status), (what, status, reply[:300])
-            assert b"Connection: close\r\n" in reply and reply.count(b"\r\n\r\n") == 1, (what, reply[:300])
-            same(server.get("/healthz").status, 200)
-        for data in (b"", b"GET", get("/genid")[:-1], get("/genid", "Content-Length: 10", method="POST") + b"123"):
-            same(server.say(server.http, data), b"")  # half a request, then gone
-        same(server.tick(), before + 1)
-
-
 @claim("who sends a request too slowly is told so, and ended")
 def _(world):
     with Server(world) as server:

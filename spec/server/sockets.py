@@ -1,0 +1,62 @@
+"""sockets.py -- what the kernel sees of `vesta serve`: how much is written at a time, and memory that runs out."""
+import re
+import resource
+
+from serving import SLOW, Server, claim, command, get, main, same
+
+MIB = 1 << 20
+
+
+def plain_build(text):
+    """Sanitizers make system calls and have memory of their own."""
+    return claim(text) if SLOW == 1 else lambda function: function
+
+
+@plain_build("requests that come in one piece are answered in one write, on either face")
+def _(world):
+    trace = world.path("trace")
+    with Server(world, wrap=["strace", "-D", "-f", "-qq", "-e", "trace=sendto,sendmsg,write,writev", "-s", "100000", "-o", trace]) as server:
+        for port, data, mark in ((server.http, get("/genid") * 16, b"HTTP/1.1 200 OK"), (server.resp, command("GET", "default") * 16, b"$18\r\n")):
+            with server.connect(port) as sock:
+                sock.sendall(data)
+                got = b""
+                while got.count(mark) < 16 or not re.search(rb"\d{18}(\r\n)?\Z", got):
+                    got += sock.recv(65536)
+    with open(trace) as file:
+        for what in (r"HTTP/1\.1 200 OK", r"\$18\\r\\n\d"):
+            writes = [len(re.findall(what, line)) for line in file if re.search(what, line)]
+            same((what, writes), (what, [16]))
+            file.seek(0)
+
+
+def virtual_bytes(server):
+    with open("/proc/%d/statm" % server.process.pid) as statm:
+        return int(statm.read().split()[0]) * resource.getpagesize()
+
+
+@plain_build("a client for whose connection there is no memory is accepted when there is some")
+def _(world):
+    with Server(world) as server:
+        socks = [server.connect(server.http) for _ in range(600)]  # libuv's own tables have grown by then
+        server.get("/genid")
+        resource.prlimit(server.process.pid, resource.RLIMIT_AS, (virtual_bytes(server), resource.RLIM_INFINITY))
+        late = [server.connect(server.http) for _ in range(400)]  # by the kernel; more than the heap has room for
+        for sock in late:
+            sock.sendall(get("/genid"))
+            sock.settimeout(1)
+        answered = 0
+        for sock in late:
+            try:
+                answered += sock.recv(1) == b"H"
+            except TimeoutError:
+                break
+        assert answered < 400, "the limit was not met"
+        resource.prlimit(server.process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        for sock in late[answered:]:
+            sock.settimeout(20)
+            assert sock.recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
+        for sock in socks + late:
+            sock.close()
+
+
+main()
