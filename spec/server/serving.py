@@ -19,18 +19,22 @@ from harness import SLOW, VESTA, World, claim, environment, fails, main, same, s
 WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
 
 
-def free_port(but=None):
-    for _ in range(200):
+_marks = {}  # by port: an abstract socket, so that specs that run at once do not take one port between two looks
+
+
+def free_port():
+    for _ in range(500):
         port = random.randrange(21100, 22000)
-        if port == but:
-            continue
+        mark = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
+                mark.bind("\0vesta-spec-port-%d" % port)
                 probe.bind(("127.0.0.1", port))
+                _marks[port] = mark
                 return port
             except OSError:
-                continue
+                mark.close()
     raise RuntimeError("no free port")
 
 
@@ -38,7 +42,7 @@ class Server:
     def __init__(self, world, *flags, layout=WIDE, pacing="history", env=None, wrap=(), quiet=False, pass_fds=()):
         self.world = world
         self.http = free_port()
-        self.resp = free_port(but=self.http)
+        self.resp = free_port()
         self.quiet, self.pass_fds = quiet, pass_fds  # quiet: it does not say on stderr when it is ready
         self.args = [*wrap, VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
                      "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
@@ -64,6 +68,8 @@ class Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
+        for port in self.http, self.resp:
+            _marks.pop(port).close()
         rest = self.process.stderr.read()
         self.process.stderr.close()
         if kind is not None:
