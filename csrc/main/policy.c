@@ -33,36 +33,7 @@ static int load(const char *name, const char *options, struct vs_vm **vm, int *p
     return say_error(&err);
 }
 
-/* ------------------------------------------------------------------ check */
-
-static void print_functions(const char *name, const struct vs_vm *vm, int policy, int json) {
-    int count = 0;
-    if (json) vs_outf("{\"policy\":");
-    if (json) vs_out_json(name);
-    vs_outf(json ? ",\"functions\":[" : "%s: ", name);
-    for (int hook = 0; hook < VS_HOOKS; hook++)
-        if (vs_policy_has(vm, policy, (enum vs_hook)hook))
-            vs_outf(json ? "%s\"%s\"" : "%s%s", count++ ? (json ? "," : ", ") : "", vs_hook_name((enum vs_hook)hook));
-    vs_outf(json ? "]}\n" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
-}
-
-static int check(const struct asked *asked, int count, char **names) {
-    int worst = VS_DONE;
-    if (count == 0) return vs_usage("check wants at least one FILE or NAME");
-    for (int i = 0; i < count; i++) {
-        struct vs_vm *vm;
-        int policy;
-        if (load(names[i], asked->options, &vm, &policy) != VS_DONE) {
-            worst = VS_FAILED;
-            continue;
-        }
-        print_functions(names[i], vm, policy, asked->json);
-        vs_vm_close(vm);
-    }
-    return worst;
-}
-
-/* ------------------------------------------------------------------ run: what a function is told */
+/* ------------------------------------------------------------------ what a function is told */
 
 #define BIT(hook) (1U << (hook))
 #define PAUSES (BIT(VS_ON_CLOCK_BACK) | BIT(VS_ON_EXHAUSTED))
@@ -159,7 +130,60 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
     return unknown_field(vs_hook_name(hook), ctx, given, length);
 }
 
-/* ------------------------------------------------------------------ run: what it answers */
+static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx, struct vs_answer *answer) {
+    struct vesta_error err;
+    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->count, answer, &err);
+    if (result == VS_CALL_OK) return VS_DONE;
+    vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
+    return VS_FAILED;
+}
+
+/* ------------------------------------------------------------------ check */
+
+static void print_functions(const char *name, const struct vs_vm *vm, int policy, int json) {
+    int count = 0;
+    if (json) vs_outf("{\"policy\":");
+    if (json) vs_out_json(name);
+    vs_outf(json ? ",\"functions\":[" : "%s: ", name);
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        if (vs_policy_has(vm, policy, (enum vs_hook)hook))
+            vs_outf(json ? "%s\"%s\"" : "%s%s", count++ ? (json ? "," : ", ") : "", vs_hook_name((enum vs_hook)hook));
+    vs_outf(json ? "]}\n" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
+}
+
+/* As a server does that loads it: a function that fails at the first pause is found now. */
+static int try_functions(struct vs_vm *vm, int policy) {
+    static const enum vs_hook hooks[] = {VS_ON_CLOCK_BACK, VS_ON_EXHAUSTED};
+    for (size_t i = 0; i < VS_COUNT(hooks); i++) {
+        struct ctx ctx = {.count = 0};
+        struct vs_answer answer;
+        fill_ctx(hooks[i], &ctx);
+        if (vs_policy_has(vm, policy, hooks[i]) && ask(vm, policy, hooks[i], &ctx, &answer) != VS_DONE)
+            return VS_FAILED;
+    }
+    return VS_DONE;
+}
+
+static int check(const struct asked *asked, int count, char **names) {
+    int worst = VS_DONE;
+    if (count == 0) return vs_usage("check wants at least one FILE or NAME");
+    for (int i = 0; i < count; i++) {
+        struct vs_vm *vm;
+        int policy;
+        if (load(names[i], asked->options, &vm, &policy) != VS_DONE) {
+            worst = VS_FAILED;
+            continue;
+        }
+        if (try_functions(vm, policy) == VS_DONE)
+            print_functions(names[i], vm, policy, asked->json);
+        else
+            worst = VS_FAILED;
+        vs_vm_close(vm);
+    }
+    return worst;
+}
+
+/* ------------------------------------------------------------------ run */
 
 static void print_answer(enum vs_hook hook, const struct vs_answer *answer, int64_t took_us) {
     if (answer->word == VS_SAYS_WORKER)
@@ -183,16 +207,11 @@ static void print_answer_json(enum vs_hook hook, const struct vs_answer *answer,
 static int call(const struct asked *asked, struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx) {
     const struct vesta_clock *clock = vs_clock_system();
     struct vs_answer answer;
-    struct vesta_error err;
     int64_t from_us = clock->boot_us(clock->self);
-    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->count, &answer, &err);
+    int rc = ask(vm, policy, hook, ctx, &answer);
     int64_t took_us = clock->boot_us(clock->self) - from_us + 1;
-    if (result != VS_CALL_OK) {
-        vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
-        return VS_FAILED;
-    }
-    (asked->json ? print_answer_json : print_answer)(hook, &answer, took_us);
-    return VS_DONE;
+    if (rc == VS_DONE) (asked->json ? print_answer_json : print_answer)(hook, &answer, took_us);
+    return rc;
 }
 
 static int unknown_hook(const char *given) {

@@ -48,6 +48,10 @@ def _(w):
         same((result.code, result.out), (1, "wait: on_clock_back, on_exhausted\n"))
         assert said in result.err and result.err.startswith("vesta policy: "), (text, result.err)
         assert len(result.err) < 700 and result.err.count("\n") == 1, result.err
+    for body, said in (("error 'x'", "on_clock_back failed (error): ./mine.lua:2: x"), ("return 'go'", "(garbage)"),
+                       ("while true do end", "mine.lua:2: ended after")):
+        fails(w.run("policy", "check", policy(w, body)), 1, said)  # tried as a server tries it
+    fails(w.run("policy", "check", "borrow", "--options", "{ borrow_ms_max = -5 }"), 1, "on_clock_back answered -5")
     fails(w.run("policy", "check", "./nowhere.lua"), 1, "nowhere.lua", "No such file")
     fails(w.run("policy", "check", "./"), 1, "not a regular file")
     fails(w.run("policy", "check", "/dev/zero"), 1, "not a regular file")

@@ -69,7 +69,7 @@ claim "a build that is not given Lua's headers says so" bash -c \
 
 all_pass() { # the specs through `luarocks test`, against the installed tree
     eval "$(rocks t54 5.4 path --no-bin)"
-    rocks t54 5.4 test rockspec/vesta-scm-1.rockspec spec/ids_spec.lua >"$work/out" 2>&1
+    rocks t54 5.4 test rockspec/vesta-scm-1.rockspec spec/ids_spec.lua spec/policy_spec.lua spec/policy >"$work/out" 2>&1
     local rc=$?
     cat "$work/out"
     [ $rc -eq 0 ] && grep -q "0 failures / 0 errors" "$work/out"
