@@ -47,6 +47,10 @@ class Judged(Server):
             file.write(by)
         os.rename(self.clock + ".new", self.clock)
 
+    def stop_clock(self, behind_s):
+        """Sets the clock back, where it then stands: however slow the machine, it does not catch up."""
+        self.step(time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - behind_s)))
+
     def curl(self):
         done = subprocess.run(["curl", "-s", "-w", "%{http_code} %header{retry-after}", "http://127.0.0.1:%d/genid" % self.http],
                               capture_output=True, text=True, timeout=30 * SLOW)
@@ -121,18 +125,18 @@ def _(world):
     policy = judging("calls = calls + 1 if calls == 1 then return 'borrow', 2 end return 'refuse', 'enough is enough'", "local calls = 0")
     with Judged(world, policy) as server:
         ids = [int(server.get("/genid").body)]
-        server.step("-3")
+        server.stop_clock(3)
         soon(lambda: server.redis_cli("GET", "default"), str.isdigit)  # or the policy was not heard in time
         ids += [int(server.redis_cli("GET", "default")), int(re.fullmatch(r"(\d+)\n?200 ", server.curl()).group(1))]
         event = server.listen("a policy judged: borrow")
         assert "amount_ms=2" in event, event
-        assert 2000 < int(re.search(r"back_ms=(\d+)", event).group(1)) <= 3000, event
+        assert 1000 < int(re.search(r"back_ms=(\d+)", event).group(1)) < 10000, event
         for _ in range(200):  # 2 ms hold eight ids
             reply = server.redis_cli("GET", "default")
             if not reply.isdigit():
                 break
             ids.append(int(reply))
-        assert reply.startswith("TRYAGAIN the clock is 2."), reply
+        assert reply.startswith("TRYAGAIN the clock is "), reply
         same(ids, sorted(set(ids)))
         for _ in range(100 * SLOW):  # asked again after a quarter of a second
             server.curl()
@@ -140,16 +144,16 @@ def _(world):
                 break
             time.sleep(0.02)
         assert 'reason="enough is enough"' in server.listen("a policy judged: refuse")
-        soon(server.curl, lambda said: re.search(r"behind what was already seen.*503 [123]$", said, re.S))
+        soon(server.curl, lambda said: re.search(r"behind what was already seen.*503 [345]$", said, re.S))
         server.step("+0")
-        assert int(server.redis_cli("GET", "default")) > ids[-1]
+        assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
 
 
 @claim("wait: who asks is held until the clock is back, however many they are, and is then served")
 def _(world):
     with Judged(world, "wait") as server:
         last = int(server.get("/genid").body)
-        server.step("-3")
+        server.stop_clock(3)
         socks = [server.connect(server.resp) for _ in range(40)]
         hold(server, socks)
         server.listen("a policy judged: wait")
@@ -167,7 +171,7 @@ def _(world):
 def _(world):
     with Judged(world, judging("return 'wait', 300")) as server:
         server.get("/genid")
-        server.step("-60")
+        server.step("-600")
         from_s = time.monotonic()
         refused(server)
         assert time.monotonic() - from_s >= 0.3
@@ -187,7 +191,7 @@ def _(world):
     for number, (results, body, error) in enumerate(FAILING):
         with Judged(world, real(body), "--namespace", "n%d" % number) as server:
             last = int(server.get("/genid").body)
-            server.step("-3")
+            server.step("-600")
             soon(lambda: server.redis("GET", "n%d" % number), lambda reply: reply.startswith(b"-TRYAGAIN the clock is "))
             event = server.listen("a policy failed: the fixed rules hold")
             assert "namespace=n%d" % number in event and "hook=on_clock_back" in event and error in event, event
@@ -197,7 +201,7 @@ def _(world):
             refused(server)
             assert "policy_stuck" not in server.get("/readyz").body
             server.step("+0")
-            assert int(server.get("/genid").body) > last
+            assert int(soon(lambda: server.get("/genid"), lambda reply: reply.status == 200).body) > last
 
 
 @claim("the thread that runs policies steps back behind all others")
@@ -276,7 +280,7 @@ def _(world):
         while failures < 3:  # the log counts repetitions within a second
             event = server.listen("reload failed: the old policies stay at work")
             failures += int((re.findall(r"repeated=(\d+)", event) or [1])[0])
-        server.step("-3")
+        server.step("-600")
         with server.connect(server.resp) as sock:
             hold(server, [sock])  # the new one judges
             server.step("+0")
@@ -329,7 +333,7 @@ def _(world):
 def _(world):
     with Judged(world, judging("return 'wait'"), "--threads", "2") as server:
         server.get("/genid")
-        server.step("-60")
+        server.step("-600")
         socks = [server.connect(server.resp) for _ in range(50)]
         hold(server, socks)
         server.process.send_signal(signal.SIGTERM)
@@ -343,7 +347,7 @@ def _(world):
 def _(world):
     with Judged(world, judging("return 'wait'")) as server:
         server.get("/genid")
-        server.step("-60")
+        server.step("-600")
         socks = [server.connect(server.resp) for _ in range(20)]
         hold(server, socks)
         for sock in socks:
@@ -355,7 +359,7 @@ def _(world):
             time.sleep(0.02)
         same(server.metric("vesta_parked_requests"), 0)
         server.step("+0")
-        same(server.get("/genid").status, 200)
+        soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
 
 
 @claim("so many are held and no more: the others are told at once")
@@ -364,7 +368,7 @@ def _(world):
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
     with Judged(world, judging("return 'wait'")) as server:
         server.get("/genid")
-        server.step("-120")
+        server.step("-600")
         socks = [server.connect(server.resp) for _ in range(HELD_MAX)]
         hold(server, socks)
         refused(server)
