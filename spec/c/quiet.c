@@ -36,7 +36,7 @@ void *__wrap_realloc(void *at, size_t size) {
 
 /* ------------------------------------------------------------------ calls */
 
-/* A million calls, single and in batches; how many gave ids. */
+/* A million calls, single, in batches and in blocks; how many gave ids. */
 static size_t call_often(struct vesta_gen *gen) {
     struct vesta_pause pause;
     uint64_t ids[16];
@@ -44,6 +44,8 @@ static size_t call_often(struct vesta_gen *gen) {
     for (int i = 0; i < CALLS; i++) {
         if (i % 4)
             gave += vesta_next(gen, ids, &pause) == VESTA_OK;
+        else if (i % 8)
+            gave += take_block(gen, ids, 16) > 0;
         else
             gave += vesta_next_n(gen, ids, 16, &got, &pause) == VESTA_OK;
     }

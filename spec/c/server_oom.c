@@ -1,0 +1,86 @@
+/* server_oom.c -- a Redis session whose n-th allocation fails, for every n: an error or ids, none twice, nothing lost
+ * but the ids of what failed, and the next request is served. */
+#include "steps.h"
+
+#define MGET_TEN "MGET default default default default default default default default default default\r\n"
+
+static long fail_in; /* 1: the next allocation fails; 0: none does */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *at, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+
+static bool fails(void) {
+    return fail_in > 0 && --fail_in == 0;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *at, size_t size) {
+    return fails() ? NULL : __real_realloc(at, size);
+}
+
+static uint64_t last_id;
+static int errors, given;
+
+/* What a reply says: errors are counted, ids must rise. */
+static void read_reply(void) {
+    errors += *replies == '-';
+    for (const char *at = replies; (at = strchr(at, '$')); given++) {
+        at = strchr(at, '\n') + 1;
+        uint64_t id = strtoull(at, NULL, 10);
+        CHECK(id > last_id);
+        last_id = id;
+    }
+}
+
+static void say(const char *request) {
+    int rc, tries = 0;
+    while ((rc = step(request)) == VS_STEP_PAUSED && tries++ < 100)
+        pass_us(session.wait_us);
+    CHECK_EQ_I64(rc, (int)strlen(request));
+    read_reply();
+}
+
+static void one_session(void) {
+    static const char *const requests[] = {MGET_TEN,   "MULTI\r\n", GET_ONE, MGET_TEN,    "PING\r\n",
+                                           "EXEC\r\n", "MULTI\r\n", GET_ONE, "RESET\r\n", MGET_TEN};
+    for (size_t i = 0; i < VS_COUNT(requests); i++)
+        say(requests[i]);
+}
+
+static void survives_every_failure(void) {
+    int points = 0;
+    for (long n = 1;; n++) {
+        open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+        last_id = 0, errors = given = 0;
+        fail_in = n;
+        one_session();
+        bool was_met = fail_in == 0;
+        fail_in = 0;
+        if (!was_met) CHECK(errors == 0 && given == 31);
+        points += was_met;
+        say("RESET\r\n");
+        errors = given = 0;
+        say(GET_ONE);
+        CHECK(errors == 0 && given == 1);
+        close_server();
+        if (!was_met) break;
+    }
+    CHECK(points >= 10); /* it did fail: a transaction, its queue, its ids, what is kept while waiting */
+}
+
+static const struct check_case cases[] = {
+    {"the n-th allocation of a session fails, for every n", survives_every_failure},
+};
+
+CHECK_MAIN_OF_STEPS(cases)
