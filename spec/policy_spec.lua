@@ -114,6 +114,14 @@ describe("the option policy", function()
     end
   end)
 
+  it("lets a file see what a policy may use, and nothing else", function()
+    for _, name in ipairs { "os", "io", "debug", "require", "load", "loadstring", "dofile", "xpcall", "setmetatable",
+      "getmetatable", "rawset", "collectgarbage", "coroutine", "print", "ngx", "jit", "setfenv", "_G", "string.match",
+      "string.dump", "math.random", "table.unpack" } do
+      assert.matches("is not declared, and not among what policies may use", (refused(file("return " .. name))), name)
+    end
+  end)
+
   it("says what is wrong with a table", function()
     assert.matches("stands first in its table, not 5", (refused { 5 }))
     assert.matches("stands first in its table, not a table", (refused { {} }))

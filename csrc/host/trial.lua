@@ -6,12 +6,16 @@ local policies = require "vesta.policy"
 
 ---------------------------------------------------------------- policies run in the sandbox
 
+local DEPTH_MAX = 8 -- of tables in options
+
 -- A value as Lua text, for ctx.options.
 local function literal(value, depth)
   local kind = type(value)
   if kind == "number" and value ~= value then return "0/0" end
   if kind == "number" or kind == "string" or kind == "boolean" then return ("%q"):format(value) end
-  if kind ~= "table" or depth > 8 then error("an option cannot be a " .. kind, 0) end
+  if kind ~= "table" or depth > DEPTH_MAX then
+    error("an option is a number, a text, true, false or a table of them, and no " .. kind, 0)
+  end
   local parts = {}
   for key, inner in pairs(value) do
     parts[#parts + 1] = ("[%s] = %s"):format(literal(key, depth + 1), literal(inner, depth + 1))

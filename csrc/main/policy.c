@@ -291,7 +291,10 @@ static int add(struct files *files, const char *operand) {
         vs_say("cannot open %s: %s", vs_shown_text(operand), strerror(errno));
         return VS_FAILED;
     }
-    return S_ISDIR(st.st_mode) ? add_folder(files, operand) : add_file(files, "", operand);
+    if (S_ISDIR(st.st_mode)) return add_folder(files, operand);
+    if (S_ISREG(st.st_mode)) return add_file(files, "", operand);
+    vs_say("%s is neither a file nor a folder", vs_shown_text(operand)); /* a pipe would be waited for */
+    return VS_FAILED;
 }
 
 static int run_files(const struct files *files) {

@@ -1,6 +1,7 @@
 """policy.py -- `vesta policy check|run|test`: what it accepts, prints and refuses."""
 import json
 import os
+import re
 
 from harness import claim, fails, like, main, same
 
@@ -59,6 +60,26 @@ def _(w):
     fails(w.run("policy", "check", "helpers"), 1, "no policy 'helpers'")
     fails(w.run("policy", "check", "x" * 100000 + ".lua"), 1, "too long")
     fails(w.run("policy", "check", ""), 1, "no policy ''")
+
+
+def offered():
+    """What the rock offers to policies: (library, names)."""
+    text = open(os.path.join(os.path.dirname(os.path.dirname(SPECS)), "lua", "vesta", "policy.lua")).read()
+    block = text[text.index("local OFFERED = {"):]
+    for library, names in re.findall(r"^  (\w+) = \{ (.*?) \}", block[:block.index("\n}")], re.M):
+        yield library, re.findall(r'"(\w+)"', names)
+
+
+@claim("the sandbox offers what the rock offers, and both less than Lua has")
+def _(w):
+    names = [name if library == "_G" else library + "." + name for library, list_ in offered() for name in list_]
+    assert len(names) > 30, names
+    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "string.find"])
+    same(answer(w, body + "\nreturn 'wait'"), "wait")
+    for name in ("os", "io", "debug", "package", "require", "load", "loadstring", "dofile", "loadfile", "xpcall", "setmetatable",
+                 "getmetatable", "rawset", "rawget", "collectgarbage", "coroutine", "print", "utf8", "bit", "jit", "ffi", "setfenv", "_G", "_ENV.os",
+                 "string.gsub", "string.gmatch", "string.match", "string.dump", "table.move", "table.unpack", "math.random", "('').gsub"):
+        fails(w.run("policy", "run", "on_clock_back", policy(w, "return type(%s)" % name)), 1, "(error)", name.split(".")[-1])
 
 
 @claim("run prints what a function answers to what it is told")
@@ -210,7 +231,7 @@ def _(w):
     for _, value in ipairs { 1, 1.5, -1, 1 / 0, "a\\nb\\0'\\"", true, { 1, { x = "y" } } } do
       testing.world { policy = { "./mine.lua", option = value } }
     end
-    assert.has_error(function() testing.world { policy = { "./mine.lua", option = print } } end, "an option cannot be a function")
+    assert.has_error(function() testing.world { policy = { "./mine.lua", option = print } } end, "and no function")
   end)"""))
     same((result.code, result.err), (0, ""))
     like(result.out, "...5 passed, 0 failed\n")
@@ -225,6 +246,9 @@ def _(w):
     like(result.out, "not ok - ./a_spec.lua\n  ./a_spec.lua:1: ...not ok - ./b_spec.lua\n  ./b_spec.lua:1: early\nnot ok - x\n..."
          "not ok - ./d_spec.lua\n...not ok - ends\n...a spec does not end the program\nok - good\n1 passed, 5 failed\n")
     fails(w.run("policy", "test", "nowhere_spec.lua"), 1, "cannot open", "No such file")
+    fails(w.run("policy", "test", "/dev/zero"), 1, "neither a file nor a folder")
+    os.mkfifo(w.path("fifo"))
+    fails(w.run("policy", "test", "fifo"), 1, "neither a file nor a folder")
     os.mkdir(w.path("empty"))
     none = w.run("policy", "test", "empty")
     same((none.code, none.out), (1, "0 passed, 0 failed\n"))

@@ -98,6 +98,29 @@ PROBES = """
                 ngx.say(got)
             }
         }
+        location = /judged {
+            content_by_lua_block {
+                local patient, open = unpack(require "judged")
+                assert(patient:next()) -- the lease is there
+                local gen, count, id, message, code = open(ngx.var.arg_policy), 0
+                for _ = 1, tonumber(ngx.var.arg_n) do
+                    id, message, code = gen[ngx.var.arg_way](gen, 1)
+                    if not id then break end
+                    count = count + 1
+                end
+                ngx.say(count, " ", code or "-", " ", id and "-" or message)
+            }
+        }
+        location = /judged_at_once {
+            content_by_lua_block { ngx.say "x" }
+            header_filter_by_lua_block {
+                local gen, id, message, code = select(2, unpack(require "judged")) "wait"
+                local begun = os.clock()
+                repeat id, message, code = gen:next() until not id
+                ngx.header["X-Code"] = code
+                ngx.header["X-Took"] = os.clock() - begun
+            }
+        }
         location = /pid { content_by_lua_block { ngx.say(ngx.worker.pid()) } }
     }
 """
@@ -107,6 +130,18 @@ PROBE_INIT = """
             namespace = "slow", path = "/var/lib/vesta/slow.gen", store = "file:/var/lib/vesta", group = "www-data",
             wait_ms_max = 1500,
         })
+        local path = "/var/lib/vesta/judged.gen"
+        local policies = {
+            borrow = { "borrow", borrow_ms_max = 3000 }, refuse = "refuse", wait = { "wait", wait_ms_max = 5000 },
+            broken = { api = 1, name = "broken", on_exhausted = function() error "out of order" end },
+        }
+        package.loaded.judged = {
+            assert(vesta.open {
+                layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z", worker = 4, ahead_ms_max = 0,
+                namespace = "judged", path = path, store = "file:/var/lib/vesta", group = "www-data", wait_ms_max = 5000,
+            }),
+            function(name) return assert(vesta.open { path = path, policy = policies[name] }) end,
+        }
         package.loaded.kept_in_init = select(2, pcall(require "vesta.resty".keep, package.loaded.ids))
 """
 
@@ -274,6 +309,28 @@ def phase_claims(claims, nginx):
                 float(hasty.getheader("X-Took")) < 0.5, str(hasty.headers))
 
 
+def policy_claims(claims, nginx):
+    def judged(policy, n, way="next"):
+        return nginx.ask(f"/judged?policy={policy}&n={n}&way={way}").text.strip()
+    for way in ("next", "next_int", "batch", "batch_int"):
+        said = judged("refuse", 40, way)
+        claims.that(f"policies, {way}: refuse returns the pause with its reason",
+                    re.fullmatch(r"\d+ (full|ahead) more ids .* \(policy refuse\)", said), said)
+        said = judged("broken", 40, way)
+        claims.that(f"policies, {way}: one that raises leaves the pause as it is",
+                    re.fullmatch(r"\d+ (full|ahead) .*", said) and "policy" not in said, said)
+    claims.that("policies: one that raises is told in the error log",
+                "vesta: policy broken: on_exhausted failed: " in nginx.log() and "[error]" not in nginx.log(), nginx.log()[-500:])
+    for way in ("next", "next_int", "batch", "batch_int"):
+        said = judged("wait", 17, way)  # more than a second has
+        claims.that(f"policies, {way}: wait waits with ngx.sleep", said == "17 - -", said)
+    hasty = nginx.ask("/judged_at_once")
+    claims.that("policies: a phase that cannot sleep gets the pause, whatever the policy says",
+                hasty.getheader("X-Code") in ("full", "ahead") and float(hasty.getheader("X-Took")) < 0.5, str(hasty.headers))
+    said = judged("borrow", 40)
+    claims.that("policies: borrow gives ids ahead of the clock", said == "40 - -", said)
+
+
 def keepers(state):
     """The processes that hold the keeper's lock of requests.gen: the lock for writing.  Everyone who has the file open
     holds another one, for reading."""
@@ -339,6 +396,7 @@ def main():
         claims.that("the example starts and gives an id", nginx.start(), nginx.said())
         header_claims(claims, nginx)
         phase_claims(claims, nginx)
+        policy_claims(claims, nginx)
         load_claims(claims, work, state, nginx, seen)
         uncached = Nginx(work, state, cache=False)
         running.append(uncached)
