@@ -74,12 +74,12 @@ static int parse_array(const char *buf, size_t len, const struct vs_resp_limits 
 
 /* ------------------------------------------------------------------ lines, as a person types them into telnet */
 
-/* Between words; */
+/* What may stand between words. */
 static bool is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* a word that is not quoted goes on over the odder ones. */
+/* A word that is not quoted goes on over the odder blanks, as for Redis. */
 static bool ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
