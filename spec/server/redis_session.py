@@ -173,6 +173,25 @@ def _(world):
             sock.close()
 
 
+@claim("a policy judges a transaction as a whole: it waits and has all its ids, or is one error and over")
+def _(world):
+    for verdict in ("wait", "refuse"):
+        with open(world.path("policy.lua"), "w") as file:
+            file.write('return { api = 1, on_exhausted = function() return "%s" end }' % verdict)
+        with Server(world, "--policy", world.path("policy.lua"), "--wait-ms", "10", "--namespace", verdict, layout=SLOW_SECOND,
+                    pacing="clock") as server:
+            stream = b"MULTI\r\nGET %s\r\nPING\r\nVESTA.NEXT %s 12\r\nEXEC\r\nPING\r\nEXEC\r\n".replace(b"%s", verdict.encode())
+            for _ in range(20 if verdict == "wait" else 1):  # on a slow machine a policy's first word may come too late
+                data = server.say(server.resp, stream)
+                assert data.startswith(b"+OK\r\n" + b"+QUEUED\r\n" * 3) and data.endswith(b"+PONG\r\n-ERR EXEC without MULTI\r\n"), data
+                ids = bulks(data)
+                same((len(ids), data.count(b"-TRYAGAIN ")), (13, 0) if ids else (0, 1))
+                if ids:
+                    break
+            same(bool(ids), verdict == "wait")  # 4 a second, and some may be ahead
+            assert all(b > a for a, b in zip(ids, ids[1:])), data
+
+
 # ------------------------------------------------------------------ clients that never read
 
 def send_all(sock, data):
