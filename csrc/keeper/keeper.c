@@ -125,7 +125,8 @@ static void hold_office(struct vs_file *file) {
     if (k) {
         k->office = (struct vs_office){map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid()};
         k->file = file;
-        struct vs_store_opts opts = {map->header.namespace_, map->header.group, file->clock};
+        struct vs_store_opts opts = {
+            .namespace_ = map->header.namespace_, .group = map->header.group, .clock = file->clock};
         rc = vs_store_open(map->header.store, &opts, &k->store, &err);
     }
     if (rc == VESTA_OK) {

@@ -215,7 +215,7 @@ static int check_namespace(const struct vs_wish *wish, struct vesta_error *err) 
     if (access(wish->path, F_OK) == 0) return VESTA_OK; /* it was checked when it was made */
     int rc = vs_wish_header(wish, &header, err);
     if (rc != VESTA_OK) return rc;
-    struct vs_store_opts opts = {header.namespace_, header.group, wish->clock};
+    struct vs_store_opts opts = {.namespace_ = header.namespace_, .group = header.group, .clock = wish->clock};
     if ((rc = vs_store_open(header.store, &opts, &store, err)) != VESTA_OK) return rc;
     if (store->ops->is_local) store->ops->ns_read(store, &reply);
     if (store->ops->is_local && reply.outcome == VS_STORE_OK && reply.ns.ver &&

@@ -57,7 +57,7 @@ static void look_at_folder(struct vs_doctor *doctor, const char *path) {
         return;
     }
     const char *who = doctor->config->user ? doctor->config->user : "who asks";
-    if (vs_file_system_check(fd, path, &err) != VESTA_OK)
+    if (vs_file_system_check(fd, path, "a generator file", &err) != VESTA_OK)
         vs_found(doctor, VS_SICK, "state", "set VESTA_STATE, or the namespace's path", "%s", err.text);
     else if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
         vs_found(doctor, VS_SICK, "state", "run as its owner, or give it away with chown",

@@ -27,14 +27,13 @@ static int io_error(struct vesta_error *err, const char *what, const char *path)
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
 }
 
-int vs_file_system_check(int fd, const char *path, struct vesta_error *err) {
+int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err) {
     struct statfs fs;
     if (fstatfs(fd, &fs) != 0) return io_error(err, "look at the file system of", path);
     for (size_t i = 0; i < sizeof refused_fs / sizeof *refused_fs; i++)
         if (((unsigned long)fs.f_type & 0xffffffff) == refused_fs[i].type)
-            return vs_fail(err, VESTA_EIO,
-                           "%.150s lies on %s: a generator file must be on a file system of this machine", path,
-                           refused_fs[i].name);
+            return vs_fail(err, VESTA_EIO, "%.150s lies on %s: %s must be on a file system of this machine", path,
+                           refused_fs[i].name, what);
     return VESTA_OK;
 }
 
@@ -66,7 +65,7 @@ static int attach_fd(int fd, const char *path, enum vs_found *found, struct vs_m
     struct vs_file_identity now;
     if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
     if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
-    int rc = vs_file_system_check(fd, path, err);
+    int rc = vs_file_system_check(fd, path, "a generator file", err);
     if (rc != VESTA_OK || (rc = identify(fd, &st, &now, err)) != VESTA_OK) return rc;
     memset(stale, 0, sizeof *stale);
     if (pread(fd, stale, sizeof *stale, 0) < 0) return io_error(err, "read", path);
@@ -105,7 +104,7 @@ static int fill_file(int fd, const char *path, const struct vs_header *header, c
     struct stat st;
     struct vs_file_identity now;
     struct vs_map *map = NULL;
-    int rc = vs_file_system_check(fd, path, err);
+    int rc = vs_file_system_check(fd, path, "a generator file", err);
     if (rc != VESTA_OK) return rc;
     if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
     if ((rc = identify(fd, &st, &now, err)) != VESTA_OK) return rc;

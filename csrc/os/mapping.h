@@ -26,8 +26,9 @@ int vs_mapping_make(const char *path, const struct vs_header *header, const stru
  * Does nothing if the path no longer names that file.  Call with the process lock held. */
 int vs_mapping_retire(const char *path, uint64_t dev, uint64_t ino, struct vesta_error *err);
 
-/* VESTA_OK if a generator file may lie on the file system of an open file or folder; `path` is for the message. */
-int vs_file_system_check(int fd, const char *path, struct vesta_error *err);
+/* VESTA_OK if the file system of an open file or folder is this machine's own; `path` and `what`, which must lie on one,
+ * are for the message. */
+int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err);
 
 /* An anonymous map for VESTA_UNSAFE_PRIVATE: shared with forked children, with nobody else. */
 struct vs_map *vs_mapping_private(void);

@@ -6,16 +6,15 @@
  *
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
  * store's clock is the host's. */
-#include "store/store.h"
 #include "core/core.h"
 #include "os/os.h"
+#include "store/reply.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,22 +23,13 @@ struct file_store {
     struct vs_store base;
     const struct vesta_clock *clock;
     int group;
-    uint64_t ns_ver; /* as ns_read met it; 0: not yet */
-    int lock_fd;     /* the only one on that file in this store's life */
+    struct vs_met met;
+    int lock_fd; /* the only one on that file in this store's life */
     char dir[PATH_MAX - 64];
 };
 
 static struct file_store *self_of(struct vs_store *store) {
     return (struct file_store *)store;
-}
-
-static __attribute__((format(printf, 3, 4))) void answer(struct vs_reply *reply, enum vs_outcome outcome,
-                                                         const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reply->text, sizeof reply->text, format, args);
-    va_end(args);
-    reply->outcome = outcome;
 }
 
 /* ------------------------------------------------------------------ files */
@@ -59,9 +49,9 @@ static ssize_t load(const struct file_store *self, const char *name, char *text,
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) return 0;
     ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
-    if (got < 0) answer(reply, VS_STORE_REFUSED, "cannot read %.90s: %.40s", path, strerror(errno));
+    if (got < 0) vs_answer(reply, VS_STORE_REFUSED, "cannot read %.90s: %.40s", path, strerror(errno));
     if (got == 0) {
-        answer(reply, VS_STORE_REFUSED, "%.90s cannot be used: it is empty", path);
+        vs_answer(reply, VS_STORE_REFUSED, "%.90s cannot be used: it is empty", path);
         got = -1;
     }
     if (fd >= 0) close(fd);
@@ -96,10 +86,10 @@ static void save(const struct file_store *self, const char *name, const char *te
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, self->group >= 0 ? 0660 : 0600);
     bool written = fd >= 0 && vs_share_file(fd, self->group) == 0 && write_all(fd, text, length) && fsync(fd) == 0;
     if (!written || rename(temp, path) != 0) {
-        answer(reply, VS_STORE_REFUSED, "cannot write %.90s: %.40s", path, strerror(errno));
+        vs_answer(reply, VS_STORE_REFUSED, "cannot write %.90s: %.40s", path, strerror(errno));
         unlink(temp);
     } else if (!sync_dir(self)) {
-        answer(reply, VS_STORE_UNKNOWN, "cannot sync %.90s: %.40s", self->dir, strerror(errno));
+        vs_answer(reply, VS_STORE_UNKNOWN, "cannot sync %.90s: %.40s", self->dir, strerror(errno));
     } else {
         reply->outcome = VS_STORE_OK;
     }
@@ -112,27 +102,23 @@ static void load_record(struct file_store *self, uint64_t worker, struct vs_repl
     char name[32], text[VS_RECORD_TEXT_MAX];
     name_of(worker, name);
     ssize_t length = load(self, name, text, reply);
-    if (length < 0) return;
-    reply->outcome = VS_STORE_OK;
-    const char *why = length > 0 ? vs_record_read(text, (size_t)length, &reply->record) : NULL;
-    if (why) answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: %s", self->dir, name, why);
+    if (length > 0) vs_answer_record(reply, text, (size_t)length, self->dir, worker);
+    if (length == 0) reply->outcome = VS_STORE_OK;
 }
 
 static void load_ns(struct file_store *self, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     ssize_t length = load(self, "namespace", text, reply);
-    if (length < 0) return;
-    reply->outcome = VS_STORE_OK;
-    const char *why = length > 0 ? vs_ns_record_read(text, (size_t)length, &reply->ns) : NULL;
-    if (why) answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", self->dir, why);
+    if (length > 0) vs_answer_ns(reply, text, (size_t)length, self->dir);
+    if (length == 0) reply->outcome = VS_STORE_OK;
 }
 
 static bool begin(struct file_store *self, struct vs_reply *reply) {
-    memset(reply, 0, sizeof *reply);
+    vs_reply_clear(reply);
     vs_process_lock();
     if (!vs_lock_byte_patiently(self->lock_fd, 0)) {
         vs_process_unlock();
-        answer(reply, VS_STORE_DOWN, "another process keeps %.90s/lock locked: is it stopped?", self->dir);
+        vs_answer(reply, VS_STORE_DOWN, "another process keeps %.90s/lock locked: is it stopped?", self->dir);
         return false;
     }
     int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
@@ -154,11 +140,8 @@ static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *
 
 /* The namespace's record is small and was just read: looking again costs less than the write that follows. */
 static bool is_same_namespace(struct file_store *self, struct vs_reply *reply) {
-    if (self->ns_ver == 0) return true;
     load_ns(self, reply);
-    if (reply->outcome != VS_STORE_OK) return false;
-    if (reply->ns.ver != self->ns_ver) answer(reply, VS_STORE_MOVED, "the namespace's record has changed");
-    return reply->ns.ver == self->ns_ver;
+    return reply->outcome == VS_STORE_OK && vs_is_met(&self->met, reply);
 }
 
 static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
@@ -182,7 +165,7 @@ static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     if (!begin(self, reply)) return;
     load_ns(self, reply);
-    if (reply->outcome == VS_STORE_OK) self->ns_ver = reply->ns.ver;
+    vs_meet(&self->met, reply);
     end(self);
 }
 
@@ -203,38 +186,22 @@ static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct 
 
 /* ------------------------------------------------------------------ listing */
 
-static int by_worker(const void *a, const void *b) {
-    uint64_t x = ((const struct vs_listed *)a)->worker, y = ((const struct vs_listed *)b)->worker;
-    return x < y ? -1 : x > y;
-}
-
-/* A record's file is named by its number, in digits and nothing else: 007 is no record. */
-static bool is_number(const char *name, uint64_t *worker) {
-    char canonical[32];
-    if (vesta_parse(VESTA_DECIMAL, name, strlen(name), worker) != VESTA_OK) return false;
-    name_of(*worker, canonical);
-    return strcmp(name, canonical) == 0;
-}
-
 static void scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     size_t room = 0;
     struct dirent *entry;
     reply->outcome = VS_STORE_OK;
     while ((entry = readdir(dir))) {
         uint64_t worker;
-        if (!is_number(entry->d_name, &worker)) continue;
-        if (*count == room) {
-            room = room ? room * 2 : 16;
-            struct vs_listed *grown = realloc(*listed, room * sizeof **listed);
-            if (!grown) {
-                answer(reply, VS_STORE_DOWN, "no memory for %zu records", room);
-                return;
-            }
-            *listed = grown;
+        if (!vs_is_number(entry->d_name, &worker)) continue;
+        struct vs_listed *next = vs_list_room(listed, *count, &room);
+        if (!next) {
+            vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
+            return;
         }
         load_record(self, worker, reply);
         if (reply->outcome != VS_STORE_OK) return;
-        (*listed)[(*count)++] = (struct vs_listed){worker, reply->record};
+        *next = (struct vs_listed){worker, reply->record};
+        ++*count;
     }
 }
 
@@ -248,10 +215,10 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
         scan(self, dir, listed, count, reply);
         closedir(dir);
     } else {
-        answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));
+        vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));
     }
     end(self);
-    if (*count) qsort(*listed, *count, sizeof **listed, by_worker);
+    vs_list_sort(*listed, *count);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -264,15 +231,22 @@ static void file_close(struct vs_store *store) {
     free(self);
 }
 
-static int file_open(const char *place, const struct vs_store_opts *opts, struct vs_store **store,
+static int file_check(const char *uri, struct vesta_error *err) {
+    const char *place;
+    return vs_uri_path(uri, &place, err);
+}
+
+static int file_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,
                      struct vesta_error *err) {
     char lock[PATH_MAX];
+    const char *place;
+    int rc = vs_uri_path(uri, &place, err);
+    if (rc != VESTA_OK) return rc;
     struct file_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_file;
     self->clock = opts->clock;
     self->group = opts->group;
-    int rc = VESTA_OK;
     if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir)
         rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", place);
     else if (vs_make_dirs(self->dir, self->group) != 0)
@@ -293,6 +267,7 @@ static int file_open(const char *place, const struct vs_store_opts *opts, struct
 const struct vs_store_ops vs_store_file = {
     .scheme = "file",
     .is_local = true,
+    .check = file_check,
     .open = file_open,
     .close = file_close,
     .list = file_list,

@@ -1,34 +1,43 @@
-/* store.c -- from a URI to the backend that serves it. */
+/* store.c -- from a URI to the backend that serves it, and what all backends do alike.
+ *
+ * A backend is linked into the program, or it is a module beside this code (vesta/store/mysql.so) that is loaded when a
+ * URI first names it: so a library or rock needs no database's client where nobody uses that database. */
 #include "store/store.h"
 #include "core/core.h"
+#include "store/module.h"
 
-static const struct vs_store_ops *const backends[] = {&vs_store_file};
-
-static const struct vs_store_ops *find(const char *uri, const char **place) {
-    for (size_t i = 0; i < VS_COUNT(backends); i++) {
-        size_t length = strlen(backends[i]->scheme);
-        if (strncmp(uri, backends[i]->scheme, length) == 0 && uri[length] == ':') {
-            *place = uri + length + 1;
-            return backends[i];
-        }
-    }
-    return NULL;
+static const struct vs_store_ops *find(const char *uri, struct vesta_error *err) {
+    size_t length = strcspn(uri, ":");
+    struct vs_word scheme = {uri, length};
+    if (uri[length] == ':' && vs_word_is(scheme, "file")) return &vs_store_file;
+    return uri[length] == ':' ? vs_module_find(scheme, err) : vs_module_unknown(scheme, err);
 }
 
 int vs_store_check(const char *uri, struct vesta_error *err) {
-    const char *place;
-    if (!find(uri, &place))
-        return vs_fail(err, VESTA_EOPTION, "no store like '%s': this build has file:DIR", VS_QUOTE(uri, strlen(uri)));
+    const struct vs_store_ops *ops = find(uri, err);
+    if (!ops) return VESTA_EOPTION;
     if (strlen(uri) >= VS_URI_MAX)
         return vs_fail(err, VESTA_EOPTION, "the store's URI is longer than %d bytes", VS_URI_MAX - 1);
-    if (*place != '/')
-        return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: file:/var/lib/vesta",
-                       VS_QUOTE(uri, strlen(uri)));
-    return VESTA_OK;
+    return ops->check(uri, err);
 }
 
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
     int rc = vs_store_check(uri, err);
-    const char *place = NULL;
-    return rc == VESTA_OK ? find(uri, &place)->open(place, opts, store, err) : rc;
+    return rc == VESTA_OK ? find(uri, err)->open(uri, opts, store, err) : rc;
+}
+
+void vs_store_init(struct vs_store *store, struct vs_reply *reply) {
+    *reply = (struct vs_reply){.outcome = VS_STORE_OK};
+    if (store->ops->init) store->ops->init(store, reply);
+}
+
+void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
+                      struct vs_reply *reply) {
+    store->ops->ns_read(store, reply);
+    if (reply->outcome != VS_STORE_OK) return;
+    uint64_t old_ver = reply->ns.ver;
+    struct vs_ns_record next = old_ver ? reply->ns : *fresh;
+    next.ver = old_ver;
+    vs_ns_put_right(&next, timing, reply->store_ms, fresh->incarnation);
+    store->ops->ns_swap(store, old_ver, &next, reply);
 }

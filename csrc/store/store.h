@@ -1,9 +1,17 @@
 /* store.h -- what every store of leases can do.  One backend a file; its foreign headers only there.
- * Calls block, are made by a keeper one at a time, and hold nothing between each other but the namespace's version. */
+ *
+ * Calls block, for no longer than their deadline, and are made by one thread at a time (a keeper).  A connection lives
+ * between calls and is made again by the next one where it broke; a forked child leaves its parent's alone. */
 #ifndef VS_STORE_H
 #define VS_STORE_H
 
 #include "core/lease.h"
+
+/* The longest that one call waits for a store: below the shortest renew period, so that a call that found no answer is
+ * over when the next is due. */
+#define VS_STORE_CALL_MS 800
+/* A listing is a hint that nobody's lease waits for, and may be long. */
+#define VS_STORE_LIST_MS 5000
 
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
@@ -22,32 +30,55 @@ struct vs_store_opts {
     const char *namespace_;
     int group;                       /* gid that shares what is made, or -1 */
     const struct vesta_clock *clock; /* the store's clock, where it has none of its own */
+    const char *secret;              /* password or digest (user:password); NULL: what the URI says */
+    int64_t call_ms_max;             /* 0: VS_STORE_CALL_MS */
 };
 
+/* Texts, options and replies are copied: nothing given to a store must live on.
+ *
+ * Outcomes: a read is OK, REFUSED or DOWN.  A write may also be CONFLICT (the version is another: `record` or `ns` is
+ * what stands there), MOVED (the namespace is another) or UNKNOWN (it was sent, and no answer came: it may be done, now
+ * or later).  DOWN is a promise: it was not done, and will not be. */
 struct vs_store_ops {
     const char *scheme; /* "file" of file:/var/lib/vesta */
     bool is_local;      /* on this machine: asking it takes no longer than a disk */
-    int (*open)(const char *place, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
+    /* VESTA_OK if the URI is one of this backend's, else VESTA_EOPTION.  Asks nobody. */
+    int (*check)(const char *uri, struct vesta_error *err);
+    /* Makes what belongs to this host (a folder, a file); connects to nobody. */
+    int (*open)(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
     void (*close)(struct vs_store *store);
     /* The namespace's records with ascending numbers: a hint, never a decision.  *listed is the caller's to free. */
     void (*list)(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
     void (*read)(struct vs_store *store, uint64_t worker, struct vs_reply *reply);
-    /* Writes `record` if the stored version is old_ver (0: there is none); stamps written_ms.  One atomic step, in
-     * which the namespace's record must still be the one that this object's last ns_read met, or the outcome is MOVED.
-     */
+    /* Writes `record`, whose ver is old_ver + 1, if the stored version is old_ver (0: there is none); stamps written_ms
+     * by the store's clock.  One atomic step, in which the namespace's record must still be the one that this object's
+     * last ns_read met (where there was none yet, one that is there), or the outcome is MOVED. */
     void (*swap)(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                  struct vs_reply *reply);
     void (*ns_read)(struct vs_store *store, struct vs_reply *reply);
+    /* reply->ns is what a later ns_read will find. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
+    /* Makes what a shared store stands on, where it is missing: tables, a root node.  NULL: nothing to make. */
+    void (*init)(struct vs_store *store, struct vs_reply *reply);
 };
 
 extern const struct vs_store_ops vs_store_file;
+/* Linked into the program, loaded as modules elsewhere: see store.c. */
+extern const struct vs_store_ops vs_store_sqlite, vs_store_mysql, vs_store_zookeeper;
 
 /* Opens the store of a URI.  Errors: VESTA_EOPTION: a scheme that this build does not have; VESTA_EIO. */
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
 
-/* VESTA_OK if this build has the URI's scheme. */
+/* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);
+
+/* Makes what the store stands on (`vesta store init`): reply->outcome. */
+void vs_store_init(struct vs_store *store, struct vs_reply *reply);
+
+/* Goes on with a store that went back (`vesta store advance`): vs_ns_put_right with fresh->incarnation.  A namespace
+ * that is gone is made again as `fresh` says. */
+void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
+                      struct vs_reply *reply);
 
 #endif

@@ -35,7 +35,7 @@ __attribute__((unused)) static void empty_folder(void) {
     if (mkdir(folder, 0755) != 0) abort();
 }
 
-static int run_in_folder(const struct check_case *cases, size_t count, const char *part) {
+__attribute__((unused)) static int run_in_folder(const struct check_case *cases, size_t count, const char *part) {
     /* in memory where there is such a place: thousands of fsyncs are not what is tested here */
     snprintf(folder, sizeof folder, "%s/vesta-spec-XXXXXX", access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(folder)) abort();

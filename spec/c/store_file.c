@@ -21,6 +21,15 @@ static struct vs_store *store_at(const char *dir) {
 
 static struct vs_reply reply;
 
+/* As above, with a namespace in it. */
+static struct vs_store *store_with_namespace(const char *dir) {
+    struct vs_store *store = store_at(dir);
+    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
+    store->ops->ns_swap(store, 0, &ns, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    return store;
+}
+
 static enum vs_outcome read_of(struct vs_store *store, uint64_t worker) {
     store->ops->read(store, worker, &reply);
     return reply.outcome;
@@ -43,7 +52,7 @@ static void put(const char *name, const char *text, size_t length) {
 
 static void a_swap_needs_the_version(void) {
     empty_folder();
-    struct vs_store *store = store_at(folder);
+    struct vs_store *store = store_with_namespace(folder);
     int64_t before_ms = vs_clock_system()->unix_us(NULL) / 1000;
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 0);
@@ -80,7 +89,7 @@ static void a_list_is_in_order_and_has_only_records(void) {
     struct vs_listed *listed;
     size_t count;
     empty_folder();
-    struct vs_store *store = store_at(folder);
+    struct vs_store *store = store_with_namespace(folder);
     for (size_t i = 0; i < VS_COUNT(workers); i++)
         CHECK(swap_of(store, workers[i], 0, workers[i] + 1) == VS_STORE_OK);
     put("ns/007", "x", 1);
@@ -118,11 +127,11 @@ static void count_up(uint64_t unused) {
 static void no_update_is_lost(void) {
     pid_t pids[8];
     empty_folder();
+    struct vs_store *store = store_with_namespace(folder);
     for (uint64_t i = 0; i < 8; i++)
         pids[i] = spawn(count_up, i);
     for (int i = 0; i < 8; i++)
         reap(pids[i], false);
-    struct vs_store *store = store_at(folder);
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 8 * EACH);
     CHECK_EQ_U64(reply.record.until, 8 * EACH);
@@ -145,7 +154,7 @@ static void killed_while_writing(void) {
     uint64_t dice = 21, worst = 0;
     empty_folder();
     tally_clear();
-    struct vs_store *store = store_at(folder);
+    struct vs_store *store = store_with_namespace(folder);
     for (int i = 0; i < 200; i++) {
         pid_t pid = spawn(raise_until_killed, 0);
         usleep((useconds_t)(500 + roll_below(&dice, 8000)));
@@ -180,7 +189,7 @@ static void damaged_records(void) {
     char text[VS_RECORD_TEXT_MAX];
     size_t length = vs_record_write(&plain, text);
     empty_folder();
-    struct vs_store *store = store_at(folder);
+    struct vs_store *store = store_with_namespace(folder);
     put("ns/7", text, length);
     CHECK(read_of(store, 7) == VS_STORE_OK);
     put("ns/7", text, length - 5);
@@ -221,9 +230,10 @@ static void a_folder_that_cannot_be_written(void) {
         return;
     }
     empty_folder();
-    struct vs_store *store = store_at(folder);
+    struct vs_store *store = store_with_namespace(folder);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
-    CHECK(chmod(in_folder("ns"), 0755) == 0 && chmod(in_folder("ns/7"), 0644) == 0);
+    CHECK(chmod(in_folder("ns"), 0755) == 0 && chmod(in_folder("ns/7"), 0644) == 0 &&
+          chmod(in_folder("ns/namespace"), 0644) == 0);
     reap(spawn(swap_as_nobody, 0), false);
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.until, 10);
@@ -239,7 +249,7 @@ static void a_full_disk(void) {
         printf("# not shown: a full disk (no right to mount a small one: %s)\n", strerror(errno));
         return;
     }
-    struct vs_store *store = store_at(disk);
+    struct vs_store *store = store_with_namespace(disk);
     static char fill[4096];
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     int fd = open(in_folder("disk/fill"), O_WRONLY | O_CREAT, 0600);
@@ -259,7 +269,7 @@ static void a_full_disk(void) {
 /* A process that was killed while writing leaves a file behind, perhaps another user's: it stops nobody. */
 static void what_a_killed_writer_left(void) {
     empty_folder();
-    struct vs_store *store = store_at(folder);
+    struct vs_store *store = store_with_namespace(folder);
     put("ns/7.new", "half a rec", 10);
     CHECK(chmod(in_folder("ns/7.new"), 0) == 0);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
@@ -270,7 +280,7 @@ static void what_a_killed_writer_left(void) {
 static void uris(void) {
     struct vesta_error err;
     CHECK(vs_store_check("redis://localhost", &err) == VESTA_EOPTION);
-    CHECK_HAS(err.text, "no store like 'redis://localhost'");
+    CHECK_HAS(err.text, "no store like 'redis': there are file:, sqlite:, mysql:, zk:");
     CHECK(vs_store_check("file:relative/path", &err) == VESTA_EOPTION);
     CHECK_HAS(err.text, "needs an absolute path");
     CHECK(vs_store_check("file:", &err) == VESTA_EOPTION);

@@ -1,0 +1,87 @@
+/* module.c -- backends that are linked into this program, and modules beside this code that are loaded on first use. */
+#include "store/module.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* Weak: NULL where the backend is not linked.  Hidden: never another copy's, from somewhere else in the process. */
+#define VS_MAYBE(name) extern const struct vs_store_ops name __attribute__((weak, visibility("hidden")))
+VS_MAYBE(vs_store_sqlite);
+VS_MAYBE(vs_store_mysql);
+VS_MAYBE(vs_store_zookeeper);
+
+static struct backend {
+    const char *scheme;
+    const struct vs_store_ops *ops; /* linked or loaded */
+    const char *file, *to_build;
+} backends[] = {
+    {"sqlite", &vs_store_sqlite, "sqlite.so", "libsqlite3-dev"},
+    {"mysql", &vs_store_mysql, "mysql.so", "libmariadb-dev"},
+    {"zk", &vs_store_zookeeper, "zookeeper.so", "libzookeeper-mt-dev"},
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+const struct vs_store_ops *vs_module_unknown(struct vs_word scheme, struct vesta_error *err) {
+    char known[80] = "file:";
+    for (size_t i = 0; i < VS_COUNT(backends); i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
+    vs_fail(err, VESTA_EOPTION, "no store like '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
+    return NULL;
+}
+
+/* The folder that this code was loaded from, or "". */
+static void own_folder(char *folder, size_t size) {
+    Dl_info info;
+    snprintf(folder, size, "%s",
+             dladdr((void *)(uintptr_t)vs_module_find, &info) && info.dli_fname ? info.dli_fname : "");
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = '\0';
+    if (!slash) folder[0] = '\0';
+}
+
+/* Beside vesta/core.so it is store/X.so, beside libvesta.so vesta/store/X.so. */
+static bool find_file(const struct backend *b, char *path, size_t size) {
+    char folder[PATH_MAX];
+    static const char *const places[] = {"store", "vesta/store"};
+    own_folder(folder, sizeof folder);
+    for (size_t i = 0; folder[0] && i < VS_COUNT(places); i++)
+        if (snprintf(path, size, "%s/%s/%s", folder, places[i], b->file) < (int)size && access(path, R_OK) == 0)
+            return true;
+    return false;
+}
+
+static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
+    char path[PATH_MAX];
+    if (!find_file(b, path, sizeof path)) {
+        vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
+                b->scheme, b->to_build);
+        return NULL;
+    }
+    /* never unloaded: its client may have threads that run in it */
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const struct vs_module *module = handle ? dlsym(handle, "vs_store_module") : NULL;
+    if (!module) {
+        vs_fail(err, VESTA_EOPTION, "the %s: store cannot be loaded: %.180s", b->scheme, dlerror());
+        return NULL;
+    }
+    if (module->abi == VS_MODULE_ABI && module->reply_bytes == sizeof(struct vs_reply)) return module->ops;
+    vs_fail(err, VESTA_EOPTION, "%.150s is of another version of vesta: install both anew", path);
+    return NULL;
+}
+
+const struct vs_store_ops *vs_module_find(struct vs_word scheme, struct vesta_error *err) {
+    for (size_t i = 0; i < VS_COUNT(backends); i++) {
+        struct backend *b = &backends[i];
+        if (!vs_word_is(scheme, b->scheme)) continue;
+        pthread_mutex_lock(&mutex);
+        if (!b->ops) b->ops = load(b, err);
+        const struct vs_store_ops *ops = b->ops;
+        pthread_mutex_unlock(&mutex);
+        return ops;
+    }
+    return vs_module_unknown(scheme, err);
+}

@@ -1,0 +1,63 @@
+/* reply.h -- what the backends share: how an answer is filled in, what their URIs look like. */
+#ifndef VS_STORE_REPLY_H
+#define VS_STORE_REPLY_H
+
+#include "store/store.h"
+
+/* Sets the outcome and the sentence. */
+__attribute__((format(printf, 3, 4))) void vs_answer(struct vs_reply *reply, enum vs_outcome outcome,
+                                                     const char *format, ...);
+
+/* Reads a stored text into reply->record (or ns): OK, or REFUSED with `where` in the sentence. */
+void vs_answer_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker);
+void vs_answer_ns(struct vs_reply *reply, const char *text, size_t length, const char *where);
+
+/* The namespace's record as an ns_read met it: what a swap holds the stored one against. */
+struct vs_met {
+    uint64_t ver, incarnation; /* 0: none was met yet */
+};
+/* reply->ns has just been read: remembers it. */
+void vs_meet(struct vs_met *met, const struct vs_reply *reply);
+/* reply->ns has just been read: true if it is the one that was met; else the reply says MOVED. */
+bool vs_is_met(struct vs_met *met, struct vs_reply *reply);
+
+/* A growing list of records; room for the next one, or NULL where memory is out. */
+struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room);
+void vs_list_sort(struct vs_listed *listed, size_t count);
+
+/* A record is named by its number, in digits and nothing else: 007 is no record. */
+bool vs_is_number(const char *name, uint64_t *number);
+
+/* Empties the reply for a call. */
+static inline void vs_reply_clear(struct vs_reply *reply) {
+    *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
+}
+
+/* ------------------------------------------------------------------ URIs:
+ * scheme://[user[:password]@]hosts/path[?k=v&k=v]
+ */
+
+#define VS_URI_KEYS_MAX 5
+
+struct vs_uri {
+    char user[128], password[256];    /* percent-decoded */
+    char hosts[512];                  /* h1:p,h2:p */
+    char path[256];                   /* with its slash; "" where there is none */
+    char value[VS_URI_KEYS_MAX][256]; /* of the keys, in their order; "" where it was not said */
+};
+
+/* Reads a URI strictly.  Shape: keys end with NULL.  Errors: VESTA_EOPTION. */
+int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, struct vesta_error *err);
+
+/* "host:port", "host", "[v6]:port": the host without brackets, the port or `port_default`.  Errors: VESTA_EOPTION. */
+int vs_uri_host(const char *text, unsigned port_default, char *host, size_t size, unsigned *port,
+                struct vesta_error *err);
+
+/* Where a secret comes from: the caller's, else the file's first line, else the URI's.  Errors: VESTA_EIO. */
+int vs_uri_secret(const struct vs_store_opts *opts, const char *file, const char *own, char *buf, size_t size,
+                  struct vesta_error *err);
+
+/* VESTA_OK for scheme:/absolute/path; *path is its path.  Errors: VESTA_EOPTION. */
+int vs_uri_path(const char *uri, const char **path, struct vesta_error *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* uri.c -- the URIs of stores that are elsewhere, and where their secrets come from.  Reads one file, knows no store.
+ * A URI may hold a password, so no message quotes what stands before its host. */
+#include "core/core.h"
+#include "store/reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Undoes %XX; control characters and NUL are no part of a name. */
+static int decode(struct vs_word word, char *out, size_t size, const char *what, struct vesta_error *err) {
+    size_t used = 0;
+    for (size_t i = 0; i < word.length; i++) {
+        int c = (unsigned char)word.at[i];
+        if (c == '%') {
+            int high = i + 2 < word.length ? hex_digit(word.at[i + 1]) : -1;
+            int low = i + 2 < word.length ? hex_digit(word.at[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return vs_fail(err, VESTA_EOPTION, "the store's %s has a '%%' without two hex digits after it", what);
+            c = high * 16 + low;
+            i += 2;
+        }
+        if (c < ' ' || c == 127) return vs_fail(err, VESTA_EOPTION, "the store's %s has a control character", what);
+        if (used + 1 >= size)
+            return vs_fail(err, VESTA_EOPTION, "the store's %s is longer than %zu bytes", what, size - 1);
+        out[used++] = (char)c;
+    }
+    out[used] = '\0';
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ scheme://user:password@hosts/path?key=value */
+
+static int take_option(struct vs_word word, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_word key, value;
+    if (!vs_split(word, '=', &key, &value))
+        return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is no key=value", VS_QUOTE(word.at, word.length));
+    for (int i = 0; keys[i]; i++) {
+        if (!vs_word_is(key, keys[i])) continue;
+        if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI says %s twice", keys[i]);
+        if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
+        return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
+    }
+    char known[160] = "";
+    for (int i = 0; keys[i]; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", keys[i]);
+    return vs_fail(err, VESTA_EOPTION, "the store's URI has an unknown key '%s': it may have %s",
+                   VS_QUOTE(key.at, key.length), known);
+}
+
+static int take_options(struct vs_word rest, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_word one = rest, more;
+    int rc = VESTA_OK;
+    while (rc == VESTA_OK && vs_split(rest, '&', &one, &more)) {
+        rc = take_option(one, keys, out, err);
+        rest = more;
+    }
+    return rc == VESTA_OK ? take_option(rest, keys, out, err) : rc;
+}
+
+static int take_user(struct vs_word word, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_word user = word, password = {"", 0};
+    vs_split(word, ':', &user, &password);
+    int rc = decode(user, out->user, sizeof out->user, "user name", err);
+    return rc == VESTA_OK ? decode(password, out->password, sizeof out->password, "password", err) : rc;
+}
+
+/* At the last '@': a password may hold one that was not written as %40. */
+static bool split_user(struct vs_word word, struct vs_word *user, struct vs_word *hosts) {
+    const char *at = memrchr(word.at, '@', word.length);
+    if (!at) return false;
+    *user = (struct vs_word){word.at, (size_t)(at - word.at)};
+    *hosts = (struct vs_word){at + 1, word.length - user->length - 1};
+    return true;
+}
+
+int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    memset(out, 0, sizeof *out);
+    const char *slashes = strstr(text, "://");
+    if (!slashes) return vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' behind its scheme");
+    struct vs_word rest = {slashes + 3, strlen(slashes + 3)}, options, hosts, path, user;
+    int rc = VESTA_OK;
+    if (vs_split(rest, '?', &hosts, &options)) {
+        rest = hosts;
+        rc = take_options(options, keys, out, err);
+    }
+    hosts = rest;
+    /* the user part ends before the path begins, so a '/' in a password must be %2F */
+    if (vs_split(rest, '/', &hosts, &path)) {
+        path = (struct vs_word){path.at - 1, path.length + 1};
+        if (rc == VESTA_OK) rc = decode(path, out->path, sizeof out->path, "path", err);
+    }
+    if (rc == VESTA_OK && strchr(out->path, '@'))
+        rc = vs_fail(err, VESTA_EOPTION, "the store's URI has an '@' in its path: write a '/' in a password as %%2F");
+    if (rc == VESTA_OK && split_user(hosts, &user, &hosts)) rc = take_user(user, out, err);
+    if (rc == VESTA_OK) rc = decode(hosts, out->hosts, sizeof out->hosts, "host", err);
+    if (rc == VESTA_OK && (out->hosts[0] == '\0' || strpbrk(out->hosts, " \"'\\")))
+        rc = vs_fail(err, VESTA_EOPTION, "the store's URI names no host, or one that cannot be");
+    return rc;
+}
+
+static bool read_port(const char *text, unsigned *port) {
+    unsigned value = 0;
+    size_t length = strspn(text, "0123456789");
+    if (length == 0 || length > 5 || text[length]) return false;
+    for (size_t i = 0; i < length; i++)
+        value = value * 10 + (unsigned)(text[i] - '0');
+    *port = value;
+    return value > 0 && value < 65536;
+}
+
+int vs_uri_host(const char *text, unsigned port_default, char *host, size_t size, unsigned *port,
+                struct vesta_error *err) {
+    bool is_v6 = text[0] == '[';
+    const char *end = is_v6 ? strchr(text, ']') : text + strcspn(text, ":");
+    const char *begin = text + is_v6, *rest = end ? end + is_v6 : NULL;
+    *port = port_default;
+    bool well = rest && end > begin && (size_t)(end - begin) < size &&
+                (rest[0] == '\0' || (rest[0] == ':' && read_port(rest + 1, port)));
+    if (!well) return vs_fail(err, VESTA_EOPTION, "'%s' is no HOST:PORT of a store", VS_QUOTE(text, strlen(text)));
+    snprintf(host, size, "%.*s", (int)(end - begin), begin);
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ secrets and paths */
+
+static int read_secret(const char *path, char *buf, size_t size, struct vesta_error *err) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, buf, size);
+    int why = errno;
+    if (fd >= 0) close(fd);
+    if (got < 0) return vs_fail(err, VESTA_EIO, "cannot read the store's secret_file %.120s: %s", path, strerror(why));
+    size_t length = 0;
+    while (length < (size_t)got && buf[length] != '\n' && buf[length] != '\r')
+        length++;
+    if (length == 0 || length == size || memchr(buf, '\0', length))
+        return vs_fail(err, VESTA_EIO,
+                       "the store's secret_file %.120s has no secret in its first line, or one longer than %zu bytes",
+                       path, size - 1);
+    buf[length] = '\0';
+    return VESTA_OK;
+}
+
+int vs_uri_secret(const struct vs_store_opts *opts, const char *file, const char *own, char *buf, size_t size,
+                  struct vesta_error *err) {
+    if (!opts->secret && file[0]) return read_secret(file, buf, size, err);
+    const char *secret = opts->secret ? opts->secret : own;
+    if (strlen(secret) >= size)
+        return vs_fail(err, VESTA_EOPTION, "the store's secret is longer than %zu bytes", size - 1);
+    snprintf(buf, size, "%s", secret);
+    return VESTA_OK;
+}
+
+int vs_uri_path(const char *uri, const char **path, struct vesta_error *err) {
+    *path = strchr(uri, ':') + 1;
+    if (**path == '/') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %.*s/var/lib/vesta",
+                   VS_QUOTE(uri, strlen(uri)), (int)(*path - uri), uri);
+}
