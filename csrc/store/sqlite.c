@@ -1,0 +1,359 @@
+/* sqlite.c -- the store of one host in one file: sqlite:/var/lib/vesta/vesta.db.
+ *
+ *     vesta_namespace (ns, ver, record)             records as text (core/record.h), so that one reader judges them all
+ *     vesta_lease     (ns, worker, ver, record)
+ *
+ * A call opens the database, does one transaction and closes it, under the process lock: SQLite's connections and locks
+ * do not survive a fork, and so there is never one to carry over.  The store's clock is the host's.
+ *
+ * Durable before it says so: with a rollback journal that takes synchronous=EXTRA, because under FULL a power cut may
+ * bring back a journal whose removal was not yet on disk, and undo what was acknowledged. */
+#include "core/core.h"
+#include "os/mapping.h"
+#include "os/os.h"
+#include "store/reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define APPLICATION_ID 0x76737461 /* "vsta", in the file's header */
+#define SCHEMA_VERSION 1
+
+struct sqlite_store {
+    struct vs_store base;
+    const struct vesta_clock *clock;
+    int64_t call_ms_max;
+    struct vs_met met;
+    char namespace_[VESTA_NAMESPACE_MAX];
+    char path[PATH_MAX - 64];
+    sqlite3 *db;      /* during a call */
+    int64_t begun_us; /* boot time */
+};
+
+static struct sqlite_store *self_of(struct vs_store *store) {
+    return (struct sqlite_store *)store;
+}
+
+static const char schema[] =
+    "CREATE TABLE vesta_namespace (ns TEXT PRIMARY KEY, ver INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE vesta_lease (ns TEXT, worker INTEGER, ver INTEGER NOT NULL, record BLOB NOT NULL,"
+    " PRIMARY KEY (ns, worker)) WITHOUT ROWID;"
+    "PRAGMA application_id = 1987277921; PRAGMA user_version = 1;";
+_Static_assert(APPLICATION_ID == 1987277921, "the schema's application_id is ours");
+
+/* ------------------------------------------------------------------ errors */
+
+/* What SQLite said of anything but a commit: nothing was done. */
+static void trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
+    int kind = rc & 0xff;
+    bool passes = kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_NOMEM || kind == SQLITE_INTERRUPT;
+    vs_answer(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, "%.80s: %.60s", self->path,
+              kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
+}
+
+static bool run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply) {
+    int rc = sqlite3_exec(self->db, sql, NULL, NULL, NULL);
+    if (rc != SQLITE_OK) trouble(self, rc, reply);
+    return rc == SQLITE_OK;
+}
+
+/* A statement with the namespace as ?1 and, where it has one, the worker as ?2. */
+static sqlite3_stmt *prepare(const struct sqlite_store *self, const char *sql, uint64_t worker,
+                             struct vs_reply *reply) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(self->db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, self->namespace_, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(stmt) > 1)
+        rc = sqlite3_bind_int64(stmt, 2, (sqlite3_int64)worker);
+    if (rc == SQLITE_OK) return stmt;
+    trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ a transaction */
+
+static bool number_is(const struct sqlite_store *self, const char *sql, sqlite3_int64 *value, struct vs_reply *reply) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(self->db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        *value = sqlite3_column_int64(stmt, 0);
+    else
+        trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW;
+}
+
+/* The file is ours, or empty and about to be. */
+static bool is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
+    sqlite3_int64 id = 0, version = 0, tables = 0;
+    if (!number_is(self, "PRAGMA application_id", &id, reply) ||
+        !number_is(self, "PRAGMA user_version", &version, reply) ||
+        !number_is(self, "SELECT count(*) FROM sqlite_schema", &tables, reply))
+        return false;
+    if (id == 0 && tables == 0) return run(self, schema, reply);
+    if (id == APPLICATION_ID && version == SCHEMA_VERSION) return true;
+    vs_answer(reply, VS_STORE_REFUSED, "%.80s %s", self->path,
+              id != APPLICATION_ID ? "is another program's database: give vesta a file of its own"
+                                   : "was made by a newer vesta");
+    return false;
+}
+
+static void close_db(struct sqlite_store *self) {
+    sqlite3_close(self->db);
+    self->db = NULL;
+}
+
+/* SQLite's own waiting backs off, and starves whoever has waited longest: here everybody looks every millisecond. */
+static int wait_for_lock(void *arg, int tries) {
+    const struct sqlite_store *self = arg;
+    (void)tries;
+    usleep(1000);
+    return self->clock->boot_us(self->clock->self) - self->begun_us < self->call_ms_max * 1000;
+}
+
+/* Opens and locks; false with the reply filled, and nothing to undo. */
+static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
+    vs_reply_clear(reply);
+    vs_process_lock();
+    int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    if (rc != SQLITE_OK) {
+        trouble(self, rc, reply);
+    } else {
+        self->begun_us = self->clock->boot_us(self->clock->self);
+        sqlite3_busy_handler(self->db, wait_for_lock, self);
+        sqlite3_db_config(self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        sqlite3_db_config(self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+        if (run(self, "PRAGMA synchronous = EXTRA; BEGIN IMMEDIATE", reply) && is_ours(self, reply)) {
+            int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
+            reply->store_ms = now_ms > 0 ? now_ms : 0;
+            reply->outcome = VS_STORE_OK;
+            return true;
+        }
+    }
+    close_db(self); /* rolls back */
+    vs_process_unlock();
+    return false;
+}
+
+/* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
+static void commit(const struct sqlite_store *self, struct vs_reply *reply) {
+    int rc = sqlite3_exec(self->db, "COMMIT", NULL, NULL, NULL), kind = rc & 0xff;
+    if (rc == SQLITE_OK) return;
+    trouble(self, rc, reply);
+    bool undone = kind == SQLITE_BUSY || kind == SQLITE_FULL;
+    if (undone && !sqlite3_get_autocommit(self->db))
+        undone = sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK;
+    if (!undone) reply->outcome = VS_STORE_UNKNOWN;
+}
+
+/* Commits what was written, and closes. */
+static void end(struct sqlite_store *self, bool wrote, struct vs_reply *reply) {
+    if (wrote) commit(self, reply);
+    close_db(self);
+    vs_process_unlock();
+}
+
+/* ------------------------------------------------------------------ rows */
+
+/* A row's text and version agree, or somebody wrote one by hand. */
+static void check_ver(struct vs_reply *reply, sqlite3_stmt *stmt, int column, uint64_t ver) {
+    if (reply->outcome == VS_STORE_OK && (uint64_t)sqlite3_column_int64(stmt, column) != ver)
+        vs_answer(reply, VS_STORE_REFUSED, "a row's ver is not that of its record: somebody changed it by hand");
+}
+
+static void take_record(const struct sqlite_store *self, sqlite3_stmt *stmt, uint64_t worker, struct vs_reply *reply) {
+    const char *text = sqlite3_column_blob(stmt, 0);
+    vs_answer_record(reply, text, (size_t)sqlite3_column_bytes(stmt, 0), self->path, worker);
+    check_ver(reply, stmt, 1, reply->record.ver);
+}
+
+static void load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
+    sqlite3_stmt *stmt =
+        prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
+    if (!stmt) return;
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        take_record(self, stmt, worker, reply);
+    else if (rc != SQLITE_DONE)
+        trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+}
+
+static void load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
+    sqlite3_stmt *stmt = prepare(self, "SELECT record, ver FROM vesta_namespace WHERE ns = ?1", 0, reply);
+    if (!stmt) return;
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW) {
+        vs_answer_ns(reply, sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), self->path);
+        check_ver(reply, stmt, 1, reply->ns.ver);
+    } else if (rc != SQLITE_DONE) {
+        trouble(self, rc, reply);
+    }
+    sqlite3_finalize(stmt);
+}
+
+/* Writes a row; the last two parameters are its version and its text. */
+static bool save(const struct sqlite_store *self, const char *sql, uint64_t worker, uint64_t ver, const char *text,
+                 size_t length, struct vs_reply *reply) {
+    sqlite3_stmt *stmt = prepare(self, sql, worker, reply);
+    if (!stmt) return false;
+    int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)ver);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_blob(stmt, last, text, (int)length, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+    if (rc != SQLITE_DONE) trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE;
+}
+
+/* ------------------------------------------------------------------ operations */
+
+static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
+    struct sqlite_store *self = self_of(store);
+    if (!begin(self, reply)) return;
+    load_record(self, worker, reply);
+    end(self, false, reply);
+}
+
+static void sqlite_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
+                        struct vs_reply *reply) {
+    struct sqlite_store *self = self_of(store);
+    char text[VS_RECORD_TEXT_MAX];
+    bool wrote = false;
+    if (!begin(self, reply)) return;
+    load_ns(self, reply);
+    if (reply->outcome == VS_STORE_OK && vs_is_met(&self->met, reply)) load_record(self, worker, reply);
+    if (reply->outcome == VS_STORE_OK && reply->record.ver != old_ver) {
+        reply->outcome = VS_STORE_CONFLICT;
+    } else if (reply->outcome == VS_STORE_OK) {
+        reply->record = *record;
+        reply->record.written_ms = reply->store_ms;
+        wrote = save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)",
+                     worker, record->ver, text, vs_record_write(&reply->record, text), reply);
+    }
+    end(self, wrote, reply);
+}
+
+static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
+    struct sqlite_store *self = self_of(store);
+    if (!begin(self, reply)) return;
+    load_ns(self, reply);
+    vs_meet(&self->met, reply);
+    end(self, true, reply); /* the first call has made the tables */
+}
+
+static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
+                           struct vs_reply *reply) {
+    struct sqlite_store *self = self_of(store);
+    char text[VS_RECORD_TEXT_MAX];
+    bool wrote = false;
+    if (!begin(self, reply)) return;
+    load_ns(self, reply);
+    if (reply->outcome == VS_STORE_OK && reply->ns.ver != old_ver) {
+        reply->outcome = VS_STORE_CONFLICT;
+    } else if (reply->outcome == VS_STORE_OK) {
+        reply->ns = *record;
+        wrote = save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", record->ver,
+                     record->ver, text, vs_ns_record_write(record, text), reply);
+    }
+    end(self, wrote, reply);
+}
+
+static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+    struct sqlite_store *self = self_of(store);
+    *listed = NULL;
+    *count = 0;
+    if (!begin(self, reply)) return;
+    sqlite3_stmt *stmt =
+        prepare(self, "SELECT record, ver, worker FROM vesta_lease WHERE ns = ?1 ORDER BY worker", 0, reply);
+    size_t room = 0;
+    int rc = SQLITE_DONE;
+    while (stmt && reply->outcome == VS_STORE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);
+        struct vs_listed *next = vs_list_room(listed, *count, &room);
+        take_record(self, stmt, worker, reply);
+        if (!next) vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
+        if (reply->outcome != VS_STORE_OK) break;
+        *next = (struct vs_listed){worker, reply->record};
+        ++*count;
+    }
+    if (reply->outcome == VS_STORE_OK && rc != SQLITE_DONE) trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+    end(self, false, reply);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static int sqlite_check(const char *uri, struct vesta_error *err) {
+    const char *path;
+    return vs_uri_path(uri, &path, err);
+}
+
+/* The file, empty where there is none: SQLite gives its journals the same owner and mode. */
+static int make_file(const char *path, int group, struct vesta_error *err) {
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash == folder || slash[1] == '\0')
+        return vs_fail(err, VESTA_EOPTION, "the store's path %.150s names no file in a folder", path);
+    *slash = '\0';
+    if (vs_make_dirs(folder, group) != 0)
+        return vs_fail(err, VESTA_EIO, "cannot make %.150s: %s", folder, strerror(errno));
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, group >= 0 ? 0660 : 0600);
+    if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(errno));
+    int rc = vs_file_system_check(fd, path, "a store", err);
+    if (rc == VESTA_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+        rc = vs_fail(err, VESTA_EIO, "%.150s is no regular file", path);
+    if (rc == VESTA_OK && st.st_size == 0) (void)vs_share_file(fd, group); /* another user's is shared already */
+    close(fd);
+    return rc;
+}
+
+static void sqlite_close(struct vs_store *store) {
+    free(self_of(store));
+}
+
+static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,
+                       struct vesta_error *err) {
+    const char *path;
+    int rc = vs_uri_path(uri, &path, err);
+    if (rc != VESTA_OK) return rc;
+    struct sqlite_store *self = calloc(1, sizeof *self);
+    if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    self->base.ops = &vs_store_sqlite;
+    self->clock = opts->clock;
+    self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
+    snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
+    if (snprintf(self->path, sizeof self->path, "%s", path) >= (int)sizeof self->path)
+        rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", path);
+    vs_process_lock(); /* closing the file drops the locks that another store object of this process has on it */
+    if (rc == VESTA_OK) rc = make_file(self->path, opts->group, err);
+    vs_process_unlock();
+    if (rc != VESTA_OK) {
+        free(self);
+        return rc;
+    }
+    *store = &self->base;
+    return VESTA_OK;
+}
+
+const struct vs_store_ops vs_store_sqlite = {
+    .scheme = "sqlite",
+    .is_local = true,
+    .check = sqlite_check,
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .list = sqlite_list,
+    .read = sqlite_read,
+    .swap = sqlite_swap,
+    .ns_read = sqlite_ns_read,
+    .ns_swap = sqlite_ns_swap,
+};

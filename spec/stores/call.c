@@ -1,0 +1,63 @@
+/* call.c -- one store object under a script's orders: a line in, an answer out, over one connection.
+ *
+ *     store_call URI NAMESPACE [MS] < orders       MS: the deadline of a call
+ *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS |
+ * clock
+ *
+ * An answer: OUTCOME, milliseconds taken, what was found, then the sentence. */
+#include "stores.h"
+
+static void list(struct vs_store *store, size_t *count) {
+    struct vs_listed *listed;
+    store->ops->list(store, &listed, count, &reply);
+    free(listed);
+}
+
+static bool obey(struct vs_store *store, const char *line, size_t *count) {
+    uint64_t a = 0, b = 0, c = 0;
+    if (strcmp(line, "init\n") == 0)
+        vs_store_init(store, &reply);
+    else if (strcmp(line, "ns\n") == 0)
+        store->ops->ns_read(store, &reply);
+    else if (sscanf(line, "make %" SCNu64 " %" SCNu64, &a, &b) == 2)
+        ns_swap_of(store, 0, a, b);
+    else if (sscanf(line, "read %" SCNu64, &a) == 1)
+        read_of(store, a);
+    else if (sscanf(line, "swap %" SCNu64 " %" SCNu64 " %" SCNu64, &a, &b, &c) == 3)
+        swap_of(store, a, b, c);
+    else if (strcmp(line, "list\n") == 0)
+        list(store, count);
+    else if (sscanf(line, "advance %" SCNu64, &a) == 1)
+        vs_store_advance(store, &(struct vs_ns_record){.incarnation = a, .fingerprint = 1}, vs_lease_preset("strict"),
+                         &reply);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv) {
+    char line[200];
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "store_call URI NAMESPACE [MS] < orders\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    struct vs_store *store = open_store(argv[1], argv[2], argc > 3 ? atoi(argv[3]) : PATIENT_MS);
+    while (fgets(line, sizeof line, stdin)) {
+        size_t count = 0;
+        memset(&reply, 0, sizeof reply);
+        int64_t begun_us = now_us();
+        if (!obey(store, line, &count)) {
+            fprintf(stderr, "no such order: %s", line);
+            return 2;
+        }
+        printf("%s ms=%" PRId64 " store_ms=%" PRId64 " ver=%" PRIu64 " until=%" PRIu64 " written_ms=%" PRId64
+               " count=%zu ns_ver=%" PRIu64 " incarnation=%" PRIu64 " floor_ms=%" PRId64 " | %s\n",
+               outcome_name(reply.outcome), (now_us() - begun_us) / 1000, reply.store_ms, reply.record.ver,
+               reply.record.until, reply.record.written_ms, count, reply.ns.ver, reply.ns.incarnation,
+               reply.ns.floor_ms, reply.text);
+        fflush(stdout);
+    }
+    store->ops->close(store);
+    return 0;
+}

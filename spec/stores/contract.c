@@ -1,0 +1,422 @@
+/* contract.c -- what every store promises, asked of a real one: store_contract URI [PART OF A CLAIM].
+ * Each case has a namespace of its own, so one server serves them all. */
+#include "stores.h"
+
+#include <sched.h>
+
+static const char *uri;
+static char ns_name[64];
+
+/* A namespace that nobody had, with its record. */
+static struct vs_store *fresh(void) {
+    static int turn;
+    snprintf(ns_name, sizeof ns_name, "case.%d-%d", (int)getpid(), turn++);
+    struct vs_store *store = open_store(uri, ns_name, PATIENT_MS);
+    vs_store_init(store, &reply);
+    if (reply.outcome != VS_STORE_OK) CHECK_FAIL("init: %s", reply.text);
+    if (ns_swap_of(store, 0, 5, INCARNATION) != VS_STORE_OK) CHECK_FAIL("ns_swap: %s", reply.text);
+    return store;
+}
+
+static uint64_t incarnation_of(struct vs_store *store) {
+    for (int tries = 0; tries == 0 || (reply.outcome == VS_STORE_DOWN && tries < 10); tries++)
+        store->ops->ns_read(store, &reply); /* in a crowd, the lock of a file may not be had in time */
+    if (reply.outcome != VS_STORE_OK || reply.ns.ver == 0) CHECK_FAIL("ns_read: %s", reply.text);
+    return reply.ns.incarnation;
+}
+
+#define IS(call, want)                                                                                                 \
+    do {                                                                                                               \
+        enum vs_outcome got_ = (call);                                                                                 \
+        if (got_ != (want)) CHECK_FAIL("%s: %s, want %s: %s", #call, outcome_name(got_), #want, reply.text);           \
+    } while (0)
+
+/* ------------------------------------------------------------------ compare and set */
+
+static void a_swap_needs_the_version(void) {
+    struct vs_store *store = fresh();
+    IS(read_of(store, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 0);
+    IS(swap_of(store, 7, 1, 10), VS_STORE_CONFLICT);
+    CHECK_EQ_U64(reply.record.ver, 0);
+    IS(swap_of(store, 7, 0, 10), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 1);
+    int64_t written_ms = reply.record.written_ms;
+    IS(swap_of(store, 7, 0, 99), VS_STORE_CONFLICT);
+    CHECK_EQ_U64(reply.record.until, 10); /* what stands there comes with the refusal */
+    CHECK_EQ_U64(reply.record.ver, 1);
+    CHECK_EQ_I64(reply.record.written_ms, written_ms);
+    IS(swap_of(store, 7, 2, 99), VS_STORE_CONFLICT);
+    IS(swap_of(store, 7, 1, 10), VS_STORE_OK); /* nothing but the version differs, and it is a write */
+    CHECK_EQ_U64(reply.record.ver, 2);
+    IS(swap_of(store, 7, 2, 20), VS_STORE_OK);
+    IS(read_of(store, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.until, 20);
+    CHECK_EQ_U64(reply.record.ver, 3);
+    store->ops->close(store);
+}
+
+static void every_field_comes_back(void) {
+    struct vs_store *store = fresh();
+    struct vs_record record = {.ver = 1,
+                               .epoch = UINT64_MAX,
+                               .owner = {0xfedcba9876543210u, 1},
+                               .until = (UINT64_C(1) << 62) - 1,
+                               .fingerprint = UINT64_MAX - 1,
+                               .lease_ms = INT64_MAX,
+                               .seen_ms = 1800000000123,
+                               .held = true};
+    snprintf(record.identity, sizeof record.identity, "/var/lib/%%s '; DROP TABLE vesta_lease; -- \\ \" \xc3\xa4");
+    memset(record.holder, 'h', sizeof record.holder - 1);
+    store->ops->swap(store, 3, 0, &record, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    struct vs_record wrote = reply.record;
+    IS(read_of(store, 3), VS_STORE_OK);
+    const struct vs_record *got = &reply.record;
+    CHECK(got->epoch == record.epoch && got->owner[0] == record.owner[0] && got->owner[1] == record.owner[1]);
+    CHECK(got->until == record.until && got->fingerprint == record.fingerprint && got->held);
+    CHECK(got->lease_ms == record.lease_ms && got->seen_ms == record.seen_ms);
+    CHECK_STR(got->identity, record.identity);
+    CHECK_STR(got->holder, record.holder);
+    CHECK_EQ_I64(got->written_ms, wrote.written_ms);
+    store->ops->close(store);
+}
+
+/* Stamps are the store's, and rise: here its clock is this machine's. */
+static void the_store_stamps_its_time(void) {
+    struct vs_store *store = fresh();
+    int64_t last_ms = 0;
+    for (uint64_t ver = 0; ver < 20; ver++) {
+        int64_t before_ms = vs_clock_system()->unix_us(NULL) / 1000;
+        IS(swap_of(store, 1, ver, 1), VS_STORE_OK);
+        int64_t after_ms = vs_clock_system()->unix_us(NULL) / 1000;
+        CHECK(reply.record.written_ms >= before_ms - 2 && reply.record.written_ms <= after_ms + 2);
+        CHECK_EQ_I64(reply.store_ms, reply.record.written_ms);
+        CHECK(reply.store_ms >= last_ms);
+        last_ms = reply.store_ms;
+        IS(read_of(store, 1), VS_STORE_OK);
+        CHECK(reply.store_ms >= last_ms - 2);
+    }
+    store->ops->close(store);
+}
+
+static void numbers_may_be_large(void) {
+    static const uint64_t workers[] = {0, 1, 127, 128, 8191, 4194303, (UINT64_C(1) << 53) - 1};
+    struct vs_store *store = fresh();
+    for (size_t i = 0; i < VS_COUNT(workers); i++)
+        IS(swap_of(store, workers[i], 0, workers[i] + 1), VS_STORE_OK);
+    for (size_t i = 0; i < VS_COUNT(workers); i++) {
+        IS(read_of(store, workers[i]), VS_STORE_OK);
+        CHECK_EQ_U64(reply.record.until, workers[i] + 1);
+    }
+    store->ops->close(store);
+}
+
+static void a_list_is_in_order(void) {
+    struct vs_store *store = fresh();
+    struct vs_listed *listed;
+    size_t count;
+    uint64_t dice = 4, sum = 0;
+    store->ops->list(store, &listed, &count, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK_EQ_U64(count, 0);
+    free(listed);
+    for (int i = 0; i < 300; i++) {
+        uint64_t worker = roll_below(&dice, 8192);
+        if (swap_of(store, worker, 0, worker + 1) == VS_STORE_OK) sum++;
+    }
+    store->ops->list(store, &listed, &count, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK(reply.store_ms > 0);
+    CHECK_EQ_U64(count, sum);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(i == 0 || listed[i].worker > listed[i - 1].worker);
+        CHECK_EQ_U64(listed[i].record.until, listed[i].worker + 1);
+        CHECK(listed[i].record.written_ms > 0);
+    }
+    free(listed);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ namespaces */
+
+static void the_namespace_too(void) {
+    struct vs_store *store = fresh();
+    uint64_t inc = incarnation_of(store);
+    CHECK(inc != 0);
+    CHECK_EQ_U64(reply.ns.ver, 1);
+    CHECK_EQ_U64(reply.ns.fingerprint, 5);
+    CHECK_STR(reply.ns.layout, "a layout");
+    IS(ns_swap_of(store, 0, 6, 77), VS_STORE_CONFLICT);
+    CHECK(reply.ns.ver == 1 && reply.ns.fingerprint == 5 && reply.ns.incarnation == inc);
+    IS(ns_swap_of(store, 2, 6, 77), VS_STORE_CONFLICT);
+    IS(ns_swap_of(store, 1, 6, inc), VS_STORE_OK); /* keeps its incarnation */
+    CHECK_EQ_U64(reply.ns.incarnation, inc);
+    CHECK_EQ_U64(incarnation_of(store), inc);
+    CHECK(reply.ns.ver == 2 && reply.ns.fingerprint == 6);
+    store->ops->close(store);
+}
+
+static void a_namespace_that_is_not_there(void) {
+    struct vs_store *store = fresh();
+    struct vs_store *other = open_store(uri, "nobody-made-this", PATIENT_MS);
+    struct vs_listed *listed;
+    size_t count;
+    other->ops->ns_read(other, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK_EQ_U64(reply.ns.ver, 0);
+    IS(read_of(other, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 0);
+    IS(swap_of(other, 7, 0, 10), VS_STORE_MOVED);
+    other->ops->list(other, &listed, &count, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK_EQ_U64(count, 0);
+    free(listed);
+    other->ops->close(other);
+    store->ops->close(store);
+}
+
+static void names_that_look_alike(void) {
+    static const char *const tails[] = {"", "A", "a", ".", "_", "-", "00", "0"};
+    char first[64];
+    struct vs_store *store = fresh();
+    snprintf(first, sizeof first, "%s", ns_name);
+    for (uint64_t i = 1; i < VS_COUNT(tails); i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s%s", first, tails[i]);
+        struct vs_store *other = open_store(uri, name, PATIENT_MS);
+        other->ops->ns_read(other, &reply);
+        CHECK(reply.outcome == VS_STORE_OK && reply.ns.ver == 0);
+        IS(ns_swap_of(other, 0, 100 + i, INCARNATION + 2 * i), VS_STORE_OK);
+        IS(swap_of(other, 7, 0, 1000 + i), VS_STORE_OK);
+        other->ops->close(other);
+    }
+    IS(read_of(store, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 0);
+    store->ops->close(store);
+}
+
+/* What one has met of the namespace, another may have put right meanwhile. */
+static void a_swap_needs_the_namespace_it_met(void) {
+    struct vs_store *store = fresh(), *person = open_store(uri, ns_name, PATIENT_MS);
+    uint64_t inc = incarnation_of(store);
+    IS(swap_of(store, 7, 0, 10), VS_STORE_OK);
+    struct vs_ns_record next = {.incarnation = INCARNATION + 20};
+    int64_t now_ms = vs_clock_system()->unix_us(NULL) / 1000;
+    const struct vs_lease_timing *timing = vs_lease_preset("balanced");
+    vs_store_advance(person, &next, timing, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    IS(swap_of(store, 7, 1, 20), VS_STORE_MOVED);
+    IS(swap_of(store, 8, 0, 20), VS_STORE_MOVED);
+    IS(swap_of(store, 7, 9, 20), VS_STORE_MOVED); /* before the record's own version is looked at */
+    IS(read_of(store, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.until, 10);
+    IS(read_of(store, 8), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 0);
+    CHECK(incarnation_of(store) != inc);
+    CHECK(reply.ns.ver == 2 && reply.ns.fingerprint == 5); /* the layout stays */
+    int64_t floor_ms = reply.ns.floor_ms;
+    CHECK(floor_ms > now_ms + timing->window_ms);
+    IS(swap_of(store, 7, 1, 20), VS_STORE_OK); /* it has met it now */
+    vs_store_advance(person, &next, vs_lease_preset("strict"), &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK_EQ_I64(reply.ns.floor_ms, floor_ms); /* a floor only rises */
+    person->ops->close(person);
+    person = open_store(uri, ns_name, PATIENT_MS);
+    IS(swap_of(person, 9, 0, 20), VS_STORE_OK); /* the first swap meets what is there */
+    person->ops->close(person);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ a crowd */
+
+#define RACERS 8
+#define ROUNDS 60
+
+static struct race {
+    _Atomic uint32_t won[RACERS * ROUNDS + 1]; /* by version */
+    _Atomic uint32_t conflicts, ready;
+} * race;
+
+/* Everybody writes over the version that everybody has just read. */
+static void race_on(uint64_t racer) {
+    struct vs_store *store = open_store(uri, ns_name, PATIENT_MS);
+    uint64_t dice = racer;
+    atomic_fetch_add(&race->ready, 1);
+    while (atomic_load(&race->ready) < RACERS)
+        sched_yield();
+    for (int i = 0; i < ROUNDS;) {
+        if (read_of(store, 7) == VS_STORE_DOWN) continue;
+        IS(reply.outcome, VS_STORE_OK);
+        uint64_t ver = reply.record.ver, until = reply.record.until;
+        usleep((useconds_t)roll_below(&dice, 300)); /* let others in: a lock is had by whoever is awake */
+        enum vs_outcome outcome = swap_of(store, 7, ver, until + 1);
+        if (outcome == VS_STORE_OK) {
+            atomic_fetch_add(&race->won[ver], 1);
+            i++;
+        } else if (outcome == VS_STORE_CONFLICT) {
+            atomic_fetch_add(&race->conflicts, 1);
+            CHECK(reply.record.ver > ver);
+        } else if (outcome != VS_STORE_DOWN) { /* a lock that was not got in time: not done */
+            CHECK_FAIL("racer %d: %s: %s", (int)racer, outcome_name(outcome), reply.text);
+            return;
+        }
+    }
+    store->ops->close(store);
+}
+
+static void one_winner_a_version(void) {
+    pid_t pids[RACERS];
+    struct vs_store *store = fresh();
+    race = mmap(NULL, sizeof *race, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    NEED(race != MAP_FAILED);
+    for (uint64_t i = 0; i < RACERS; i++)
+        pids[i] = spawn(race_on, i);
+    for (int i = 0; i < RACERS; i++)
+        reap(pids[i], false);
+    for (int ver = 0; ver < RACERS * ROUNDS; ver++)
+        CHECK_EQ_U64(atomic_load(&race->won[ver]), 1);
+    IS(read_of(store, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, RACERS * ROUNDS);
+    CHECK_EQ_U64(reply.record.until, RACERS * ROUNDS);
+    printf("# %u conflicts\n", atomic_load(&race->conflicts));
+    CHECK(atomic_load(&race->conflicts) > 0); /* else nobody raced */
+    munmap(race, sizeof *race);
+    store->ops->close(store);
+}
+
+/* The tally's mark is the highest `until` that was acknowledged. */
+static void raise_until_killed(uint64_t unused) {
+    (void)unused;
+    struct vs_store *store = open_store(uri, ns_name, PATIENT_MS);
+    for (;;) {
+        if (read_of(store, 7) != VS_STORE_OK) continue;
+        uint64_t ver = reply.record.ver, until = reply.record.until + 1;
+        if (swap_of(store, 7, ver, until) == VS_STORE_OK) atomic_store(&tally->mark, until);
+    }
+}
+
+static void killed_while_writing(void) {
+    uint64_t dice = 21, worst = 0;
+    struct vs_store *store = fresh();
+    tally_clear();
+    for (int i = 0; i < 40; i++) {
+        pid_t pid = spawn(raise_until_killed, 0);
+        size_t was = atomic_load(&tally->mark);
+        for (int ms = 0; ms < 10000 && atomic_load(&tally->mark) == was; ms++)
+            usleep(1000);
+        usleep((useconds_t)roll_below(&dice, 10000));
+        kill(pid, SIGKILL);
+        reap(pid, true);
+        do
+            read_of(store, 7);
+        while (reply.outcome == VS_STORE_DOWN); /* the killed one's locks are gone in a moment */
+        IS(reply.outcome, VS_STORE_OK);
+        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* what was acknowledged is there */
+        CHECK(reply.record.until >= worst && reply.record.until == reply.record.ver);
+        worst = reply.record.until;
+    }
+    CHECK(worst >= 40);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ fork */
+
+static struct vs_store *inherited;
+
+static void use_inherited(uint64_t unused) {
+    (void)unused;
+    IS(read_of(inherited, 7), VS_STORE_OK);
+    for (int i = 0; i < 5; i++)
+        IS(swap_of(inherited, 7, reply.record.ver, 50), VS_STORE_OK);
+    inherited->ops->close(inherited);
+}
+
+static void leave_at_once(uint64_t unused) {
+    (void)unused;
+    inherited->ops->close(inherited);
+}
+
+static void a_child_leaves_the_connection_alone(void) {
+    inherited = fresh();
+    uint64_t ver = 0;
+    for (int i = 0; i < 5; i++) {
+        IS(swap_of(inherited, 7, ver, 10), VS_STORE_OK);
+        reap(spawn(use_inherited, 0), false);
+        reap(spawn(leave_at_once, 0), false);
+        ver += 6;
+    }
+    IS(read_of(inherited, 7), VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, ver);
+    inherited->ops->close(inherited);
+}
+
+/* ------------------------------------------------------------------ the one free number of 8192 */
+
+#define MANY 8192
+
+static void fill_part(uint64_t part) {
+    struct vs_store *store = open_store(uri, ns_name, PATIENT_MS);
+    for (uint64_t worker = part; worker < MANY; worker += RACERS) {
+        if (worker == 5555) continue;
+        while (swap_of(store, worker, 0, 10) == VS_STORE_DOWN)
+            ;
+        if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
+    }
+    store->ops->close(store);
+}
+
+static void the_one_free_number(void) {
+    pid_t pids[RACERS];
+    struct vs_store *store = fresh();
+    struct vs_listed *listed;
+    size_t count;
+    for (uint64_t i = 0; i < RACERS; i++)
+        pids[i] = spawn(fill_part, i);
+    for (int i = 0; i < RACERS; i++)
+        reap(pids[i], false);
+    int64_t begun_us = now_us();
+    uint64_t worker = 0;
+    store->ops->list(store, &listed, &count, &reply);
+    if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
+    CHECK_EQ_U64(count, MANY - 1);
+    struct vesta_layout layout = parsed("sign:1 time:41 seq:9 worker:13 unit=1ms epoch=2020-01-01T00:00:00Z");
+    struct vs_lease lease;
+    vs_lease_init(&lease, &(struct vs_lease_opts){.layout = &layout,
+                                                  .identity = "somebody else",
+                                                  .holder = "here",
+                                                  .timing = vs_lease_timing_file,
+                                                  .slot = -1});
+    CHECK(vs_choose_any(&lease, listed, count, MANY - 1, reply.store_ms, 4711, &worker));
+    free(listed);
+    CHECK_EQ_U64(worker, 5555);
+    IS(swap_of(store, worker, 0, 10), VS_STORE_OK);
+    printf("# the one free number of %d: one listing, one swap, %.1f ms\n", MANY, (double)(now_us() - begun_us) / 1e3);
+    store->ops->close(store);
+}
+
+static const struct check_case cases[] = {
+    {"a swap needs the version that stands there", a_swap_needs_the_version},
+    {"every field comes back as it was written", every_field_comes_back},
+    {"the store stamps its own time", the_store_stamps_its_time},
+    {"worker numbers of 53 bits", numbers_may_be_large},
+    {"a list is in order", a_list_is_in_order},
+    {"the namespace's record is swapped alike", the_namespace_too},
+    {"a namespace that is not there is empty, and takes no record", a_namespace_that_is_not_there},
+    {"names that look alike are different namespaces", names_that_look_alike},
+    {"a swap needs the namespace that was met: one that was put right is another", a_swap_needs_the_namespace_it_met},
+    {"eight processes race: each version has one winner", one_winner_a_version},
+    {"writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
+    {"a forked child leaves its parent's connection alone", a_child_leaves_the_connection_alone},
+    {"the one free number of 8192: one listing, one swap", the_one_free_number},
+};
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        fprintf(stderr, "store_contract URI [PART OF A CLAIM]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    uri = argv[1];
+    return check_main(cases, VS_COUNT(cases), argc > 2 ? argv[2] : NULL);
+}

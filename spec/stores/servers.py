@@ -1,0 +1,295 @@
+"""servers.py -- real servers for the specs of stores: started in a folder of their own on free ports of this machine,
+stopped by pid; a proxy that gets in the way; and store_call, one store object under a spec's orders.
+"""
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+SLOW = 3 if os.environ.get("VESTA_SLOW") else 1
+_tests = []
+_started = []
+
+
+def claim(text):
+    def keep(function):
+        _tests.append((text, function))
+        return function
+    return keep
+
+
+def main(part=""):
+    """Runs the claims; whatever was started is stopped, also on the way out of a SIGTERM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    passed = failed = 0
+    try:
+        for text, function in _tests:
+            if part not in text:
+                continue
+            try:
+                function()
+                print("ok - " + text, flush=True)
+                passed += 1
+            except Exception:
+                print("not ok - %s\n%s" % (text, traceback.format_exc()), flush=True)
+                failed += 1
+    finally:
+        for server in _started:
+            server.end()
+    print("%d passed, %d failed" % (passed, failed))
+    sys.exit(1 if failed or not passed else 0)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(true, what, seconds=30):
+    end = time.monotonic() + seconds * SLOW
+    while time.monotonic() < end:
+        got = true()
+        if got:
+            return got
+        time.sleep(0.03)
+    raise AssertionError("not within %d s: %s" % (seconds * SLOW, what))
+
+
+class Server:
+    """A process of its own, with a folder and a port."""
+
+    def __init__(self, name):
+        self.folder = tempfile.mkdtemp(prefix="vesta-%s-" % name, dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.port = free_port()
+        self.process = None
+        _started.append(self)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def spawn(self, command, **kw):
+        with open(self.path("log"), "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **kw)
+
+    def log(self):
+        with open(self.path("log"), errors="replace") as file:
+            return file.read()[-2000:]
+
+    def wait_ready(self, is_ready):
+        def ready():
+            assert self.process.poll() is None, "it ended:\n" + self.log()
+            return is_ready()
+        until(ready, "the server is ready:\n" + self.log(), 60)
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.go_on()
+            self.process.send_signal(number)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def end(self):
+        self.stop(signal.SIGKILL)
+        subprocess.run(["rm", "-rf", self.folder], check=False)
+
+
+class MariaDB(Server):
+    def __init__(self):
+        super().__init__("mariadb")
+        self.user = ["--user=root"] if os.geteuid() == 0 else []
+        subprocess.run(["mariadb-install-db", "--no-defaults", *self.user, "--datadir=" + self.path("data"), "--skip-test-db",
+                        "--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"],
+                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=120)
+
+    def start(self, *more, wrapper=()):
+        self.spawn([*wrapper, "mariadbd", "--no-defaults", *self.user, "--datadir=" + self.path("data"),
+                    "--socket=" + self.path("sock"), "--port=%d" % self.port, "--bind-address=127.0.0.1",
+                    "--pid-file=" + self.path("pid"), "--skip-name-resolve", "--innodb-log-file-size=8M",
+                    "--innodb-buffer-pool-size=32M", "--performance-schema=0", *more])
+        self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
+        return self
+
+    def client(self, text, user="root"):
+        return subprocess.run(["mariadb", "--no-defaults", "-S", self.path("sock"), "-u" + user, "-N", "-B", "-e", text],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+
+    def sql(self, text):
+        done = self.client(text)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def session(self):
+        """A client that stays; orders go to its stdin."""
+        return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+class ZooKeeper(Server):
+    JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar"
+
+    def __init__(self, more=""):
+        super().__init__("zookeeper")
+        os.makedirs(self.path("data"))
+        with open(self.path("zoo.cfg"), "w") as file:
+            file.write("tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
+                       "admin.enableServer=false\n4lw.commands.whitelist=srvr\n%s" % (self.path("data"), self.port, more))
+
+    def start(self):
+        self.spawn(["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no",
+                    "-Djava.net.preferIPv4Stack=true", "-cp", self.JARS,
+                    "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.path("zoo.cfg")])
+        return self
+
+    def ready(self):
+        self.wait_ready(self.mode)
+        return self
+
+    def mode(self):
+        """'standalone', 'leader', ... once it serves: ruok would answer earlier."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as to:
+                to.settimeout(1)
+                to.sendall(b"srvr")
+                said = b""
+                while chunk := to.recv(4096):
+                    said += chunk
+        except OSError:
+            return None
+        found = re.search(r"^Mode: (\w+)", said.decode(), re.M)
+        return found and found[1]
+
+
+class Proxy:
+    """Between a client and a server, byte for byte, until told otherwise.
+
+    lose_answers, lose_requests: what the server, or the client, says is thrown away, and the connection cut;
+    hold_requests: what the client says is kept until heal().  With `at`, an order waits for the first request that
+    at(data) is true of.
+    """
+
+    def __init__(self, target):
+        self.target = target
+        self.pairs = []
+        self.lock = threading.Condition()
+        self.heal()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def heal(self):
+        with self.lock:
+            self.lose_answers = self.lose_requests = self.hold_requests = False
+            self.at = None
+            self.lock.notify_all()
+
+    def cut(self):
+        for client, server in self.pairs:
+            self.end(client, server)
+        self.pairs = []
+
+    @staticmethod
+    def end(*ends):
+        for end in ends:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def accept(self):
+        while True:
+            client = self.listener.accept()[0]
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                client.close()
+                continue
+            self.pairs.append((client, server))
+            threading.Thread(target=self.pump, args=(client, server, True), daemon=True).start()
+            threading.Thread(target=self.pump, args=(server, client, False), daemon=True).start()
+
+    def pump(self, source, sink, from_client):
+        try:
+            while data := source.recv(65536):
+                with self.lock:
+                    if from_client and self.at and self.at(data):
+                        self.at = None
+                    while from_client and self.hold_requests and not self.at:
+                        self.lock.wait()
+                    if not self.at and (self.lose_requests if from_client else self.lose_answers):
+                        break
+                sink.sendall(data)
+        except OSError:
+            pass
+        self.end(source, sink)
+
+
+class Caller:
+    """store_call: one store object, one order a line."""
+
+    def __init__(self, call, uri, ns="orders", call_ms=20000):
+        self.process = subprocess.Popen([call, uri, ns, str(call_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        assert code == 0, "store_call ended with %d" % code
+
+    def send(self, order):
+        self.process.stdin.write(order + "\n")
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        assert " | " in line, "store_call said %r" % line
+        head, text = line.rstrip("\n").split(" | ", 1)
+        outcome, *rest = head.split()
+        got = {key: int(value) for key, value in (pair.split("=") for pair in rest)}
+        got.update(outcome=outcome, text=text)
+        return got
+
+    def ask(self, order, *wants):
+        """The answer; its outcome is one of `wants`, if there are any."""
+        self.send(order)
+        got = self.answer()
+        assert not wants or got["outcome"] in wants, "%s: %r, want %s" % (order, got, " or ".join(wants))
+        return got
+
+    def settle(self, order, want="OK", seconds=20):
+        """Asks until the answer is `want`: a store that was away comes back."""
+        got = {}
+
+        def came():
+            got.update(self.ask(order))
+            return got["outcome"] == want
+        until(came, "%s answers %s, last %r" % (order, want, got), seconds)
+        return got
+
+
+def contract(program, uri, claims):
+    """Every claim of the contract holds."""
+    done = subprocess.run([program, uri], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300 * SLOW)
+    assert done.stdout.endswith("%d passed, 0 failed\n" % claims), done.stdout + done.stderr
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, "%r is not in %r" % (part, text)

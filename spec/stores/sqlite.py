@@ -1,0 +1,222 @@
+"""sqlite.py -- the sqlite: store: the contract, and its hard days.  sqlite.py STORE_CONTRACT STORE_CALL"""
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+
+from servers import Caller, claim, contract, has, main
+
+CONTRACT, CALL = sys.argv[1:3]
+in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+box = tempfile.TemporaryDirectory(prefix="vesta-sqlite-", dir=in_memory)
+HASTY_MS = 800
+_turn = [0]
+
+
+def place():
+    _turn[0] += 1
+    return os.path.join(box.name, str(_turn[0]), "vesta.db")
+
+
+def fresh(path, **kw):
+    """A namespace with number 7 at version 1; the caller that made it."""
+    caller = Caller(CALL, "sqlite:" + path, **kw)
+    caller.ask("make 5 77", "OK")
+    caller.ask("swap 7 0 10", "OK")
+    return caller
+
+
+def change(path, statement, *values):
+    with sqlite3.connect(path) as db:
+        db.execute(statement, values)
+    db.close()
+
+
+def refused_to_open(uri):
+    done = subprocess.run([CALL, uri, "orders"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stdout == "", done.stdout
+    return done.stderr
+
+
+@claim("the contract holds, on a disk in memory and in write-ahead mode alike")
+def _():
+    contract(CONTRACT, "sqlite:" + place(), 13)
+    path = place()
+    fresh(path).__exit__()
+    change(path, "PRAGMA journal_mode = WAL")
+    contract(CONTRACT, "sqlite:" + path, 13)
+
+
+@claim("the file is made for its owner alone, in a folder that is made too, and marked as ours")
+def _():
+    path = place()
+    fresh(path).__exit__()
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    with sqlite3.connect(path) as db:
+        assert db.execute("PRAGMA application_id").fetchone()[0] == 0x76737461
+    db.close()
+
+
+@claim("a database of another program, of a newer vesta, or no database at all is refused and left alone")
+def _():
+    path = place()
+    fresh(path).__exit__()
+    for pragma, part in (("PRAGMA user_version = 2", "newer vesta"), ("PRAGMA application_id = 5", "another program's"),
+                         ("PRAGMA application_id = 0", "another program's")):
+        change(path, pragma)
+        with Caller(CALL, "sqlite:" + path) as caller:
+            for order in ("ns", "read 7", "swap 7 1 20", "list", "make 5 77"):
+                has(caller.ask(order, "REFUSED")["text"], part)
+    path = place()
+    os.makedirs(os.path.dirname(path))
+    for text in (b"hello, I am a letter\n" * 50, b"SQLite format 3\0" + b"\xff" * 5000):
+        with open(path, "wb") as file:
+            file.write(text)
+        with Caller(CALL, "sqlite:" + path) as caller:
+            caller.ask("ns", "REFUSED")
+            caller.ask("make 5 77", "REFUSED")
+        with open(path, "rb") as file:
+            assert file.read() == text
+
+
+@claim("somebody who keeps it locked: not done, at the deadline, and done later")
+def _():
+    path = place()
+    with fresh(path, call_ms=HASTY_MS) as caller:
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("BEGIN EXCLUSIVE")
+        for order in ("swap 7 1 20", "read 7", "ns"):
+            has(caller.ask(order, "DOWN")["text"], "locked")
+        db.execute("ROLLBACK")
+        assert caller.ask("read 7", "OK")["until"] == 10
+        db.execute("BEGIN")
+        db.execute("SELECT * FROM vesta_lease").fetchall()  # a reader: only the commit meets it
+        caller.ask("swap 7 1 20", "DOWN")
+        db.execute("ROLLBACK")
+        db.close()
+        assert caller.ask("read 7", "OK")["until"] == 10
+        caller.ask("swap 7 1 20", "OK")
+
+
+HOSTILE = [
+    ("record = substr(record, 1, 100)", "truncated"),
+    ("record = x''", "empty"),
+    ("record = CAST(replace(CAST(record AS TEXT), 'until 10', 'until 11') AS BLOB)", "checksum"),
+    ("record = 'vesta lease 2' || char(10) || 'more' || char(10)", "newer vesta"),
+    ("record = 'hello'", "not a vesta record"),
+    ("record = zeroblob(1048576)", "not a vesta record"),
+    ("record = 17", "not a vesta record"),
+    ("ver = 9", "by hand"),
+    ("ver = 'one'", "by hand"),
+]
+
+
+@claim("a row that is damaged, foreign or newer is refused and never overwritten")
+def _():
+    for what, part in HOSTILE:
+        path = place()
+        with fresh(path) as caller:
+            change(path, "UPDATE vesta_lease SET " + what)
+            with open(path, "rb") as file:
+                before = file.read()
+            has(caller.ask("read 7", "REFUSED")["text"], part)
+            for order in ("list", "swap 7 0 20", "swap 7 1 20", "swap 7 9 20"):
+                caller.ask(order, "REFUSED")
+            with open(path, "rb") as file:
+                assert file.read() == before
+
+
+@claim("a namespace's row that is damaged")
+def _():
+    for what in ("record = substr(record, 1, 40)", "ver = 3"):
+        path = place()
+        with fresh(path) as caller:
+            change(path, "UPDATE vesta_namespace SET " + what)
+            for order in ("ns", "make 5 77", "swap 7 1 20"):
+                caller.ask(order, "REFUSED")
+
+
+@claim("tables that are gone, or of another shape, are no silent new store")
+def _():
+    for statement in ("DROP TABLE vesta_lease", "ALTER TABLE vesta_lease RENAME COLUMN ver TO v",
+                      "ALTER TABLE vesta_namespace RENAME TO other"):
+        path = place()
+        with fresh(path) as caller:
+            change(path, statement)
+            caller.ask("swap 7 1 20", "REFUSED")
+
+
+@claim("a file that was removed is another store, for whoever knew it")
+def _():
+    path = place()
+    with fresh(path) as caller:
+        os.unlink(path)
+        caller.ask("swap 7 1 20", "REFUSED")  # it is opened, never made, by a call
+        with Caller(CALL, "sqlite:" + path) as other:
+            other.ask("make 5 78", "OK")
+        caller.ask("swap 7 1 20", "MOVED")
+        caller.ask("swap 7 0 20", "MOVED")
+
+
+@claim("paths that cannot be are said when it is opened")
+def _():
+    has(refused_to_open("sqlite:relative.db"), "absolute path")
+    has(refused_to_open("sqlite:"), "absolute path")
+    has(refused_to_open("sqlite:/"), "names no file")
+    has(refused_to_open("sqlite:" + box.name + "/"), "names no file")
+    has(refused_to_open("sqlite:" + box.name), "irectory")
+    path = place()
+    fresh(path).__exit__()
+    os.symlink(path, path + ".link")
+    has(refused_to_open("sqlite:" + path + ".link"), "symbolic links")
+    os.mkfifo(path + ".fifo")
+    has(refused_to_open("sqlite:" + path + ".fifo"), "no regular file")
+
+
+@claim("a disk that is full keeps the old record, and it goes on by itself")
+def _():
+    disk = os.path.join(box.name, "disk")
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True, check=False).returncode:
+        print("# not shown: a full disk (no right to mount a small one)")
+        return
+    try:
+        with fresh(disk + "/vesta.db") as caller:
+            with open(disk + "/fill", "wb", buffering=0) as file:
+                try:
+                    while file.write(b"x" * 4096):
+                        pass
+                except OSError:
+                    pass
+            caller.ask("swap 7 1 20", "REFUSED", "DOWN")
+            os.unlink(disk + "/fill")
+            got = caller.ask("read 7", "OK")
+            assert (got["ver"], got["until"]) == (1, 10), got
+            caller.ask("swap 7 1 20", "OK")
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@claim("a file that may be read and not written is refused")
+def _():
+    if os.geteuid() != 0:
+        print("# not shown: a file that may not be written (needs root)")
+        return
+    path = place()
+    fresh(path).__exit__()
+    os.chmod(box.name, 0o755)
+    os.chmod(os.path.dirname(path), 0o755)
+    os.chmod(path, 0o444)
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CALL, "sqlite:" + path, "orders"],
+                          input="ns\nswap 7 1 20\n", capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "Permission denied" in done.stderr, done
+    os.chmod(path, 0o666)  # the file, not its folder: no journal can be made
+    done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CALL, "sqlite:" + path, "orders"],
+                          input="ns\nswap 7 1 20\n", capture_output=True, text=True, timeout=60)
+    assert "OK" not in done.stdout.splitlines()[1].split(), done
+    os.chmod(path, 0o600)
+
+
+main(sys.argv[3] if len(sys.argv) > 3 else "")
