@@ -1,0 +1,350 @@
+"""mysql.py -- the mysql: store on a real MariaDB: the contract, and its hard days.  mysql.py STORE_CONTRACT STORE_CALL"""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from servers import Caller, MariaDB, Proxy, claim, contract, has, main, until
+
+CONTRACT, CALL = sys.argv[1:3]
+db = MariaDB().start()
+db.sql("CREATE DATABASE vesta; CREATE USER owner@'127.0.0.1' IDENTIFIED BY 'own/er'; GRANT ALL ON vesta.* TO owner@'127.0.0.1';"
+       "CREATE USER vesta@'127.0.0.1' IDENTIFIED BY 's3cret'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO vesta@'127.0.0.1'")
+
+
+def uri(user="vesta:s3cret", port=None, name="vesta", more=""):
+    return "mysql://%s@127.0.0.1:%d/%s%s" % (user, port or db.port, name, more)
+
+
+OWNER = uri("owner:own%2Fer")
+
+
+HASTY_MS = 800  # the deadline where one is shown
+
+
+def fresh(ns, **kw):
+    """A namespace with number 7 at version 1; the caller that made it."""
+    caller = Caller(CALL, uri(), ns, **kw)
+    caller.ask("make 5 77", "OK")
+    caller.ask("swap 7 0 10", "OK")
+    return caller
+
+
+@claim("without tables it is refused with a sentence that names the way out, and makes none")
+def _():
+    with Caller(CALL, OWNER) as caller:
+        for order in ("ns", "read 7", "list", "make 5 77", "swap 7 0 10"):
+            has(caller.ask(order, "REFUSED")["text"], "vesta store init")
+    assert db.sql("SHOW TABLES IN vesta") == ""
+
+
+@claim("init needs the right to make tables; work needs SELECT, INSERT and UPDATE")
+def _():
+    with Caller(CALL, uri()) as caller:
+        has(caller.ask("init", "REFUSED")["text"], "CREATE command denied")
+    with Caller(CALL, OWNER) as caller:
+        caller.ask("init", "OK")
+        caller.ask("init", "OK")  # again changes nothing
+    with Caller(CALL, uri(), "rights") as caller:
+        caller.ask("make 5 77", "OK")
+        caller.ask("swap 7 0 10", "OK")
+        caller.ask("advance 99", "OK")
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")
+        assert caller.ask("list", "OK")["count"] == 1
+
+
+@claim("the contract holds, with those rights")
+def _():
+    contract(CONTRACT, OWNER, 13)
+
+
+@claim("whoever may not is told so, and no password is told")
+def _():
+    db.sql("CREATE USER looker@'127.0.0.1' IDENTIFIED BY 'l'; GRANT SELECT ON vesta.* TO looker@'127.0.0.1'")
+    for where, part in ((uri("vesta:wr0ng"), "Access denied"), (uri("nobody:wr0ng"), "Access denied"),
+                        (uri(name="mysql"), "Access denied")):
+        with Caller(CALL, where) as caller:
+            text = caller.ask("ns", "REFUSED")["text"]
+            has(text, part)
+            assert "wr0ng" not in text and "s3cret" not in text
+    with Caller(CALL, uri("looker:l"), "looker") as caller:
+        caller.ask("ns", "OK")
+        has(caller.ask("make 5 77", "REFUSED")["text"], "INSERT command denied")
+
+
+@claim("a server that is read-only is no primary: nothing is read from it, nothing written; then it is again")
+def _():
+    with fresh("readonly") as caller:
+        db.sql("SET GLOBAL read_only = 1")
+        try:
+            has(caller.ask("read 7", "REFUSED")["text"], "read-only")
+            has(caller.ask("ns", "REFUSED")["text"], "read-only")
+            has(caller.ask("swap 7 1 20", "REFUSED")["text"], "read-only")
+            with Caller(CALL, uri(), "readonly") as other:
+                has(other.ask("swap 7 1 20", "REFUSED")["text"], "read-only")
+        finally:
+            db.sql("SET GLOBAL read_only = 0")
+        assert caller.ask("read 7", "OK")["until"] == 10
+        caller.ask("swap 7 1 20", "OK")
+
+
+@claim("a row that somebody keeps locked: not done, soon, and done later")
+def _():
+    with fresh("locked") as caller:
+        session = db.session()
+        try:
+            session.stdin.write("BEGIN; SELECT ver FROM vesta.vesta_lease WHERE ns = 'locked' FOR UPDATE;\n")
+            assert session.stdout.readline() == "1\n"
+            for _ in range(3):
+                has(caller.ask("swap 7 1 20", "DOWN")["text"], "locked")
+                caller.ask("read 7", "DOWN")
+        finally:
+            session.communicate("ROLLBACK;\n", timeout=20)
+        assert caller.ask("read 7", "OK")["until"] == 10
+        caller.ask("swap 7 1 20", "OK")
+
+
+# the server gives up waiting after a second, and so does the client: either may be first
+@claim("with the shortest deadline it may also be unknown")
+def _():
+    with fresh("locked2", call_ms=HASTY_MS) as caller:
+        session = db.session()
+        try:
+            session.stdin.write("BEGIN; SELECT ver FROM vesta.vesta_lease WHERE ns = 'locked2' FOR UPDATE;\n")
+            assert session.stdout.readline() == "1\n"
+            for _ in range(3):
+                caller.ask("swap 7 1 20", "DOWN", "UNKNOWN")
+        finally:
+            session.communicate("ROLLBACK;\n", timeout=20)
+        got = caller.settle("read 7")
+        caller.ask("swap 7 %d 30" % got["ver"], "OK", "CONFLICT")  # one that was given up may come first
+
+
+@claim("an answer that is lost: unknown, and it was done")
+def _():
+    proxy = Proxy(db.port)
+    fresh("lost").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "lost") as caller:
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")  # prepared now: one message a swap
+        proxy.lose_answers = True
+        caller.ask("swap 7 2 30", "UNKNOWN")
+        proxy.lose_answers = False
+        got = caller.ask("read 7", "OK")
+        assert (got["ver"], got["until"]) == (3, 30), got
+        caller.ask("swap 7 2 31", "CONFLICT")
+
+
+@claim("a request that is lost: unknown, and it was not done")
+def _():
+    proxy = Proxy(db.port)
+    fresh("lost2").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "lost2") as caller:
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")
+        proxy.lose_requests = True
+        caller.ask("swap 7 2 30", "UNKNOWN")
+        caller.ask("read 7", "DOWN")
+        proxy.lose_requests = False
+        got = caller.ask("read 7", "OK")
+        assert (got["ver"], got["until"]) == (2, 20), got
+        caller.ask("swap 7 2 30", "OK")
+
+
+@claim("a connection that was killed while idle is made again, and nothing is unknown")
+def _():
+    with fresh("killed") as caller:
+        for ver in range(1, 4):
+            for thread in db.sql("SELECT id FROM information_schema.processlist WHERE user = 'vesta'").split():
+                db.sql("KILL " + thread)
+            until(lambda: not db.sql("SELECT id FROM information_schema.processlist WHERE user = 'vesta'"), "they are gone")
+            caller.ask("swap 7 %d 20" % ver, "OK")
+
+
+@claim("a server that stands still: a call ends at its deadline, and what it had heard may be done later")
+def _():
+    with fresh("stopped", call_ms=HASTY_MS) as caller:
+        caller.ask("swap 7 1 15", "OK")
+        db.pause()
+        try:
+            caller.ask("swap 7 2 20", "UNKNOWN")
+            for order in ("read 7", "swap 7 1 21", "ns", "list"):
+                caller.ask(order, "DOWN")  # not even connected
+        finally:
+            db.go_on()
+        got = caller.settle("read 7")
+        assert got["ver"] in (2, 3)
+        until(lambda: caller.ask("swap 7 %d 30" % caller.ask("read 7", "OK")["ver"])["outcome"] == "OK", "a swap goes through")
+
+
+@claim("a server that is restarted: down meanwhile, nothing lost, and it goes on")
+def _():
+    with fresh("restart", call_ms=HASTY_MS) as caller:
+        db.stop(signal.SIGKILL)
+        caller.ask("read 7", "DOWN")
+        caller.ask("swap 7 1 20", "DOWN")
+        db.start()
+        got = caller.ask("read 7", "OK")
+        assert got["until"] == 10
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")
+
+
+@claim("time zones do not move the store's clock")
+def _():
+    db.sql("SET GLOBAL time_zone = '+05:30'")
+    try:
+        with fresh("zone") as caller:
+            got = caller.ask("read 7", "OK")
+            assert abs(got["store_ms"] - time.time() * 1000) < 5000, got
+            assert abs(got["written_ms"] - time.time() * 1000) < 5000, got
+    finally:
+        db.sql("SET GLOBAL time_zone = 'SYSTEM'")
+
+
+@claim("a database an hour off: its clock is told as it is")
+def _():
+    db.sql("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'")
+    try:
+        with fresh("hour") as caller:
+            got = caller.ask("read 7", "OK")
+            assert 3590e3 < got["store_ms"] - time.time() * 1000 < 3610e3, got
+            assert 3590e3 < got["written_ms"] - time.time() * 1000 < 3610e3, got
+    finally:
+        db.sql("SET GLOBAL init_connect = ''")
+
+
+HOSTILE = [
+    ("record = LEFT(record, 100)", "truncated"),
+    ("record = ''", "empty"),
+    ("record = CONCAT(record, 'x')", "truncated"),
+    ("record = REPLACE(record, 'until 10', 'until 11')", "checksum"),
+    ("record = 'vesta lease 2\\nmore\\n'", "newer vesta"),
+    ("record = 'hello'", "not a vesta record"),
+    ("record = REPEAT('x', 2048)", "not a vesta record"),
+    ("ver = 9", "by hand"),
+    ("ver = 0", "by hand"),
+]
+
+
+@claim("a row that is damaged, foreign or newer is refused and never overwritten")
+def _():
+    for at, (change, part) in enumerate(HOSTILE):
+        ns = "hostile%d" % at
+        with fresh(ns) as caller:
+            db.sql("UPDATE vesta.vesta_lease SET %s WHERE ns = '%s'" % (change, ns))
+            before = db.sql("SELECT HEX(record), ver, written_us FROM vesta.vesta_lease WHERE ns = '%s'" % ns)
+            has(caller.ask("read 7", "REFUSED")["text"], part)
+            caller.ask("list", "REFUSED")
+            caller.ask("swap 7 0 20", "REFUSED")
+            if not change.startswith("record"):
+                caller.ask("swap 7 1 20", "REFUSED")
+                assert db.sql("SELECT HEX(record), ver, written_us FROM vesta.vesta_lease WHERE ns = '%s'" % ns) == before
+
+
+@claim("times of a row that cannot be do no harm")
+def _():
+    for written in ("-9223372036854775808", "-1", "9223372036854775807"):
+        with fresh("times%s" % written) as caller:
+            db.sql("UPDATE vesta.vesta_lease SET written_us = %s WHERE ns = 'times%s'" % (written, written))
+            assert caller.ask("read 7", "OK")["written_ms"] >= 0
+            caller.ask("list", "OK")
+
+
+@claim("the namespace's row: damaged, or its incarnation changed by hand")
+def _():
+    for at, change in enumerate(("record = LEFT(record, 50)", "record = ''", "incarnation = 78", "ver = 4")):
+        ns = "nsrow%d" % at
+        with fresh(ns) as caller:
+            db.sql("UPDATE vesta.vesta_namespace SET %s WHERE ns = '%s'" % (change, ns))
+            caller.ask("ns", "REFUSED")
+            caller.ask("make 5 77", "REFUSED")
+
+
+@claim("tables of another shape are refused: another engine, columns that are missing or NULL")
+def _():
+    with fresh("shape") as caller:
+        db.sql("ALTER TABLE vesta.vesta_lease MODIFY record LONGBLOB NULL; UPDATE vesta.vesta_lease SET record = NULL WHERE ns = 'shape'")
+        has(caller.ask("read 7", "REFUSED", "DOWN")["text"], "vesta")
+        has(caller.ask("read 7", "REFUSED")["text"], "empty")
+        db.sql("SET GLOBAL max_allowed_packet = 16777216")
+        db.sql("UPDATE vesta.vesta_lease SET record = REPEAT('x', 1048576) WHERE ns = 'shape'")
+        has(caller.ask("read 7", "REFUSED")["text"], "not a vesta record")
+        db.sql("DELETE FROM vesta.vesta_lease WHERE ns = 'shape'; ALTER TABLE vesta.vesta_lease MODIFY record VARBINARY(2048) NOT NULL")
+        db.sql("ALTER TABLE vesta.vesta_lease RENAME COLUMN written_us TO w")
+        caller.settle("swap 7 0 10", "REFUSED")
+        db.sql("ALTER TABLE vesta.vesta_lease RENAME COLUMN w TO written_us; ALTER TABLE vesta.vesta_lease ENGINE = MyISAM")
+        with Caller(CALL, uri(), "shape") as other:
+            has(other.ask("ns", "REFUSED")["text"], "vesta store init")
+        db.sql("ALTER TABLE vesta.vesta_lease ENGINE = InnoDB")
+        caller.settle("swap 7 0 10")
+
+
+@claim("a store that was wiped and made again is another one, for whoever knew it")
+def _():
+    with fresh("wiped") as caller:
+        db.sql("DELETE FROM vesta.vesta_lease WHERE ns = 'wiped'; DELETE FROM vesta.vesta_namespace WHERE ns = 'wiped'")
+        caller.ask("swap 7 1 20", "MOVED")
+        caller.ask("swap 8 0 20", "MOVED")
+        with Caller(CALL, uri(), "wiped") as other:
+            other.ask("make 5 78", "OK")
+            other.ask("swap 7 0 5", "OK")
+        caller.ask("swap 7 1 20", "MOVED")
+        assert caller.ask("ns", "OK")["incarnation"] == 78
+
+
+def make_certificates():
+    folder = db.path("tls")
+    os.mkdir(folder)
+    subprocess.run("""set -e; cd %s
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout ca.key -out ca.pem
+openssl req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout server.key -out server.csr
+printf 'subjectAltName=IP:127.0.0.1' >san
+openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile san -out server.pem
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=another-ca -keyout other.key -out other.pem
+chmod 644 *""" % folder, shell=True, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    return folder
+
+
+@claim("TLS is verified: by its own CA it is taken, by another or by none it is refused, and never done without")
+def _():
+    with Caller(CALL, uri(more="?tls=verify"), "tls") as caller:
+        has(caller.ask("ns", "REFUSED")["text"], "SSL")  # the server has no certificate
+    folder = make_certificates()
+    db.stop()
+    db.start("--ssl-cert=%s/server.pem" % folder, "--ssl-key=%s/server.key" % folder, "--ssl-ca=%s/ca.pem" % folder)
+    db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE SSL")
+    try:
+        with Caller(CALL, uri(more="?tls=off"), "tls") as caller:
+            has(caller.ask("ns", "REFUSED")["text"], "Access denied")
+        for more in ("?tls=verify", "?tls=verify&ca=%s/other.pem" % folder):
+            with Caller(CALL, uri(more=more), "tls") as caller:
+                has(caller.ask("ns", "REFUSED")["text"], "certificate")
+        with Caller(CALL, uri(more="?tls=verify&ca=%s/ca.pem" % folder), "tls") as caller:
+            caller.ask("make 5 77", "OK")
+            caller.ask("swap 7 0 10", "OK")
+        with Caller(CALL, uri(more="?ca=%s/ca.pem" % folder), "tls") as caller:
+            caller.ask("ns", "OK")
+    finally:
+        db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE NONE")
+
+
+@claim("the secret may stand in a file, and the socket may be used")
+def _():
+    path = db.path("secret")
+    with open(path, "w") as file:
+        file.write("s3cret\nsecond line\n")
+    with Caller(CALL, uri("vesta", more="?secret_file=" + path), "secret") as caller:
+        caller.ask("ns", "OK")
+    db.sql("CREATE USER here@localhost IDENTIFIED BY 'h'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO here@localhost")
+    with Caller(CALL, uri("here:h", more="?socket=" + db.path("sock")), "secret") as caller:
+        caller.ask("ns", "OK")
+
+
+part = sys.argv[3] if len(sys.argv) > 3 else ""
+if part:  # what the first claims leave behind
+    with Caller(CALL, OWNER) as first:
+        first.ask("init", "OK")
+main(part)
