@@ -1,0 +1,288 @@
+"""zk.py -- the zk: store on a real ZooKeeper: the contract, and its hard days.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW"""
+import signal
+import subprocess
+import sys
+import time
+
+from servers import Caller, Proxy, ZooKeeper, claim, contract, has, main
+
+CONTRACT, CALL, RAW = sys.argv[1:4]
+zk = ZooKeeper().start().ready()
+
+
+def uri(user="me:se%2Fcret@", port=None, root="/vesta", more=""):
+    return "zk://%s127.0.0.1:%d%s%s" % (user, port or zk.port, root, more)
+
+
+def is_write(data):
+    """Only a write names the incarnation's node; a request comes in one piece, its length before it."""
+    return b"/i-" in data
+
+
+def raw(what, path, text="", auth="me:se/cret", ok=True):
+    done = subprocess.run([RAW, "127.0.0.1:%d" % zk.port, auth, what, path], input=text, capture_output=True, text=True, timeout=60)
+    assert not ok or done.returncode == 0, done.stderr
+    return done.stdout
+
+
+HASTY_MS = 800  # the deadline where one is shown
+
+
+def fresh(ns, where=None, **kw):
+    """A namespace with number 7 at version 1; the caller that made it."""
+    caller = Caller(CALL, where or uri(), ns, **kw)
+    caller.ask("make 5 77", "OK")
+    caller.ask("swap 7 0 10", "OK")
+    return caller
+
+
+@claim("without a root it is refused with a sentence that names the way out, and makes none")
+def _():
+    with Caller(CALL, uri()) as caller:
+        for order in ("ns", "read 7", "list", "make 5 77", "swap 7 0 10"):
+            has(caller.ask(order, "REFUSED")["text"], "vesta store init")
+    assert subprocess.run([RAW, "127.0.0.1:%d" % zk.port, "-", "get", "/vesta"], capture_output=True).returncode != 0
+
+
+@claim("init wants somebody to belong to, or the word that anyone may write")
+def _():
+    with Caller(CALL, uri("")) as caller:
+        has(caller.ask("init", "REFUSED")["text"], "acl=open")
+    with Caller(CALL, uri()) as caller:
+        caller.ask("init", "OK")
+        caller.ask("init", "OK")  # again changes nothing
+    with Caller(CALL, uri(root="/deep/in/vesta")) as caller:
+        caller.ask("init", "OK")
+        caller.ask("ns", "OK")
+
+
+@claim("the contract holds")
+def _():
+    contract(CONTRACT, uri(), 13)
+
+
+@claim("the contract holds where anyone may write, if the URI says so")
+def _():
+    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 13)
+
+
+@claim("whoever is somebody else is not authorized, and no password is told")
+def _():
+    fresh("mine").__exit__()
+    for user in ("me:wr0ng@", "other:se%2Fcret@", ""):
+        with Caller(CALL, uri(user), "mine") as caller:
+            for order in ("ns", "read 7", "swap 7 1 20", "list"):
+                text = caller.ask(order, "REFUSED")["text"]
+                has(text, "not authorized")
+                assert "wr0ng" not in text and "cret" not in text
+
+
+@claim("a node that anyone may write is refused, the root and the namespace's alike, unless the URI says so")
+def _():
+    with Caller(CALL, uri(root="/opened")) as caller:
+        caller.ask("init", "OK")
+    fresh("a", uri(root="/opened")).__exit__()
+    raw("open", "/opened/a")
+    with Caller(CALL, uri(root="/opened"), "a") as caller:
+        has(caller.ask("ns", "REFUSED")["text"], "anyone may write")
+    with Caller(CALL, uri(root="/opened"), "b") as caller:
+        caller.ask("ns", "OK")
+    raw("open", "/opened")
+    with Caller(CALL, uri(root="/opened"), "b") as caller:
+        has(caller.ask("ns", "REFUSED")["text"], "anyone may write")
+    with Caller(CALL, uri(root="/opened", more="?acl=open"), "a") as caller:
+        caller.ask("ns", "OK")
+
+
+@claim("an answer that is lost: unknown, and it was done")
+def _():
+    proxy = Proxy(zk.port)
+    fresh("lost").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "lost") as caller:
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")
+        proxy.at, proxy.lose_answers = is_write, True  # it looks first: that answer comes
+        caller.ask("swap 7 2 30", "UNKNOWN")
+        proxy.heal()
+        got = caller.settle("read 7")
+        assert (got["ver"], got["until"]) == (3, 30), got
+        caller.ask("swap 7 2 31", "CONFLICT")
+        caller.ask("swap 7 3 40", "OK")
+
+
+@claim("a request that is lost: unknown, and it was not done")
+def _():
+    proxy = Proxy(zk.port)
+    fresh("lost2").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "lost2") as caller:
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")
+        proxy.at, proxy.lose_requests = is_write, True
+        caller.ask("swap 7 2 30", "UNKNOWN")
+        proxy.heal()
+        got = caller.settle("read 7")
+        assert (got["ver"], got["until"]) == (2, 20), got
+        caller.ask("swap 7 2 30", "OK")
+
+
+@claim("a connection that breaks is made again, in the same session")
+def _():
+    proxy = Proxy(zk.port)
+    fresh("broken").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "broken") as caller:
+        caller.ask("ns", "OK")
+        for ver in range(1, 4):
+            proxy.cut()
+            got = caller.settle("read 7")
+            assert got["ver"] == ver
+            caller.ask("swap 7 %d 20" % ver, "OK")
+
+
+@claim("a server that stands still: a call ends at its deadline, what it had heard may be done later, and a late answer hurts nobody")
+def _():
+    with fresh("stopped", call_ms=HASTY_MS) as caller:
+        zk.pause()
+        try:
+            for order in ("read 7", "swap 7 1 20", "ns", "list", "read 7"):
+                caller.ask(order, "DOWN")
+                # a write is not even sent where the look before it found no answer
+        finally:
+            zk.go_on()
+        got = caller.settle("read 7")
+        assert got["ver"] == 1, got
+        caller.settle("swap 7 1 20")
+
+
+@claim("closed while its server stands still and a write is under way: it ends, and does not crash")
+def _():
+    proxy = Proxy(zk.port)
+    fresh("closing").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "closing", HASTY_MS) as caller:
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 15", "OK")
+        proxy.at, proxy.hold_requests = is_write, True
+        caller.ask("swap 7 2 20", "UNKNOWN")
+
+
+@claim("a write that was given up may arrive later: it is then seen, and no late answer is taken for another's")
+def _():
+    proxy = Proxy(zk.port)
+    fresh("late").__exit__()
+    with Caller(CALL, uri(port=proxy.port), "late", HASTY_MS) as caller:
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 15", "OK")
+        proxy.at, proxy.hold_requests = is_write, True
+        caller.ask("swap 7 2 20", "UNKNOWN")
+        caller.ask("read 7", "DOWN")
+        proxy.heal()
+        got = caller.settle("read 7")
+        assert (got["ver"], got["until"]) == (3, 20), got
+        caller.ask("swap 7 2 21", "CONFLICT")
+        caller.ask("swap 7 3 30", "OK")
+
+
+@claim("a session that has expired is opened again, and a swap goes on as if nothing were")
+def _():
+    with fresh("expired") as caller:
+        caller.process.send_signal(signal.SIGSTOP)
+        time.sleep(7)  # the session lives 4 s
+        caller.process.send_signal(signal.SIGCONT)
+        got = caller.settle("read 7")
+        assert got["ver"] == 1, got
+        caller.ask("swap 7 1 20", "OK")
+
+
+@claim("a server that is killed and started again: down meanwhile, nothing lost, and it goes on")
+def _():
+    with fresh("restart", call_ms=HASTY_MS) as caller:
+        zk.stop(signal.SIGKILL)
+        caller.settle("read 7", "DOWN")
+        caller.ask("swap 7 1 20", "DOWN")
+        zk.start().ready()
+        assert caller.settle("read 7")["until"] == 10
+        caller.ask("ns", "OK")
+        caller.ask("swap 7 1 20", "OK")
+
+
+def changed(text, old, new):
+    assert old in text, text
+    return text.replace(old, new)
+
+
+@claim("a record that is damaged, foreign or newer is refused and never overwritten")
+def _():
+    with fresh("hostile") as caller:
+        good = raw("get", "/vesta/hostile/w/0/7")
+        for text, part in ((good[:100], "truncated"), ("", "empty"), (good + "x", "truncated"), ("hello", "not a vesta record"),
+                           (changed(good, "until 10", "until 11"), "checksum"), ("vesta lease 2\nmore\n", "newer vesta"),
+                           ("x" * 1000000, "not a vesta record"), (good * 30, "a vesta record")):
+            raw("put", "/vesta/hostile/w/0/7", text)
+            got = caller.ask("read 7", "REFUSED")
+            if part != "a vesta record":
+                has(got["text"], part)
+            for order in ("swap 7 0 20", "swap 7 1 20", "list"):
+                caller.ask(order, "REFUSED")
+            assert raw("get", "/vesta/hostile/w/0/7") == text
+        raw("put", "/vesta/hostile/w/0/7", good)
+        caller.ask("swap 7 1 20", "OK")
+
+
+@claim("the namespace's node: damaged, it is refused, and not overwritten")
+def _():
+    with fresh("nsnode") as caller:
+        good = raw("get", "/vesta/nsnode")
+        for text in (good[:50], "", "x" * 100000):
+            raw("put", "/vesta/nsnode", text)
+            for order in ("ns", "make 5 77", "swap 7 1 20"):
+                caller.ask(order, "REFUSED")
+            assert raw("get", "/vesta/nsnode") == text
+
+
+@claim("nodes that are no records are not listed")
+def _():
+    with fresh("others") as caller:
+        for path in ("w/007", "w/abc", "w/-1", "w/99999999999999999999999", "w/0/007", "w/0/x", "w/0/999", "w/1", "x"):
+            raw("put", "/vesta/others/" + path, "hello")
+        assert caller.ask("list", "OK")["count"] == 1
+
+
+@claim("a store that was wiped and made again is another one, even where it looks the same")
+def _():
+    with fresh("wiped") as caller:
+        was = caller.ask("ns", "OK")["incarnation"]
+        text, tag = raw("get", "/vesta/wiped"), "i-%016x" % 77
+        record = raw("get", "/vesta/wiped/w/0/7")
+        raw("remove", "/vesta/wiped")
+        caller.ask("swap 7 1 20", "MOVED")
+        caller.ask("swap 8 0 20", "MOVED")
+        raw("put", "/vesta/wiped", text)  # by the book, from a copy
+        for path, body in (("/" + tag, ""), ("/w", ""), ("/w/0", ""), ("/w/0/7", record)):
+            raw("put", "/vesta/wiped" + path, body)
+        caller.ask("swap 7 1 20", "MOVED")
+        assert caller.ask("ns", "OK")["incarnation"] != was
+        caller.ask("swap 7 1 20", "OK")
+
+
+@claim("the secret may stand in a file")
+def _():
+    path = zk.path("secret")
+    with open(path, "w") as file:
+        file.write("me:se/cret\n")
+    with Caller(CALL, uri("", more="?secret_file=" + path), "secret") as caller:
+        caller.ask("make 5 77", "OK")
+    with Caller(CALL, uri(), "secret") as caller:
+        assert caller.ask("ns", "OK")["ns_ver"] == 1
+
+
+@claim("several servers: one that is not there is passed over")
+def _():
+    with Caller(CALL, uri().replace("127.0.0.1:", "127.0.0.1:1,127.0.0.1:"), "several") as caller:
+        caller.settle("ns")
+        caller.ask("make 5 77", "OK")
+
+
+part = sys.argv[4] if len(sys.argv) > 4 else ""
+if part:  # what the first claims leave behind
+    with Caller(CALL, uri()) as first:
+        first.ask("init", "OK")
+main(part)
