@@ -46,7 +46,9 @@ struct vs_header {
     char layout[VESTA_LAYOUT_TEXT_MAX];
     char namespace_[VESTA_NAMESPACE_MAX + 7];
     char store[VS_URI_MAX];
-    char identity[VS_IDENTITY_MAX]; /* who asks the store: the file's path on this host */
+    char lease[16];                 /* a preset's name */
+    char identity[VS_IDENTITY_MAX]; /* who asks the store */
+    uint32_t own_identity;          /* 1: it was given; 0: it follows from the path, so a copy has another */
 };
 
 struct vs_shared {
@@ -59,6 +61,7 @@ struct vs_shared {
     _Atomic uint64_t leap;     /* an unconfirmed offset: generator.c, pack_leap */
     /* between issuers and the keeper */
     _Alignas(VS_LINE) _Atomic uint32_t want; /* futex: raised by whoever meets VESTA_LEASE */
+    _Atomic uint32_t lease_state;            /* enum vs_lease_state, by the last keeper that looked */
     _Atomic uint32_t drew;                   /* pid of the keeper that drew the number at random, 0 if none */
     _Atomic uint64_t incarnation;            /* of the store that granted the leases; 0: none yet */
     _Atomic uint64_t failed_in;              /* with stopped == VESTA_FAILSTOP: the incarnation that went back */

@@ -268,6 +268,10 @@ struct vesta_opts {
     const char *store;      /* file:DIR; NULL: the file's, else file:<state> */
     const char *namespace_; /* NULL: the file's, else "default" */
     const char *fields;     /* values of this handle's constant fields: "method=1 version=0" */
+    const char *lease;      /* how the lease is timed: "local", "strict", "balanced" or "autonomous" (which needs history
+                               pacing); NULL: the file's, else local where the store is on this machine, else balanced */
+    const char *identity;   /* who asks the store: the same one may have its number back sooner; NULL: the file's, else
+                               the generator file's path, behind the host's name where the store is shared */
     const char *group;      /* group that may share files made by this call (mode 0660); NULL: owner only */
     int has_worker;         /* 1: `worker` is a claim of exactly that number */
     uint64_t worker;
@@ -360,7 +364,9 @@ VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 struct vesta_info {
     struct vesta_layout layout;
     char namespace_[VESTA_NAMESPACE_MAX];
-    const char *path, *store; /* the handle's; "" where there is none */
+    const char *path, *store, *lease, *identity; /* the handle's; "" where there is none */
+    const char *state; /* "claiming", "active", "renewing", "suspect", "drained", "fenced", "failstop", as the keeper
+                          stands with its store; ids end only with the lease */
     enum vesta_pacing pacing;
     int64_t ahead_ms_max;
     int holds_lease; /* 1: `worker`, `tick` and `limit` mean something */

@@ -70,7 +70,10 @@ void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
     memset(out, 0, sizeof *out);
     out->layout = gen->layout;
     snprintf(out->namespace_, sizeof out->namespace_, "%.*s", VESTA_NAMESPACE_MAX - 1, map->header.namespace_);
-    out->path = map->header.identity;
+    out->path = handle->file ? handle->file->path : "";
+    out->lease = map->header.lease;
+    out->identity = map->header.identity;
+    out->state = handle->file ? vs_lease_state_name(atomic_load(&map->shared.lease_state)) : "";
     out->store = map->header.store;
     out->pacing = gen->pacing;
     out->ahead_ms_max = (int64_t)(gen->ahead_ticks_max >> gen->shape.seq_bits) * gen->layout.unit_ms;

@@ -113,7 +113,7 @@ static void serve(struct keeping *k) {
     char host[64], holder[VS_HOLDER_MAX];
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
-    vs_office_enter(&k->office, holder, &vs_lease_timing_file);
+    vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
     if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
 }
 

@@ -28,7 +28,8 @@ static struct vs_file *find_file(uint64_t dev, uint64_t ino) {
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     uint64_t max = layout->worker >= 0 ? layout->field[layout->worker].max : 0;
-    if (layout->fingerprint == header->fingerprint && header->worker <= max) return VESTA_OK;
+    bool has_lease = memchr(header->lease, '\0', sizeof header->lease) && vs_lease_preset(header->lease);
+    if (layout->fingerprint == header->fingerprint && header->worker <= max && has_lease) return VESTA_OK;
     return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made",
                    path);
 }
@@ -115,8 +116,8 @@ static int successor(const struct vs_wish *wish, const struct vs_header *stale, 
                      struct vesta_error *err) {
     *header = *stale;
     header->group = wish->group >= 0 ? wish->group : stale->group;
-    snprintf(header->identity, sizeof header->identity, "%s", wish->path);
-    return vs_wish_matches(wish, stale, err);
+    int rc = vs_wish_identity(wish->path, header, err);
+    return rc == VESTA_OK ? vs_wish_matches(wish, stale, err) : rc;
 }
 
 static int find_mapping(const struct vs_wish *wish, struct vs_mapping *out, struct vesta_error *err) {

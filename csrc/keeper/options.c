@@ -2,6 +2,7 @@
 #include "keeper/options.h"
 #include "core/core.h"
 #include "core/generator.h"
+#include "core/lease.h"
 #include "os/os.h"
 #include "store/store.h"
 
@@ -92,6 +93,22 @@ static int find_places(const struct vesta_opts *opts, struct vs_wish *wish, stru
     return VESTA_OK;
 }
 
+static int check_lease(const struct vesta_opts *opts, struct vesta_error *err) {
+    if (opts->lease && !vs_lease_preset(opts->lease))
+        return vs_fail(err, VESTA_EOPTION, "there is no lease '%s': local, strict, balanced, autonomous",
+                       VS_QUOTE(opts->lease, strlen(opts->lease)));
+    return VESTA_OK;
+}
+
+static int check_identity(const struct vesta_opts *opts, struct vesta_error *err) {
+    const char *identity = opts->identity ? opts->identity : "none";
+    size_t length = strlen(identity);
+    if (length == 0 || length >= VS_IDENTITY_MAX || strpbrk(identity, "\r\n"))
+        return vs_fail(err, VESTA_EOPTION, "'%s' is no identity: 1 to %d bytes in one line", VS_QUOTE(identity, length),
+                       VS_IDENTITY_MAX - 1);
+    return VESTA_OK;
+}
+
 /* ------------------------------------------------------------------ the wish */
 
 int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
@@ -102,6 +119,8 @@ int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct ves
     int rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
     if (rc == VESTA_OK && opts->namespace_) rc = vs_namespace_check(opts->namespace_, err);
     if (rc == VESTA_OK) rc = check_numbers(opts, err);
+    if (rc == VESTA_OK) rc = check_lease(opts, err);
+    if (rc == VESTA_OK) rc = check_identity(opts, err);
     if (rc == VESTA_OK) rc = find_group(opts->group, &wish->group, err);
     if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, wish, err);
     return rc;
@@ -129,6 +148,32 @@ static int name_store(const struct vs_wish *wish, struct vs_header *header, stru
     return vs_store_check(header->store, err);
 }
 
+int vs_wish_identity(const char *path, struct vs_header *header, struct vesta_error *err) {
+    char host[64] = "";
+    bool is_local = vs_store_is_local(header->store);
+    if (header->own_identity) return VESTA_OK;
+    if (!is_local) vs_host_name(host, sizeof host);
+    int length = snprintf(header->identity, sizeof header->identity, "%s%s%s", host, is_local ? "" : ":", path);
+    if (length < (int)sizeof header->identity) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "%s:%.100s... is too long for an identity: give one, or a shorter path", host,
+                   path);
+}
+
+static int name_lease(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
+    const struct vesta_opts *opts = wish->opts;
+    const char *lease = opts->lease ? opts->lease : vs_store_is_local(header->store) ? "local" : "balanced";
+    snprintf(header->lease, sizeof header->lease, "%s", lease);
+    if (strcmp(lease, "autonomous") == 0 && header->pacing != VESTA_PACING_HISTORY)
+        return vs_fail(err, VESTA_EOPTION,
+                       "an autonomous lease needs history pacing: ids that follow the clock would use "
+                       "its window up in minutes");
+    if (strcmp(lease, "local") == 0 && !vs_store_is_local(header->store))
+        return vs_fail(err, VESTA_EOPTION, "a local lease is for a store on this machine: take strict or balanced");
+    header->own_identity = opts->identity != NULL;
+    if (opts->identity) snprintf(header->identity, sizeof header->identity, "%s", opts->identity);
+    return vs_wish_identity(wish->path, header, err);
+}
+
 int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = wish->opts;
     memset(header, 0, sizeof *header);
@@ -151,8 +196,7 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
     vesta_layout_text(&wish->layout, header->layout);
     snprintf(header->namespace_, sizeof header->namespace_, "%s",
              opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
-    snprintf(header->identity, sizeof header->identity, "%s", wish->path);
-    return VESTA_OK;
+    return opts->flags & VESTA_UNSAFE_PRIVATE ? VESTA_OK : name_lease(wish, header, err);
 }
 
 /* ------------------------------------------------------------------ an existing file */
@@ -187,6 +231,10 @@ int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, 
         return mismatch(err, wish, "the namespace", header->namespace_, opts->namespace_);
     if (wish->store[0] && strcmp(header->store, wish->store) != 0)
         return mismatch(err, wish, "the store", header->store, wish->store);
+    if (opts->lease && strcmp(header->lease, opts->lease) != 0)
+        return mismatch(err, wish, "the lease", header->lease, opts->lease);
+    if (opts->identity && strcmp(header->identity, opts->identity) != 0)
+        return mismatch(err, wish, "the identity", header->identity, opts->identity);
     if (opts->pacing && opts->pacing != (enum vesta_pacing)header->pacing)
         return mismatch(err, wish, "the pacing", pacing_name((enum vesta_pacing)header->pacing),
                         pacing_name(opts->pacing));

@@ -13,6 +13,11 @@ static const struct vs_store_ops *find(const char *uri, struct vesta_error *err)
     return uri[length] == ':' ? vs_module_find(scheme, err) : vs_module_unknown(scheme, err);
 }
 
+bool vs_store_is_local(const char *uri) {
+    const struct vs_store_ops *ops = find(uri, NULL);
+    return ops && ops->is_local;
+}
+
 int vs_store_check(const char *uri, struct vesta_error *err) {
     const struct vs_store_ops *ops = find(uri, err);
     if (!ops) return VESTA_EOPTION;

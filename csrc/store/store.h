@@ -70,6 +70,9 @@ extern const struct vs_store_ops vs_store_sqlite, vs_store_mysql, vs_store_zooke
 /* Opens the store of a URI.  Errors: VESTA_EOPTION: a scheme that this build does not have; VESTA_EIO. */
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
 
+/* Whether the store of a URI is on this machine; false for one that this build does not have. */
+bool vs_store_is_local(const char *uri);
+
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);
 
