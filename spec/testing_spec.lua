@@ -118,14 +118,14 @@ end)
 
 describe("world:choose", function()
   local function lowest_free(ctx)
-    for worker = ctx.options.first or 0, ctx.range - 1 do
+    for worker = ctx.options.first or 0, ctx.range.last do
       local taken = false
       for _, record in ipairs(ctx.records) do
         if record.worker == worker and record.held and not record.expired then taken = true end
       end
       if not taken then return worker end
     end
-    return nil, "all " .. ctx.range .. " are taken"
+    return nil, "all " .. ctx.range.last + 1 .. " are taken"
   end
 
   it("claims what the policy picks, by the records that there are", function()
@@ -166,6 +166,6 @@ describe("world:choose", function()
     assert.is_nil((world:choose()))
     assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, attempts)
     world = world_of({ choose_worker = function() return 32 end }, { layout = "js53" })
-    assert.matches("answered 32, and the layout's last number is 31", raised(world.choose, world))
+    assert.matches("answered 32, and the numbers are 0 to 31", raised(world.choose, world))
   end)
 end)

@@ -92,10 +92,17 @@ static void push_peer(lua_State *L, const struct vs_ctx_peer *peer) {
     set_integer(L, "seen_ms", peer->seen_ms);
 }
 
+static void push_range(lua_State *L, const struct vs_ctx *field) {
+    lua_createtable(L, 0, 2);
+    set_integer(L, "first", field->integer);
+    set_integer(L, "last", field->last);
+}
+
 static void push_value(lua_State *L, const struct vs_ctx *field) {
     switch (field->kind) {
     case VS_CTX_INTEGER: lua_pushinteger(L, field->integer); return;
     case VS_CTX_TEXT: lua_pushstring(L, field->text); return;
+    case VS_CTX_RANGE: push_range(L, field); return;
     case VS_CTX_RECORDS:
     case VS_CTX_PEERS: break;
     }

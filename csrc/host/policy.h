@@ -53,7 +53,7 @@ enum vs_hook vs_hook_named(const char *name);
 const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
 
 /* What a call is told: ctx's fields, by name. */
-enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RECORDS, VS_CTX_PEERS };
+enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
 
 struct vs_ctx_record { /* one of ctx.records: a worker number's record at the store */
     uint64_t worker, epoch;
@@ -70,8 +70,8 @@ struct vs_ctx_peer { /* one of ctx.peers */
 struct vs_ctx {
     const char *name;
     enum vs_ctx_kind kind;
-    int64_t integer;
-    const char *text; /* NULL: nil */
+    int64_t integer, last; /* of a range: from integer to last */
+    const char *text;      /* NULL: nil */
     const struct vs_ctx_record *records;
     const struct vs_ctx_peer *peers;
     size_t count; /* of records or peers */

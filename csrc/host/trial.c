@@ -57,13 +57,29 @@ static int host_has(lua_State *L) {
     return 1;
 }
 
+/* { first =, last = } at the top of the stack. */
+static void read_range(lua_State *L, struct vs_ctx *field) {
+    static const char *const names[] = {"first", "last"};
+    int64_t *const ends[] = {&field->integer, &field->last};
+    for (size_t i = 0; i < VS_COUNT(names); i++) {
+        int whole;
+        lua_getfield(L, -1, names[i]);
+        *ends[i] = lua_tointegerx(L, -1, &whole);
+        if (!whole) luaL_error(L, "ctx.%s.%s must be a whole number", field->name, names[i]);
+        lua_pop(L, 1);
+    }
+    field->kind = VS_CTX_RANGE;
+}
+
 #define KEPT 4 /* a table on the stack that keeps rows until the call is over; texts are kept by ctx itself */
 
 /* Of the value at the top of the stack. */
 static struct vs_ctx field_of(lua_State *L, const char *name) {
     struct vs_ctx field = {.name = name, .kind = VS_CTX_INTEGER};
     int whole, type = lua_type(L, -1);
-    if (type == LUA_TTABLE) {
+    if (type == LUA_TTABLE && strcmp(name, "range") == 0) {
+        read_range(L, &field);
+    } else if (type == LUA_TTABLE) {
         struct vs_records rows;
         vs_rows_read(L, &rows);
         luaL_ref(L, KEPT);

@@ -55,7 +55,7 @@ static const struct {
     {BIT(VS_ON_STORE_DOWN), {.name = "down_ms", .kind = VS_CTX_INTEGER, .integer = 1000}},
     {BIT(VS_ON_STORE_DOWN), {.name = "left_ms", .kind = VS_CTX_INTEGER, .integer = 60000}},
     {BIT(VS_CHOOSE_WORKER), {.name = "records", .kind = VS_CTX_RECORDS}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "range", .kind = VS_CTX_INTEGER, .integer = 1024}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "range", .kind = VS_CTX_RANGE, .last = 1023}},
     {BIT(VS_CHOOSE_WORKER), {.name = "host", .kind = VS_CTX_TEXT, .text = "host-0"}},
     {BIT(VS_CHOOSE_WORKER), {.name = "ip", .kind = VS_CTX_TEXT, .text = "192.0.2.1"}},
     {BIT(VS_CHOOSE_WORKER), {.name = "ordinal", .kind = VS_CTX_INTEGER}},
@@ -91,6 +91,19 @@ static bool read_integer(const char *text, int64_t *out) {
     return digits && !*end && errno == 0;
 }
 
+/* "0-923" */
+static int read_range(struct vs_ctx *field, const char *text) {
+    char first[24];
+    const char *dash = strchr(text, '-');
+    int64_t from, to;
+    if (dash && (size_t)snprintf(first, sizeof first, "%.*s", (int)(dash - text), text) < sizeof first &&
+        read_integer(first, &from) && read_integer(dash + 1, &to) && from <= to) {
+        field->integer = from, field->last = to;
+        return VS_DONE;
+    }
+    return vs_usage("%s is two whole numbers like 0-923, not %s", field->name, vs_shown_text(text));
+}
+
 static int read_rows(struct ctx *ctx, struct vs_ctx *field, const char *path) {
     struct vesta_error err;
     vs_records_free(&ctx->rows);
@@ -121,6 +134,7 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
         struct vs_ctx *field = &ctx->field[i];
         if (strlen(field->name) != length || memcmp(field->name, given, length) != 0) continue;
         if (field->kind == VS_CTX_RECORDS || field->kind == VS_CTX_PEERS) return read_rows(ctx, field, value);
+        if (field->kind == VS_CTX_RANGE) return read_range(field, value);
         if (field->kind == VS_CTX_TEXT)
             field->text = value;
         else if (!read_integer(value, &field->integer))

@@ -68,7 +68,8 @@ function testing.world(given)
     end
     self[key] = value
   end
-  self.range, self.unit_ticks, self.unit_ms = read_layout(self.layout)
+  local workers, unit_ticks, unit_ms = read_layout(self.layout)
+  self.range, self.unit_ticks, self.unit_ms = { first = 0, last = workers - 1 }, unit_ticks, unit_ms
   self.seen_ms, self.ahead_ms, self.up_ms = self.now_ms, 0, 0
   local message
   self.policy, message = policies.load(given.policy)
@@ -194,8 +195,9 @@ function world:choose()
   for attempt = 1, ATTEMPTS_MAX do
     local worker, _, reason = self:verdict("choose_worker", { attempt = attempt })
     if not worker then return nil, reason end
-    if worker >= self.range then
-      error(("choose_worker answered %d, and the layout's last number is %d"):format(worker, self.range - 1), 2)
+    if worker < self.range.first or worker > self.range.last then
+      error(("choose_worker answered %d, and the numbers are %d to %d")
+        :format(worker, self.range.first, self.range.last), 2)
     end
     if self:claim { worker = worker, holder = self.host, identity = self.identity } then return worker end
   end

@@ -111,8 +111,9 @@ def _(w):
 @claim("choose_worker sees records out of a file, and answers with a number or why not")
 def _(w):
     body = "for i, r in ipairs(ctx.records) do if not r.held or r.expired then return r.worker end end\n" \
-           "return nil, #ctx.records .. ' of ' .. ctx.range .. ' held, on ' .. ctx.host"
+           "return nil, #ctx.records .. ' of ' .. ctx.range.last + 1 .. ' held, on ' .. ctx.host"
     same(answer(w, body, "host=h", hook="choose_worker"), "no worker: 0 of 1024 held, on h")
+    same(answer(w, body, "host=h", "range=3-7", hook="choose_worker"), "no worker: 0 of 8 held, on h")
     write(w, "rows.lua", "return { { worker = 3, held = true, holder = 'x', identity = 'y', epoch = 1, until_ms = -1,\n"
           "written_ms = 5, seen_ms = 5 }, { worker = 9, held = true, expired = true } }")
     same(answer(w, body, "records=rows.lua", hook="choose_worker"), "9")
@@ -165,6 +166,8 @@ def _(w):
     fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms"), 2, "name=value")
     for number in ("", "x", "1e3", "0x10", " 5", "5 ", "9223372036854775808", "--5", "-", "1.5", "9" * 5000):
         fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms=" + number), 2, "back_ms is a whole number")
+    for numbers in ("", "x", "5", "-5", "0-", "-5-3", "7-3", "0-1e3", "0-9223372036854775808", "0" * 30 + "-5", "1-2-3"):
+        fails(w.run("policy", "run", "choose_worker", "wait", "range=" + numbers), 2, "range is two whole numbers like 0-923")
     fails(w.run("policy", "test"), 2, "at least one FILE or FOLDER")
     fails(w.run("policy", "test", "--json", "x"), 2, "test takes no options")
     fails(w.run("policy", "check", "wait", "--option", "{}"), 2, "did you mean --options?")
