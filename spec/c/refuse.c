@@ -118,7 +118,7 @@ static void paths(void) {
 
 static void stores(void) {
     empty_folder();
-    REFUSES(VESTA_EOPTION, "no store like 'redis://h'", .store = "redis://h");
+    REFUSES(VESTA_EOPTION, "no store like 'redis'", .store = "redis://h");
     REFUSES(VESTA_EOPTION, "needs an absolute path", .store = "file:here");
     REFUSES(VESTA_EOPTION, "no store like ''", .store = "");
 }
