@@ -1,0 +1,61 @@
+"""days.py -- hard days of processes that hold leases, on one kind of store: killed, stopped, paused, copied.
+
+    days.py ISSUER VESTA sqlite|mysql|zk [PART]
+"""
+import shutil
+import sys
+import time
+
+from world import PLACES, Schedule, now_ms, told
+from servers import claim, main, until
+
+place = PLACES[sys.argv[3]]().begin()
+LEASE_S = 15   # strict
+AGAIN_S = 7    # a bound number after kill -9
+
+
+@claim("three identities have three numbers; killed, stopped, paused past its lease: nobody gives an id twice")
+def _():
+    with Schedule(place) as s:
+        names = ("ada", "bob", "cyd")
+        killed, stopped, drawn = (s.start(name, identity=name) for name in names)
+        bound = s.start("dan", identity="dan", worker=700)
+        paused = s.start("eve", identity="eve", worker=701)
+        numbers = [issuer.worker() for issuer in (killed, stopped, drawn, bound, paused)]
+        assert len(set(numbers)) == 5 and numbers[3:] == [700, 701], numbers
+
+        paused.pause()
+        paused_ms = now_ms()
+        other = s.start("fay", identity="fay", worker=701)
+
+        killed.kill()
+        again = s.start("ada", identity="ada")
+        assert again.worker() == numbers[0]
+        told("killed -9, same file: issuing after %.2f s", (again.issues().ms - again.begun_ms) / 1000)
+
+        bound.kill()
+        shutil.rmtree(s.path("dan"))
+        again = s.start("dan", identity="dan", worker=700)
+        again_s = (again.issues().ms - again.begun_ms) / 1000
+        assert again.worker() == 700
+        told("killed -9, its file gone, same number: issuing after %.2f s (at most %d)", again_s, AGAIN_S)
+
+        stopped.stop()
+        next_one = s.start("gus", identity="gus", worker=numbers[1])
+        next_s = (next_one.issues().ms - next_one.begun_ms) / 1000
+        told("stopped: another has its number after %.2f s", next_s)
+
+        taken = other.issues(LEASE_S + 30)
+        assert taken.worker == 701
+        told("paused: another has its number after %.2f s", (taken.ms - paused_ms) / 1000)
+        assert taken.ms - paused_ms > LEASE_S * 900, "its number was taken while it was held"
+        before, went_on_ms = paused.last(), now_ms()
+        paused.go_on()
+        lost = paused.when(lambda line: "701" in line.text and line.refused, "the paused one sees that its number is held",
+                           since_ms=went_on_ms)
+        told("continued: %d ids of its own window, then: %s", lost.given - before.given, lost.text)
+        time.sleep(1)
+        assert drawn.refused_between(drawn.issues().ms, now_ms()) == 0
+
+
+main(sys.argv[4] if len(sys.argv) > 4 else "")

@@ -1,0 +1,275 @@
+"""world.py -- what the schedules of leases share: places (a store of each kind that can be stopped, emptied and put
+back), processes that issue ids, and the count of all ids at the end.  Knows no schedule.
+"""
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
+from servers import SLOW, MariaDB, Proxy, Server, ZooKeeper, until  # noqa: E402
+
+ISSUER, VESTA = (os.path.abspath(p) for p in sys.argv[1:3])
+LINE = 21  # of an id in an issuer's file
+LAYOUT = "snowflake"
+
+
+def now_ms():
+    return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+
+
+def told(text, *values):
+    """A figure, for whoever reads the log; no test depends on it."""
+    print("    " + text % values, flush=True)
+
+
+# ---------------------------------------------------------------- places
+
+class Sqlite(Server):
+    kind = "sqlite"
+    proxy = None
+
+    def __init__(self):
+        super().__init__("sqlite")
+        self.file = self.path("vesta.db")
+        self.lock = None
+
+    def uri(self):
+        return "sqlite:" + self.file
+
+    def begin(self):
+        return self
+
+    def down(self):
+        """Somebody keeps the file locked."""
+        self.lock = sqlite3.connect(self.file, isolation_level=None)
+        self.lock.execute("PRAGMA busy_timeout = 20000")
+        self.lock.execute("BEGIN EXCLUSIVE")
+
+    def up(self):
+        self.lock.close()
+
+    def save(self):
+        """As a backup would; restore() brings back what was saved last."""
+        with sqlite3.connect(self.path("saved")) as to, sqlite3.connect(self.file) as source:
+            source.backup(to)
+
+    def restore(self):
+        shutil.copyfile(self.path("saved"), self.file)
+
+    def wipe(self):
+        os.unlink(self.file)
+
+
+class Maria(MariaDB):
+    kind = "mysql"
+    TABLES = ("vesta_namespace", "vesta_lease")
+
+    def uri(self, user="root"):
+        return "mysql://%s@127.0.0.1:%d/vesta" % (user, self.proxy.port)
+
+    def begin(self):
+        self.start()
+        self.sql("CREATE DATABASE vesta; CREATE DATABASE saved")
+        self.proxy = Proxy(self.port)
+        return self
+
+    def down(self):
+        self.stop(signal.SIGKILL)
+
+    def up(self):
+        self.start()
+
+    def save(self):
+        for table in self.TABLES:
+            self.sql("CREATE OR REPLACE TABLE saved.%s AS SELECT * FROM vesta.%s" % (table, table))
+
+    def restore(self):
+        self.sql("BEGIN; %s COMMIT" % "".join("DELETE FROM vesta.%s; INSERT INTO vesta.%s SELECT * FROM saved.%s;" % (t, t, t)
+                                              for t in self.TABLES))
+
+    def wipe(self):
+        self.sql("DROP TABLE %s" % ", ".join("vesta." + t for t in self.TABLES))
+
+
+class Zoo(ZooKeeper):
+    kind = "zk"
+
+    def uri(self, user="me:secret"):
+        return "zk://%s@127.0.0.1:%d/vesta" % (user, self.proxy.port)
+
+    def begin(self):
+        self.start().ready()
+        self.proxy = Proxy(self.port)
+        return self
+
+    def down(self):
+        self.stop(signal.SIGKILL)
+
+    def up(self):
+        self.start().ready()
+
+    def copy(self, source, to):
+        self.down()
+        shutil.rmtree(self.path(to), ignore_errors=True)
+        shutil.copytree(self.path(source), self.path(to))
+        self.up()
+
+    def save(self):
+        self.copy("data", "saved")
+
+    def restore(self):
+        self.copy("saved", "data")
+
+    def wipe(self):
+        os.makedirs(self.path("empty"), exist_ok=True)
+        self.copy("empty", "data")
+
+
+PLACES = {place.kind: place for place in (Sqlite, Maria, Zoo)}
+
+
+# ---------------------------------------------------------------- issuers
+
+class Told:
+    """A line of an issuer."""
+
+    def __init__(self, line):
+        self.word, at, given, refused, self.state, worker, self.text = line.rstrip("\n").split(" ", 6)
+        self.ms, self.given, self.refused, self.worker = int(at), int(given), int(refused), int(worker)
+
+
+class Issuer:
+    """A process with a folder of its own that issues ids until it is told otherwise."""
+
+    def __init__(self, out, **options):
+        self.out = out
+        self.lines = []
+        self.begun_ms = now_ms()
+        words = ["%s=%s" % pair for pair in options.items()]
+        self.process = subprocess.Popen([ISSUER, "run", out, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=open(out + ".err", "wb"), text=True)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            if line.endswith("\n"):
+                self.lines.append(Told(line))
+
+    def last(self):
+        return self.lines[-1] if self.lines else None
+
+    def when(self, true, what, seconds=30, since_ms=0):
+        """The first line after an instant that something is true of."""
+        def found():
+            with open(self.out + ".err") as err:
+                said = err.read()
+            assert self.process.poll() in (None, 0, -signal.SIGKILL), "the issuer ended: " + said
+            return next((line for line in list(self.lines) if line.ms >= since_ms and true(line)), None)
+        try:
+            return until(found, what, seconds)
+        except AssertionError as error:
+            raise AssertionError("%s; last: %r" % (error, self.last() and vars(self.last()))) from None
+
+    def issues(self, seconds=30, since_ms=0):
+        """Waits until ids are given after an instant; the line that says so."""
+        given = [line.given for line in list(self.lines) if line.ms < since_ms]
+        return self.when(lambda line: line.given > (given[-1] if given else 0), "ids are given", seconds, since_ms)
+
+    def worker(self):
+        return self.issues().worker
+
+    def refused_between(self, from_ms, to_ms):
+        lines = [line.refused for line in list(self.lines) if from_ms <= line.ms <= to_ms]
+        return lines[-1] - lines[0] if lines else 0
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+
+    def pause(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self, number=signal.SIGTERM):
+        """Ends it as a person would; the number is given back."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            self.process.wait(30 * SLOW)
+            self.reader.join()
+            assert self.process.returncode == 0, open(self.out + ".err").read()
+            assert self.last().word == "end", vars(self.last())
+
+    def ids(self):
+        """How many whole lines its file has: what a kill cut short was given to nobody."""
+        size = os.path.getsize(self.out)
+        os.truncate(self.out, size - size % LINE)
+        return size // LINE
+
+
+class Schedule:
+    """A namespace in a place, its issuers, and all their ids."""
+    made = 0
+
+    def __init__(self, place, lease="strict", layout=LAYOUT):
+        Schedule.made += 1
+        self.place, self.lease, self.layout = place, lease, layout
+        self.ns = "s%d" % Schedule.made
+        self.folder = tempfile.mkdtemp(prefix="vesta-leases-")
+        self.issuers = []
+
+    def __enter__(self):
+        self.person("make")
+        return self
+
+    def person(self, what, *more):
+        """What a person does: make, advance, fill."""
+        done = subprocess.run([ISSUER, what, self.place.uri(), self.ns, self.layout, *more], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=120 * SLOW)
+        assert done.returncode == 0, done.stderr
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def start(self, home, **more):
+        """An issuer whose generator file is in the folder `home`."""
+        options = dict(path=self.path(home, "w.gen"), store=self.place.uri(), ns=self.ns, lease=self.lease,
+                       layout=self.layout, rate=5000)
+        options.update(more)
+        issuer = Issuer(self.path("ids-%d" % len(self.issuers)), **options)
+        self.issuers.append(issuer)
+        return issuer
+
+    def count(self):
+        """Ends all, counts all: no id is there twice, and none is missing."""
+        for issuer in self.issuers:
+            issuer.go_on()
+            issuer.stop(signal.SIGINT)
+        written = sum(issuer.ids() for issuer in self.issuers)
+        given = sum(issuer.last().given for issuer in self.issuers if issuer.last() and issuer.last().word == "end")
+        done = subprocess.run([VESTA, "audit", "--json", *(issuer.out for issuer in self.issuers)], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300 * SLOW)
+        found = json.loads(done.stdout)
+        assert found["duplicates"] == 0 and found["unreadable"] == 0, done.stdout
+        assert found["total"] == written >= given and written > 0, (found, written, given)
+        told("%s: %d ids of %d processes, duplicates %d", self.place.kind, found["total"], len(self.issuers), found["duplicates"])
+        return found
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                self.count()
+        finally:
+            for issuer in self.issuers:
+                issuer.kill()
+            shutil.rmtree(self.folder, ignore_errors=True)
