@@ -138,6 +138,36 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta doctor --json\n"
      "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, in step with ...\n"},
+    {"store", vs_cmd_store, "make, look at and put right the stores of worker numbers",
+     "store init|show|advance [OPTION...]",
+     "A shared store is made ready by a person, once; a server never does it silently.\n"
+     "\n"
+     "  init     makes what the store stands on (tables, a root node), and with --namespace that namespace's\n"
+     "           record; what is there stays as it is\n"
+     "  show     the namespace's record, and how many numbers are held, expired, free\n"
+     "  advance  goes on with a store that lost what it had acknowledged: everyone claims anew, and no lease\n"
+     "           starts before the store's clock and a margin; asks, or wants --yes\n"
+     "\n"
+     "  $ vesta store init --store sqlite:/var/lib/vesta/vesta.db --namespace orders --layout snowflake\n"
+     "  store is ready: the database and its tables are there; who leases must be able to write ...\n"
+     "  namespace orders is made: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...\n"
+     "\n"
+     "  $ vesta store show --store zk://user:password@zk1:2181,zk2:2181/vesta --namespace orders\n"
+     "  namespace    orders\n"
+     "  ...\n"
+     "  numbers      3 held, 0 expired, 1 free, 1,020 never used\n"},
+    {"workers", vs_cmd_workers, "who holds which worker number", "workers [OPTION...]",
+     "Lists the numbers of a namespace that were ever used: held by whom and for how long still, expired or\n"
+     "free; how far the holder's clock was from the store's when it last wrote; and the time below which\n"
+     "all that it was granted lies.  Changes nothing.\n"
+     "\n"
+     "  $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db --namespace orders\n"
+     "  NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, IDENTITY\n"
+     "     417  held        11:58    -0.002 s  2026-11-21T20:10:00.123Z  web1 pid 812  web1:/var/lib/...\n"
+     "  orders: 1 held, 0 expired, 0 free, 1,023 never used; at 2026-11-21T20:00:02.125Z by the store's clock\n"
+     "\n"
+     "  $ vesta workers --store file:/var/lib/vesta --watch --json\n"
+     "  {\"namespace\":\"default\",\"store_ms\":1795300000000,...\n"},
     {"policy", vs_cmd_policy, "try out the Lua policies that judge pauses", "policy check|run|test [OPTION...] ...",
      "A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,\n"
      "and the like: docs/policies.md.  Each of these runs it as a server would: what it may use, how long it\n"

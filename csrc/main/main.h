@@ -96,5 +96,7 @@ int vs_cmd_policy(int argc, char **argv);
 int vs_cmd_bench(int argc, char **argv);
 int vs_cmd_audit(int argc, char **argv);
 int vs_cmd_doctor(int argc, char **argv);
+int vs_cmd_store(int argc, char **argv);
+int vs_cmd_workers(int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* options.h -- one option parser for every command: a table in, values and operands out. */
-#ifndef VS_OPTIONS_H
-#define VS_OPTIONS_H
+#ifndef VS_MAIN_OPTIONS_H
+#define VS_MAIN_OPTIONS_H
 
 #include "main/main.h"
 

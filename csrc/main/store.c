@@ -1,0 +1,250 @@
+/* store.c -- `vesta store init|show|advance`: what a person does to a store, once, and never a server. */
+#include "main/stores.h"
+
+#include "core/core.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct asked {
+    struct vs_at at;
+    const char *layout;
+    int lease, json, yes;
+    int lease_given, namespace_given;
+};
+
+static const char lease_words[] = "local|strict|balanced|autonomous";
+static const char *const leases[] = {"local", "strict", "balanced", "autonomous"};
+#define LEASE_BALANCED 2
+
+/* What each kind of store is made of, and who may then use it. */
+static const struct kind {
+    const char *scheme, *made, *rights;
+} kinds[] = {
+    {"file", "nothing needs to be made: files appear with the first number", "who leases must be able to write there"},
+    {"sqlite", "the database and its tables", "who leases must be able to write the file and its folder"},
+    {"mysql", "the tables vesta_namespace and vesta_lease",
+     "who leases needs SELECT, INSERT and UPDATE on them, and no more"},
+    {"zk", "the root node", "who leases must say the same user:password: it owns what is made"},
+};
+
+static const struct kind *kind_of(const char *uri) {
+    size_t length = strcspn(uri, ":");
+    for (size_t i = 0; i < VS_COUNT(kinds); i++)
+        if (strlen(kinds[i].scheme) == length && memcmp(kinds[i].scheme, uri, length) == 0) return &kinds[i];
+    return &kinds[0];
+}
+
+/* ------------------------------------------------------------------ show */
+
+static void print_ns(const struct asked *asked, const struct vs_roll *roll) {
+    const struct vs_at *at = &asked->at;
+    char iso[VESTA_ISO_MAX], n[VS_GROUPED_MAX];
+    int64_t ahead_ms = vs_at_ahead_ms(at->store_ms);
+    vs_outf("namespace    %s\n", at->name);
+    vs_outf("layout       %s\n", at->ns.layout);
+    vs_outf("fingerprint  %016" PRIx64 "\n", at->ns.fingerprint);
+    vs_outf("incarnation  %016" PRIx64 "\n", at->ns.incarnation);
+    vs_outf("floor        %s%s\n", at->ns.floor_ms ? "no lease starts before " : "none",
+            at->ns.floor_ms ? vs_iso(at->ns.floor_ms, iso) : "");
+    vs_outf("clock        %s; this machine's is %.3f s %s\n", vs_iso(at->store_ms, iso),
+            (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead");
+    vs_outf("numbers      %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used\n",
+            roll->standing[VS_STANDS_HELD], roll->standing[VS_STANDS_EXPIRED], roll->standing[VS_STANDS_FREE],
+            vs_grouped(roll->never, n));
+}
+
+static void print_ns_json(const struct asked *asked, const struct vs_roll *roll) {
+    const struct vs_at *at = &asked->at;
+    vs_outf("{\"namespace\":");
+    vs_out_json(at->name);
+    vs_outf(",\"layout\":");
+    vs_out_json(at->ns.layout);
+    vs_outf(",\"fingerprint\":\"%016" PRIx64 "\",\"incarnation\":\"%016" PRIx64 "\"", at->ns.fingerprint,
+            at->ns.incarnation);
+    if (at->ns.floor_ms) vs_outf(",\"floor_ms\":%" PRId64, at->ns.floor_ms);
+    vs_outf(",\"store_ms\":%" PRId64 ",\"ahead_ms\":%" PRId64, at->store_ms, vs_at_ahead_ms(at->store_ms));
+    for (int i = 0; i < VS_STANDINGS; i++)
+        vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), roll->standing[i]);
+    vs_outf(",\"never\":%" PRIu64 "}\n", roll->never);
+}
+
+static int show(struct asked *asked) {
+    struct vs_roll roll;
+    int rc = vs_at_need(&asked->at);
+    if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
+    if (rc != VS_GO) return rc;
+    (asked->json ? print_ns_json : print_ns)(asked, &roll);
+    free(roll.listed);
+    return VS_DONE;
+}
+
+/* ------------------------------------------------------------------ init */
+
+/* A namespace's first record, by the layout that was asked for. */
+static int fresh_record(const struct asked *asked, struct vs_ns_record *ns) {
+    struct vesta_layout layout;
+    int rc = vs_read_layout(asked->layout, &layout);
+    if (rc != VS_DONE) return rc;
+    *ns = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint};
+    vesta_layout_text(&layout, ns->layout);
+    if (vs_random(&ns->incarnation, sizeof ns->incarnation) != 0) return vs_say("no random bits"), VS_FAILED;
+    ns->incarnation |= 1;
+    return VS_GO;
+}
+
+/* There already: it stays as it is, and is what was asked for or not. */
+static int keep_namespace(struct asked *asked) {
+    struct vesta_layout layout;
+    int rc = asked->layout ? vs_read_layout(asked->layout, &layout) : VS_DONE;
+    if (rc != VS_DONE) return rc;
+    if (asked->layout && layout.fingerprint != asked->at.ns.fingerprint) {
+        vs_say("the namespace %s is there with the layout %s; a namespace keeps its layout: take another name",
+               asked->at.name, asked->at.ns.layout);
+        return VS_FAILED;
+    }
+    if (!asked->json) vs_outf("namespace %s was there already, and stays as it is\n", asked->at.name);
+    return VS_GO;
+}
+
+static int make_namespace(struct asked *asked) {
+    struct vs_ns_record fresh;
+    struct vs_reply reply;
+    int rc = vs_at_read(&asked->at);
+    if (rc == VS_GO && asked->at.ns.ver) return keep_namespace(asked);
+    if (rc == VS_GO) rc = fresh_record(asked, &fresh);
+    if (rc != VS_GO) return rc;
+    asked->at.store->ops->ns_swap(asked->at.store, 0, &fresh, &reply);
+    if (reply.outcome != VS_STORE_OK && reply.outcome != VS_STORE_CONFLICT) return vs_at_told(&asked->at, &reply);
+    rc = vs_at_read(&asked->at);
+    if (rc == VS_GO && reply.outcome == VS_STORE_CONFLICT)
+        return keep_namespace(asked); /* by somebody else, just now */
+    if (rc == VS_GO && !asked->json) vs_outf("namespace %s is made: %s\n", asked->at.name, fresh.layout);
+    return rc;
+}
+
+static int init(struct asked *asked) {
+    const struct kind *kind = kind_of(asked->at.uri);
+    struct vs_reply reply;
+    if (asked->layout && !asked->namespace_given)
+        return vs_usage("--layout is a namespace's: name it with --namespace");
+    vs_store_init(asked->at.store, &reply);
+    if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
+    if (!asked->json)
+        vs_outf("store is ready: %s%s; %s\n", kind->made, kind == &kinds[0] ? "" : " are there", kind->rights);
+    if (!asked->namespace_given) return VS_DONE;
+    int rc = make_namespace(asked);
+    if (rc == VS_GO && asked->json) return show(asked);
+    return rc == VS_GO ? VS_DONE : rc;
+}
+
+/* ------------------------------------------------------------------ advance */
+
+static int64_t margin_ms(const struct vs_lease_timing *timing) {
+    return timing->skew_ms + 2 * timing->window_ms;
+}
+
+static void print_plan(const struct asked *asked, const struct vs_lease_timing *timing) {
+    const struct vs_at *at = &asked->at;
+    char iso[VESTA_ISO_MAX];
+    int64_t floor_ms = at->store_ms + margin_ms(timing);
+    if (floor_ms < at->ns.floor_ms) floor_ms = at->ns.floor_ms;
+    fprintf(
+        stderr,
+        "This is for a store that lost what it had acknowledged: wiped, restored from a backup, or failed over to a\n"
+        "copy that was behind.  Of namespace %s it does two things:\n"
+        "  - it gets a new incarnation, so that everyone who holds a number claims anew;\n"
+        "  - no lease starts before %s: that is the store's clock and %.0f s, above all that\n"
+        "    was ever granted under the lease '%s'.  Until then nobody gets ids.\n"
+        "The store's clock must be right: it says %s.\n",
+        at->name, vs_iso(floor_ms, iso), (double)margin_ms(timing) / 1000, timing->name,
+        vs_iso(at->store_ms, (char[VESTA_ISO_MAX]){0}));
+}
+
+/* The namespace's name, typed: nobody does that by accident. */
+static int confirm(const struct asked *asked) {
+    char line[VESTA_NAMESPACE_MAX + 2] = "";
+    if (asked->yes) return VS_GO;
+    if (!isatty(STDIN_FILENO)) return vs_usage("nothing was done: say --yes, if that is meant");
+    fprintf(stderr, "Type the namespace's name to go on: ");
+    if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (strcmp(line, asked->at.name) == 0) return VS_GO;
+    vs_say("nothing was done");
+    return VS_FAILED;
+}
+
+/* The record that an emptied store gets, or the incarnation of one that went back. */
+static int plan_record(const struct asked *asked, struct vs_ns_record *fresh) {
+    const struct vs_at *at = &asked->at;
+    int rc = fresh_record(asked, fresh);
+    if (rc != VS_GO) return rc;
+    if (at->ns.ver == 0 && !asked->layout)
+        return vs_usage("the namespace %s is not in the store: say the --layout that it had", at->name);
+    if (at->ns.ver && asked->layout && fresh->fingerprint != at->ns.fingerprint)
+        return vs_usage("the namespace %s has the layout %s, which stays", at->name, at->ns.layout);
+    return VS_GO;
+}
+
+static int advance(struct asked *asked) {
+    struct vs_at *at = &asked->at;
+    struct vs_ns_record fresh;
+    struct vs_reply reply;
+    const struct vs_lease_timing *timing = vs_lease_preset(leases[asked->lease_given ? asked->lease : LEASE_BALANCED]);
+    int rc = vs_at_read(at);
+    if (rc == VS_GO) rc = plan_record(asked, &fresh);
+    if (rc != VS_GO) return rc;
+    print_plan(asked, timing);
+    if ((rc = confirm(asked)) != VS_GO) return rc;
+    vs_store_advance(at->store, &fresh, timing, &reply);
+    if (reply.outcome != VS_STORE_OK) return vs_at_told(at, &reply);
+    if ((rc = vs_at_need(at)) != VS_GO) return rc;
+    return show(asked);
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static const struct {
+    const char *name;
+    int (*run)(struct asked *asked);
+} words[] = {{"init", init}, {"show", show}, {"advance", advance}};
+
+static int run_word(struct asked *asked, const char *word) {
+    const char *names[VS_COUNT(words) + 1] = {0};
+    for (size_t i = 0; i < VS_COUNT(words); i++) {
+        names[i] = words[i].name;
+        if (strcmp(word, words[i].name) != 0) continue;
+        int rc = vs_at_open(&asked->at);
+        if (rc == VS_GO) rc = words[i].run(asked);
+        vs_at_close(&asked->at);
+        return rc;
+    }
+    const char *near = vs_nearest(word, names);
+    if (near) return vs_usage("a store cannot be told to %s; did you mean %s?", vs_shown_text(word), near);
+    return vs_usage("a store cannot be told to %s; there are init, show and advance", vs_shown_text(word));
+}
+
+int vs_cmd_store(int argc, char **argv) {
+    struct asked asked = {.at = {0}};
+    const struct vs_option table[] = {
+        VS_AT_OPTIONS(&asked.at),
+        VS_TEXT("layout", &asked.layout, "TEXT|PRESET", "of a namespace that is made (default: vesta-second)"),
+        {"lease", 0, VS_OPT_CHOICE, &asked.lease, lease_words, "advance: the widest in use there (default: balanced)",
+         0, 0, &asked.lease_given},
+        VS_SWITCH("yes", &asked.yes, "advance: do it, ask nobody"),
+        VS_SWITCH("json", &asked.json, "one object, for programs"),
+        {0},
+    };
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc == 0) return vs_usage("what to do with a store comes first: init, show or advance");
+    if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
+    bool advances = strcmp(argv[0], "advance") == 0;
+    if (!advances && (asked.lease_given || asked.yes)) return vs_usage("--lease and --yes are for advance");
+    if (asked.layout && (rc = vs_read_layout(asked.layout, &(struct vesta_layout){0})) != VS_DONE) return rc;
+    asked.namespace_given = asked.at.name != NULL;
+    return run_word(&asked, argv[0]);
+}

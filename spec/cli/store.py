@@ -1,0 +1,198 @@
+"""store.py -- `vesta store init|show|advance` on a store of each kind: what it makes, keeps, says, and what a wrong call
+or a wrong right comes to.
+"""
+import json
+import os
+import pty
+import re
+import subprocess
+
+import served
+from harness import VESTA, claim, environment, fails, main, same
+
+SNOWFLAKE = "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z"
+
+
+def show(world, uri, ns):
+    done = world.run("store", "show", "--store", uri, "--namespace", ns, "--json")
+    same((done.code, done.err), (0, ""))
+    return json.loads(done.out)
+
+
+def gen(world, uri, ns, name="x", *more):
+    return world.run("gen", "--store", uri, "--namespace", ns, "--layout", "snowflake", "--path", world.path(name + ".gen"), *more)
+
+
+@claim("init makes store and namespace, says so and what rights are needed; again it leaves all as it is")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        first = world.run("store", "init", "--store", uri)
+        same((first.code, first.err), (0, ""))
+        assert first.out.startswith("store is ready: ") and "who leases " in first.out, first.out
+        made = world.run("store", "init", "--store", uri, "--namespace", "init", "--layout", "snowflake")
+        same((made.code, made.lines()[1]), (0, "namespace init is made: " + SNOWFLAKE))
+        before = show(world, uri, "init")
+        for more in ((), ("--layout", "snowflake")):
+            again = world.run("store", "init", "--store", uri, "--namespace", "init", *more)
+            same((again.code, again.lines()[1]), (0, "namespace init was there already, and stays as it is"))
+        after = show(world, uri, "init")
+        same((after["incarnation"], after["layout"]), (before["incarnation"], SNOWFLAKE))
+        same((after["held"], after["expired"], after["free"], after["never"]), (0, 0, 0, 1024))
+        assert "floor_ms" not in after and abs(after["ahead_ms"]) < 60000, (kind, after)
+
+
+@claim("init with --json prints what show prints")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    done = world.run("store", "init", "--store", uri, "--namespace", "a", "--json")
+    same(done.code, 0)
+    same(json.loads(done.out)["incarnation"], show(world, uri, "a")["incarnation"])
+
+
+@claim("a namespace keeps its layout")
+def _(world):
+    for uri in served.stores(world).values():
+        same(world.run("store", "init", "--store", uri, "--namespace", "kept", "--layout", "snowflake").code, 0)
+        done = world.run("store", "init", "--store", uri, "--namespace", "kept", "--layout", "vesta-milli")
+        same(done.code, 1)
+        assert "keeps its layout" in done.err and SNOWFLAKE in done.err, done.err
+        same(show(world, uri, "kept")["layout"], SNOWFLAKE)
+
+
+@claim("a namespace of a shared store is leased from only after init; then show counts who holds")
+def _(world):
+    for uri in (served.mysql_uri(), served.zk_uri()):
+        same(world.run("store", "init", "--store", uri).code, 0)
+        fails(world.run("store", "show", "--store", uri, "--namespace", "later"), 1, "not in the store", "vesta store init")
+        same(world.run("store", "init", "--store", uri, "--namespace", "later", "--layout", "snowflake").code, 0)
+        same(gen(world, uri, "later", uri[:2]).code, 0)
+        got = show(world, uri, "later")
+        same((got["held"], got["expired"], got["free"], got["never"]), (1, 0, 0, 1023))
+        text = world.run("store", "show", "--store", uri, "--namespace", "later").out
+        assert re.search(r"^numbers      1 held, 0 expired, 0 free, 1,023 never used$", text, re.M), text
+        assert re.search(r"^floor        none$", text, re.M) and re.search(r"^clock        20\S+Z; this machine's is ", text, re.M), text
+
+
+@claim("advance wants to be meant: without a terminal it wants --yes, and says what it would do")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    same(world.run("store", "init", "--store", uri, "--namespace", "orders").code, 0)
+    before = show(world, uri, "orders")
+    done = world.run("store", "advance", "--store", uri, "--namespace", "orders")
+    fails(done, 2, "new incarnation", "no lease starts before 20", "1210 s", "'balanced'", "say --yes")
+    same(show(world, uri, "orders")["incarnation"], before["incarnation"])
+
+
+@claim("at a terminal advance asks for the namespace's name, and another word does nothing")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    same(world.run("store", "init", "--store", uri, "--namespace", "orders").code, 0)
+    before = show(world, uri, "orders")["incarnation"]
+    for word, code in ((b"yes\n", 1), (b"\x04", 1), (b"orders\n", 0)):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([VESTA, "store", "advance", "--store", uri, "--namespace", "orders", "--lease", "local"],
+                                   stdin=theirs, stdout=-1, stderr=-1, env=environment(world.folder))
+        os.write(ours, word)
+        out, err = process.communicate(timeout=60)
+        os.close(theirs)
+        os.close(ours)
+        same(process.returncode, code)
+        assert b"Type the namespace's name" in err, err
+        same(show(world, uri, "orders")["incarnation"] == before, code == 1)
+
+
+@claim("advance gives a new incarnation and a floor by the lease's margins, which never sinks, and holders claim above it")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        same(world.run("store", "init", "--store", uri, "--namespace", "adv", "--layout", "snowflake").code, 0)
+        before = show(world, uri, "adv")
+        floors = []
+        for lease, margin_ms in (("strict", 20000), ("local", 20000), ("autonomous", 1210000), (None, 1210000), ("strict", None)):
+            more = ("--lease", lease) if lease else ()
+            done = world.run("store", "advance", "--store", uri, "--namespace", "adv", "--yes", "--json", *more)
+            same(done.code, 0)
+            got = json.loads(done.out)
+            assert got["incarnation"] != before["incarnation"], (kind, got)
+            if margin_ms:
+                assert before["store_ms"] + margin_ms <= got["floor_ms"] <= got["store_ms"] + margin_ms, (kind, got, before)
+            floors.append(got["floor_ms"])
+            before = got
+        same(floors, sorted(floors))
+        same(floors[-1], floors[-2])
+        done = gen(world, uri, "adv", kind, "--wait-ms", "100") if kind == "file" else None
+        assert done is None or done.code == 1, done.out
+
+
+@claim("a namespace that is gone is made again by advance, by the layout that it had, with a floor")
+def _(world):
+    for uri in (served.mysql_uri(), "sqlite:" + world.path("v.db")):
+        same(world.run("store", "init", "--store", uri).code, 0)
+        fails(world.run("store", "advance", "--store", uri, "--namespace", "gone", "--yes"), 2, "--layout that it had")
+        done = world.run("store", "advance", "--store", uri, "--namespace", "gone", "--yes", "--json", "--layout", "snowflake")
+        same(done.code, 0)
+        got = json.loads(done.out)
+        same(got["layout"], SNOWFLAKE)
+        assert got["floor_ms"] > got["store_ms"], got
+        fails(world.run("store", "advance", "--store", uri, "--namespace", "gone", "--yes", "--layout", "vesta-milli"), 2, "has the layout", "stays")
+
+
+@claim("who may not is told by the server's own words, without a password; nothing is half made")
+def _(world):
+    db = served.mariadb()
+    db.sql("CREATE DATABASE bare; GRANT SELECT, INSERT, UPDATE ON bare.* TO vesta@'127.0.0.1'")
+    poor = served.mysql_uri("vesta:s3cret", "bare")
+    fails(world.run("store", "init", "--store", poor, "--namespace", "a"), 1, "CREATE command denied")
+    fails(world.run("store", "show", "--store", poor, "--namespace", "a"), 1, "tables are missing", "vesta store init")
+    same(db.sql("SHOW TABLES IN bare"), "")
+    wrong = world.run("store", "show", "--store", served.mysql_uri("vesta:wr0ng"))
+    fails(wrong, 1, "Access denied")
+    assert "wr0ng" not in wrong.err
+    db.sql("SET GLOBAL read_only = 1")
+    try:
+        fails(world.run("store", "show", "--store", served.mysql_uri("vesta:s3cret")), 1, "read-only")
+    finally:
+        db.sql("SET GLOBAL read_only = 0")
+    fails(world.run("store", "init", "--store", served.zk_uri("", "/anyone")), 1, "acl=open")
+    same(world.run("store", "init", "--store", served.zk_uri(root="/mine")).code, 0)
+    other = world.run("store", "show", "--store", served.zk_uri("me:wr0ng@", "/mine"))
+    fails(other, 1, "not authorized")
+    assert "wr0ng" not in other.err
+
+
+@claim("a password may stand in a file that the URI names")
+def _(world):
+    with open(world.path("secret"), "w") as file:
+        file.write("own/er\n")
+    same(world.run("store", "init", "--store", served.mysql_uri("owner", more="?secret_file=" + world.path("secret"))).code, 0)
+
+
+@claim("a store that does not answer ends it within seconds, with a sentence")
+def _(world):
+    for uri in ("mysql://a:b@127.0.0.1:1/v", "zk://a:b@127.0.0.1:1/v"):
+        for word in ("show", "init"):
+            fails(world.run("store", word, "--store", uri, timeout=30), 1, "127.0.0.1:1")
+
+
+@claim("wrong calls: each names what is wrong")
+def _(world):
+    store = ("--store", "sqlite:" + world.path("v.db"))
+    fails(world.run("store"), 2, "init, show or advance")
+    fails(world.run("store", "shwo", *store), 2, "did you mean show?")
+    fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show and advance")
+    fails(world.run("store", "show\x1b[2J\n", *store), 2, "\\x1b")
+    fails(world.run("store", "show", "init", *store), 2, '"init"')
+    fails(world.run("store", "show"), 2, "--store is missing")
+    fails(world.run("store", "init", "--layout", "leaf", *store), 2, "name it with --namespace")
+    fails(world.run("store", "init", "--yes", *store), 2, "for advance")
+    fails(world.run("store", "show", "--lease", "strict", *store), 2, "for advance")
+    fails(world.run("store", "advance", "--lease", "lax", *store), 2, "local|strict|balanced|autonomous")
+    for uri in ("sqlite:", "sqlite:v.db", "redis://h/0", "mysql://", "mysql://u@h", "zk://h", "zk://h:99999/v", "\x1b[2J", "file:", "x" * 5000):
+        done = world.run("store", "show", "--store", uri)
+        fails(done, 2)
+    for name in ("../x", "a b", "x" * 80, "ä", "a/b", "\n"):
+        fails(world.run("store", "init", "--namespace", name, *store), 2, "no namespace")
+    fails(world.run("store", "init", "--namespace", "a", "--layout", "time:0", *store), 2, "time")
+    same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
+
+
+main()

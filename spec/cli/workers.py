@@ -1,0 +1,173 @@
+"""workers.py -- `vesta workers`: what it says of numbers that are held, expired, free and never used, on a store of each
+kind, and of records that somebody wrote by hand.
+"""
+import json
+import os
+import re
+import signal
+import time
+
+import served
+from harness import SLOW, claim, fails, main, same
+
+LAYOUT = ("--layout", "snowflake")
+
+
+def look(world, uri, ns):
+    done = world.run("workers", "--store", uri, "--namespace", ns, "--json")
+    same((done.code, done.err), (0, ""))
+    return json.loads(done.out)
+
+
+def prepare(world, uri, ns):
+    same(world.run("store", "init", "--store", uri, "--namespace", ns, *LAYOUT).code, 0)
+
+
+def gen(world, uri, ns, worker, *more):
+    done = world.run("gen", "--store", uri, "--namespace", ns, "--worker", str(worker), "--path", world.path("%s%d.gen" % (ns, worker)),
+                     *LAYOUT, *more)
+    same((done.code, done.err), (0, ""))
+
+
+def serve(world, uri, ns, *more):
+    """A server with a lease, ready; end it with TERM and it gives the number back."""
+    sock = world.path(ns + ".sock")
+    server = world.start("serve", "--store", uri, "--namespace", ns, "--path", world.path(ns + ".gen"), "--http", "off", "--resp", "unix:" + sock,
+                         *LAYOUT, *more, stderr=-1, text=True)
+    while "msg=ready" not in server.stderr.readline():
+        assert server.poll() is None
+    return server
+
+
+def end(server):
+    server.send_signal(signal.SIGTERM)
+    server.stderr.read()
+    server.stderr.close()
+    same(server.wait(), 0)
+
+
+@claim("held, given back, never used: counted and told, with holder, identity, time left, clocks and the mark")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        prepare(world, uri, "look")
+        empty = look(world, uri, "look")
+        same((empty["held"], empty["expired"], empty["free"], empty["never"], empty["workers"]), (0, 0, 0, 1024, []))
+        gen(world, uri, "look", 900)
+        server = serve(world, uri, "look", "--worker", "5")
+        try:
+            got = look(world, uri, "look")
+            same((got["held"], got["free"] + got["expired"], got["never"]), (2, 0, 1022))
+            five, late = got["workers"]
+            same((five["worker"], late["worker"], five["state"]), (5, 900, "held"))
+            assert 0 < five["left_ms"] <= five["lease_ms"] and abs(five["clock_ms"]) < 60000, (kind, five)
+            assert five["until_ms"] > five["written_ms"] and five["fits"] is True and five["epoch"] == 1, (kind, five)
+            assert five["until"].isdigit() and "pid %d" % server.pid in five["holder"] and five["identity"].endswith("look.gen"), five
+            text = world.run("workers", "--store", uri, "--namespace", "look").lines()
+            same(len(text), 4)
+            assert re.match(r" +5  held +\d+:\d\d +[+-]\d\.\d{3} s  20\S+Z +\S+ pid %d  \S*look.gen$" % server.pid, text[1]), text
+            assert text[3].startswith("look: 2 held, 0 expired, 0 free, 1,022 never used; at 20"), text
+        finally:
+            end(server)
+        five = look(world, uri, "look")["workers"][0]
+        same((five["state"], "left_ms" in five), ("free", False))
+        for name in ("look.gen", "look900.gen"):
+            os.remove(world.path(name))
+
+
+@claim("a holder that is killed expires when its lease is over")
+def _(world):
+    uri = served.mysql_uri()
+    prepare(world, uri, "killed")
+    gen(world, uri, "killed", 3, "--lease", "strict")
+    same(look(world, uri, "killed")["workers"][0]["state"], "held")
+    served.mariadb().sql("UPDATE vesta.vesta_lease SET written_us = written_us - 16000000 WHERE ns = 'killed'")
+    got = look(world, uri, "killed")
+    same((got["held"], got["expired"], got["workers"][0]["state"], "left_ms" in got["workers"][0]), (0, 1, "expired", False))
+
+
+@claim("a lease of strict has 15 s, one of balanced 12 minutes, one of autonomous a day")
+def _(world):
+    uri = served.mysql_uri()
+    prepare(world, uri, "leases")
+    for worker, (lease, lease_ms, more) in enumerate((("strict", 15000, ()), ("balanced", 720000, ()),
+                                                      ("autonomous", 86400000, ("--pacing", "history")))):
+        gen(world, uri, "leases", worker, "--lease", lease, *more)
+    same([w["lease_ms"] for w in look(world, uri, "leases")["workers"]], [15000, 720000, 86400000])
+
+
+@claim("--watch prints whole tables until interrupted, tells of a store that is away, and goes on when it is back")
+def _(world):
+    db, uri = served.mariadb(), served.mysql_uri()
+    prepare(world, uri, "watched")
+    watch = world.start("workers", "--store", uri, "--namespace", "watched", "--watch", "--json", stdout=-1, stderr=-1, text=True)
+    try:
+        same(json.loads(watch.stdout.readline())["held"], 0)
+        db.sql("SET GLOBAL read_only = 1")
+        assert "read-only" in watch.stderr.readline()
+        db.sql("SET GLOBAL read_only = 0")
+        gen(world, uri, "watched", 1)
+        deadline = time.monotonic() + 30 * SLOW
+        while json.loads(watch.stdout.readline())["held"] != 1:
+            assert time.monotonic() < deadline
+    finally:
+        db.sql("SET GLOBAL read_only = 0")
+        watch.send_signal(signal.SIGINT)
+        rest = watch.communicate(timeout=30)[0]
+    same(watch.returncode, 0)
+    assert rest == "" or rest.endswith("}\n"), rest
+
+
+@claim("without a terminal --watch sends no codes of terminals")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    prepare(world, uri, "a")
+    watch = world.start("workers", "--store", uri, "--namespace", "a", "--watch", stdout=-1, text=True)
+    lines = [watch.stdout.readline() for _ in range(4)]
+    watch.send_signal(signal.SIGTERM)
+    same((watch.communicate(timeout=30) and watch.returncode, lines[0], lines[0] == lines[2]), (0, lines[0], True))
+    assert all(line.isascii() and line[:-1].isprintable() for line in lines), lines
+
+
+@claim("records of another layout, beyond the field, and with codes for terminals in them are told as what they are")
+def _(world):
+    db, uri = served.mariadb(), served.mysql_uri()
+    prepare(world, uri, "odd")
+    gen(world, uri, "odd", 7)
+
+    def write(worker, **changes):
+        lines = db.sql("SELECT record FROM vesta.vesta_lease WHERE ns = 'odd' AND worker = 7").replace("\\n", "\n").split("\n")
+        text = "".join("%s %s\n" % (line.split(" ")[0], changes.get(line.split(" ")[0], line.split(" ", 1)[1])) for line in lines if line and not line.startswith("sum "))
+        total = 0xcbf29ce484222325
+        for byte in text.encode():
+            total = (total ^ byte) * 0x100000001b3 % 2 ** 64
+        record = (text + "sum %016x\n" % total).encode().hex()
+        db.sql("INSERT INTO vesta.vesta_lease SELECT 'odd', %d, ver, written_us, x'%s' FROM vesta.vesta_lease WHERE ns = 'odd' AND worker = 7"
+               % (worker, record))
+    write(8, fingerprint="0123456789abcdef")
+    write(5000)
+    write(9, holder="\x1b[2Jevil\x07", until="9007199254740992", lease_ms="9223372036854775807", written_ms="0")
+    done = world.run("workers", "--store", uri, "--namespace", "odd")
+    same((done.code, done.err), (0, ""))
+    assert "\x1b" not in done.out and "?[2Jevil?" in done.out and "the layout's end" in done.out, done.out
+    assert re.search(r"^ +8 .*\[another layout's\]$", done.out, re.M) and re.search(r"^ +5000 .*\[no number of this layout\]$", done.out, re.M), done.out
+    got = look(world, uri, "odd")
+    same(([w["fits"] for w in got["workers"]], got["never"]), ([True, False, True, False], 1021))
+    same("until_ms" in got["workers"][2], False)
+    db.sql("UPDATE vesta.vesta_lease SET record = LEFT(record, 60) WHERE ns = 'odd' AND worker = 8")
+    fails(world.run("workers", "--store", uri, "--namespace", "odd"), 1, "truncated")
+
+
+@claim("wrong calls, a namespace or a store that is not there")
+def _(world):
+    store = ("--store", "sqlite:" + world.path("v.db"))
+    fails(world.run("workers"), 2, "--store is missing")
+    fails(world.run("workers", *store, "--namespace", "../x"), 2, "no namespace")
+    fails(world.run("workers", *store, "extra"), 2, '"extra"')
+    fails(world.run("workers", "--store", "ftp://h/x"), 2, "no store like")
+    fails(world.run("workers", *store), 1)
+    same(world.run("store", "init", *store).code, 0)
+    fails(world.run("workers", *store, "--namespace", "none"), 1, "not in the store", "vesta store init")
+    fails(world.run("workers", "--store", "zk://a:b@127.0.0.1:1/v"), 1, "127.0.0.1:1")
+
+
+main()
