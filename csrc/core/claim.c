@@ -20,7 +20,7 @@ void vs_act_restart(struct vs_lease *lease, struct vs_action *out) {
     vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
 }
 
-/* The way to a record: the number given by hand, or a choice. */
+/* The way to a record: a choice, or the number given by hand where nobody has a say. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     forget_slot(lease);
     if (lease->attempt++ >= ATTEMPTS_MAX) {
@@ -29,7 +29,7 @@ void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }
-    if (!lease->has_worker) {
+    if (!lease->has_worker || lease->is_judged) {
         vs_act(lease, out, VS_PH_CHOOSE, VS_DO_CHOOSE);
         return;
     }
@@ -207,7 +207,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }
-    lease->worker = ev->worker;
+    lease->worker = lease->has_worker ? lease->wanted_worker : ev->worker;
     vs_act(lease, out, VS_PH_READ, VS_DO_READ);
 }
 

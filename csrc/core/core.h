@@ -65,6 +65,11 @@ int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, str
 int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *values,
                    bool *named, struct vesta_error *err);
 
+/* The highest worker number; 0 where no field is leased. */
+static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
+    return layout->worker >= 0 ? layout->field[layout->worker].max : 0;
+}
+
 /* The names of a layout's fields, for a message. */
 #define VS_NAMES_MAX (VESTA_FIELDS_MAX * VESTA_NAME_MAX)
 #define VS_NAMES(layout) vs_names((layout), (char[VS_NAMES_MAX]){0})

@@ -31,6 +31,8 @@ struct vesta_gen {
     struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
     struct vesta_layout layout;
     struct vs_handle *handle; /* the keeper floor's part; NULL in the simulator */
+    /* 1: the keeper of this process asks which number to claim; NULL: none does */
+    const _Atomic uint32_t *_Atomic asks;
 };
 
 /* Makes a generator over a formatted map. */

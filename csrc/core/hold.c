@@ -23,6 +23,8 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
         return;
     }
     vs_lease_say(lease, "number %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
+    lease->was_lost = true;
+    lease->lost_worker = lease->worker;
     vs_act(lease, out, VS_PH_FENCED, VS_DO_CLOSE);
 }
 

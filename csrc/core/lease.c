@@ -58,6 +58,7 @@ int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us) {
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us) {
     lease->record = *stored;
     lease->until = lease->asked;
+    lease->was_lost = false;
     lease->renewed_cursor = lease->asked_cursor;
     if (lease->granted < lease->until) lease->granted = lease->until;
     lease->renewed_boot_us = boot_us;
@@ -223,6 +224,7 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     lease->entropy = lease->dice = opts->entropy;
     lease->incarnation = opts->incarnation;
     lease->is_history = opts->is_history;
+    lease->is_judged = opts->is_judged;
     lease->granted = opts->granted;
     lease->failed_in = opts->failed_in;
     lease->slot = opts->slot;

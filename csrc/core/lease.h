@@ -127,6 +127,7 @@ struct vs_lease_opts {
     uint64_t incarnation; /* known from an earlier keeper of the same file; 0: none */
     uint64_t granted;     /* no tick of this file at or past it was ever granted */
     uint64_t failed_in;   /* an earlier keeper stopped everything for what this incarnation of the store lost */
+    bool is_judged;       /* a policy has a say in every claim, also of a number given by hand */
     /* a lease that the map already has, open or claimed and not published; slot -1: none */
     int slot;
     bool published;
@@ -162,7 +163,7 @@ struct vs_lease {
     struct vs_lease_timing timing;
     uint64_t fingerprint, entropy, incarnation;
     uint64_t failed_in; /* the incarnation that went back or denies what it granted; 0: none has */
-    bool has_worker, is_history;
+    bool has_worker, is_history, is_judged;
     uint64_t wanted_worker;
     char layout[VESTA_LAYOUT_TEXT_MAX], identity[VS_IDENTITY_MAX], holder[VS_HOLDER_MAX];
 
@@ -183,6 +184,8 @@ struct vs_lease {
     int slot;                        /* -1: none taken */
     bool published;
     unsigned attempt;
+    bool was_lost; /* `lost_worker` was held, and somebody took it over; nothing was claimed since */
+    uint64_t lost_worker;
     char said[VS_SAID_MAX]; /* the last thing worth telling, "" if all is well */
 };
 

@@ -28,6 +28,9 @@
 #define VS_CLOSED ((uint64_t)1 << 63)              /* the lease has ended */
 #define VS_FRESH (VS_CLOSED | ((uint64_t)1 << 62)) /* taken, not published yet */
 
+/* Before a snapshot keepers are to rest: to end what they had begun, and to claim nothing until somebody wants it. */
+enum vs_rest { VS_AWAKE = 0, VS_REST_ASKED, VS_RESTING };
+
 enum vs_slot_state { VS_SLOT_EMPTY = 0, VS_SLOT_CLAIMING = 1 };
 
 struct vs_header {
@@ -63,6 +66,8 @@ struct vs_shared {
     _Alignas(VS_LINE) _Atomic uint32_t want; /* futex: raised by whoever meets VESTA_LEASE */
     _Atomic uint32_t lease_state;            /* enum vs_lease_state, by the last keeper that looked */
     _Atomic uint32_t drew;                   /* pid of the keeper that drew the number at random, 0 if none */
+    _Atomic uint32_t rest;                   /* enum vs_rest */
+    _Atomic uint32_t rest_want;              /* what `want` was when the rest began: another value ends it */
     _Atomic uint64_t incarnation;            /* of the store that granted the leases; 0: none yet */
     _Atomic uint64_t failed_in;              /* with stopped == VESTA_FAILSTOP: the incarnation that went back */
     _Atomic int64_t retry_boot_us;           /* when the keeper tries next; 0: as soon as it is asked */
@@ -129,6 +134,11 @@ const char *vs_map_reject(const struct vs_header *header, uint64_t bytes);
 
 /* Writes the changing words of a new map; the header is the caller's. */
 void vs_map_format(struct vs_map *map, const struct vesta_clock *clock);
+
+/* A keeper shall leave office, and rest before it takes it again. */
+static inline bool vs_map_must_rest(const struct vs_map *map) {
+    return atomic_load(&map->shared.rest) == VS_REST_ASKED;
+}
 
 /* The active slot's index, or -1. */
 int vs_map_active(const struct vs_map *map);

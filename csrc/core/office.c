@@ -1,10 +1,13 @@
 /* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else.
  */
 #include "core/office.h"
+#include "core/core.h"
 #include "core/mutant.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define REST_US 60000000 /* a rest has no end of its own: how often it is looked at anyway */
 
 void vs_map_say(struct vs_map *map, const char *text) {
     size_t i = 0;
@@ -17,9 +20,10 @@ void vs_map_say(struct vs_map *map, const char *text) {
 
 void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
                       struct vs_event *ev) {
-    int leased = office->layout->worker;
-    uint64_t random, worker_max = leased >= 0 ? office->layout->field[leased].max : 0;
-    if (office->ops->random(office, &random, sizeof random))
+    uint64_t random, worker_max = vs_worker_max(office->layout);
+    if (office->lease.has_worker)
+        ev->found = true;
+    else if (office->ops->random(office, &random, sizeof random))
         ev->found = vs_choose_any(&office->lease, listed, count, worker_max, store_ms, random, &ev->worker);
 }
 
@@ -118,6 +122,7 @@ enum vs_term vs_office_serve(struct vs_office *office) {
     for (;;) {
         enum vs_stop stop = office->ops->stop(office);
         if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office))) return VS_TERM_LEFT;
+        if (vs_map_must_rest(office->map)) return VS_TERM_LEFT;
         ev.stop = stop == VS_GIVE_BACK;
         look_around(office, &ev);
         vs_lease_step(&office->lease, &ev, &action);
@@ -126,6 +131,36 @@ enum vs_term vs_office_serve(struct vs_office *office) {
         atomic_store(&office->map->shared.incarnation, office->lease.incarnation);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
         carry_out(office, &action, &ev);
+    }
+}
+
+/* ------------------------------------------------------------------ resting */
+
+/* Every slot that is open, or that a claim under way would open: two copies of this memory, which hold the same tokens,
+ * must have nothing left that the store could grant to both. */
+static void close_slots(struct vs_map *map) {
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    for (uint32_t i = active > 0 ? (uint32_t)active : 0; i < used && i < VS_SLOTS_MAX; i++)
+        vs_slot_close(&map->slot[i], &cursor);
+}
+
+void vs_office_rest(struct vs_office *office) {
+    struct vs_shared *shared = &office->map->shared;
+    if (vs_map_must_rest(office->map)) {
+        close_slots(office->map);
+        atomic_store(&shared->rest_want, atomic_load(&shared->want));
+        atomic_store(&shared->rest, VS_RESTING);
+        vs_map_say(office->map, "at rest until ids are asked for");
+    }
+    office->want_seen = atomic_load(&shared->rest_want);
+    while (atomic_load(&shared->rest) == VS_RESTING && office->ops->stop(office) == VS_KEEP_ON) {
+        uint32_t resting = VS_RESTING;
+        if (atomic_load(&shared->want) != office->want_seen)
+            atomic_compare_exchange_strong(&shared->rest, &resting, VS_AWAKE);
+        else
+            office->ops->sleep(office, office->clock->boot_us(office->clock->self) + REST_US, true);
     }
 }
 
@@ -178,6 +213,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         .timing = vs_lease_timing_for(timing, map->header.has_worker),
         .incarnation = atomic_load(&map->shared.incarnation),
         .granted = granted_most(map),
+        .is_judged = office->is_judged,
     };
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) opts.failed_in = atomic_load(&map->shared.failed_in);
     find_lease(map, &opts);

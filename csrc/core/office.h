@@ -26,6 +26,7 @@ struct vs_office {
     const struct vesta_layout *layout;
     const struct vs_office_ops *ops;
     uint32_t pid;
+    bool is_judged;     /* a policy of this process has a say in every claim */
     uint32_t want_seen; /* the last value of shared.want that was answered */
     struct vs_lease lease;
 };
@@ -34,6 +35,10 @@ enum vs_term { VS_TERM_LEFT, VS_TERM_GAVE_BACK, VS_TERM_USED_UP /* the file has 
 
 /* Takes office: map, clock, layout, ops and pid are filled in; what the map says of a lease is taken up. */
 void vs_office_enter(struct vs_office *office, const char *holder, const struct vs_lease_timing *timing);
+
+/* Where that was asked for: ends what keepers of this file had begun, and rests until somebody wants a lease or this
+ * keeper shall stop.  Before taking office. */
+void vs_office_rest(struct vs_office *office);
 
 /* Steps the engine until it ends, or until this keeper shall stop and others are there to go on. */
 enum vs_term vs_office_serve(struct vs_office *office);

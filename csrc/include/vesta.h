@@ -225,7 +225,7 @@ enum vesta_why {
     VESTA_CLOCK_AHEAD, /* the clock leapt forward against the machine's uptime and is not confirmed yet */
     VESTA_AHEAD,       /* the cursor is ahead of the clock (a lease's start, borrowed ticks) */
     VESTA_LEASE,       /* no lease is held, or its range is used up; the keeper is asked for more */
-    VESTA_CHOOSE,      /* a policy must pick a worker; not given before there are policies */
+    VESTA_CHOOSE,      /* a policy of this process must pick a worker: vesta_choose */
     VESTA_END,         /* the layout's time is over */
     VESTA_CLOSED,      /* the handle is closed */
     VESTA_FAILSTOP     /* the store went back or denies what it granted: a person must look */
@@ -258,7 +258,8 @@ struct vesta_clock {
 
 enum vesta_flags {
     VESTA_UNSAFE_PRIVATE = 1, /* an anonymous mapping without a lease: outside every guarantee */
-    VESTA_NO_KEEPER = 2       /* never start a keeper thread in this process (nginx master, tests) */
+    VESTA_NO_KEEPER = 2,      /* never start a keeper thread in this process (nginx master, tests) */
+    VESTA_CHOOSES = 4         /* this process answers VESTA_CHOOSE: its keeper claims nothing without being told */
 };
 
 /* How to open a generator.  Zero is the default of everything. */
@@ -268,12 +269,12 @@ struct vesta_opts {
     const char *store;      /* file:DIR; NULL: the file's, else file:<state> */
     const char *namespace_; /* NULL: the file's, else "default" */
     const char *fields;     /* values of this handle's constant fields: "method=1 version=0" */
-    const char *lease;      /* how the lease is timed: "local", "strict", "balanced" or "autonomous" (which needs history
-                               pacing); NULL: the file's, else local where the store is on this machine, else balanced */
-    const char *identity;   /* who asks the store: the same one may have its number back sooner; NULL: the file's, else
-                               the generator file's path, behind the host's name where the store is shared */
-    const char *group;      /* group that may share files made by this call (mode 0660); NULL: owner only */
-    int has_worker;         /* 1: `worker` is a claim of exactly that number */
+    const char *lease;    /* how the lease is timed: "local", "strict", "balanced" or "autonomous" (which needs history
+                             pacing); NULL: the file's, else local where the store is on this machine, else balanced */
+    const char *identity; /* who asks the store: the same one may have its number back sooner; NULL: the file's, else
+                             the generator file's path, behind the host's name where the store is shared */
+    const char *group;    /* group that may share files made by this call (mode 0660); NULL: owner only */
+    int has_worker;       /* 1: `worker` is a claim of exactly that number */
     uint64_t worker;
     int any_worker; /* 1: draw a free number, keep it in the store (what `vesta gen` does) */
     enum vesta_pacing pacing;
@@ -346,6 +347,47 @@ VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause 
  * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
 VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
+/* ------------------------------------------------------------------ choosing a worker
+ *
+ * Where a process has a handle with VESTA_CHOOSES, its keeper does not claim a number by itself: pauses say
+ * VESTA_CHOOSE, vesta_choice says what the store lists, and vesta_choose answers.  An answer is a hint: the claim
+ * decides, and where it is lost the keeper asks again with fresh records.  A question that nobody answers for five
+ * seconds is asked anew.  Where the keeper is another process's, that process chooses. */
+
+/* A worker number as the store knows it. */
+struct vesta_record {
+    uint64_t worker, epoch;
+    int held, expired;                     /* expired: its holder has been silent for longer than its lease */
+    int64_t until_ms, written_ms, seen_ms; /* Unix: its ids end before; by the store's clock; by its holder's clock */
+    char holder[128], identity[256];
+};
+
+/* What is to be chosen from. */
+struct vesta_choice {
+    unsigned attempt; /* 1, and one more for each claim that somebody faster won */
+    int is_fixed;     /* 1: the number was given by hand; the answer can only be to claim it, or not to */
+    int was_lost;     /* 1: `lost` was held, and somebody else holds it now */
+    uint64_t lost;
+    uint64_t first, last; /* the layout's numbers */
+    int64_t store_ms;     /* the store's clock, Unix milliseconds, when the records were read */
+    size_t count;
+    struct vesta_record *record; /* ascending by worker; without those that were never claimed */
+};
+
+/* What the keeper of this process asks just now.  Own: free with vesta_choice_free.  Threads: any; may block for a
+ * moment.  Errors: VESTA_EOPTION when nothing is asked; VESTA_ENOMEM. */
+VESTA_API int vesta_choice(struct vesta_gen *gen, struct vesta_choice **choice, struct vesta_error *err);
+VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
+
+/* Answers a pause VESTA_CHOOSE: that number is to be claimed.  VESTA_ANY_WORKER: the one that would be claimed without
+ * VESTA_CHOOSES.  Threads: any.  Errors: VESTA_EFIELD: the layout has no such number; VESTA_EOPTION when nothing is
+ * asked (any more). */
+#define VESTA_ANY_WORKER UINT64_MAX
+VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
+
+/* The same: none is to be claimed for now, and why, for people.  The keeper asks again after a second. */
+VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason);
+
 /* ------------------------------------------------------------------ keeping */
 
 /* Starts this process's keeper, or wakes it: one thread with all signals blocked, one per generator file and
@@ -359,6 +401,19 @@ VESTA_API int vesta_keep(struct vesta_gen *gen);
  * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be asked for
  * afterwards: they need a new claim.  Threads: any; blocks for the store.  Errors: VESTA_EIO. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
+
+/* Ends the lease here at once and does not give it back: no id until the keeper has claimed anew, for which the store
+ * must answer.  For who will not go on inside a window while the store is silent.  Threads: any.
+ * Errors: VESTA_EOPTION for a private generator. */
+VESTA_API int vesta_drop(struct vesta_gen *gen);
+
+/* Call it before the memory of this machine or container is copied (a VM's snapshot, a checkpoint): ends the lease and
+ * whatever the keeper had begun, and lets no keeper claim until an id is asked for.  Both copies then claim by
+ * themselves, and what they are granted cannot overlap.  Nobody should ask for ids before the copy is made: that would
+ * claim at once.  Ids that a program keeps (batches, blocks) are copied with it.
+ * Threads: any; blocks until the keeper of this file is at rest, whichever process it is.
+ * Errors: VESTA_EIO when it is not within 15 s: then do not copy; VESTA_EOPTION for a private generator. */
+VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err);
 
 /* What a generator is, just now. */
 struct vesta_info {

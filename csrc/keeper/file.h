@@ -10,6 +10,18 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+/* The question for a worker number, between the keeper that asks and whoever in this process judges: choice.c.  Under
+ * the process lock but for `open`. */
+struct vs_question {
+    _Atomic uint32_t open; /* 1: it waits for an answer.  A forked child inherits it, but no keeper to have asked it */
+    unsigned choosers;     /* handles with VESTA_CHOOSES */
+    const struct vs_listed *listed; /* the keeper's, while it waits */
+    struct vesta_choice choice;     /* without its records */
+    bool none;                      /* the answer: no number, for this reason; else this one */
+    char reason[160];
+    uint64_t worker;
+};
+
 struct vs_file {
     struct vs_file *next; /* the registry; process lock */
     unsigned handles;
@@ -23,6 +35,7 @@ struct vs_file {
     pid_t keeper_pid;      /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
     pid_t joining_pid;     /* the process in which somebody ends `thread` just now.  Process lock */
     _Atomic uint32_t stop; /* enum vs_stop */
+    struct vs_question question;
 };
 
 /* A used-up file that a handle has moved on from: other threads may be inside its map until the handle is closed. */
@@ -36,7 +49,8 @@ struct vs_handle {
     struct vs_file *file; /* process lock; NULL where is_private */
     struct vs_past *past; /* process lock */
     bool is_private;
-    bool keeps; /* false: VESTA_NO_KEEPER */
+    bool keeps;   /* false: VESTA_NO_KEEPER */
+    bool chooses; /* VESTA_CHOOSES */
     char warning[256];
 };
 
@@ -57,6 +71,12 @@ int vs_keeper_start(struct vs_file *file);
 void vs_keeper_want(struct vs_map *map);
 /* Ends this process's keeper and waits for it.  Call without the process lock. */
 void vs_keeper_stop(struct vs_file *file, enum vs_stop how);
+
+/* ---- choice.c */
+
+/* Asks this process's policies and waits: fills in ev->found and ev->worker or ev->text. */
+void vs_question_ask(struct vs_file *file, struct vs_office *office, const struct vs_listed *listed, size_t count,
+                     int64_t store_ms, struct vs_event *ev);
 
 /* ---- open.c */
 

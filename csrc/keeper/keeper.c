@@ -38,7 +38,8 @@ static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
-        if (left_us <= 0 || told_to_stop(keeping_of(office)->file) || (on_want && want != office->want_seen)) return;
+        bool stop = told_to_stop(keeping_of(office)->file) || vs_map_must_rest(office->map);
+        if (left_us <= 0 || stop || (on_want && want != office->want_seen)) return;
         vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);
     }
 }
@@ -60,7 +61,9 @@ static void do_choose(struct keeping *k, struct vs_event *ev) {
     struct vs_reply reply;
     size_t count;
     k->store->ops->list(k->store, &listed, &count, &reply);
-    if (reply.outcome == VS_STORE_OK)
+    if (reply.outcome == VS_STORE_OK && k->office.is_judged)
+        vs_question_ask(k->file, &k->office, listed, count, reply.store_ms, ev);
+    else if (reply.outcome == VS_STORE_OK)
         vs_office_choose(&k->office, listed, count, reply.store_ms, ev);
     else
         snprintf(ev->text, sizeof ev->text, "%s", reply.text);
@@ -113,6 +116,9 @@ static void serve(struct keeping *k) {
     char host[64], holder[VS_HOLDER_MAX];
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
+    vs_process_lock();
+    k->office.is_judged = k->file->question.choosers > 0;
+    vs_process_unlock();
     vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
     if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
 }
@@ -127,6 +133,7 @@ static void hold_office(struct vs_file *file) {
         k->file = file;
         struct vs_store_opts opts = {
             .namespace_ = map->header.namespace_, .group = map->header.group, .clock = file->clock};
+        vs_office_rest(&k->office);
         rc = vs_store_open(map->header.store, &opts, &k->store, &err);
     }
     if (rc == VESTA_OK) {
@@ -169,6 +176,7 @@ int vs_keeper_start(struct vs_file *file) {
     sigset_t all, was;
     vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
+    atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&file->thread, NULL, keeper_main, file);

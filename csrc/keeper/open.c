@@ -27,7 +27,7 @@ static struct vs_file *find_file(uint64_t dev, uint64_t ino) {
  */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
-    uint64_t max = layout->worker >= 0 ? layout->field[layout->worker].max : 0;
+    uint64_t max = vs_worker_max(layout);
     bool has_lease = memchr(header->lease, '\0', sizeof header->lease) && vs_lease_preset(header->lease);
     if (layout->fingerprint == header->fingerprint && header->worker <= max && has_lease) return VESTA_OK;
     return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made",
@@ -89,8 +89,9 @@ static int enter_file(const char *path, const struct vs_mapping *mapping, const 
 }
 
 /* The keeper is joined without the process lock, which it may need; `closing` keeps others out meanwhile. */
-static void leave_file(struct vs_file *file) {
+static void leave_file(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
+    if (handle) file->question.choosers -= handle->chooses;
     bool last = --file->handles == 0;
     file->closing = last;
     vs_process_unlock();
@@ -162,6 +163,12 @@ static int set_fields(const struct vesta_layout *layout, const char *fields, uin
     return rc;
 }
 
+/* With the process lock held. */
+static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
+    file->question.choosers += gen->handle->chooses;
+    atomic_store_explicit(&gen->asks, &file->question.open, memory_order_release);
+}
+
 /* Over a mapping of this boot: the parts of a handle that need no store. */
 static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs_file *file, struct vesta_gen **out,
                        struct vesta_error *err) {
@@ -182,7 +189,13 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     handle->file = file;
     handle->is_private = file == NULL;
     handle->keeps = !(wish->opts->flags & VESTA_NO_KEEPER);
+    handle->chooses = wish->opts->flags & VESTA_CHOOSES;
     gen->handle = handle;
+    if (file) {
+        vs_process_lock();
+        enter_question(gen, file);
+        vs_process_unlock();
+    }
     *out = gen;
     return VESTA_OK;
 }
@@ -243,7 +256,7 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
     if (rc == VESTA_OK) rc = open_file(&wish, &file, err);
     if (rc != VESTA_OK) return rc;
     rc = make_handle(&wish, file->mapping.map, file, gen, err);
-    if (rc != VESTA_OK) leave_file(file);
+    if (rc != VESTA_OK) leave_file(NULL, file);
     return rc;
 }
 
@@ -252,10 +265,10 @@ void vesta_close(struct vesta_gen *gen) {
     if (gen->handle->is_private)
         vs_mapping_unmap(atomic_load(&gen->map));
     else
-        leave_file(gen->handle->file);
+        leave_file(gen->handle, gen->handle->file);
     for (struct vs_past *past = gen->handle->past, *next; past; past = next) {
         next = past->next;
-        leave_file(past->file);
+        leave_file(gen->handle, past->file);
         free(past);
     }
     free(gen->handle);
@@ -301,6 +314,7 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     handle->past = past;
     handle->file = file;
     vs_gen_move(gen, file->mapping.map);
+    enter_question(gen, file);
     return VESTA_OK;
 }
 
@@ -323,19 +337,4 @@ int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
 
 int vesta_keep(struct vesta_gen *gen) {
     return vs_handle_kick(gen, NULL);
-}
-
-int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
-    const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    uint64_t cursor;
-    if (gen->handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
-    int active = vs_map_active(map);
-    if (active < 0 || !vs_slot_cursor(&map->slot[active], &cursor)) return VESTA_OK; /* nothing is held */
-    vs_process_lock();
-    struct vs_file *file = gen->handle->file;
-    int failed = vs_keeper_start(file);
-    vs_process_unlock();
-    if (failed) return vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed));
-    vs_keeper_stop(file, VS_GIVE_BACK);
-    return VESTA_OK;
 }

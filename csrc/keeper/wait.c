@@ -14,8 +14,9 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
     int64_t now = clock->boot_us(clock->self), wait_us = pause->wait_us;
     if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
         *until_boot_us = INT64_MAX; /* for ever */
-    if (pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED) {
+    if (pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED || pause->why == VESTA_CHOOSE) {
         if (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK) return false;
+        if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false; /* the caller is who answers */
         /* a successor's map may be in place, or the lease come sooner than foreseen */
         wait_us = VS_LEASE_POLL_US;
     }

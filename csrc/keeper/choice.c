@@ -1,0 +1,135 @@
+/* choice.c -- the question for a worker number: asked by the keeper, answered by whoever in this process judges.  Knows
+ * no policy and decides nothing: the claim does. */
+#include "core/core.h"
+#include "keeper/file.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define ANSWER_US 5000000 /* then the records are too old to choose from */
+#define LOOK_US 500000    /* so that a stop is noticed even if a wake-up is lost */
+
+/* ------------------------------------------------------------------ the keeper's side */
+
+static void open_question(struct vs_file *file, const struct vs_lease *lease, const struct vs_listed *listed,
+                          size_t count, int64_t store_ms) {
+    struct vs_question *q = &file->question;
+    vs_process_lock();
+    q->listed = listed;
+    q->choice = (struct vesta_choice){
+        .attempt = lease->attempt,
+        .is_fixed = lease->has_worker,
+        .was_lost = lease->was_lost,
+        .lost = lease->lost_worker,
+        .last = vs_worker_max(&file->layout),
+        .store_ms = store_ms,
+        .count = count,
+    };
+    q->none = true;
+    snprintf(q->reason, sizeof q->reason, "nobody has chosen a worker number yet");
+    atomic_store(&q->open, 1);
+    vs_process_unlock();
+}
+
+static void wait_for_answer(struct vs_file *file, struct vs_office *office) {
+    const struct vesta_clock *clock = office->clock;
+    _Atomic uint32_t *word = &office->map->shared.want;
+    int64_t until_us = clock->boot_us(clock->self) + ANSWER_US;
+    for (;;) {
+        uint32_t want = atomic_load_explicit(word, memory_order_acquire);
+        int64_t left_us = until_us - clock->boot_us(clock->self);
+        if (!atomic_load(&file->question.open) || left_us <= 0 || atomic_load(&file->stop) != VS_KEEP_ON ||
+            vs_map_must_rest(office->map))
+            return;
+        vs_futex_wait(word, want, left_us < LOOK_US ? left_us : LOOK_US);
+    }
+}
+
+void vs_question_ask(struct vs_file *file, struct vs_office *office, const struct vs_listed *listed, size_t count,
+                     int64_t store_ms, struct vs_event *ev) {
+    struct vs_question *q = &file->question;
+    while (count > 0 && listed[count - 1].worker > vs_worker_max(&file->layout))
+        count--; /* not a number of this layout */
+    open_question(file, &office->lease, listed, count, store_ms);
+    wait_for_answer(file, office);
+    vs_process_lock();
+    atomic_store(&q->open, 0);
+    q->listed = NULL;
+    bool any = !q->none && q->worker == VESTA_ANY_WORKER;
+    ev->found = !q->none;
+    ev->worker = q->worker;
+    memcpy(ev->text, q->reason, sizeof ev->text);
+    vs_process_unlock();
+    if (any) vs_office_choose(office, listed, count, store_ms, ev);
+}
+_Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text, "a reason is what is said");
+
+/* ------------------------------------------------------------------ the other side */
+
+/* Whether the keeper of this process asks; with the process lock held. */
+static bool is_asked(const struct vs_file *file) {
+    return file && file->keeper_pid == getpid() && atomic_load(&file->question.open);
+}
+
+static void copy_record(const struct vs_shape *shape, const struct vs_listed *listed, int64_t store_ms,
+                        struct vesta_record *out) {
+    const struct vs_record *r = &listed->record;
+    *out = (struct vesta_record){.worker = listed->worker,
+                                 .epoch = r->epoch,
+                                 .held = r->held,
+                                 .expired = store_ms - r->written_ms > r->lease_ms,
+                                 .until_ms = vs_tick_unix_us(shape, r->until) / 1000,
+                                 .written_ms = r->written_ms,
+                                 .seen_ms = r->seen_ms};
+    snprintf(out->holder, sizeof out->holder, "%s", r->holder);
+    snprintf(out->identity, sizeof out->identity, "%s", r->identity);
+}
+
+int vesta_choice(struct vesta_gen *gen, struct vesta_choice **out, struct vesta_error *err) {
+    vs_process_lock();
+    const struct vs_file *file = gen->handle->file;
+    bool asked = is_asked(file);
+    const struct vs_question *q = asked ? &file->question : NULL;
+    struct vesta_choice *choice = asked ? malloc(sizeof *choice + q->choice.count * sizeof *choice->record) : NULL;
+    if (choice) {
+        *choice = q->choice;
+        choice->record = (struct vesta_record *)(choice + 1);
+        for (size_t i = 0; i < choice->count; i++)
+            copy_record(&gen->shape, &q->listed[i], choice->store_ms, &choice->record[i]);
+    }
+    vs_process_unlock();
+    if (!asked) return vs_fail(err, VESTA_EOPTION, "the keeper does not ask for a worker number just now");
+    if (!choice) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    *out = choice;
+    return VESTA_OK;
+}
+
+void vesta_choice_free(struct vesta_choice *choice) {
+    free(choice);
+}
+
+static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker, const char *reason) {
+    vs_process_lock();
+    struct vs_file *file = gen->handle->file;
+    bool asked = pause->why == VESTA_CHOOSE && is_asked(file);
+    if (asked) {
+        file->question.none = reason != NULL;
+        file->question.worker = worker;
+        snprintf(file->question.reason, sizeof file->question.reason, "%s", reason ? reason : "");
+        atomic_store(&file->question.open, 0);
+    }
+    vs_process_unlock();
+    if (asked) vs_keeper_want(atomic_load_explicit(&gen->map, memory_order_acquire));
+    return asked ? VESTA_OK : VESTA_EOPTION;
+}
+
+int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker) {
+    if (worker > vs_worker_max(&gen->layout) && worker != VESTA_ANY_WORKER) return VESTA_EFIELD;
+    return answer(gen, pause, worker, NULL);
+}
+
+int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason) {
+    return answer(gen, pause, 0, reason);
+}

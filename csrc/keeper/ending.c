@@ -1,0 +1,69 @@
+/* ending.c -- leases that end before their time: given back, dropped, laid down before this machine's memory is copied.
+ */
+#include "core/core.h"
+#include "keeper/file.h"
+#include "os/os.h"
+
+#include <unistd.h>
+
+#define REST_US_MAX 15000000 /* a keeper that asks a store hears from it, or gives it up, within this */
+#define REST_STEP_US 1000
+
+/* The open slot, or NULL. */
+static struct vs_slot *open_slot(struct vs_map *map) {
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    return active >= 0 && vs_slot_cursor(&map->slot[active], &cursor) ? &map->slot[active] : NULL;
+}
+
+static int start_keeper(struct vs_file *file, struct vesta_error *err) {
+    vs_process_lock();
+    int failed = vs_keeper_start(file);
+    vs_process_unlock();
+    return failed ? vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed)) : VESTA_OK;
+}
+
+static struct vs_file *file_of(struct vesta_gen *gen) {
+    vs_process_lock();
+    struct vs_file *file = gen->handle->file;
+    vs_process_unlock();
+    return file;
+}
+
+int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    if (gen->handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
+    if (!open_slot(map)) return VESTA_OK; /* nothing is held */
+    struct vs_file *file = file_of(gen);
+    int rc = start_keeper(file, err);
+    if (rc == VESTA_OK) vs_keeper_stop(file, VS_GIVE_BACK);
+    return rc;
+}
+
+int vesta_drop(struct vesta_gen *gen) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    uint64_t cursor;
+    if (gen->handle->is_private) return VESTA_EOPTION;
+    struct vs_slot *slot = open_slot(map);
+    if (slot) vs_slot_close(slot, &cursor);
+    vs_keeper_want(map);
+    return VESTA_OK;
+}
+
+int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
+    if (gen->handle->is_private)
+        return vs_fail(err, VESTA_EOPTION, "a private generator has no lease: its copies give equal ids");
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    atomic_store(&map->shared.rest, VS_REST_ASKED);
+    int rc = start_keeper(file_of(gen), err);
+    if (rc != VESTA_OK) return rc;
+    vs_keeper_want(map);
+    for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
+        if (waited_us >= REST_US_MAX)
+            return vs_fail(err, VESTA_EIO, "the keeper of this file does not come to rest: a copy might repeat ids");
+        usleep(REST_STEP_US);
+    }
+    if (atomic_load(&map->shared.rest) != VS_RESTING)
+        return vs_fail(err, VESTA_EIO, "an id was asked for meanwhile, so a lease may have been claimed again");
+    return VESTA_OK;
+}

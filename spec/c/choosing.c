@@ -1,0 +1,361 @@
+/* choosing.c -- a process that chooses its worker numbers: the keeper asks, waits, claims what is answered, asks again.
+ */
+#include "check.h"
+#include "core/core.h"
+#include "os/os.h"
+#include "store/store.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define LONG_US 20000000
+
+static char state[64];
+
+static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
+    char path[128];
+    struct vesta_gen *gen = NULL;
+    struct vesta_error err = {0};
+    snprintf(path, sizeof path, "%s/%s", state, name);
+    opts.layout = LAYOUT;
+    opts.path = path;
+    if (vesta_open(&opts, &gen, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return gen;
+}
+
+static struct vesta_gen *chooser(const char *name) {
+    return open_as(name, (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES});
+}
+
+/* The pause when the keeper asks; another one if it does not within a long time. */
+static struct vesta_pause asked(struct vesta_gen *gen) {
+    struct vesta_pause pause = {.why = VESTA_CLOSED};
+    uint64_t id;
+    CHECK(vesta_next_wait(gen, &id, LONG_US, &pause) == VESTA_EPAUSE);
+    CHECK_STR(vesta_why_name(pause.why), "choose");
+    return pause;
+}
+
+static uint64_t worker_of_next(struct vesta_gen *gen) {
+    struct vesta_pause pause;
+    struct vesta_parts parts = {.worker = UINT64_MAX};
+    uint64_t id;
+    if (vesta_next_wait(gen, &id, LONG_US, &pause) != VESTA_OK) {
+        CHECK_FAIL("no id: %s", vesta_why_name(pause.why));
+        return UINT64_MAX;
+    }
+    CHECK(vesta_explain(vesta_gen_layout(gen), id, &parts, NULL) == VESTA_OK);
+    return parts.worker;
+}
+
+static struct vesta_gen *holder_of(uint64_t worker) {
+    char name[32];
+    snprintf(name, sizeof name, "holder%d.gen", (int)worker);
+    struct vesta_gen *gen = open_as(name, (struct vesta_opts){.has_worker = 1, .worker = worker});
+    CHECK_EQ_U64(worker_of_next(gen), worker);
+    return gen;
+}
+
+static struct vesta_choice *choice_of(struct vesta_gen *gen) {
+    struct vesta_choice *choice = NULL;
+    struct vesta_error err = {0};
+    if (vesta_choice(gen, &choice, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return choice;
+}
+
+/* ------------------------------------------------------------------ asking and answering */
+
+static void what_is_chosen_is_claimed(void) {
+    struct vesta_gen *five = holder_of(5), *seven = holder_of(7), *gen = chooser("a.gen");
+    CHECK(vesta_release(seven, NULL) == VESTA_OK);
+    struct vesta_pause pause = asked(gen);
+    struct vesta_choice *choice = choice_of(gen);
+    NEED(choice && choice->count == 2);
+    CHECK_EQ_U64(choice->attempt, 1);
+    CHECK_EQ_U64(choice->first, 0);
+    CHECK_EQ_U64(choice->last, 1023);
+    CHECK(!choice->is_fixed && !choice->was_lost);
+    const struct vesta_record *r = choice->record;
+    CHECK_EQ_U64(r[0].worker, 5);
+    CHECK(r[0].held && !r[0].expired && r[0].epoch == 1);
+    CHECK(strstr(r[0].identity, "/holder5.gen") && strstr(r[0].holder, " pid "));
+    CHECK(r[0].until_ms > choice->store_ms && r[0].until_ms <= choice->store_ms + 6000);
+    CHECK(r[0].written_ms <= choice->store_ms && r[0].seen_ms <= choice->store_ms);
+    CHECK_EQ_U64(r[1].worker, 7);
+    CHECK(!r[1].held);
+    vesta_choice_free(choice);
+    CHECK(vesta_choose(gen, &pause, 9) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 9);
+    vesta_close(gen);
+    vesta_close(seven);
+    vesta_close(five);
+}
+
+static void a_choice_is_a_hint_and_the_claim_decides(void) {
+    struct vesta_gen *five = holder_of(5), *gen = chooser("a.gen");
+    struct vesta_pause pause = asked(gen);
+    CHECK(vesta_choose(gen, &pause, 5) == VESTA_OK);
+    pause = asked(gen);
+    struct vesta_info info;
+    vesta_get_info(gen, &info);
+    CHECK(!info.holds_lease);
+    CHECK(strstr(info.keeper, "number 5 is held by") != NULL);
+    CHECK(vesta_choose(gen, &pause, 6) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 6);
+    CHECK_EQ_U64(worker_of_next(five), 5);
+    vesta_close(gen);
+    vesta_close(five);
+}
+
+static void any_worker_is_the_default_choice(void) {
+    struct vesta_gen *gen = chooser("a.gen");
+    struct vesta_pause pause = asked(gen);
+    CHECK(vesta_choose(gen, &pause, VESTA_ANY_WORKER) == VESTA_OK);
+    CHECK(worker_of_next(gen) < 1024);
+    vesta_close(gen);
+}
+
+static void no_number_is_an_answer_with_a_reason(void) {
+    struct vesta_gen *gen = chooser("a.gen");
+    struct vesta_pause pause = asked(gen);
+    char text[256], reason[1000];
+    uint64_t id;
+    memset(reason, 'x', sizeof reason); /* longer than what can be said */
+    memcpy(reason, "numbers 0 to 3 are ours, and they are taken ", 44);
+    reason[sizeof reason - 1] = '\0';
+    CHECK(vesta_choose_none(gen, &pause, reason) == VESTA_OK);
+    do
+        CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
+    while (vesta_pause_text(gen, &pause, text, sizeof text), !strstr(text, "numbers 0 to 3"));
+    CHECK_STR(vesta_why_name(pause.why), "lease");
+    CHECK(strncmp(text, "no lease: numbers 0 to 3 are ours, and they are taken xxx", 50) == 0);
+    pause = asked(gen);
+    CHECK(vesta_choose(gen, &pause, 3) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 3);
+    vesta_close(gen);
+}
+
+static void wrong_answers_are_refused(void) {
+    struct vesta_gen *gen = chooser("a.gen"), *private_gen;
+    struct vesta_opts opts = {.layout = LAYOUT, .has_worker = 1, .worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
+    struct vesta_pause none = {.why = VESTA_CHOOSE}, other;
+    struct vesta_choice *choice = NULL;
+    struct vesta_error err = {0};
+    CHECK(vesta_choose(gen, &none, 3) == VESTA_EOPTION); /* nothing is asked yet */
+    CHECK(vesta_choice(gen, &choice, &err) == VESTA_EOPTION);
+    CHECK(strstr(err.text, "does not ask") != NULL);
+    struct vesta_pause pause = asked(gen);
+    CHECK(vesta_choose(gen, &pause, 1024) == VESTA_EFIELD);
+    CHECK(vesta_choose(gen, &pause, UINT64_MAX - 1) == VESTA_EFIELD);
+    other = pause, other.why = VESTA_LEASE;
+    CHECK(vesta_choose(gen, &other, 3) == VESTA_EOPTION);
+    CHECK(vesta_choose(gen, &pause, 1023) == VESTA_OK);
+    CHECK(vesta_choose(gen, &pause, 3) == VESTA_EOPTION); /* it is answered */
+    CHECK_EQ_U64(worker_of_next(gen), 1023);
+    CHECK(vesta_open(&opts, &private_gen, NULL) == VESTA_OK);
+    CHECK(vesta_choose(private_gen, &pause, 3) == VESTA_EOPTION);
+    CHECK(vesta_choice(private_gen, &choice, NULL) == VESTA_EOPTION && !choice);
+    vesta_close(private_gen);
+    vesta_close(gen);
+}
+
+static void a_number_given_by_hand_needs_a_word_too(void) {
+    struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.has_worker = 1, .worker = 4, .flags = VESTA_CHOOSES});
+    struct vesta_pause pause = asked(gen);
+    struct vesta_choice *choice = choice_of(gen);
+    CHECK(choice && choice->is_fixed);
+    vesta_choice_free(choice);
+    CHECK(vesta_choose(gen, &pause, 8) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 4);
+    vesta_close(gen);
+}
+
+/* ------------------------------------------------------------------ who is asked */
+
+static void *answer_later(void *gen) {
+    struct vesta_pause pause = asked(gen);
+    usleep(20000);
+    CHECK(vesta_choose(gen, &pause, 12) == VESTA_OK);
+    return NULL;
+}
+
+static void a_handle_that_does_not_choose_waits_for_one_that_does(void) {
+    struct vesta_gen *gen = chooser("a.gen"), *other = open_as("a.gen", (struct vesta_opts){0});
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, answer_later, gen) == 0);
+    CHECK_EQ_U64(worker_of_next(other), 12);
+    pthread_join(thread, NULL);
+    vesta_close(other);
+    vesta_close(gen);
+}
+
+static void a_child_is_not_asked_what_its_parent_was(void) {
+    struct vesta_gen *gen = chooser("a.gen");
+    struct vesta_pause pause = asked(gen);
+    pid_t child = fork();
+    if (child == 0) {
+        struct vesta_choice *choice;
+        bool good = vesta_choose(gen, &pause, 3) == VESTA_EOPTION && vesta_choice(gen, &choice, NULL) == VESTA_EOPTION;
+        uint64_t id;
+        for (int i = 0; good && vesta_next_wait(gen, &id, 1000000, &pause) != VESTA_OK; i++)
+            good = i < 20; /* its parent's keeper has the office */
+        _exit(good ? 0 : 1);
+    }
+    int status = 1;
+    usleep(50000);
+    CHECK(vesta_choose(gen, &pause, 14) == VESTA_OK);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK_EQ_U64(worker_of_next(gen), 14);
+    vesta_close(gen);
+}
+
+/* ------------------------------------------------------------------ losing */
+
+/* Somebody else takes a number over, as after a lease that ran out. */
+static void take_over(uint64_t worker) {
+    struct vs_store *store;
+    struct vs_reply reply;
+    char uri[128];
+    snprintf(uri, sizeof uri, "file:%s", state);
+    CHECK(vs_store_open(uri, &(struct vs_store_opts){.namespace_ = "default", .group = -1, .clock = vs_clock_system()},
+                        &store, NULL) == VESTA_OK);
+    do {
+        store->ops->ns_read(store, &reply);
+        store->ops->read(store, worker, &reply);
+        struct vs_record r = reply.record;
+        r.ver++, r.epoch++, r.owner[0]++, r.until += (uint64_t)600000 << 12;
+        snprintf(r.identity, sizeof r.identity, "elsewhere");
+        store->ops->swap(store, worker, r.ver - 1, &r, &reply);
+    } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came between */
+    CHECK(reply.outcome == VS_STORE_OK);
+    store->ops->close(store);
+}
+
+static void a_lost_number_is_told_with_the_next_question(void) {
+    struct vesta_gen *gen = chooser("a.gen");
+    struct vesta_pause pause = asked(gen);
+    uint64_t id;
+    CHECK(vesta_choose(gen, &pause, 20) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 20);
+    take_over(20);
+    while (vesta_next_wait(gen, &id, LONG_US, &pause) == VESTA_OK)
+        usleep(1000); /* until its keeper renews */
+    CHECK_STR(vesta_why_name(pause.why), "choose");
+    struct vesta_choice *choice = choice_of(gen);
+    CHECK(choice && choice->was_lost && choice->lost == 20);
+    vesta_choice_free(choice);
+    CHECK(vesta_choose(gen, &pause, 21) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 21);
+    CHECK(vesta_drop(gen) == VESTA_OK); /* nobody has taken this one */
+    pause = asked(gen);
+    choice = choice_of(gen);
+    CHECK(choice && !choice->was_lost);
+    vesta_choice_free(choice);
+    vesta_close(gen);
+}
+
+/* ------------------------------------------------------------------ a question that nobody answers */
+
+static _Atomic int64_t passed_us;
+
+static int64_t later_unix_us(void *self) {
+    (void)self;
+    return vs_clock_system()->unix_us(NULL) + atomic_load(&passed_us);
+}
+
+static int64_t later_boot_us(void *self) {
+    (void)self;
+    return vs_clock_system()->boot_us(NULL) + atomic_load(&passed_us);
+}
+
+static void real_sleep_us(void *self, int64_t us) {
+    (void)self;
+    usleep((useconds_t)us);
+}
+
+static void is_asked_anew_with_fresh_records(void) {
+    static const struct vesta_clock clock = {NULL, later_unix_us, later_boot_us, real_sleep_us};
+    struct vesta_gen *gen =
+        open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES, .clock = &clock});
+    asked(gen);
+    struct vesta_choice *first = choice_of(gen), *second = NULL;
+    struct vesta_gen *two = holder_of(2);
+    NEED(first);
+    atomic_fetch_add(&passed_us, 5000000); /* the answer is too late, and then a rest of a second */
+    for (int i = 0; i < 2000 && vesta_choice(gen, &second, NULL) == VESTA_OK; i++) {
+        if (second->count == 1) break;
+        vesta_choice_free(second);
+        second = NULL;
+        usleep(1000);
+    }
+    atomic_fetch_add(&passed_us, 1000000);
+    struct vesta_pause pause = asked(gen);
+    second = choice_of(gen);
+    CHECK_EQ_U64(first->count, 0);
+    CHECK(second && second->count == 1);
+    CHECK(second && second->store_ms >= first->store_ms + 5000);
+    vesta_choice_free(first);
+    vesta_choice_free(second);
+    CHECK(vesta_choose(gen, &pause, 3) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 3);
+    vesta_close(two);
+    vesta_close(gen);
+}
+
+static int64_t stopped_us(void *self) {
+    (void)self;
+    return INT64_C(1700000000000000);
+}
+
+/* By this clock an answer may come for ever; the end comes first. */
+static void does_not_hold_up_the_end(void) {
+    static const struct vesta_clock clock = {NULL, stopped_us, stopped_us, real_sleep_us};
+    struct vesta_gen *gen =
+        open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES, .clock = &clock});
+    asked(gen);
+    vesta_close(gen);
+}
+
+#define IN_NEW_STATE(run)                                                                                              \
+    static void run##_(void) {                                                                                         \
+        char command[128];                                                                                             \
+        strcpy(state, "/tmp/vesta-choosing-XXXXXX");                                                                   \
+        if (!mkdtemp(state)) abort();                                                                                  \
+        setenv("VESTA_STATE", state, 1);                                                                               \
+        run();                                                                                                         \
+        snprintf(command, sizeof command, "rm -rf %s", state);                                                         \
+        CHECK(system(command) == 0);                                                                                   \
+    }
+
+IN_NEW_STATE(what_is_chosen_is_claimed)
+IN_NEW_STATE(a_choice_is_a_hint_and_the_claim_decides)
+IN_NEW_STATE(any_worker_is_the_default_choice)
+IN_NEW_STATE(no_number_is_an_answer_with_a_reason)
+IN_NEW_STATE(wrong_answers_are_refused)
+IN_NEW_STATE(a_number_given_by_hand_needs_a_word_too)
+IN_NEW_STATE(a_handle_that_does_not_choose_waits_for_one_that_does)
+IN_NEW_STATE(a_child_is_not_asked_what_its_parent_was)
+IN_NEW_STATE(a_lost_number_is_told_with_the_next_question)
+IN_NEW_STATE(is_asked_anew_with_fresh_records)
+IN_NEW_STATE(does_not_hold_up_the_end)
+
+static const struct check_case cases[] = {
+    {"what is chosen over the store's records is claimed", what_is_chosen_is_claimed_},
+    {"a choice is a hint: a held number is not claimed, and the keeper asks again",
+     a_choice_is_a_hint_and_the_claim_decides_},
+    {"VESTA_ANY_WORKER is the default choice", any_worker_is_the_default_choice_},
+    {"no number is an answer: its reason is told, and the keeper asks again", no_number_is_an_answer_with_a_reason_},
+    {"answers that cannot be are refused", wrong_answers_are_refused_},
+    {"a number given by hand is claimed when it may be, whatever number is named",
+     a_number_given_by_hand_needs_a_word_too_},
+    {"a handle that does not choose waits for one that does", a_handle_that_does_not_choose_waits_for_one_that_does_},
+    {"a forked child is not asked what its parent was", a_child_is_not_asked_what_its_parent_was_},
+    {"a number that was lost is told with the next question", a_lost_number_is_told_with_the_next_question_},
+    {"a question that nobody answers is asked anew, with fresh records", is_asked_anew_with_fresh_records_},
+    {"a question does not hold up the end", does_not_hold_up_the_end_},
+};
+
+CHECK_MAIN(cases)
