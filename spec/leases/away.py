@@ -1,0 +1,130 @@
+"""away.py -- hard days of the store itself: cut off, slow, stopped, emptied, put back as it was earlier.
+
+    away.py ISSUER VESTA sqlite|mysql|zk [PART]
+"""
+import sys
+import time
+
+from world import PLACES, Schedule, now_ms, told
+from servers import SLOW, claim, main
+
+place = PLACES[sys.argv[3]]().begin()
+GONE_S = 30
+
+
+def steady(s, *homes, **more):
+    """Issuers that have begun."""
+    issuers = [s.start(home, identity=home, **more) for home in homes]
+    for issuer in issuers:
+        issuer.issues()
+    return issuers
+
+
+if place.proxy:
+    @claim("connections that are cut again and again: what was granted lasts meanwhile, no id is refused")
+    def _():
+        with Schedule(place) as s:
+            issuers = steady(s, "ada", "bob")
+            begun = now_ms()
+            for _ in range(12):
+                place.proxy.cut()
+                time.sleep(0.5)
+            refused = sum(issuer.refused_between(begun, now_ms()) for issuer in issuers)
+            told("12 cuts in 6 s: %d ids refused", refused)
+            assert refused == 0 or SLOW > 1
+
+    @claim("requests that arrive after their deadlines, long after they were given up: nobody gives an id twice")
+    def _():
+        with Schedule(place) as s:
+            issuers = steady(s, "ada", "bob") + steady(s, "cyd", worker=9)
+            other = s.start("dan", identity="dan", worker=9)  # claims it in the first gap
+            for _ in range(6):
+                place.proxy.hold_requests = True
+                time.sleep(1.7)
+                place.proxy.heal()
+                time.sleep(0.4)
+            healed = now_ms()
+            for issuer in issuers[:2]:
+                issuer.issues(since_ms=healed)
+            assert not other.last().given or not issuers[2].last().given or other.last().worker == 9
+
+    @claim("nothing passes for seven seconds, longer than a session: refused after the window, and on without a restart")
+    def _():
+        with Schedule(place) as s:
+            ada, = steady(s, "ada")
+            begun = now_ms()
+            place.proxy.hold_requests = place.proxy.lose_answers = True
+            first = ada.when(lambda line: line.refused and line.state == "drained", "its window is over", since_ms=begun)
+            told("cut off: ids for %.1f s, then: %s", (first.ms - begun) / 1000, first.text)
+            time.sleep(max(0, 7 - (now_ms() - begun) / 1000))
+            healed = now_ms()
+            place.proxy.heal()
+            place.proxy.cut()
+            told("healed: ids again after %.1f s", (ada.issues(since_ms=healed).ms - healed) / 1000)
+
+
+@claim("a store that is gone for 30 seconds: strict refuses and goes on by itself, balanced and autonomous refuse nothing")
+def _():
+    with Schedule(place) as s:
+        strict, = steady(s, "strict")
+        patient = steady(s, "balanced", lease="balanced") + steady(s, "autonomous", lease="autonomous", pacing="history")
+        begun = now_ms()
+        place.down()
+        try:
+            over = strict.when(lambda line: line.refused and line.state == "drained", "its window is over", since_ms=begun)
+            told("strict: ids for %.1f s, then: %s", (over.ms - begun) / 1000, over.text)
+            time.sleep(max(0, GONE_S - (now_ms() - begun) / 1000))
+        finally:
+            back = now_ms()
+            place.up()
+        told("strict: ids again %.1f s after the store's return", (strict.issues(since_ms=back).ms - back) / 1000)
+        refused = [issuer.refused_between(begun, now_ms()) for issuer in patient]
+        assert refused == [0, 0], refused
+        patient[0].when(lambda line: line.state == "active", "the balanced one is well again", 60, since_ms=back)
+
+
+def stops(issuers, since_ms, *words):
+    """All stop, say why, and give nothing more."""
+    for issuer in issuers:
+        stopped = issuer.when(lambda line: line.state == "failstop" and line.refused, "it stops", 60, since_ms)
+        assert any(word in stopped.text for word in words), stopped.text
+    told("stopped after %.1f s: %s", (stopped.ms - since_ms) / 1000, stopped.text)
+    time.sleep(2)
+    given = [issuer.last().given for issuer in issuers]
+    time.sleep(1)
+    assert given == [issuer.last().given for issuer in issuers], "ids from a store that went back"
+
+
+def goes_on(s, issuers):
+    advanced = now_ms()
+    s.advance()
+    for issuer in issuers:
+        again = issuer.issues(90, since_ms=advanced)
+    told("vesta store advance: ids again after %.1f s", (again.ms - advanced) / 1000)
+
+
+@claim("a store that was put back as it was earlier: everybody stops until a person has put it right")
+def _():
+    with Schedule(place) as s:
+        place.save()
+        issuers, begun = steady(s, "ada", "bob"), now_ms()
+        place.restore()
+        stops(issuers, begun, "went back", "replaced")
+        goes_on(s, issuers)
+
+
+@claim("a store that was lost and made anew: nobody goes on with it until a person has put it right")
+def _():
+    with Schedule(place) as s:
+        issuers, begun = steady(s, "ada", "bob"), now_ms()
+        place.wipe()
+        for issuer in issuers:
+            lost = issuer.when(lambda line: line.refused and line.state == "drained", "its window is over", since_ms=begun)
+        told("lost: ids for %.1f s, then: %s", (lost.ms - begun) / 1000, lost.text)
+        made = now_ms()
+        s.person("make")
+        stops(issuers, made, "replaced")
+        goes_on(s, issuers)
+
+
+main(sys.argv[4] if len(sys.argv) > 4 else "")
