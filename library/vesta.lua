@@ -239,7 +239,10 @@ function gen:close() end
 ---@class vesta.options
 ---@field layout? string|vesta.layout layout text, preset name or layout; the file's, else vesta-second
 ---@field path? string the generator file; <state>/<namespace>.gen
----@field store? string file:DIR; the file's, else file:<state>
+---@field store? string file:DIR, sqlite:FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH; the file's, else file:<state>
+---@field secret? string what that store knows us by: a database's password, a ZooKeeper's user:password; the URI's
+---@field lease? "local"|"strict"|"balanced"|"autonomous" how it is timed; the file's, else by the store
+---@field identity? string who asks the store; the host's name and the path
 ---@field namespace? string [A-Za-z0-9_.:-]{1,64}; the file's, else "default"
 ---@field worker? integer claim exactly this number
 ---@field any_worker? boolean draw a free number and keep it in the store

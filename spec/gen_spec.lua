@@ -116,6 +116,7 @@ describe("vesta.open", function()
   it("raises for an option of the wrong type or beyond its bounds", function()
     local wrong = {
       layout = { 5, true, {} }, path = { 5, "a\0b", true }, store = { {} }, namespace = { 7 }, group = { 0 },
+      lease = { "lax", 1, true }, identity = { 1, "a\0b" }, secret = { 1, "a\0b", {} },
       worker = { "1", -1, 1.5, 0 / 0, 1 / 0, 2 ^ 53 + 2, {} }, any_worker = { 1, "yes" }, unsafe_private = { 1 },
       pacing = { "fast", 1, true }, ahead_ms_max = { -1, 0.5, 1 / 0, "5" },
       wait_ms_max = { -1, 1 / 0, 0 / 0, "5", 1e12 },
@@ -129,6 +130,29 @@ describe("vesta.open", function()
         assert.matches("gen_spec.lua:%d+: vesta.open: option " .. option .. " must be ", message)
       end
     end
+  end)
+
+  it("shows no secret, whatever is wrong with it", function()
+    local message = help.raised(function() return (vesta.open { secret = "pass\0word" }) end)
+    assert.matches("option secret must be ", message)
+    assert.is_nil(message:find("pass", 1, true))
+    local _, text, code = vesta.open { path = help.path "s", store = "file:" .. help.path "d", secret = ("s"):rep(600) }
+    assert.are.equal("bad_option", code)
+    assert.is_nil(text:find("sss", 1, true))
+  end)
+
+  it("takes a lease's timing and an identity, and an autonomous lease only with history pacing", function()
+    local path, store = help.path(help.name()), "file:" .. help.path(help.name())
+    local function open(lease, pacing)
+      return vesta.open { path = path, store = store, worker = 1, lease = lease, identity = "pod-1", pacing = pacing }
+    end
+    local gen, text, code = open("autonomous")
+    assert.is_nil(gen)
+    assert.are.equal("bad_option", code)
+    assert.matches("history", text)
+    gen = assert(open("autonomous", "history"))
+    gen:close()
+    assert.are.equal("mismatch", select(3, open("strict", "history")))
   end)
 
   it("warns once that a private generator is outside the guarantee", function()

@@ -43,6 +43,10 @@ const struct vs_lease_timing *vs_lease_preset(const char *name) {
     return NULL;
 }
 
+const struct vs_lease_timing *vs_lease_preset_at(int64_t place) {
+    return place == VS_LEASE_LOCAL ? &vs_lease_timing_file : &shared[place - VS_LEASE_STRICT];
+}
+
 struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset, bool has_worker) {
     struct vs_lease_timing timing = *preset;
     if (!has_worker || timing.window_ms <= BOUND_WINDOW_MS) return timing;

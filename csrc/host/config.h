@@ -55,9 +55,11 @@ struct vs_conf_space { /* namespaces.NAME */
     const char *layout; /* NULL: the generator file's, else the default */
     const char *store;  /* as written: the name of a store, or a URI */
     const char *uri;    /* the store's URI; NULL: file:<state> */
+    const char *secret; /* what that store knows us by; NULL: what its URI says */
+    const char *identity;
     const char *path, *group;
     const char *fields; /* "method=1 version=0" */
-    int64_t lease;      /* 0: strict, 1: balanced, 2: autonomous */
+    int64_t lease;      /* the place among VS_LEASE_WORDS */
     int64_t worker;
     int64_t pacing;       /* enum vesta_pacing */
     int64_t ahead_ms_max; /* -1: the layout's default, 0: not at all */

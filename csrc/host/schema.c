@@ -1,6 +1,7 @@
 /* schema.c -- what may stand in a config: the one table of keys.  Knows no Lua and no file. */
 #include "host/schema.h"
 #include "core/core.h"
+#include "core/lease.h"
 #include "keeper/options.h"
 
 #define DAY_MS 86400000
@@ -98,9 +99,15 @@ const struct vs_conf_key vs_conf_keys[] = {
     {.path = "namespaces.*.lease",
      .kind = VS_CONF_CHOICE,
      .offset = SPACE(lease),
-     .words = "strict|balanced|autonomous",
-     .absent = "the store's own",
+     .words = VS_LEASE_WORDS,
+     .absent = "local where the store is on this machine, else balanced",
      .help = "how leases are timed"},
+    {.path = "namespaces.*.identity",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(identity),
+     .max = PATH_BYTES_MAX,
+     .absent = "the host's name and the generator file's path",
+     .help = "who asks the store: the same one has its number back sooner"},
     {.path = "namespaces.*.policy",
      .kind = VS_CONF_POLICY,
      .offset = SPACE(policy),

@@ -26,7 +26,7 @@ static const struct vs_conf_key *key_of(const char *path) {
 
 /* ------------------------------------------------------------------ stores */
 
-static const struct vs_conf_store *find_store(const struct vs_config *config, const char *name) {
+static struct vs_conf_store *find_store(struct vs_config *config, const char *name) {
     for (int i = 0; i < config->store_count; i++)
         if (strcmp(config->store[i].name, name) == 0) return &config->store[i];
     return NULL;
@@ -40,29 +40,63 @@ static const char *store_names(const struct vs_config *config, char *buf, size_t
 }
 #define STORE_NAMES(config) store_names((config), (char[200]){0}, 200)
 
+static bool has_scheme(const char *uri, const char *scheme) {
+    return strncmp(uri, scheme, strlen(scheme)) == 0;
+}
+
+/* A key of another kind of store is not used. */
 static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
-    for (int i = 0; i < r->config->store_count; i++)
-        if (!r->config->store[i].uri)
-            return WRONG(r, "stores.*.uri", &r->config->store[i], err, "is missing: %s", key_of("stores.*.uri")->help);
+    for (int i = 0; i < r->config->store_count; i++) {
+        struct vs_conf_store *store = &r->config->store[i];
+        if (!store->uri) return WRONG(r, "stores.*.uri", store, err, "is missing: %s", key_of("stores.*.uri")->help);
+        if (store->auth && !has_scheme(store->uri, "zk:"))
+            vs_conf_note(r->config, false, "stores.%s.auth is for zk: stores, and is not used", store->name);
+        if (store->password && !has_scheme(store->uri, "mysql:"))
+            vs_conf_note(r->config, false, "stores.%s.password is for mysql: stores, and is not used", store->name);
+    }
     return VESTA_OK;
+}
+
+/* The URI as it is opened: with what the store's other keys say of the way there. */
+static int complete_uri(const struct vs_conf_reading *r, struct vs_conf_store *store, const char **out,
+                        struct vesta_error *err) {
+    const struct vs_conf_key *tls = key_of("stores.*.tls");
+    bool said = *vs_conf_origin(tls, store) != VS_FROM_DEFAULT;
+    *out = store->uri;
+    if (said && store->tls && has_scheme(store->uri, "zk:"))
+        return WRONG(r, "stores.*.tls", store, err,
+                     "is verify, but ZooKeeper is spoken to without TLS in this version");
+    if (!said || !has_scheme(store->uri, "mysql:")) return VESTA_OK;
+    char *uri;
+    int length =
+        asprintf(&uri, "%s%stls=%s", store->uri, strchr(store->uri, '?') ? "&" : "?", store->tls ? "verify" : "off");
+    *out = length < 0 ? NULL : vs_conf_keep(r->config, uri, (size_t)length);
+    if (length >= 0) free(uri);
+    return *out ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+}
+
+/* What a store knows us by. */
+static const char *secret_of(const struct vs_conf_store *store) {
+    return has_scheme(store->uri, "zk:") ? store->auth : has_scheme(store->uri, "mysql:") ? store->password : NULL;
 }
 
 /* A store's name becomes its URI; a URI stays. */
 static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    struct vesta_error why;
     space->uri = space->store;
     if (!space->store || !r->source.path) return VESTA_OK;
-    const struct vs_conf_store *store = find_store(r->config, space->store);
+    struct vs_conf_store *store = find_store(r->config, space->store);
     if (!store && !strchr(space->store, ':'))
         return WRONG(r, "namespaces.*.store", space, err, "is '%s', which is no store; %s",
                      VS_QUOTE(space->store, strlen(space->store)), STORE_NAMES(r->config));
     const struct vs_conf_key *uri = key_of("stores.*.uri");
-    space->uri = store ? store->uri : space->store;
+    if (store && complete_uri(r, store, &space->uri, err) != VESTA_OK) return err->code;
+    space->secret = store ? secret_of(store) : NULL;
     if (!store && uri->check(space->uri, err) != VESTA_OK)
         return vs_conf_blame(r, key_of("namespaces.*.store"), space, err);
-    if (vs_store_check(space->uri, NULL) != VESTA_OK) /* its text would show a password */
-        vs_conf_note(r->config, true, "namespaces.%s.store: this version cannot lease from %.*s stores", space->name,
-                     (int)strcspn(space->uri, ":") + 1, space->uri);
-    return VESTA_OK;
+    if (vs_store_check(space->uri, &why) == VESTA_OK) return VESTA_OK;
+    return store ? WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text)
+                 : WRONG(r, "namespaces.*.store", space, err, "cannot be used: %s", why.text);
 }
 
 /* ------------------------------------------------------------------ namespaces */
@@ -86,15 +120,13 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *s
     return VESTA_OK;
 }
 
-#define LEASE_AUTONOMOUS 2
-
 static int check_lease(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
-    if (space->lease < 0) return VESTA_OK;
-    if (space->lease == LEASE_AUTONOMOUS && space->pacing != VESTA_PACING_HISTORY)
+    if (space->lease == VS_LEASE_AUTONOMOUS && space->pacing != VESTA_PACING_HISTORY)
         return WRONG(r, "namespaces.*.lease", space, err,
                      "is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up");
-    vs_conf_note(r->config, true, "namespaces.%s.lease: this build times every lease as its store does; leave it out",
-                 space->name);
+    if (space->lease == VS_LEASE_LOCAL && space->uri && !vs_store_is_local(space->uri))
+        return WRONG(r, "namespaces.*.lease", space, err,
+                     "is local, which is for a store on this machine: take strict or balanced");
     return VESTA_OK;
 }
 

@@ -273,6 +273,8 @@ struct vesta_opts {
                              pacing); NULL: the file's, else local where the store is on this machine, else balanced */
     const char *identity; /* who asks the store: the same one may have its number back sooner; NULL: the file's, else
                              the generator file's path, behind the host's name where the store is shared */
+    const char *secret;   /* what the store knows us by: a database's password, a ZooKeeper's user:password; NULL: what
+                             the URI says.  Kept in this process's memory alone */
     const char *group;    /* group that may share files made by this call (mode 0660); NULL: owner only */
     int has_worker;       /* 1: `worker` is a claim of exactly that number */
     uint64_t worker;

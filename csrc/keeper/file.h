@@ -4,6 +4,7 @@
 
 #include "core/generator.h"
 #include "core/office.h"
+#include "keeper/options.h"
 #include "os/mapping.h"
 
 #include <limits.h>
@@ -30,7 +31,8 @@ struct vs_file {
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char path[VS_IDENTITY_MAX];
-    int lock_fd; /* <path>.keeper; one a process, even where a used-up file and its successor are open */
+    char secret[VS_SECRET_MAX]; /* the last handle's word; "": the URI says it.  Process lock */
+    int lock_fd;                /* <path>.keeper; one a process, even where a used-up file and its successor are open */
     pthread_t thread;
     pid_t keeper_pid;      /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
     pid_t joining_pid;     /* the process in which somebody ends `thread` just now.  Process lock */

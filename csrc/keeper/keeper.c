@@ -129,12 +129,18 @@ static void hold_office(struct vs_file *file) {
     struct vesta_error err = {.text = "no memory for a keeper"};
     int rc = VESTA_ENOMEM;
     if (k) {
+        char secret[VS_SECRET_MAX];
+        vs_process_lock();
+        memcpy(secret, file->secret, sizeof secret);
+        vs_process_unlock();
         k->office = (struct vs_office){map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid()};
         k->file = file;
         struct vs_store_opts opts = {
             .namespace_ = map->header.namespace_, .group = map->header.group, .clock = file->clock};
         vs_office_rest(&k->office);
+        if (*secret) opts.secret = secret;
         rc = vs_store_open(map->header.store, &opts, &k->store, &err);
+        explicit_bzero(secret, sizeof secret);
     }
     if (rc == VESTA_OK) {
         serve(k);

@@ -83,6 +83,7 @@ static int enter_file(const char *path, const struct vs_mapping *mapping, const 
         vs_mapping_unmap(mapping->map);
         return rc;
     }
+    if (wish->secret) snprintf(file->secret, sizeof file->secret, "%s", wish->secret);
     file->handles++;
     *out = file;
     return VESTA_OK;
@@ -106,6 +107,7 @@ static void leave_file(const struct vs_handle *handle, struct vs_file *file) {
     close_lock(file->lock_fd);
     vs_process_unlock();
     vs_mapping_unmap(file->mapping.map);
+    explicit_bzero(file->secret, sizeof file->secret);
     free(file);
 }
 
@@ -229,7 +231,8 @@ static int check_namespace(const struct vs_wish *wish, struct vesta_error *err) 
     if (access(wish->path, F_OK) == 0) return VESTA_OK; /* it was checked when it was made */
     int rc = vs_wish_header(wish, &header, err);
     if (rc != VESTA_OK) return rc;
-    struct vs_store_opts opts = {.namespace_ = header.namespace_, .group = header.group, .clock = wish->clock};
+    struct vs_store_opts opts = {
+        .namespace_ = header.namespace_, .group = header.group, .clock = wish->clock, .secret = wish->secret};
     if ((rc = vs_store_open(header.store, &opts, &store, err)) != VESTA_OK) return rc;
     if (store->ops->is_local) store->ops->ns_read(store, &reply);
     if (store->ops->is_local && reply.outcome == VS_STORE_OK && reply.ns.ver &&
@@ -285,7 +288,7 @@ static bool same_generator(const struct vs_header *a, const struct vs_header *b)
 /* Enters the file that stands in the place of a used-up one, or makes it. */
 static int enter_successor(const struct vs_file *old, const struct vesta_clock *clock, struct vs_file **file,
                            struct vesta_error *err) {
-    struct vs_wish wish = {.clock = clock};
+    struct vs_wish wish = {.clock = clock, .secret = *old->secret ? old->secret : NULL};
     enum vs_found found;
     struct vs_mapping mapping;
     struct vs_header stale, header = old->mapping.map->header;

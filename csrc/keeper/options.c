@@ -109,11 +109,18 @@ static int check_identity(const struct vesta_opts *opts, struct vesta_error *err
     return VESTA_OK;
 }
 
+static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) {
+    size_t length = opts->secret ? strlen(opts->secret) : 1;
+    if (length > 0 && length < VS_SECRET_MAX) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "the store's secret must have 1 to %d bytes", VS_SECRET_MAX - 1);
+}
+
 /* ------------------------------------------------------------------ the wish */
 
 int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
     memset(wish, 0, sizeof *wish);
     wish->opts = opts;
+    wish->secret = opts->secret;
     wish->clock = opts->clock ? opts->clock : vs_clock_system();
     wish->has_layout = opts->layout != NULL;
     int rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
@@ -121,6 +128,7 @@ int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct ves
     if (rc == VESTA_OK) rc = check_numbers(opts, err);
     if (rc == VESTA_OK) rc = check_lease(opts, err);
     if (rc == VESTA_OK) rc = check_identity(opts, err);
+    if (rc == VESTA_OK) rc = check_secret(opts, err);
     if (rc == VESTA_OK) rc = find_group(opts->group, &wish->group, err);
     if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, wish, err);
     return rc;

@@ -6,6 +6,8 @@
 
 #include <limits.h>
 
+#define VS_SECRET_MAX 512
+
 struct vs_wish {
     const struct vesta_opts *opts;
     const struct vesta_clock *clock;
@@ -13,6 +15,7 @@ struct vs_wish {
     struct vesta_layout layout; /* the layout asked for, else the default */
     char path[VS_IDENTITY_MAX];
     char store[VS_URI_MAX]; /* "" where none was named */
+    const char *secret;     /* the caller's; NULL: none */
     int group;              /* gid or -1 */
 };
 

@@ -308,6 +308,9 @@ static struct vesta_opts read_options(lua_State *L) {
     opts.namespace_ = text_option(L, "namespace");
     opts.fields = text_option(L, "fields");
     opts.group = text_option(L, "group");
+    opts.lease = text_option(L, "lease");
+    opts.identity = text_option(L, "identity");
+    opts.secret = text_option(L, "secret");
     return opts;
 }
 

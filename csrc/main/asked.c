@@ -1,6 +1,7 @@
 /* asked.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
  * and opens nothing. */
 #include "core/core.h"
+#include "core/lease.h"
 #include "main/options.h"
 #include "main/serving.h"
 
@@ -76,6 +77,8 @@ static int refuse_space_flags(const struct flags *flags) {
                 {opts->has_worker, "worker", "worker"},
                 {opts->path, "path", "path"},
                 {opts->store, "store", "store"},
+                {opts->lease, "lease", "lease"},
+                {opts->identity, "identity", "identity"},
                 {opts->namespace_, "namespace", NULL},
                 {opts->fields, "fields", "fields"},
                 {opts->pacing, "pacing", "pacing"},
@@ -125,6 +128,9 @@ static struct vesta_opts opts_of(const struct vs_conf_space *space) {
         .layout = space->layout,
         .path = space->path,
         .store = space->uri,
+        .secret = space->secret,
+        .lease = space->lease < 0 ? NULL : vs_lease_preset_at(space->lease)->name,
+        .identity = space->identity,
         .namespace_ = space->name,
         .fields = space->fields,
         .group = space->group,

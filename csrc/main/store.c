@@ -16,10 +16,6 @@ struct asked {
     int lease_given, namespace_given;
 };
 
-static const char lease_words[] = "local|strict|balanced|autonomous";
-static const char *const leases[] = {"local", "strict", "balanced", "autonomous"};
-#define LEASE_BALANCED 2
-
 /* What each kind of store is made of, and who may then use it. */
 static const struct kind {
     const char *scheme, *made, *rights;
@@ -193,7 +189,7 @@ static int advance(struct asked *asked) {
     struct vs_at *at = &asked->at;
     struct vs_ns_record fresh;
     struct vs_reply reply;
-    const struct vs_lease_timing *timing = vs_lease_preset(leases[asked->lease_given ? asked->lease : LEASE_BALANCED]);
+    const struct vs_lease_timing *timing = vs_lease_preset_at(asked->lease_given ? asked->lease : VS_LEASE_BALANCED);
     int rc = vs_at_read(at);
     if (rc == VS_GO) rc = plan_record(asked, &fresh);
     if (rc != VS_GO) return rc;
@@ -232,8 +228,8 @@ int vs_cmd_store(int argc, char **argv) {
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&asked.at),
         VS_TEXT("layout", &asked.layout, "TEXT|PRESET", "of a namespace that is made (default: vesta-second)"),
-        {"lease", 0, VS_OPT_CHOICE, &asked.lease, lease_words, "advance: the widest in use there (default: balanced)",
-         0, 0, &asked.lease_given},
+        {"lease", 0, VS_OPT_CHOICE, &asked.lease, VS_LEASE_WORDS,
+         "advance: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
         VS_SWITCH("yes", &asked.yes, "advance: do it, ask nobody"),
         VS_SWITCH("json", &asked.json, "one object, for programs"),
         {0},

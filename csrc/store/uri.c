@@ -90,7 +90,10 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
     int rc = VESTA_OK;
     if (vs_split(rest, '?', &hosts, &options)) {
         rest = hosts;
-        rc = take_options(options, keys, out, err);
+        rc = memchr(options.at, '@', options.length)
+                 ? vs_fail(err, VESTA_EOPTION,
+                           "the store's URI has an '@' behind its '?': write a '?' in a password as %%3F")
+                 : take_options(options, keys, out, err);
     }
     hosts = rest;
     /* the user part ends before the path begins, so a '/' in a password must be %2F */

@@ -95,6 +95,11 @@ local function fields(value)
   return table.concat(words, " ")
 end
 
+local function lease(value)
+  if value == "local" or value == "strict" or value == "balanced" or value == "autonomous" then return value end
+  return nil, 'one of "local", "strict", "balanced", "autonomous"'
+end
+
 local function policy(value)
   if type(value) ~= "string" and type(value) ~= "table" then
     return nil, "a policy's name, a path, { name, option = ... } or a table of functions"
@@ -104,6 +109,7 @@ end
 
 local OPTIONS = {
   layout = layout, path = text, store = text, namespace = text, fields = fields, group = text,
+  lease = lease, identity = text, secret = text,
   worker = whole, any_worker = flag, pacing = pacing, ahead_ms_max = ahead, wait_ms_max = wait,
   unsafe_private = flag, policy = policy,
 }
@@ -130,7 +136,8 @@ local function check_options(options)
     if not check then error("vesta.open: " .. unknown_option(key), 3) end
     local good, expected = check(value)
     if good == nil then
-      error(("vesta.open: option %s must be %s, not %s"):format(key, expected, shown(value)), 3)
+      local found = key == "secret" and type(value) or shown(value)
+      error(("vesta.open: option %s must be %s, not %s"):format(key, expected, found), 3)
     end
     checked[key] = good
   end

@@ -54,7 +54,7 @@ def _(world):
     for name in ("zk.auth", "resp.pass", "db.pass"):
         with open(world.path(name), "w") as file:
             file.write("secret")
-    for name, part in (("zookeeper", "namespaces.orders.store: this version cannot lease from zk: stores"),
+    for name, part in (("zookeeper", "namespaces.orders.policy: the policy vesta is not in this version"),
                        ("segments", "segments are not served by this version")):
         fails(world.run("serve", "-c", os.path.join(EXAMPLES, name + ".lua"), env=secrets), 1, part)
     assert not os.path.exists(world.path("state"))
