@@ -40,7 +40,7 @@ class Sqlite(Server):
         self.file = self.path("vesta.db")
         self.lock = None
 
-    def uri(self):
+    def uri(self, **_):
         return "sqlite:" + self.file
 
     def begin(self):
@@ -71,8 +71,8 @@ class Maria(MariaDB):
     kind = "mysql"
     TABLES = ("vesta_namespace", "vesta_lease")
 
-    def uri(self, user="root"):
-        return "mysql://%s@127.0.0.1:%d/vesta" % (user, self.proxy.port)
+    def uri(self, user="root", port=None):
+        return "mysql://%s@127.0.0.1:%d/vesta" % (user, port or self.proxy.port)
 
     def begin(self):
         self.start()
@@ -101,8 +101,8 @@ class Maria(MariaDB):
 class Zoo(ZooKeeper):
     kind = "zk"
 
-    def uri(self, user="me:secret"):
-        return "zk://%s@127.0.0.1:%d/vesta" % (user, self.proxy.port)
+    def uri(self, user="me:secret", port=None):
+        return "zk://%s@127.0.0.1:%d/vesta" % (user, port or self.proxy.port)
 
     def begin(self):
         self.start().ready()
@@ -233,8 +233,8 @@ class Schedule:
         return self
 
     def person(self, what, *more):
-        """What a person does: make, advance, fill."""
-        done = subprocess.run([ISSUER, what, self.place.uri(), self.ns, self.layout, *more], stdin=subprocess.DEVNULL,
+        """What a person does: make, advance, fill; past the proxy."""
+        done = subprocess.run([ISSUER, what, self.place.uri(port=self.place.port), self.ns, self.layout, *more], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=120 * SLOW)
         assert done.returncode == 0, done.stderr
 

@@ -1,0 +1,95 @@
+"""crowd.py -- many claims at once, and one where hardly a number is left.   crowd.py ISSUER VESTA sqlite|mysql|zk|file [PART]"""
+import struct
+import sys
+
+from world import PLACES, Schedule, Server, now_ms, told
+from servers import claim, main
+
+CROWD = 100
+NUMBERS = 8192
+MULTI, GET_CHILDREN = 14, (8, 12)
+
+
+class File(Server):
+    kind = "file"
+
+    def __init__(self):
+        super().__init__("file")
+
+    def uri(self, **_):
+        return "file:" + self.folder
+
+    def begin(self):
+        return self
+
+
+place = {**PLACES, "file": File}[sys.argv[3]]().begin()
+
+
+@claim("100 processes that claim at once have 100 numbers")
+def _():
+    with Schedule(place, lease="local" if place.kind == "file" else "strict") as s:
+        begun = now_ms()
+        issuers = [s.start("h%d" % i, identity="h%d" % i, rate=1000, ids=50) for i in range(CROWD)]
+        for issuer in issuers:
+            assert issuer.process.wait(120) == 0
+            issuer.reader.join()
+        last = max(issuer.last().ms for issuer in issuers) - 50
+        numbers = {issuer.last().worker for issuer in issuers}
+        told("%d processes began, claimed and issued within %.1f s", CROWD, (last - begun) / 1000)
+        assert len(numbers) == CROWD, sorted(numbers)
+
+
+class Counter:
+    """Counts what a process asks ZooKeeper for, at a proxy."""
+
+    def __init__(self, ns):
+        self.ns = ns
+        self.asked = []
+        place.proxy.at = self.see
+
+    def see(self, data):
+        while len(data) >= 12:
+            length, _, kind = struct.unpack(">iii", data[:12])
+            self.asked.append((kind, data[16:4 + length]))
+            data = data[4 + length:]
+        return False
+
+    def found(self):
+        """A listing asks once for the namespace's own children, then for those of each."""
+        place.proxy.heal()
+        root = ("/vesta/" + self.ns).encode()
+        return (sum(kind in GET_CHILDREN and text[:len(root) + 1] in (root + b"\0", root + b"\1") for kind, text in self.asked),
+                sum(kind == MULTI for kind, _ in self.asked))
+
+
+class Log:
+    """Counts the same in MariaDB's own log."""
+
+    def __init__(self, _):
+        place.sql("SET GLOBAL general_log_file = '%s'; SET GLOBAL general_log = 1" % place.path("general"))
+
+    def found(self):
+        place.sql("SET GLOBAL general_log = 0")
+        with open(place.path("general"), errors="replace") as file:
+            done = [line for line in file if "Execute" in line]
+        return (sum("ORDER BY l.worker" in line for line in done),
+                sum("INSERT INTO vesta_lease" in line or "UPDATE vesta_lease" in line for line in done))
+
+
+@claim("the one free number of %d is claimed with one listing and at most three swaps" % NUMBERS)
+def _():
+    with Schedule(place, layout="butterfly", lease="local" if place.kind == "file" else "strict") as s:
+        s.person("fill", str(NUMBERS - 1))
+        counter = {"zk": Counter, "mysql": Log}.get(place.kind, lambda _: None)(s.ns)
+        issuer = s.start("ada", identity="ada", rate=1000)
+        line = issuer.issues(60)
+        told("one of %d: issuing after %.2f s", NUMBERS, (line.ms - issuer.begun_ms) / 1000)
+        assert line.worker == NUMBERS - 1, line.worker
+        if counter:
+            listings, swaps = counter.found()
+            told("%d listing, %d swaps", listings, swaps)
+            assert listings == 1 and 1 <= swaps <= 3, (listings, swaps)
+
+
+main(sys.argv[4] if len(sys.argv) > 4 else "")
