@@ -45,14 +45,17 @@ class Counter:
 
     def __init__(self, ns):
         self.ns = ns
-        self.asked = []
+        self.asked, self.rest = [], b""
         place.proxy.at = self.see
 
     def see(self, data):
-        while len(data) >= 12:
-            length, _, kind = struct.unpack(">iii", data[:12])
-            self.asked.append((kind, data[16:4 + length]))
-            data = data[4 + length:]
+        self.rest += data
+        while len(self.rest) >= 12:
+            length, _, kind = struct.unpack(">iii", self.rest[:12])
+            if len(self.rest) < 4 + length:
+                break
+            self.asked.append((kind, self.rest[16:4 + length]))
+            self.rest = self.rest[4 + max(length, 8):]
         return False
 
     def found(self):
