@@ -59,9 +59,9 @@ class Counter:
         return False
 
     def found(self):
-        """A listing asks once for the namespace's own children, then for those of each."""
+        """A listing asks once for the groups, then for what is in each."""
         place.proxy.heal()
-        root = ("/vesta/" + self.ns).encode()
+        root = ("/vesta/%s/w" % self.ns).encode()
         return (sum(kind in GET_CHILDREN and text[:len(root) + 1] in (root + b"\0", root + b"\1") for kind, text in self.asked),
                 sum(kind == MULTI for kind, _ in self.asked))
 
