@@ -152,15 +152,6 @@ static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err
 
 /* ------------------------------------------------------------------ policies */
 
-/* Named by the design, and shipped when there are leases that ask them. */
-static bool is_to_come(const char *name) {
-    static const char *const names[] = {"vesta",   "butterfly", "butterfly_db", "leaf",    "uid",
-                                        "twitter", "ordinal",   "ip_list",      "ip_bits", "any"};
-    for (size_t i = 0; i < VS_COUNT(names); i++)
-        if (strcmp(names[i], name) == 0) return true;
-    return false;
-}
-
 static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
     for (int i = 0; i < r->config->space_count; i++) {
         struct vs_conf_space *space = &r->config->space[i];
@@ -169,10 +160,7 @@ static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, stru
         if (space->policy.name) rc = vs_policy_load(vm, space->policy.name, space->policy.options, &policy, &why);
         if (rc == VESTA_OK) continue;
         if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
-        if (rc != VESTA_ENAME || !is_to_come(space->policy.name))
-            return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);
-        vs_conf_note(r->config, true, "namespaces.%s.policy: the policy %s is not in this version", space->name,
-                     space->policy.name);
+        return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);
     }
     return VESTA_OK;
 }

@@ -13,7 +13,10 @@ local TEXT_MAX = 255                -- of a reason or an error's message
 local MS_MAX = 24 * 3600 * 1000     -- behind "wait" and "borrow"
 local EXACT_MAX = 2 ^ 53
 
-local SHIPPED = { "borrow", "refuse", "switch", "wait" }
+local SHIPPED = {
+  "any", "borrow", "butterfly", "butterfly_db", "ip_bits", "ip_list", "leaf", "ordinal", "refuse", "switch", "twitter",
+  "uid", "vesta", "wait",
+}
 
 -- What each function may answer; choose_worker answers with a number.
 local WORDS = {

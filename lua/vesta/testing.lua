@@ -170,7 +170,7 @@ local CTX = {
   end,
   on_lease_lost = function(self, ctx) ctx.worker = self.worker end,
   choose_worker = function(self, ctx)
-    ctx.records, ctx.range, ctx.attempt = list(self), self.range, 1
+    ctx.records, ctx.range, ctx.attempt = self.is_store_up and list(self) or nil, self.range, 1
     ctx.host, ctx.ip, ctx.ordinal, ctx.identity = self.host, self.ip, self.ordinal, self.identity
     ctx.random = math.floor(self.random * 4294967296)
   end,

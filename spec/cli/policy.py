@@ -7,6 +7,7 @@ from harness import claim, fails, like, main, same
 
 SPECS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "policy")
 SHIPPED = "borrow refuse switch wait".split()
+CHOOSERS = "any butterfly butterfly_db ip_bits ip_list leaf ordinal twitter uid vesta".split()
 
 
 def write(w, name, text):
@@ -37,6 +38,17 @@ def _(w):
     same(got, {"policy": "borrow", "functions": ["on_clock_back", "on_exhausted"]})
 
 
+@claim("the known generators' policies choose a number, and judge what their originals judge")
+def _(w):
+    more = {"butterfly": ", on_clock_back, on_exhausted", "leaf": ", on_clock_back, on_start", "twitter": ", on_clock_back, on_start",
+            "uid": ", on_clock_back, on_exhausted", "vesta": ", on_clock_back"}
+    result = w.run("policy", "check", *CHOOSERS)
+    same((result.code, result.lines()), (0, [name + ": choose_worker" + more.get(name, "") for name in CHOOSERS]))
+    rows = write(w, "rows.lua", "return { { worker = 924, held = true, identity = 'x', holder = 'x', until_ms = 0, written_ms = 0 } }")
+    same(w.run("policy", "run", "choose_worker", "vesta", "--options", "{ role = 'server' }", "records=" + rows).lines()[0], "925")
+    same(w.run("policy", "run", "choose_worker", "ip_bits", "ip=10.0.3.7", "range=0-65535").lines()[0], "775")
+
+
 @claim("check says what is wrong, and where; it goes on with the others; the exit code is 1")
 def _(w):
     for text, said in (("return {", "bad.lua:1: "), ("\n\nx = 1", "bad.lua:3: "), ("return 5", "a policy returns a table"),
@@ -56,7 +68,7 @@ def _(w):
     fails(w.run("policy", "check", "./nowhere.lua"), 1, "nowhere.lua", "No such file")
     fails(w.run("policy", "check", "./"), 1, "not a regular file")
     fails(w.run("policy", "check", "/dev/zero"), 1, "not a regular file")
-    fails(w.run("policy", "check", "borow"), 1, "borrow, refuse, switch, wait")
+    fails(w.run("policy", "check", "borow"), 1, ", ".join(sorted(SHIPPED + CHOOSERS)) + ", and files")
     fails(w.run("policy", "check", "helpers"), 1, "no policy 'helpers'")
     fails(w.run("policy", "check", "x" * 100000 + ".lua"), 1, "too long")
     fails(w.run("policy", "check", ""), 1, "no policy ''")
@@ -74,7 +86,7 @@ def offered():
 def _(w):
     names = [name if library == "_G" else library + "." + name for library, list_ in offered() for name in list_]
     assert len(names) > 30, names
-    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "string.find"])
+    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "read_options", "is_free", "survey", "peers_mean_ms", "string.find"])
     same(answer(w, body + "\nreturn 'wait'"), "wait")
     for name in ("os", "io", "debug", "package", "require", "load", "loadstring", "dofile", "loadfile", "xpcall", "setmetatable",
                  "getmetatable", "rawset", "rawget", "collectgarbage", "coroutine", "print", "utf8", "bit", "jit", "ffi", "setfenv", "_G", "_ENV.os",

@@ -1,4 +1,4 @@
---- What policies have in place of patterns and bit operators.
+--- What policies have among their globals.
 local helpers = require "vesta.policy.helpers"
 local split, hash32, ip4 = helpers.split, helpers.hash32, helpers.ip4
 
@@ -63,13 +63,99 @@ end)
 describe("a helper that is given no text", function()
   it("raises with its name", function()
     for _, wrong in ipairs { 5, true, {}, print } do
-      for name, helper in pairs(helpers) do
-        local ok, message = pcall(helper, wrong, ",")
+      for _, name in ipairs { "split", "hash32", "ip4" } do
+        local ok, message = pcall(helpers[name], wrong, ",")
         assert.is_false(ok)
         assert.is_true(message:find(name .. ": a string is expected, not " .. type(wrong), 1, true) ~= nil, message)
       end
     end
     assert.has_error(function() split("a", "") end)
     assert.has_error(function() split("a", nil) end)
+  end)
+end)
+
+describe("read_options", function()
+  local read_options = helpers.read_options
+
+  it("gives what is allowed, and the defaults", function()
+    local rules = { n = { 0, 9, default = 3 }, word = { "a", "b" }, list = { list = true } }
+    assert.same({ n = 3 }, (read_options({ options = {} }, rules)))
+    assert.same({ n = 0, word = "b", list = {} }, (read_options({ options = { n = 0, word = "b", list = {} } }, rules)))
+  end)
+
+  it("says what is wrong, of one option or another", function()
+    local given, wrong = read_options({ options = { n = 10 } }, { n = { 0, 9 } })
+    assert.is_nil(given)
+    assert.equal("the option n must be a whole number from 0 to 9, not 10", wrong)
+    assert.equal('the option w must be "a" or "b", not false',
+      (select(2, read_options({ options = { w = false } }, { w = { "a", "b" } }))))
+    assert.equal("the option w is missing: a list",
+      (select(2, read_options({ options = {} }, { w = { list = true, needed = true } }))))
+    assert.equal('there is no option "x"; there is w',
+      (select(2, read_options({ options = { x = 1 } }, { w = { 1, 2 } }))))
+  end)
+end)
+
+describe("survey", function()
+  local function record(worker, state, until_ms, identity, written_ms)
+    return { worker = worker, held = state ~= "free", expired = state == "expired", until_ms = until_ms,
+      identity = identity or "host-" .. worker, written_ms = written_ms or 0 }
+  end
+
+  local function survey(records, first, last)
+    return helpers.survey({ records = records, now_ms = 100, identity = "mine" }, first or 0, last or 9)
+  end
+
+  it("finds the numbers that nobody had", function()
+    local found = survey {}
+    assert.equal(0, found.unused)
+    assert.equal(0, found.next)
+    found = survey { record(0, "held", 0), record(1, "held", 0), record(4, "held", 0) }
+    assert.equal(2, found.unused)
+    assert.equal(5, found.next)
+    found = survey({ record(0, "held", 0), record(1, "held", 0), record(4, "held", 0) }, 3, 4)
+    assert.equal(3, found.unused)
+    assert.is_nil(found.next)
+    found = survey({ record(3, "held", 0), record(4, "held", 0), record(2 ^ 53, "free", 0) }, 3, 4)
+    assert.same({}, found)
+  end)
+
+  it("finds the records that are to be had, and tells those whose time is not over", function()
+    local found = survey {
+      record(0, "free", 101), record(1, "expired", 90), record(2, "free", 100), record(3, "free", 80),
+      record(4, "expired", 70), record(5, "held", 0), record(6, "free", 102),
+    }
+    assert.equal(2, found.released.worker)
+    assert.equal(1, found.expired.worker)
+    assert.equal(4, found.oldest.worker)
+    assert.equal(0, found.later.worker)
+    assert.is_nil(found.own)
+  end)
+
+  it("finds one's own, the one written last, held or not", function()
+    local found = survey {
+      record(0, "held", 90, "mine", 7), record(1, "free", 80, "mine", 9), record(2, "expired", 70, "mine", 8),
+      record(3, "held", 101, "mine", 9),
+    }
+    assert.equal(1, found.own.worker)
+    assert.equal(3, found.own_later.worker)
+    assert.equal(2, found.oldest.worker)
+    assert.equal(3, found.later.worker)
+  end)
+
+  it("takes nobody for one's own where there is no identity", function()
+    local records = { record(0, "held", 0) }
+    records[1].identity = nil
+    assert.same({ unused = 1, next = 1 }, helpers.survey({ records = records, now_ms = 100 }, 0, 9))
+  end)
+end)
+
+describe("peers_mean_ms", function()
+  it("is the mean, of ten thousand clocks too, and nil without peers", function()
+    assert.is_nil(helpers.peers_mean_ms {})
+    assert.equal(15, helpers.peers_mean_ms { { seen_ms = 10 }, { seen_ms = 20 } })
+    local peers = {}
+    for i = 1, 10000 do peers[i] = { seen_ms = 1767225600000 + i % 2 } end
+    assert.is_true(math.abs(helpers.peers_mean_ms(peers) - 1767225600000.5) < 0.1)
   end)
 end)

@@ -1,4 +1,5 @@
---- helpers -- what a policy has in place of patterns and bit operators: split, hash32 and ip4 stand among its globals.
+--- helpers -- what stands among a policy's globals: split, hash32 and ip4 in place of patterns and bit operators,
+-- read_options, is_free, survey and peers_mean_ms for what many policies do with their ctx.
 -- Pure, and the same on every Lua from 5.1 on: where policies run, nothing may search for longer than its text is long.
 
 -- Where `level` 3 is the policy's own line.
@@ -72,4 +73,107 @@ local function ip4(text)
   return address
 end
 
-return { split = split, hash32 = hash32, ip4 = ip4 }
+---------------------------------------------------------------- options
+
+local SHOWN_MAX = 40
+
+local function shown(value)
+  if type(value) == "table" then return "a table" end
+  if type(value) ~= "string" then return tostring(value) end
+  return '"' .. (#value > SHOWN_MAX and value:sub(1, SHOWN_MAX) .. "..." or value) .. '"'
+end
+
+-- What a rule allows, for people.
+local function expected(rule)
+  if rule.list then return "a list" end
+  if type(rule[1]) == "number" then return ("a whole number from %.0f to %.0f"):format(rule[1], rule[2]) end
+  return '"' .. table.concat(rule, '" or "') .. '"'
+end
+
+local function is_allowed(value, rule)
+  if rule.list then return type(value) == "table" end
+  if type(rule[1]) == "number" then
+    return type(value) == "number" and value % 1 == 0 and value >= rule[1] and value <= rule[2]
+  end
+  for _, word in ipairs(rule) do
+    if value == word then return true end
+  end
+  return false
+end
+
+local function unknown_option(name, rules)
+  local names = {}
+  for known in pairs(rules) do names[#names + 1] = known end
+  table.sort(names)
+  return ("there is no option %s; there %s"):format(shown(name),
+    #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))
+end
+
+--- ctx.options as the rules allow them, or nil and what is wrong: read_options(ctx, { last = { 0, 31, default = 7 } }).
+-- A rule is { least, most }, { "word", "other" } or { list = true }; what is `needed` must be there.
+local function read_options(ctx, rules)
+  local given = {}
+  for name in pairs(ctx.options) do
+    if type(name) ~= "string" or not rules[name] then return nil, unknown_option(name, rules) end
+  end
+  for name, rule in pairs(rules) do
+    local value = ctx.options[name]
+    if value == nil then value = rule.default end
+    if value == nil and rule.needed then return nil, ("the option %s is missing: %s"):format(name, expected(rule)) end
+    if value ~= nil and not is_allowed(value, rule) then
+      return nil, ("the option %s must be %s, not %s"):format(name, expected(rule), shown(value))
+    end
+    given[name] = value
+  end
+  return given
+end
+
+---------------------------------------------------------------- records
+
+--- Whether a number may be claimed, now or once its `until_ms` is over: given back, silent for too long, or one's own.
+local function is_free(ctx, record)
+  return not record.held or record.expired or (ctx.identity and record.identity == ctx.identity) == true
+end
+
+local function take_own(found, record, is_ready)
+  local name = is_ready and "own" or "own_later"
+  if not found[name] or record.written_ms > found[name].written_ms then found[name] = record end
+end
+
+local function take_free(found, record, is_ready)
+  local name, kind = is_ready and "oldest" or "later", record.held and "expired" or "released"
+  if not found[name] or record.until_ms < found[name].until_ms then found[name] = record end
+  if is_ready and not found[kind] then found[kind] = record end
+end
+
+--- What is to be had between two numbers, nil where there is none: the numbers `unused` (the lowest that was never
+-- used) and `next` (behind the highest that was); the records `own` (this identity's), `released` and `expired` (the
+-- lowest of each), `oldest` (free for longest).  Those end by now; `own_later` and `later` end ahead of the clock.
+local function survey(ctx, first, last)
+  local found, unused, highest = {}, first, first - 1
+  for _, record in ipairs(ctx.records) do
+    if record.worker >= first and record.worker <= last then
+      local is_ready = record.until_ms <= ctx.now_ms
+      if record.worker == unused then unused = unused + 1 end
+      highest = record.worker
+      if ctx.identity and record.identity == ctx.identity then take_own(found, record, is_ready) end
+      if is_free(ctx, record) then take_free(found, record, is_ready) end
+    end
+  end
+  found.unused = unused <= last and unused or nil
+  found.next = highest < last and highest + 1 or nil
+  return found
+end
+
+--- The mean of the peers' clocks, nil where there are no peers.
+local function peers_mean_ms(peers)
+  if #peers == 0 then return nil end
+  local first_ms, off_ms = peers[1].seen_ms + 0.0, 0 -- a float: a clock may say anything, and integers wrap
+  for _, peer in ipairs(peers) do off_ms = off_ms + (peer.seen_ms - first_ms) / #peers end
+  return first_ms + off_ms
+end
+
+return {
+  split = split, hash32 = hash32, ip4 = ip4,
+  read_options = read_options, is_free = is_free, survey = survey, peers_mean_ms = peers_mean_ms,
+}

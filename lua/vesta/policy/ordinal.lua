@@ -1,0 +1,23 @@
+--- ordinal -- the number behind the last - of the host's name: orders-7 of a StatefulSet is worker 7.
+--
+--     options.offset   is added to it; 0 unless given.  For several sets in one namespace
+--
+-- What people do by hand in start scripts, with its mistakes taken out: a name without a number is refused and not 0,
+-- a number beyond the range is refused and not cut to its low bits, and two pods of one name, old and new, do not
+-- share the number: the second waits until the first is gone.  A pod that was killed has its number back as soon as
+-- the window of its last lease is over.
+
+local function choose_worker(ctx)
+  local range = ctx.range
+  local given, wrong = read_options(ctx, { offset = { 0, range.last, default = 0 } })
+  if not given then return nil, wrong end
+  if not ctx.ordinal then
+    return nil, ("the host's name %s ends in no - and a number"):format(ctx.host or "(there is none)")
+  end
+  local worker = ctx.ordinal + given.offset
+  if worker >= range.first and worker <= range.last then return worker end
+  return nil, ("ordinal %.0f and offset %.0f make %.0f, and the numbers are %.0f to %.0f")
+    :format(ctx.ordinal, given.offset, worker, range.first, range.last)
+end
+
+return { api = 1, name = "ordinal", choose_worker = choose_worker }

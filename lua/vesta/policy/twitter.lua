@@ -1,0 +1,40 @@
+--- twitter -- as Twitter's snowflake: the number stands in the configuration, and a clock that is off does not start.
+--
+--     options.worker         the number; needed
+--     options.peers_ms_max   how far this clock may be from the mean of its peers' at the start; 10000 unless given
+--
+-- The data centre is a field of the layout `twitter`, and set with it.
+--
+-- Of the original (snowflake-2010: SnowflakeServer, IdWorker) it keeps the configured number, which is claimed all the
+-- same and refused to a second one, the start-up check against the peers, and the refusal of every step back.
+-- Defects it has not: a number that others may take once the session is lost, while ids go on; one peer that does not
+-- answer and stops all starts (here the peers' clocks are in the store); two processes of one configuration.
+
+local PEERS_MS_MAX = 10000
+
+local function options_of(ctx, least, most)
+  return read_options(ctx, {
+    worker = { least, most, needed = true }, peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX },
+  })
+end
+
+local function choose_worker(ctx)
+  local given, wrong = options_of(ctx, ctx.range.first, ctx.range.last)
+  if not given then return nil, wrong end
+  return given.worker
+end
+
+local function on_start(ctx)
+  local given, wrong = options_of(ctx, 0, 2 ^ 53) -- choose_worker knows the range
+  if not given then return "refuse", wrong end
+  local mean_ms = peers_mean_ms(ctx.peers)
+  if not mean_ms or math.abs(ctx.now_ms - mean_ms) <= given.peers_ms_max then return "go" end
+  return "refuse", ("the clock is %.0f ms off the mean of its peers', at most %.0f are allowed")
+    :format(math.abs(ctx.now_ms - mean_ms), given.peers_ms_max)
+end
+
+local function on_clock_back(ctx)
+  return "refuse", ("the clock is back by %d ms"):format(ctx.back_ms)
+end
+
+return { api = 1, name = "twitter", choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }

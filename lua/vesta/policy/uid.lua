@@ -1,0 +1,53 @@
+--- uid -- as UidGenerator: a number that nobody ever had, at each start; and ids ahead of the clock where they run out.
+--
+--     options.first, options.last   the numbers to use; the layout's unless given
+--     options.borrow_ms_max         how far ahead of the clock ids may be; 8000 unless given, 60000 at most
+--
+-- Each start leaves a record behind, and a choice reads them all: with a wide field and many starts give a `last`.
+--
+-- Of the original (uid-generator: DisposableWorkerIdAssigner with its table WORKER_NODE, CachedUidGenerator) it keeps
+-- the number that is used once, and the ring's eight seconds of ids ahead of the clock, which a step back uses up too.
+-- Defects it has not: the last number used means the end (here the one free for longest follows); a number too wide
+-- runs into the time; the clock is read once and never again, so that ids drift ahead for as long as it lasts.
+
+local BORROW_MS_MAX = 8000
+
+local function options_of(ctx, least, most)
+  return read_options(ctx, {
+    first = { least, most }, last = { least, most }, borrow_ms_max = { 0, 60000, default = BORROW_MS_MAX },
+  })
+end
+
+local function choose_worker(ctx)
+  local given, wrong = options_of(ctx, ctx.range.first, ctx.range.last)
+  if not given then return nil, wrong end
+  local first, last = given.first or ctx.range.first, given.last or ctx.range.last
+  if first > last then return nil, ("the option first is %d, and last is %d"):format(first, last) end
+  local found = survey(ctx, first, last)
+  local free = found.oldest or found.later
+  local worker = found.next or found.unused or free and free.worker
+  if worker then return worker end
+  return nil, ("the numbers %d to %d are all held"):format(first, last)
+end
+
+-- Here the range is not known: choose_worker has judged those options.
+local function borrow_ms_max(ctx)
+  local given, wrong = options_of(ctx, 0, 2 ^ 53)
+  return given and given.borrow_ms_max, wrong
+end
+
+local function on_exhausted(ctx)
+  local most_ms, wrong = borrow_ms_max(ctx)
+  if not most_ms then return "refuse", wrong end
+  return "borrow", most_ms
+end
+
+local function on_clock_back(ctx)
+  local most_ms, wrong = borrow_ms_max(ctx)
+  if not most_ms then return "refuse", wrong end
+  if ctx.back_ms <= most_ms then return "borrow", most_ms end
+  return "refuse", ("the clock is back by %d ms, and ids are borrowed for %d at most"):format(ctx.back_ms, most_ms)
+end
+
+return { api = 1, name = "uid",
+  choose_worker = choose_worker, on_clock_back = on_clock_back, on_exhausted = on_exhausted }

@@ -1,0 +1,95 @@
+/* choose_policy.c -- the policy `any` against the core's own choice: listings of every kind, the same number from both.
+ */
+#include "engine.h"
+#include "host/policy.h"
+
+#define LISTED_MAX 24
+
+static const char *const identities[] = {"/var/lib/vesta/default.gen", "/other.gen", ""};
+
+static struct vs_vm *vm;
+static int any;
+static struct vs_listed listed[LISTED_MAX];
+static struct vs_ctx_record rows[LISTED_MAX];
+
+static uint64_t draw(uint64_t *state) { /* xorshift64 */
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Ages about those at which a lease expires and a number is ready. */
+static int64_t draw_ms(uint64_t *state, int64_t edge_ms) {
+    static const int64_t edges[] = {0, 1, -1, 5000, -5000, 3600000, -3600000};
+    return edge_ms + edges[draw(state) % VS_COUNT(edges)] + (int64_t)(draw(state) % 3) - 1;
+}
+
+static size_t draw_listing(uint64_t *state, uint64_t worker_max) {
+    size_t count = 0;
+    uint64_t gap = 1 + draw(state) % 3;
+    for (uint64_t worker = draw(state) % gap; worker <= worker_max + 2 && count < LISTED_MAX;
+         worker += 1 + draw(state) % gap) {
+        struct vs_record r = record_of(identities[draw(state) % 3], draw(state) % 2,
+                                       NOON_MS + draw_ms(state, draw(state) % 2 ? lease.timing.skew_ms : 0));
+        r.written_ms = NOON_MS - draw_ms(state, draw(state) % 2 ? r.lease_ms : 3600000);
+        listed[count] = (struct vs_listed){worker, r};
+        rows[count] = (struct vs_ctx_record){
+            .worker = worker,
+            .identity = listed[count].record.identity,
+            .held = r.held,
+            .expired = NOON_MS - r.written_ms > r.lease_ms,
+            .until_ms = vs_tick_unix_us(&lease.shape, r.until) / 1000,
+            .written_ms = r.written_ms,
+        };
+        count++;
+    }
+    return count;
+}
+
+/* -1: none; -2: the policy failed. */
+static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
+    const struct vs_ctx ctx[] = {
+        {.name = "records", .kind = VS_CTX_RECORDS, .records = rows, .count = count},
+        {.name = "range", .kind = VS_CTX_RANGE, .last = (int64_t)worker_max},
+        {.name = "now_ms", .integer = NOON_MS},
+        {.name = "identity", .kind = VS_CTX_TEXT, .text = lease.identity},
+        {.name = "random", .integer = (int64_t)random},
+    };
+    struct vs_answer answer;
+    struct vesta_error err;
+    enum vs_call_result result = vs_policy_call(vm, any, VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx), &answer, &err);
+    if (result != VS_CALL_OK) CHECK_FAIL("%s", err.text);
+    if (result != VS_CALL_OK) return -2;
+    return answer.word == VS_SAYS_WORKER ? (int64_t)answer.worker : -1;
+}
+
+static void same_choice(void) {
+    uint64_t state = 88172645463325252;
+    int found = 0, none = 0;
+    start_with((struct vs_lease_opts){.slot = -1});
+    for (int i = 0; i < 20000; i++) {
+        uint64_t worker_max = draw(&state) % (1 + draw(&state) % 16), random = draw(&state) >> 32, worker = 0;
+        size_t count = draw_listing(&state, worker_max);
+        bool is_found = vs_choose_any(&lease, listed, count, worker_max, NOON_MS, random, &worker);
+        int64_t want = is_found ? (int64_t)worker : -1, got = ask(count, worker_max, random);
+        if (got != want) CHECK_FAIL("listing %d: the policy says %d, the core %d", i, (int)got, (int)want);
+        if (got != want) return;
+        *(is_found ? &found : &none) += 1;
+    }
+    if (found < 10000 || none < 200) CHECK_FAIL("%d found, %d none: too few of one kind", found, none);
+}
+
+static const struct check_case cases[] = {
+    {"the policy any and the core choose the same of 20000 listings", same_choice}};
+
+int main(void) {
+    struct vesta_error err;
+    if (vs_vm_open(NULL, &vm, &err) != VESTA_OK || vs_policy_load(vm, "any", NULL, &any, &err) != VESTA_OK) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    int rc = check_main(cases, VS_COUNT(cases), NULL);
+    vs_vm_close(vm);
+    return rc;
+}

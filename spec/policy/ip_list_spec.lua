@@ -1,0 +1,50 @@
+--- The policy ip_list: a place in a list.  Runs under busted, and with `vesta policy test`.
+local testing = require "vesta.testing"
+
+local IPS = { "10.0.0.12", "10.0.0.21", "192.0.2.1" }
+
+local function world_of(ips) return testing.world { policy = { "ip_list", ips = ips } } end
+
+describe("ip_list", function()
+  it("has the place of its address, counted from 0", function()
+    local world = world_of(IPS)
+    assert.equal(2, world:choose())
+    world.ip, world.identity = "10.0.0.12", "first"
+    assert.equal(0, world:choose())
+    world.ip, world.identity = "10.0.0.21", "second"
+    assert.equal(1, world:choose())
+  end)
+
+  it("counts from the first number of the range", function()
+    local world = world_of(IPS)
+    world.range = { first = 100, last = 200 }
+    assert.equal(102, (world:verdict "choose_worker"))
+  end)
+
+  it("refuses an address that is not in the list, and none at all", function()
+    local world = world_of(IPS)
+    world.ip = "10.0.0.1"
+    local worker, _, reason = world:verdict "choose_worker"
+    assert.is_nil(worker)
+    assert.equal("this machine's address 10.0.0.1 is not among the 3 of the option ips", reason)
+    world.ip = nil
+    worker, _, reason = world:verdict "choose_worker"
+    assert.is_nil(worker)
+    assert.equal("this machine's address (there is none) is not among the 3 of the option ips", reason)
+  end)
+
+  it("does not give one number to two processes of a machine", function()
+    local world = world_of(IPS)
+    assert.equal(2, world:choose())
+    world.identity = "another on the same host"
+    assert.is_nil((world:choose()))
+  end)
+
+  it("refuses a list that is longer than the field is wide", function()
+    local world = world_of(IPS)
+    world.range = { first = 0, last = 1 }
+    local worker, _, reason = world:verdict "choose_worker"
+    assert.is_nil(worker)
+    assert.equal("the option ips has 3 addresses, and the numbers are 0 to 1", reason)
+  end)
+end)
