@@ -3,7 +3,8 @@
 --     options.first, options.last   all the numbers that are leased; the layout's unless given
 --     options.border   the first number of a server; 924 unless given.  It may move while generators run
 --     options.role     "embedded" (unless given) or "server": which side of the border is ours
---     options.static   the number of this machine alone, outside first to last, for when the store is down
+--     options.static   the number of this machine alone, outside first to last: the answer where there are no records
+--                      because the store is down.  A server of this version asks only once the store has answered
 --
 -- Of the original (vesta-id-generator: the manual's plan of machine ids, DbMachineIdProvider, MachineIdsIdServiceImpl)
 -- it keeps the two ranges, the number that comes back to who had it, the refusal where none is left, another number
