@@ -216,6 +216,28 @@ function gen:close() end
 ---@field now_ms? integer
 ---@field last_ms? integer when the last id was made, if that is known
 ---@field peers? { worker: integer, seen_ms: integer }[]
+---@field range? { first: integer, last: integer } the numbers there are
+---@field records? vesta.ctx_record[] the numbers that were ever used, ascending
+---@field host? string
+---@field ip? string this machine's IPv4 address, if it has one
+---@field ordinal? integer the number behind the last - of the host's name
+---@field identity? string the name for which a number is wanted
+---@field random? integer another one at each call
+---@field attempt? integer 1, and one more for each claim that somebody faster won
+---@field down_ms? integer for how long the store has been silent
+---@field left_ms? integer for how long ids go on without it
+
+---One of ctx.records.
+---@class vesta.ctx_record
+---@field worker integer
+---@field epoch integer how often it was claimed
+---@field holder string the process that holds or held it, for people
+---@field identity string the name that gets the number back
+---@field held boolean false once it was given back
+---@field expired boolean its holder has been silent for longer than its lease
+---@field until_ms integer up to when ids may have been made with it
+---@field written_ms integer by the store's clock
+---@field seen_ms integer by the holder's
 
 ---@alias vesta.verdict fun(ctx: vesta.ctx): string?, (number|string)?
 
@@ -231,7 +253,7 @@ function gen:close() end
 ---@field on_lease_lost? vesta.verdict not asked in this version
 ---@field choose_worker? fun(ctx: vesta.ctx): integer?, string? not asked in this version: give worker or any_worker
 
----{ "borrow", borrow_ms_max = 500 }: a shipped policy's name or a path, and its options
+---{ "vesta", role = "server" }: a shipped policy's name or a path, and its options
 ---@class vesta.named_policy: { [string]: any }
 ---@field [1] string
 
