@@ -49,6 +49,9 @@ struct vs_roll {
 };
 int vs_at_list(struct vs_at *at, struct vs_roll *roll);
 
+/* import.c: `vesta workers import`, with argv[0] = "workers". */
+int vs_workers_import(int argc, char **argv);
+
 /* A foreign text for a terminal: control characters become '?'. */
 void vs_out_clean(const char *text);
 

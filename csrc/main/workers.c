@@ -134,6 +134,10 @@ static int watch(struct vs_at *at, int json) {
 int vs_cmd_workers(int argc, char **argv) {
     struct vs_at at = {0};
     int json = 0, watches = 0;
+    if (argc > 1 && strcmp(argv[1], "import") == 0) {
+        argv[1] = argv[0];
+        return vs_workers_import(argc - 1, argv + 1);
+    }
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&at),
         VS_SWITCH("watch", &watches, "look again every second, until interrupted"),

@@ -398,4 +398,5 @@ const struct vs_store_ops vs_store_mysql = {
     .ns_read = mysql_store_ns_read,
     .ns_swap = mysql_store_ns_swap,
     .init = mysql_store_init,
+    .foreign = vs_mysql_foreign,
 };

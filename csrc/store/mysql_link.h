@@ -44,4 +44,8 @@ void vs_mysql_drop(struct mysql_store *self);
 bool vs_mysql_check(struct mysql_store *self, bool needs_tables, struct vs_reply *reply);
 bool vs_mysql_check_read_only(struct mysql_store *self, const char *value, struct vs_reply *reply);
 
+/* mysql_foreign.c: other generators' tables. */
+void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
+                      size_t *count, struct vs_reply *reply);
+
 #endif

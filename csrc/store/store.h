@@ -26,6 +26,19 @@ struct vs_store {
     const struct vs_store_ops *ops;
 };
 
+/* Generators whose own tables or nodes tell which numbers they have given out. */
+enum vs_foreign_kind { VS_BUTTERFLY_DB, VS_BUTTERFLY_ZK, VS_LEAF, VS_UID, VS_VESTA_DB, VS_FOREIGN_KINDS };
+
+struct vs_foreign {
+    uint64_t worker;
+    int64_t until_ms; /* when its holder stops unless it renews; or one of these */
+#define VS_FOREIGN_EVER INT64_MAX
+#define VS_FOREIGN_FREE (-1)
+    char who[VS_HOLDER_MAX];
+};
+#define VS_FOREIGN_MAX 100000 /* numbers in one answer; more are refused */
+#define VS_FOREIGN_NAME_MAX 250
+
 struct vs_store_opts {
     const char *namespace_;
     int group;                       /* gid that shares what is made, or -1 */
@@ -61,6 +74,10 @@ struct vs_store_ops {
                     struct vs_reply *reply);
     /* Makes what a shared store stands on, where it is missing: tables, a root node.  NULL: nothing to make. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
+    /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  *rows is the
+     * caller's to free.  NULL, or REFUSED: none of that kind can be here. */
+    void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
+                    size_t *count, struct vs_reply *reply);
 };
 
 extern const struct vs_store_ops vs_store_file;

@@ -429,4 +429,5 @@ const struct vs_store_ops vs_store_zookeeper = {
     .ns_read = zk_ns_read,
     .ns_swap = zk_ns_swap,
     .init = zk_init,
+    .foreign = vs_zk_foreign,
 };

@@ -1,0 +1,55 @@
+/* foreign.c -- rows of other generators, and the little JSON that they write.  Knows no server. */
+#include "store/foreign.h"
+#include "core/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
+                    struct vs_reply *reply) {
+    if (*list->count == VS_FOREIGN_MAX) {
+        vs_answer(reply, VS_STORE_REFUSED, "there are more than %d numbers", VS_FOREIGN_MAX);
+        return false;
+    }
+    if (*list->count == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        struct vs_foreign *more = realloc(*list->rows, room * sizeof *more);
+        if (!more) {
+            vs_answer(reply, VS_STORE_DOWN, "no memory for %zu numbers", room);
+            return false;
+        }
+        *list->rows = more;
+        list->room = room;
+    }
+    struct vs_foreign *row = &(*list->rows)[(*list->count)++];
+    *row = (struct vs_foreign){.worker = worker, .until_ms = until_ms};
+    snprintf(row->who, sizeof row->who, "%s", who);
+    return true;
+}
+
+/* Behind "key" and its colon.  Within a text the closing quote of a key would be escaped, and so no match. */
+static const char *value_of(const char *json, const char *key) {
+    char quoted[40];
+    int length = snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    const char *at = strstr(json, quoted);
+    if (!at) return NULL;
+    at += length;
+    at += strspn(at, " \t\r\n");
+    if (*at++ != ':') return NULL;
+    return at + strspn(at, " \t\r\n");
+}
+
+bool vs_foreign_number(const char *json, const char *key, int64_t *out) {
+    const char *at = value_of(json, key);
+    size_t length = at ? strspn(at, "0123456789") : 0;
+    if (length == 0 || length > 18 || !strchr(",} \t\r\n", at[length])) return false;
+    *out = strtoll(at, NULL, 10);
+    return true;
+}
+
+bool vs_foreign_text(const char *json, const char *key, char *out, size_t size) {
+    const char *at = value_of(json, key);
+    if (!at || *at != '"') return false;
+    snprintf(out, size, "%.*s", (int)strcspn(at + 1, "\"\\"), at + 1);
+    return true;
+}

@@ -1,0 +1,75 @@
+/* mysql_foreign.c -- the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
+ * WORKER_NODE, Vesta's DB_MACHINE_ID_PROVIDER.  Reads only. */
+#include "core/core.h"
+#include "store/foreign.h"
+#include "store/mysql_link.h"
+
+#include <mysqld_error.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Of each row: the number, when its holder stops (NULL: never), and who that is.  %s: the name, escaped. */
+static const struct table {
+    const char *name, *query;
+} tables[VS_FOREIGN_KINDS] = {
+    [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
+                         "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
+                         " CONCAT_WS(' ', ip, process_id, uid) FROM butterfly_uuid_generator WHERE namespace = '%s'"
+                         " ORDER BY work_id LIMIT %d"},
+    [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
+                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT) FROM WORKER_NODE WHERE '' = '%s' ORDER BY ID"
+                " LIMIT %d"},
+    [VS_VESTA_DB] = {"DB_MACHINE_ID_PROVIDER", /* a row without an address belongs to nobody yet */
+                     "SELECT ID, NULL, IP FROM DB_MACHINE_ID_PROVIDER WHERE IP IS NOT NULL AND '' = '%s' ORDER BY ID"
+                     " LIMIT %d"},
+};
+
+static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_ROW row, struct vs_foreign_list *list,
+                     struct vs_reply *reply) {
+    uint64_t worker;
+    int64_t until_ms = row[1] ? strtoll(row[1], NULL, 10) : VS_FOREIGN_EVER;
+    if (!row[0] || !vs_is_number(row[0], &worker)) {
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->where, table->name,
+                  row[0] ? row[0] : "NULL");
+        return false;
+    }
+    return vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply);
+}
+
+/* A table that is missing is not one of ours. */
+static void trouble(struct mysql_store *self, struct vs_reply *reply) {
+    unsigned error = mysql_errno(self->my);
+    if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.90s", self->where, mysql_error(self->my));
+    else
+        vs_mysql_trouble(self, error, mysql_error(self->my), VS_STORE_DOWN, reply);
+    vs_mysql_drop(self);
+}
+
+void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
+                      size_t *count, struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    struct vs_foreign_list list = {rows, count, 0};
+    const struct table *table = &tables[kind];
+    char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", query[1024];
+    size_t length = name ? strlen(name) : 0;
+    *rows = NULL;
+    *count = 0;
+    vs_reply_clear(reply);
+    if (!table->name || length > VS_FOREIGN_NAME_MAX) {
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->where);
+        return;
+    }
+    if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
+    mysql_real_escape_string(self->my, escaped, name ? name : "", length);
+    snprintf(query, sizeof query, table->query, escaped, VS_FOREIGN_MAX + 1);
+    MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
+    if (!result) {
+        trouble(self, reply);
+        return;
+    }
+    MYSQL_ROW row;
+    while ((row = mysql_fetch_row(result)) && take_row(self, table, row, &list, reply))
+        continue;
+    mysql_free_result(result);
+}

@@ -1,0 +1,252 @@
+"""import.py -- `vesta workers import`: tables and nodes laid out as Butterfly, Leaf, UidGenerator and Vesta lay them out;
+what is found is marked, is marked once, and is leased by nobody.
+"""
+import json
+import subprocess
+import time
+
+import served
+from harness import claim, fails, main, same
+
+DAY_MS = 86400000
+NS = ("--namespace", "orders")
+# Small fields: whoever claims a number meets the marks.
+LAYOUTS = {"butterfly": "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z", "uid": "uid epoch=2026-01-01T00:00:00Z"}
+
+
+def database(name, *statements):
+    """A database of the original's, with what it holds; its URI."""
+    db = served.mariadb()
+    db.sql("CREATE DATABASE %s; USE %s; %s" % (name, name, ";".join(statements)))
+    db.sql("CREATE USER IF NOT EXISTS reader@'127.0.0.1' IDENTIFIED BY 'r'; GRANT SELECT ON %s.* TO reader@'127.0.0.1'" % name)
+    return served.mysql_uri("reader:r", name)
+
+
+BUTTERFLY_TABLE = """CREATE TABLE `butterfly_uuid_generator` (`id` int(11) NOT NULL AUTO_INCREMENT, `namespace` varchar(128) DEFAULT '',
+ `work_id` int(16) NOT NULL DEFAULT '0', `last_expire_time` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, `uid` varchar(128) DEFAULT '0',
+ `ip` varchar(20) NOT NULL DEFAULT '0', `process_id` varchar(128) NOT NULL DEFAULT '0', PRIMARY KEY (`id`),
+ UNIQUE KEY `idx_name_work` (`namespace`,`work_id`)) ENGINE=InnoDB DEFAULT CHARSET=utf8"""
+UID_TABLE = """CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL, PORT VARCHAR(64) NOT NULL,
+ TYPE INT NOT NULL, LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+ CREATED TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY(ID)) ENGINE=InnoDB"""
+VESTA_TABLE = """CREATE TABLE DB_MACHINE_ID_PROVIDER (ID bigint NOT NULL, IP varchar(64) DEFAULT NULL, PRIMARY KEY (ID), UNIQUE KEY UK_IP (IP))
+ ENGINE=InnoDB"""
+
+
+def nodes(*pairs):
+    """Nodes as Java's clients make them: open to all, with their text; parents too."""
+    jars = served.zookeeper().JARS
+    texts = dict(pairs)
+    parents = ["/".join(path.split("/")[:i]) for path in texts for i in range(2, len(path.split("/")))]
+    lines = ["create " + path for path in parents if path not in texts]
+    lines += [("create %s %s" % (path, text)).rstrip() for path, text in pairs]
+    subprocess.run(["java", "-Xmx128m", "-cp", jars + ":/usr/share/java/*", "org.apache.zookeeper.ZooKeeperMain", "-server",
+                    "127.0.0.1:%d" % served.zookeeper().port], input="\n".join(dict.fromkeys(lines)) + "\nquit\n", text=True,
+                   capture_output=True, timeout=120, check=False)
+
+
+def target(world, layout="snowflake", name="t"):
+    uri = "sqlite:" + world.path(name + ".db")
+    same(world.run("store", "init", "--store", uri, *NS, "--layout", layout).code, 0)
+    return uri
+
+
+def imported(world, uri, *args, code=0):
+    done = world.run("workers", "import", "--store", uri, *NS, "--json", *args)
+    same((done.code, code == 0 and done.err or ""), (code, ""))
+    got = json.loads(done.out)
+    same(got["found"], len(got["numbers"]))
+    return got
+
+
+def look(world, uri):
+    return {w["worker"]: w for w in json.loads(world.run("workers", "--store", uri, *NS, "--json").out)["workers"]}
+
+
+def counts(got):
+    return got["mark"], got["raise"], got["same"], got["clash"]
+
+
+def marks(world, uri, args, held, free=()):
+    """A dry run writes nothing; --yes writes; again there is nothing to write of what is held."""
+    got = imported(world, uri, *args)
+    same((counts(got), got["written"], look(world, uri)), ((len(held) + len(free), 0, 0, 0), False, {}))
+    same(imported(world, uri, "--dry-run", *args)["written"], False)
+    now_ms = time.time() * 1000
+    got = imported(world, uri, "--yes", *args)
+    same((counts(got), got["written"]), ((len(held) + len(free), 0, 0, 0), True))
+    found = look(world, uri)
+    same({n: w["state"] for n, w in found.items()}, {**{n: "held" for n in held}, **{n: "free" for n in free}})
+    for n, w in found.items():
+        assert w["identity"].startswith("import:") and w.get("until_ms", now_ms + 60000) >= now_ms + 59000, w
+    again = imported(world, uri, "--yes", *args)
+    same((again["mark"], again["clash"], again["same"] + again["raise"], again["raise"] <= len(free) or "--days" in args), (0, 0, len(held) + len(free), True))
+    after = look(world, uri)
+    for n in found:
+        assert int(after[n]["until"]) >= int(found[n]["until"]), (found[n], after[n])
+    return found
+
+
+def drawn(world, uri, count, layout):
+    """The numbers that generators draw, one after the other."""
+    for i in range(count):
+        same(world.run("gen", "--store", uri, *NS, "--layout", layout, "--path", world.path("g%d.gen" % i)).code, 0)
+    return {n for n, w in look(world, uri).items() if not w["identity"].startswith("import:")}
+
+
+@claim("Butterfly's table: rows of the namespace, held until their time and a minute, or used and free; the others' are left alone")
+def _(world):
+    source = database("bf", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time, uid, ip, process_id) VALUES"
+                      " ('biz', 0, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.1', '71'), ('biz', 1, NOW() + INTERVAL 1 HOUR, UUID(), '10.0.0.2', '5'),"
+                      " ('biz', 3, NOW() - INTERVAL 3 DAY, UUID(), '10.0.0.3', '6'), ('other', 2, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.4', '7'),"
+                      " ('it''s', 9, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.5', '8')")
+    uri = target(world, LAYOUTS["butterfly"])
+    found = marks(world, uri, ("--from", "butterfly-db", "--source", source, "--name", "biz"), held=[0, 1], free=[3])
+    now_ms = time.time() * 1000
+    assert abs(found[0]["left_ms"] - DAY_MS - 60000) < 60000 and found[0]["until_ms"] >= now_ms + DAY_MS, found[0]
+    assert abs(found[1]["left_ms"] - 3600000 - 60000) < 60000 and "10.0.0.2 5" in found[1]["holder"], found[1]
+    same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})  # all that are left
+    quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", "--source", source, "--name", "it's")
+    same([n["worker"] for n in quoted["numbers"]], [9])
+    same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", "--source", source, "--name", "' OR '1'='1")["found"], 0)
+
+
+@claim("a number that goes on being used in Butterfly's table is raised by another run")
+def _(world):
+    source = database("bf2", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() + INTERVAL 1 HOUR)")
+    args = ("--from", "butterfly-db", "--source", source, "--name", "biz", "--yes")
+    uri = target(world)
+    same(counts(imported(world, uri, *args)), (1, 0, 0, 0))
+    before = look(world, uri)[5]
+    served.mariadb().sql("UPDATE bf2.butterfly_uuid_generator SET last_expire_time = NOW() + INTERVAL 24 HOUR")
+    same(counts(imported(world, uri, *args)), (0, 1, 0, 0))
+    after = look(world, uri)[5]
+    assert after["until_ms"] - before["until_ms"] > 22 * 3600000 and after["left_ms"] > 23 * 3600000, (before, after)
+    served.mariadb().sql("UPDATE bf2.butterfly_uuid_generator SET last_expire_time = NOW() - INTERVAL 1 HOUR")
+    imported(world, uri, *args)
+    last = look(world, uri)[5]
+    same((last["state"], last["until"]), ("free", after["until"]))  # given back, and the mark stays
+
+
+@claim("Butterfly's nodes: held until their lastExpireTime, or given back; its config and locks are no numbers")
+def _(world):
+    now_ms = int(time.time() * 1000)
+    worker = '{"ip":"10.0.0.%d","lastExpireTime":%d,"processId":"%d","uidKey":"8a6e0804-2bd0-4672-b79d-d97027f9071a"}'
+    root = "/butterfly/sequence/biz"
+    nodes((root + "/config", '{"currentMaxMachine":16,"sequenceBits":9,"timestampBits":41,"workerBits":13}'),
+          (root + "/worker_0", worker % (1, now_ms + DAY_MS, 11)), (root + "/worker_7", worker % (2, now_ms + 3600000, 12)),
+          (root + "/worker_3", worker % (3, now_ms - DAY_MS, 13)), (root + "/worker_9", ""), (root + "/worker_0/session", "{}"),
+          (root + "/expand_lock", "x"))
+    source = served.zk_uri("", "/butterfly")
+    found = marks(world, target(world, "butterfly"), ("--from", "butterfly-zk", "--source", source, "--name", "biz"), held=[0, 7], free=[3, 9])
+    assert "10.0.0.2 12" in found[7]["holder"] and abs(found[7]["left_ms"] - 3600000 - 60000) < 60000, found[7]
+    root = "/butterfly/sequence/bad"
+    for i, text in enumerate(("gibberish", '{"lastExpireTime":"soon"}', '{"lastExpireTime":-5}', '{"lastExpireTime":99999999999999999999}',
+                              '{"ip":"\\"lastExpireTime\\":7"}', '{"lastExpireTime":7x}')):
+        nodes((root + "%d/worker_1" % i, text))
+        fails(world.run("workers", "import", "--from", "butterfly-zk", "--source", source, "--name", "bad%d" % i, "--store", target(world, name="b"), *NS, "--yes"),
+              1, "worker_1 is not what Butterfly writes")
+    same(look(world, "sqlite:" + world.path("b.db")), {})
+
+
+@claim("Leaf's nodes: each is held for ever, or for as long as --days says")
+def _(world):
+    root = "/snowflake/com.sankuai.leaf.opensource.test/forever"
+    data = '{"ip":"10.0.0.%d","port":"8080","timestamp":1600000000000}'
+    nodes((root + "/10.0.0.1:8080-0000000000", data % 1), (root + "/10.0.0.2:8080-0000000001", data % 2), (root + "/my-host:80-0000001023", data % 3))
+    args = ("--from", "leaf", "--source", served.zk_uri("", "/snowflake"), "--name", "com.sankuai.leaf.opensource.test")
+    uri = target(world, "leaf")
+    found = marks(world, uri, args, held=[0, 1, 1023])
+    for w in found.values():
+        assert "until_ms" not in w and w["left_ms"] > 50 * 365 * DAY_MS, w
+    assert "my-host:80-0000001023" in found[1023]["holder"], found
+    text = world.run("workers", "import", *args, "--store", uri, *NS).out
+    assert text.endswith("3 numbers found: 0 to mark, 0 to raise, 3 marked already, 0 clash; nothing was written: say --yes\n"), text
+    for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 1023])
+    for w in for_days.values():
+        assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
+    fails(world.run("gen", "--worker", "1", "--store", uri, *NS, "--layout", "leaf", "--path", world.path("one.gen"), timeout=90), 1, "every tick of number 1 was granted")
+    nodes(("/snowflake/odd/forever/10.0.0.1:8080-12", ""), ("/snowflake/odd2/forever/none", ""), ("/snowflake/wide/forever/a:1-0000001024", ""))
+    fails(world.run("workers", "import", *args[:-1], "odd", "--store", uri, *NS), 1, "none of Leaf's", "8080-12")
+    fails(world.run("workers", "import", *args[:-1], "odd2", "--store", uri, *NS), 1, "none of Leaf's")
+    fails(world.run("workers", "import", *args[:-1], "wide", "--store", uri, *NS, "--yes"), 1, "1024", "ends at 1023", "nothing was written")
+    fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever")
+
+
+@claim("UidGenerator's table: every number was used by one start, and is never used again")
+def _(world):
+    source = database("uid", UID_TABLE, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES ('10.0.0.1', '1600000000000-17', 2, '2026-01-02'),"
+                      " ('10.0.0.1', '1600000000001-18', 2, '2026-01-03'), ('pod-a', '8080', 1, '2026-01-03')")
+    found = marks(world, target(world, LAYOUTS["uid"]), ("--from", "uid", "--source", source), held=[1, 2, 3])
+    assert "pod-a:8080" in found[3]["holder"], found
+    served.mariadb().sql("INSERT INTO uid.WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (-4, 'x', '1', 2, '2026-01-02')")
+    fails(world.run("workers", "import", "--from", "uid", "--source", source, "--store", "sqlite:" + world.path("t.db"), *NS), 1, "WORKER_NODE", "'-4'")
+
+
+@claim("Vesta's table: rows with an address are held for ever, the others are nobody's")
+def _(world):
+    source = database("vs", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER (ID, IP) SELECT seq, NULL FROM seq_0_to_1023",
+                      "UPDATE DB_MACHINE_ID_PROVIDER SET IP = CONCAT('10.0.0.', ID) WHERE ID IN (0, 4, 1023)")
+    for where in (target(world, "vesta-second"), served.mysql_uri(), served.zk_uri()):
+        same(world.run("store", "init", "--store", where, *NS, "--layout", "vesta-second").code, 0)
+        found = marks(world, where, ("--from", "vesta", "--source", source), held=[0, 4, 1023])
+        assert "10.0.0.4" in found[4]["holder"], found
+
+
+@claim("a number that somebody holds here is a clash: told, left alone, and the exit code is 1; the others are marked")
+def _(world):
+    source = database("clash", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (5, '10.0.0.5'), (6, '10.0.0.6')")
+    uri = target(world)
+    same(world.run("gen", "--store", uri, *NS, "--layout", "snowflake", "--worker", "5", "--path", world.path("five.gen")).code, 0)
+    before = look(world, uri)[5]
+    got = imported(world, uri, "--from", "vesta", "--source", source, "--yes", code=1)
+    same(counts(got), (1, 0, 0, 1))
+    after = look(world, uri)
+    same((after[5], after[6]["state"]), ({**before, "left_ms": after[5]["left_ms"]}, "held"))
+    done = world.run("workers", "import", "--from", "vesta", "--source", source, "--store", uri, *NS)
+    assert done.code == 1 and "number 5 is the original's" in done.err and "one of them must stop" in done.err, done.err
+
+
+@claim("a number that was given back here keeps its own mark where that is later")
+def _(world):
+    source = database("back", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() - INTERVAL 1 DAY)")
+    served.mariadb()
+    uri = served.mysql_uri()
+    same(world.run("store", "init", "--store", uri, "--namespace", "back", "--layout", "snowflake").code, 0)
+    run = ("workers", "import", "--from", "butterfly-db", "--source", source, "--name", "biz", "--store", uri, "--namespace", "back", "--yes", "--json")
+    same(world.run("gen", "--store", uri, "--namespace", "back", "--layout", "snowflake", "--worker", "5", "--path", world.path("b.gen"), "--lease", "balanced").code, 0)
+    served.mariadb().sql("UPDATE vesta.vesta_lease SET written_us = written_us - 800000000 WHERE ns = 'back'")
+    before = json.loads(world.run("workers", "--store", uri, "--namespace", "back", "--json").out)["workers"][0]
+    same((before["state"], counts(json.loads(world.run(*run).out))), ("expired", (0, 1, 0, 0)))
+    after = json.loads(world.run("workers", "--store", uri, "--namespace", "back", "--json").out)["workers"][0]
+    assert int(after["until"]) >= int(before["until"]) and after["epoch"] == before["epoch"] + 1, (before, after)
+
+
+@claim("a table or a server that is not the original's is told by its own words")
+def _(world):
+    uri = target(world)
+    empty = database("none", "CREATE TABLE WORKER_NODE (A INT)")
+    fails(world.run("workers", "import", "--from", "vesta", "--source", empty, "--store", uri, *NS), 1, "DB_MACHINE_ID_PROVIDER", "doesn't exist")
+    fails(world.run("workers", "import", "--from", "uid", "--source", empty, "--store", uri, *NS), 1, "Unknown column")
+    fails(world.run("workers", "import", "--from", "uid", "--source", served.mysql_uri("reader:wr0ng", "none"), "--store", uri, *NS), 1, "Access denied")
+    fails(world.run("workers", "import", "--from", "leaf", "--source", "zk://127.0.0.1:1/snowflake", "--name", "a", "--store", uri, *NS), 1, "127.0.0.1:1")
+    fails(world.run("workers", "import", "--from", "uid", "--source", empty, "--store", uri, "--namespace", "none"), 1, "not in the store")
+
+
+@claim("wrong calls: each names what is wrong")
+def _(world):
+    store = ("--store", "sqlite:" + world.path("v.db"), *NS)
+    zk, db = ("--source", "zk://h/butterfly"), ("--source", "mysql://u@h/d")
+    for args, part in (((), "--from is missing"), (("--from", "x"), "butterfly-db|butterfly-zk|leaf|uid|vesta"), (("--from", "leaf"), "--source is missing"),
+                       (("--from", "leaf", *db), "from a zk: source"), (("--from", "uid", *zk), "from a mysql: source"),
+                       (("--from", "uid", *db, "--name", "a"), "nothing that uid has"), (("--from", "leaf", *zk), "leaf.name"),
+                       (("--from", "butterfly-zk", *zk), "Butterfly's namespace"), (("--from", "leaf", *zk, "--name", "a/../b"), "no '/'"),
+                       (("--from", "leaf", *zk, "--name", ".."), "no '/'"), (("--from", "leaf", *zk, "--name", "x" * 251), "250 bytes"),
+                       (("--from", "uid", *db, "--days", "0"), "from 1 to 36500"), (("--from", "uid", *db, "extra"), '"extra"'),
+                       (("--from", "uid", "--source", "mysql://u@h"), "names no database"), (("--frm", "uid"), "did you mean --from?")):
+        fails(world.run("workers", "import", *store, *args), 2, part)
+    fails(world.run("workers", "import", "--from", "uid", *db), 2, "--store is missing")
+    same(world.run("workers", "import", "--help").code, 0)
+
+
+main()
