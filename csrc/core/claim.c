@@ -149,7 +149,9 @@ static uint64_t claim_from(const struct vs_lease *lease, const struct vs_event *
         return lease->renewed_cursor > now ? lease->renewed_cursor : now;
     if (VS_IS_MUTANT(RELATIVE_SKIP) && lease->ns.floor_ms)
         return r->until + vs_tick_at(&lease->shape, lease->shape.epoch_us + 4000 * lease->timing.window_ms);
-    uint64_t floor = r->ver == 0 ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
+    /* where there is no such floor, a store whose clock is an hour ahead must not put ids an hour ahead */
+    bool has_floor = r->ver == 0 && lease->timing.floor_ms;
+    uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
     uint64_t ns_floor = lease->ns.floor_ms ? vs_lease_tick_at(lease, lease->ns.floor_ms) : 0;
     floor = floor > ns_floor ? floor : ns_floor;
     return from > floor ? from : floor;
@@ -163,10 +165,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_READ);
         return;
     }
-    int64_t ahead_ms = ev->unix_us / 1000 - ev->store_ms;
-    if (lease->timing.is_shared && ahead_ms > lease->timing.skew_ms) {
-        vs_lease_say(lease, "this machine's clock is %.1f s ahead of the store's: set it right",
-                     (double)ahead_ms / 1000);
+    if (vs_lease_is_ahead(lease, ev)) {
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_READ);
         return;
     }

@@ -55,6 +55,13 @@ int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us) {
     return lease->store_ms + (boot_us - lease->store_boot_us) / 1000;
 }
 
+bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
+    int64_t ahead_ms = ev->unix_us / 1000 - ev->store_ms;
+    if (!lease->timing.is_shared || ahead_ms <= lease->timing.skew_ms) return false;
+    vs_lease_say(lease, "this machine's clock is %.1f s ahead of the store's: set it right", (double)ahead_ms / 1000);
+    return true;
+}
+
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us) {
     lease->record = *stored;
     lease->until = lease->asked;

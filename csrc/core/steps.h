@@ -24,6 +24,8 @@ int64_t vs_lease_ms_of(const struct vs_lease *lease, uint64_t tick);
 bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *record);
 /* The store's clock, as far as it is known. */
 int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us);
+/* Whether our clock is too far ahead of the store's to be granted anything by it; says so. */
+bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev);
 /* Takes up what an acknowledged write granted. */
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us);
 

@@ -88,6 +88,17 @@ static void a_clock_ahead_of_the_store_claims_nothing(void) {
     DID(VS_DO_TAKE);
 }
 
+static void a_store_ahead_of_us_puts_no_id_ahead(void) {
+    start_shared("strict", false, false);
+    wake();
+    reply(VS_STORE_OK, NULL);
+    ev.kind = VS_EV_REPLY, ev.outcome = VS_STORE_OK;
+    ev.store_ms = ev.unix_us / 1000 + 3600000;
+    vs_lease_step(&lease, &ev, &did);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_U64(did.from, tick_now());
+}
+
 /* ------------------------------------------------------------------ what may be granted */
 
 static void nothing_is_granted_past_the_store_and_two_margins(void) {
@@ -108,6 +119,22 @@ static void nothing_is_granted_past_the_store_and_two_margins(void) {
     wake();
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.record.until, vs_tick_at(&lease.shape, (NOON_MS + 2000 + 10000) * 1000) + TICKS(5000));
+}
+
+static void a_holder_ahead_of_the_store_says_so(void) {
+    start_shared("strict", false, false);
+    publish();
+    pass_ms(2000);
+    ev.cursor = tick_now();
+    wake();
+    DID(VS_DO_SWAP);
+    struct vs_record stored = did.record;
+    ev.kind = VS_EV_REPLY, ev.outcome = VS_STORE_OK;
+    ev.record = stored;
+    ev.store_ms = ev.unix_us / 1000 - 3600000;
+    vs_lease_step(&lease, &ev, &did);
+    DID(VS_DO_RAISE);
+    CHECK_HAS(lease.said, "3600.0 s ahead of the store's");
 }
 
 static void what_was_granted_is_never_asked_back(void) {
@@ -261,7 +288,9 @@ static const struct check_case cases[] = {
     {"a number given by hand has a small window", a_number_given_by_hand_has_a_small_window},
     {"a namespace is not made silently in a shared store", a_namespace_is_not_made_silently},
     {"a clock ahead of the store claims nothing", a_clock_ahead_of_the_store_claims_nothing},
+    {"a store that is ahead of us puts no id ahead", a_store_ahead_of_us_puts_no_id_ahead},
     {"nothing is granted past the store's clock, S and W", nothing_is_granted_past_the_store_and_two_margins},
+    {"a holder that is ahead of the store says so", a_holder_ahead_of_the_store_says_so},
     {"what was granted is never asked back", what_was_granted_is_never_asked_back},
     {"history pacing counts its window in ids", history_counts_its_window_in_ids},
     {"an idle holder writes seldom", an_idle_holder_writes_seldom},

@@ -17,10 +17,10 @@ AGAIN_S = 7    # a bound number after kill -9
 @claim("three identities have three numbers; killed, stopped, paused past its lease: nobody gives an id twice")
 def _():
     with Schedule(place) as s:
-        names = ("ada", "bob", "cyd")
-        killed, stopped, drawn = (s.start(name, identity=name) for name in names)
         bound = s.start("dan", identity="dan", worker=700)
         paused = s.start("eve", identity="eve", worker=701)
+        assert bound.issues() and paused.issues()  # before anybody can draw their numbers
+        killed, stopped, drawn = (s.start(name, identity=name) for name in ("ada", "bob", "cyd"))
         numbers = [issuer.worker() for issuer in (killed, stopped, drawn, bound, paused)]
         assert len(set(numbers)) == 5 and numbers[3:] == [700, 701], numbers
 

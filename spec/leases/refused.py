@@ -1,0 +1,138 @@
+"""refused.py -- what a holder may not do, and what it meets on a machine that is set wrong: no id, a sentence, and on by
+itself when it is put right.   refused.py ISSUER VESTA sqlite|mysql|zk [PART]
+"""
+import os
+import shutil
+import sys
+import time
+
+from world import PLACES, Schedule, now_ms, told
+from servers import claim, main
+
+place = PLACES[sys.argv[3]]().begin()
+
+
+def says(issuer, *parts, since_ms=0):
+    """Its sentence has every part."""
+    line = issuer.when(lambda line: all(part in line.text for part in parts), "it says " + " ".join(parts),
+                       since_ms=since_ms)
+    told("%s", line.text)
+    return line
+
+
+def gives_nothing(issuer):
+    assert issuer.last().given == 0, vars(issuer.last())
+
+
+@claim("a namespace that nobody made gets no lease, and none is made by asking")
+def _():
+    with Schedule(place) as s:
+        s.start("ada").issues()
+        stranger = s.start("bob", ns="other")
+        says(stranger, "vesta store init")
+        gives_nothing(stranger)
+
+
+@claim("a namespace of another layout gives no number: its ticks mean something else")
+def _():
+    with Schedule(place) as s:
+        s.start("ada").issues()
+        other = s.start("bob", layout="sign:1=0 time:41 worker:9 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z")
+        if place.kind == "sqlite":  # one's own machine is asked at once
+            assert other.process.wait(20) == 1
+            with open(other.out + ".err") as err:
+                assert "has the layout" in err.read()
+            s.issuers.remove(other)
+        else:
+            says(other, "another layout")
+            gives_nothing(other)
+
+
+@claim("a folder of state that was copied to another root, and used beside the first: numbers of their own, no id twice")
+def _():
+    with Schedule(place) as s:
+        for home, more in (("bound", {"worker": 3}), ("drawn", {}), ("named", {"identity": "named"})):
+            first = s.start(home, **more)
+            number = first.issues().worker
+            shutil.copytree(s.path(home), s.path("root", home))
+            copy = s.start(os.path.join("root", home), **more)
+            if "worker" in more:
+                says(copy, "number 3 is held")
+                gives_nothing(copy)
+                first.stop()
+                assert copy.issues().worker == 3
+            else:
+                assert copy.issues().worker != number
+
+
+if place.kind == "mysql":
+    @claim("a database that is an hour behind: no claim, and what is held runs out; an hour ahead: ids by one's own clock")
+    def _():
+        with Schedule(place) as s:
+            for hours, claims in ((-1, False), (1, True)):
+                steady = s.start("steady%d" % hours)
+                steady.issues()
+                turned = now_ms()
+                place.sql("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + %d'" % (3600 * hours))
+                place.sql("CREATE USER IF NOT EXISTS plain@'127.0.0.1'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO plain@'127.0.0.1'")
+                plain = dict(store=place.uri("plain"))  # root is not told what init_connect says
+                fresh = s.start("fresh%d" % hours, **plain)
+                if claims:
+                    fresh.issues()
+                else:
+                    says(fresh, "ahead of the store's")
+                    gives_nothing(fresh)
+                    place.sql("SET GLOBAL init_connect = ''")
+                    place.proxy.cut()
+                    fresh.issues()
+                place.sql("SET GLOBAL init_connect = ''")
+                place.proxy.cut()
+                assert steady.refused_between(turned, now_ms()) == 0
+
+    @claim("a holder whose database turns an hour back or forth gives nothing twice, nor does whoever claims then")
+    def _():
+        with Schedule(place) as s:
+            place.sql("CREATE USER IF NOT EXISTS plain@'127.0.0.1'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO plain@'127.0.0.1'")
+            plain = dict(store=place.uri("plain"))
+            holders = [s.start(home, worker=i, **plain) for i, home in enumerate(("ada", "bob"))]
+            for holder in holders:
+                holder.issues()
+            for turn in (3600, 0, -3600, 0):
+                place.sql("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + %d'" % turn)
+                place.proxy.cut()
+                s.start("rival%d" % len(s.issuers), worker=len(s.issuers) % 2, **plain)
+                time.sleep(3)
+            place.sql("SET GLOBAL init_connect = ''")
+            place.proxy.cut()
+            time.sleep(3)
+
+    @claim("a database that turns read-only: said, ids to the window's end, and on when it can be written again")
+    def _():
+        with Schedule(place) as s:
+            ada = s.start("ada", store=place.uri("writer"))
+            place.sql("CREATE USER writer@'127.0.0.1'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO writer@'127.0.0.1'")
+            ada.issues()
+            begun = now_ms()
+            place.sql("SET GLOBAL read_only = 1")
+            try:
+                says(ada, "read-only", since_ms=begun)
+                over = ada.when(lambda line: line.state == "drained", "its window is over", since_ms=begun)
+                told("ids for %.1f s more", (over.ms - begun) / 1000)
+            finally:
+                place.sql("SET GLOBAL read_only = 0")
+                back = now_ms()
+            ada.issues(since_ms=back)
+
+if place.kind == "zk":
+    @claim("who is not authorized gets no lease, and breaks nobody else's")
+    def _():
+        with Schedule(place) as s:
+            ada = s.start("ada")
+            ada.issues()
+            thief = s.start("bob", store=place.uri("me:wrong"))
+            says(thief, "not authorized")
+            gives_nothing(thief)
+            assert ada.refused_between(ada.issues().ms, now_ms()) == 0
+
+
+main(sys.argv[4] if len(sys.argv) > 4 else "")
