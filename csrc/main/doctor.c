@@ -52,6 +52,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *space = &config->space[i];
         vs_doctor_space(doctor, space);
+        if (space->uri) vs_doctor_store(doctor, space);
         if (space->policy.name) /* vs_config_read has loaded it */
             vs_found(doctor, VS_FINE, space->name, NULL, "its policy %s loads", space->policy.name);
     }
@@ -62,31 +63,30 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
 
 int vs_cmd_doctor(int argc, char **argv) {
     const char *path = NULL, *name = NULL;
-    struct vs_conf_flag flag[] = {{"--http", "http.listen", NULL},
-                                  {"--resp", "resp.listen", NULL},
-                                  {"--admin", "admin.listen", NULL},
-                                  {"--layout", "namespaces.*.layout", NULL},
-                                  {"--path", "namespaces.*.path", NULL}};
+    struct vs_conf_flag flag[] = {{"--http", "http.listen", NULL},       {"--resp", "resp.listen", NULL},
+                                  {"--admin", "admin.listen", NULL},     {"--layout", "namespaces.*.layout", NULL},
+                                  {"--path", "namespaces.*.path", NULL}, {"--store", "namespaces.*.store", NULL}};
     struct vs_doctor doctor = {.clock = vs_clock_system()};
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &path, "FILE", "the config of the server", 0, 0, NULL},
         VS_TEXT("namespace", &name, "NAME", "without a config: the namespace (default: default)"),
         VS_TEXT("path", &flag[4].text, "FILE", "its generator file (default: the namespace's in the state folder)"),
         VS_TEXT("layout", &flag[3].text, "TEXT|PRESET", "what its file should be of"),
+        VS_TEXT("store", &flag[5].text, "URI", "where its numbers are leased"),
         VS_TEXT("http", &flag[0].text, "ADDR", "an address that is to be served, or off"),
         VS_TEXT("resp", &flag[1].text, "ADDR", "the same of the Redis protocol"),
         VS_TEXT("admin", &flag[2].text, "ADDR", "the same of the admin's routes"),
         VS_SWITCH("json", &doctor.json, "objects, for programs"),
         {0},
     };
-    struct vs_conf_flag given[5];
+    struct vs_conf_flag given[6];
     struct vs_conf_opts opts = {.flag = given};
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
-    if (path && (name || flag[3].text || flag[4].text))
-        return vs_usage("-c goes with neither --namespace, --path nor --layout: the config says them");
-    for (int i = 0; i < 5; i++)
+    if (path && (name || flag[3].text || flag[4].text || flag[5].text))
+        return vs_usage("-c goes with neither --namespace, --path, --layout nor --store: the config says them");
+    for (int i = 0; i < 6; i++)
         if (flag[i].text) given[opts.flag_count++] = flag[i];
     doctor.any_namespace = flag[4].text && !name;
     opts.path = path;

@@ -2,7 +2,8 @@
  *
  *   doctor.c          the command: what is asked for, findings, the config and its policies
  *   doctor_machine.c  the clock, limits, addresses
- *   doctor_state.c    the folder for state, generator files, how long a layout lasts */
+ *   doctor_state.c    the folder for state, generator files, how long a layout lasts
+ *   doctor_store.c    the stores that numbers are leased from */
 #ifndef VS_DOCTOR_H
 #define VS_DOCTOR_H
 
@@ -29,5 +30,7 @@ void vs_doctor_addresses(struct vs_doctor *doctor);
 
 void vs_doctor_folders(struct vs_doctor *doctor);
 void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space);
+
+void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space);
 
 #endif

@@ -127,8 +127,8 @@ static const struct vs_command commands[] = {
      "  $ vesta check /etc/vesta/vesta.lua\n"
      "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?\n"},
     {"doctor", vs_cmd_doctor, "look at what a server needs on this machine, and say what to do", "doctor [OPTION...]",
-     "Looks at the clock, limits, addresses, the folder for state, generator files, layouts, and with -c at the\n"
-     "config and its policies.  One line each: ok, warn, or fail with what to do.  Changes nothing, claims\n"
+     "Looks at the clock, limits, addresses, the folder for state, generator files, layouts, stores of leases,\n"
+     "and with -c at the config and its policies.  One line each: ok, warn, or fail with what to do.  Changes nothing, claims\n"
      "nothing.  Exit code 1 if something fails.\n"
      "\n"
      "  $ vesta doctor -c /etc/vesta/vesta.lua\n"

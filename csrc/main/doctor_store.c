@@ -1,0 +1,118 @@
+/* doctor_store.c -- the stores that numbers are leased from: whether they answer, to whom, with which namespace, and by
+ * which clock.  Changes nothing: the one write that it tries names a version that no record has. */
+#include "core/core.h"
+#include "main/doctor.h"
+#include "main/stores.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define STEP_MS 1000
+#define NO_VERSION (UINT64_C(1) << 62)
+
+/* A store on this machine that nobody has used yet. */
+static bool is_to_come(const char *uri) {
+    return vs_store_is_local(uri) && access(strchr(uri, ':') + 1, F_OK) != 0;
+}
+
+static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_space *space,
+                              const struct vs_ns_record *ns) {
+    struct vesta_layout wanted;
+    char todo[VESTA_NAMESPACE_MAX + 80];
+    snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ...", space->name);
+    if (ns->ver == 0 && vs_store_is_local(space->uri))
+        vs_found(doctor, VS_FINE, "store", NULL, "%s: the namespace is not there yet, and will be made", space->name);
+    else if (ns->ver == 0)
+        vs_found(doctor, VS_SICK, "store", todo, "%s: the namespace is not in the store", space->name);
+    else if (space->layout && vesta_layout_parse(space->layout, &wanted, NULL) == VESTA_OK &&
+             wanted.fingerprint != ns->fingerprint)
+        vs_found(doctor, VS_SICK, "store", "keep the layout, or take a new namespace",
+                 "%s: in the store it has the layout %s", space->name, ns->layout);
+    else
+        vs_found(doctor, VS_FINE, "store", NULL, "%s: it answers, and the namespace is there", space->name);
+}
+
+/* Against the clock that leases are measured by. */
+static void look_at_clock(struct vs_doctor *doctor, const struct vs_conf_space *space, int64_t store_ms) {
+    int64_t ahead_ms = vs_at_ahead_ms(store_ms), off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
+    bool is_far = off_ms > vs_lease_preset_at(VS_LEASE_BALANCED)->skew_ms;
+    vs_found(doctor,
+             is_far             ? VS_SICK
+             : off_ms > STEP_MS ? VS_WARN
+                                : VS_FINE,
+             "store", off_ms > STEP_MS ? "set the one that is wrong right" : NULL,
+             "%s: this machine's clock is %.3f s %s the store's", space->name, (double)off_ms / 1000,
+             ahead_ms < 0 ? "behind" : "ahead of");
+}
+
+/* A write over a version that is not there: refused to who may not write, a conflict for who may. */
+static void look_at_rights(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store,
+                           const struct vs_ns_record *ns) {
+    struct vs_record record = {.ver = NO_VERSION + 1, .fingerprint = ns->fingerprint};
+    struct vs_reply reply;
+    store->ops->swap(store, 0, NO_VERSION, &record, &reply);
+    if (reply.outcome == VS_STORE_CONFLICT)
+        vs_found(doctor, VS_FINE, "store", NULL, "%s: it may be read, and written to", space->name);
+    else
+        vs_found(doctor, VS_SICK, "store", "give the user the rights that docs/stores.md names",
+                 "%s: it cannot be written to: %s", space->name, reply.text);
+}
+
+static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store,
+                            const struct vs_ns_record *ns) {
+    struct vesta_layout layout;
+    struct vs_listed *listed;
+    struct vs_reply reply;
+    size_t count, held = 0;
+    store->ops->list(store, &listed, &count, &reply);
+    for (size_t i = 0; reply.outcome == VS_STORE_OK && i < count; i++)
+        held += vs_standing_of(&listed[i].record, reply.store_ms) == VS_STANDS_HELD;
+    free(listed);
+    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return;
+    uint64_t all = layout.worker >= 0 ? layout.field[layout.worker].max + 1 : 1;
+    if (reply.outcome != VS_STORE_OK)
+        vs_found(doctor, VS_SICK, "store", "`vesta workers` tells of each", "%s: its numbers cannot be listed: %s",
+                 space->name, reply.text);
+    else
+        vs_found(doctor, held >= all ? VS_WARN : VS_FINE, "store",
+                 held >= all ? "whoever comes next waits; see `vesta workers`" : NULL,
+                 "%s: %zu of %" PRIu64 " numbers are held", space->name, held, all);
+}
+
+static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
+    struct vs_reply reply;
+    store->ops->ns_read(store, &reply);
+    if (reply.outcome != VS_STORE_OK) {
+        vs_found(doctor, VS_SICK, "store", reply.outcome == VS_STORE_DOWN ? "start it, or look at the way there" : NULL,
+                 "%s: %s", space->name, reply.text);
+        return;
+    }
+    look_at_namespace(doctor, space, &reply.ns);
+    if (!store->ops->is_local) look_at_clock(doctor, space, reply.store_ms);
+    if (reply.ns.ver == 0) return;
+    look_at_rights(doctor, space, store, &reply.ns);
+    look_at_numbers(doctor, space, store, &reply.ns);
+}
+
+void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space) {
+    struct vs_store_opts opts = {.namespace_ = space->name,
+                                 .group = -1,
+                                 .clock = doctor->clock,
+                                 .secret = space->secret,
+                                 .call_ms_max = VS_OPERATOR_CALL_MS};
+    struct vs_store *store;
+    struct vesta_error err;
+    if (vs_store_check(space->uri, &err) != VESTA_OK) {
+        vs_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
+    } else if (is_to_come(space->uri)) {
+        vs_found(doctor, VS_FINE, "store", NULL, "%s: it is not there yet, and will be made", space->name);
+    } else if (vs_store_open(space->uri, &opts, &store, &err) != VESTA_OK) {
+        vs_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
+    } else {
+        look_at(doctor, space, store);
+        store->ops->close(store);
+    }
+}

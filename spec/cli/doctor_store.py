@@ -1,0 +1,123 @@
+"""doctor_store.py -- what `vesta doctor` finds of stores: one that is well, and each way in which one is not.  It changes
+nothing and shows no secret."""
+import json
+import os
+
+import served
+from harness import FAKETIME, claim, main, same, shifted
+
+OFF = ("--http", "off", "--resp", "unix:/tmp/vesta-doctor-store-none.sock")
+
+
+def examine(world, *args, code=0, **kw):
+    """What is said of the store: state, sentence, advice."""
+    done = world.run("doctor", "--json", *args, **kw)
+    same((done.code, done.err), (code, ""))
+    found = [json.loads(line) for line in done.lines()]
+    for secret in ("s3cret", "wr0ng", "cret@"):
+        assert secret not in done.out, done.out
+    return [(one["state"], one["says"], one.get("do", "")) for one in found if one["what"] == "store"]
+
+
+def flags(uri, ns="orders"):
+    return (*OFF, "--store", uri, "--namespace", ns, "--layout", "snowflake")
+
+
+def init(world, uri, ns="orders"):
+    same(world.run("store", "init", "--store", uri, "--namespace", ns, "--layout", "snowflake").code, 0)
+
+
+def has(found, state, *parts):
+    assert any(one[0] == state and all(part in one[1] + " | " + one[2] for part in parts) for one in found), (state, parts, found)
+
+
+@claim("a store that is well: it answers, its clock, its rights, its numbers")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        init(world, uri)
+        found = examine(world, *flags(uri))
+        same({state for state, _, _ in found}, {"ok"})
+        has(found, "ok", "orders: it answers, and the namespace is there")
+        has(found, "ok", "may be read, and written to")
+        has(found, "ok", "0 of 1024 numbers are held")
+        same(any("clock is" in says for _, says, _ in found), kind in ("mysql", "zk"))
+        same(json.loads(world.run("workers", "--store", uri, "--namespace", "orders", "--json").out)["never"], 1024)
+
+
+@claim("a store of this machine that nobody has used yet will be made, and is not made now")
+def _(world):
+    for uri in ("sqlite:" + world.path("none.db"), "file:" + world.path("none")):
+        same(examine(world, *flags(uri)), [("ok", "orders: it is not there yet, and will be made", "")])
+    same(os.listdir(world.folder), [])
+
+
+@claim("a namespace that is not there, or of another layout")
+def _(world):
+    for uri in (served.mysql_uri(), served.zk_uri()):
+        same(world.run("store", "init", "--store", uri).code, 0)
+        has(examine(world, *flags(uri, "missing"), code=1), "fail", "the namespace is not in the store", "vesta store init")
+        init(world, uri, "other")
+        has(examine(world, *OFF, "--store", uri, "--namespace", "other", "--layout", "vesta-milli", code=1), "fail", "has the layout sign:1=0", "new namespace")
+
+
+@claim("who may only read, a server that is read-only, without tables, or away; a wrong password")
+def _(world):
+    db = served.mariadb()
+    init(world, served.mysql_uri(), "rights")
+    db.sql("CREATE USER looker@'127.0.0.1' IDENTIFIED BY 'l'; GRANT SELECT ON vesta.* TO looker@'127.0.0.1'; CREATE DATABASE empty")
+    has(examine(world, *flags(served.mysql_uri("looker:l"), "rights"), code=1), "fail", "cannot be written to", "UPDATE command denied", "docs/stores.md")
+    has(examine(world, *flags(served.mysql_uri("vesta:wr0ng"), "rights"), code=1), "fail", "Access denied")
+    has(examine(world, *flags(served.mysql_uri(name="empty"), "rights"), code=1), "fail", "vesta store init")
+    has(examine(world, *flags("mysql://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start it")
+    has(examine(world, *flags("zk://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start it")
+    db.sql("SET GLOBAL read_only = 1")
+    try:
+        has(examine(world, *flags(served.mysql_uri("vesta:s3cret"), "rights"), code=1), "fail", "read-only")
+    finally:
+        db.sql("SET GLOBAL read_only = 0")
+
+
+@claim("a ZooKeeper's nodes that are somebody else's, or everybody's")
+def _(world):
+    init(world, served.zk_uri(), "acl")
+    has(examine(world, *flags(served.zk_uri("me:wr0ng@"), "acl"), code=1), "fail", "not authorized")
+    open_ = served.zk_uri("", "/opened", "?acl=open")
+    init(world, open_, "acl")
+    has(examine(world, *flags(served.zk_uri(root="/opened"), "acl"), code=1), "fail", "anyone may write", "acl=open")
+    has(examine(world, *flags(open_, "acl")), "ok", "it answers")
+
+
+@claim("a clock that is off against the store's: a warning from a second on, a failure where leases would not be claimed")
+def _(world):
+    if not FAKETIME:
+        print("# libfaketime is not here")
+        return
+    uri = served.mysql_uri()
+    init(world, uri, "clock")
+    for by, state, code, word in (("+5s", "warn", 0, "ahead of"), ("-5s", "warn", 0, "behind"), ("+60s", "fail", 1, "ahead of"), ("-60s", "fail", 1, "behind")):
+        has(examine(world, *flags(uri, "clock"), code=code, env=shifted(by)), state, "clock is", word, "set the one")
+
+
+@claim("a config's secrets are used, and its stores looked at, each namespace by itself")
+def _(world):
+    init(world, served.mysql_uri(), "a")
+    init(world, served.zk_uri(), "b")
+    text = """return { http = { listen = "off" }, resp = { listen = "unix:%s" }, stores = {
+      m = { uri = "%s", password = "%s" }, z = { uri = "%s", auth = "me:se/cret" } },
+      namespaces = { a = { store = "m", layout = "snowflake" }, b = { store = "z", layout = "snowflake" } } }"""
+    for password, code in (("s3cret", 0), ("wr0ng", 1)):
+        with open(world.path("vesta.lua"), "w") as file:
+            file.write(text % (world.path("r.sock"), served.mysql_uri("vesta"), password, served.zk_uri("")))
+        found = examine(world, "-c", world.path("vesta.lua"), code=code)
+        has(found, "ok", "b: it answers")
+        has(found, "fail" if code else "ok", "a: ", "Access denied" if code else "it answers")
+
+
+@claim("a URI that cannot be is told, and a store goes not with a config")
+def _(world):
+    has(examine(world, *flags("zk://h"), code=1), "fail", "names no node of its own")
+    done = world.run("doctor", "-c", "x.lua", "--store", "file:/x")
+    assert done.code == 2 and "--store" in done.err, done.err
+
+
+main()
