@@ -21,6 +21,7 @@ void vs_map_say(struct vs_map *map, const char *text) {
 void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
                       struct vs_event *ev) {
     uint64_t random, worker_max = vs_worker_max(office->layout);
+    office->was_named = false;
     if (office->lease.has_worker)
         ev->found = true;
     else if (office->ops->random(office, &random, sizeof random))
@@ -50,7 +51,7 @@ static void do_take(struct vs_office *office, const struct vs_action *action, st
 }
 
 static void do_publish(struct vs_office *office, const struct vs_action *action) {
-    if (!office->lease.has_worker && office->lease.record.epoch == 1)
+    if (!office->lease.has_worker && !office->was_named && office->lease.record.epoch == 1)
         atomic_store_explicit(&office->map->shared.drew, office->pid, memory_order_relaxed);
     vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
 }

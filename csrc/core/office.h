@@ -28,6 +28,7 @@ struct vs_office {
     uint32_t pid;
     bool is_judged;     /* a policy of this process has a say in every claim */
     uint32_t want_seen; /* the last value of shared.want that was answered */
+    bool was_named;     /* the last choice was a policy's, not the default one */
     struct vs_lease lease;
 };
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NICENESS                                                                                                       \
@@ -45,22 +46,41 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ the thread */
 
+/* Leases tell nobody how they are. */
+static bool look_is_due(const struct vs_control *c) {
+    return c->opts.gen && vs_monotonic_us() - c->looked_us >= VS_LOOK_MS * INT64_C(1000);
+}
+
+/* Under the lock, no longer than until the next look. */
+static void wait_to_be_asked(struct vs_control *c) {
+    int64_t until_us = c->looked_us + VS_LOOK_MS * INT64_C(1000);
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    if (c->opts.gen)
+        pthread_cond_timedwait(&c->event, &c->lock, &until);
+    else
+        pthread_cond_wait(&c->event, &c->lock);
+}
+
 static void *control_main(void *arg) {
     struct vs_control *c = arg;
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {
-        bool reload = c->reload;
-        int matter = reload ? -1 : vs_control_next(c);
-        c->reload = false;
-        if (!reload && matter < 0) {
-            pthread_cond_wait(&c->event, &c->lock);
+        bool reload = c->reload, look = c->look || look_is_due(c);
+        int matter = reload || look ? -1 : vs_control_next(c);
+        if (!reload && !look && matter < 0) {
+            wait_to_be_asked(c);
             continue;
         }
+        c->reload = c->look = false;
         pthread_mutex_unlock(&c->lock);
+        if (look) {
+            c->looked_us = vs_monotonic_us();
+            vs_control_look(c);
+        }
         if (reload)
             vs_control_renew(c);
-        else
+        else if (matter >= 0)
             vs_control_settle(c, matter);
         pthread_mutex_lock(&c->lock);
     }
@@ -117,7 +137,13 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     memcpy(c->space, opts->space, (size_t)opts->space_count * sizeof *c->space);
     c->clock = opts->clock ? opts->clock : vs_clock_system();
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->event, NULL);
+    for (int i = 0; opts->gen && i < opts->space_count; i++)
+        c->gen[i] = opts->gen[i];
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->event, &attr);
+    pthread_condattr_destroy(&attr);
     int rc = vs_policy_set_make(c, &set, err);
     if (rc == VESTA_OK) {
         vs_policy_set_swap(c, set);

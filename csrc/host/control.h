@@ -3,6 +3,7 @@
  *
  *   control.c  the thread, what it is asked for, how the host is
  *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
+ *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
  *   reload.c   a set of policies: read, tried, put in the place of the old one */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
@@ -20,6 +21,8 @@ struct vs_policy_source {
 struct vs_control_opts {
     const char *const *space; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
     int space_count;          /* 1 to VS_CONTROL_SPACES_MAX */
+    /* A handle of each, opened with VESTA_CHOOSES, which outlives the control; NULL: leases are none of its business */
+    struct vesta_gen *const *gen;
     /* Says which policies there are now: fills out[0..space_count), which is zero.  Called at the start and with each
      * reload, then by the control thread.  Errors: what is wrong with the sources. */
     int (*sources)(void *self, struct vs_policy_source *out, struct vesta_error *err);
@@ -37,6 +40,11 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **cont
 
 /* Ends the thread when its call is over.  Nobody may ask any more.  NULL: nothing. */
 void vs_control_close(struct vs_control *control);
+
+/* Whether a policy wants no lease for that namespace any more: it refused to start, or stopped when its number was
+ * lost.  *why is then its reason.  Threads: any. */
+#define VS_OVER_MAX 320
+bool vs_control_is_over(struct vs_control *control, int space, char why[VS_OVER_MAX]);
 
 /* What the server is given. */
 struct vs_host vs_control_host(struct vs_control *control);

@@ -11,6 +11,11 @@
 
 enum vs_cause { VS_CAUSE_BACK, VS_CAUSE_EXHAUSTED, VS_CAUSES };
 
+/* A function that failed, and is not called before retry_us; 0: the last call went well. */
+struct vs_back_off {
+    int64_t ms, retry_us;
+};
+
 /* What is known about one cause of pauses in one namespace. */
 struct vs_matter {
     bool asked; /* the thread has been told, and has not answered yet */
@@ -21,8 +26,18 @@ struct vs_matter {
     enum vs_word_of_policy word;
     uint32_t slot; /* it is about */
     int64_t amount_ms, at_us;
-    /* 0: the last call went well; else the function failed and is not called before retry_us */
-    int64_t back_off_ms, retry_us;
+    struct vs_back_off back_off;
+};
+
+/* What is known about one namespace's leases; the thread's own, but for `over` and `why`. */
+struct vs_leasing {
+    bool started;       /* on_start was asked */
+    bool lost;          /* on_lease_lost was asked about the loss that the keeper tells of */
+    int64_t suspect_us; /* since when the store was seen to be silent; 0: it is not */
+    int64_t asked_us;   /* when on_store_down was asked */
+    struct vs_back_off back_off[VS_HOOKS];
+    bool over; /* under the lock */
+    char why[VS_OVER_MAX];
 };
 
 struct vs_policy_set {
@@ -34,16 +49,19 @@ struct vs_policy_set {
 struct vs_control {
     struct vs_control_opts opts;
     const char *space[VS_CONTROL_SPACES_MAX];
+    struct vesta_gen *gen[VS_CONTROL_SPACES_MAX]; /* NULL: its leases are none of our business */
     const struct vesta_clock *clock;
     pthread_t thread;
-    struct vs_policy_set *set;                     /* the thread's own */
-    bool switch_told;                              /* the thread's own */
+    struct vs_policy_set *set; /* the thread's own */
+    bool switch_told;          /* the thread's own */
+    int64_t looked_us;         /* the thread's own: when it looked at the leases */
+    struct vs_leasing leasing[VS_CONTROL_SPACES_MAX];
     _Atomic unsigned hooks[VS_CONTROL_SPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
     _Atomic int64_t busy_since_us;                 /* a call runs since then; 0: none does */
     atomic_bool stuck;                             /* as it was last told */
     pthread_mutex_t lock;                          /* over what follows */
     pthread_cond_t event;
-    bool ending, reload;
+    bool ending, reload, look;
     int turn; /* the matter to be looked at first */
     struct vs_matter matter[VS_CONTROL_SPACES_MAX * VS_CAUSES];
     struct vs_host_status status;
@@ -71,6 +89,17 @@ enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen
 int vs_control_next(struct vs_control *c);
 /* Settles it; without the lock. */
 void vs_control_settle(struct vs_control *c, int matter);
+
+/* Calls one of a namespace's functions; counted, and seen by the watchdog. */
+enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
+                                    size_t count, struct vs_answer *answer, struct vesta_error *err);
+/* It failed: says so, and sets when it may be called again. */
+void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
+                       const struct vesta_error *err, struct vs_back_off *back_off);
+
+/* leases.c: the thread looks at the leases, every now and then and when a keeper asks; without the lock. */
+#define VS_LOOK_MS 100
+void vs_control_look(struct vs_control *c);
 
 /* How a policy's function is called; for judging and for trying. */
 #define VS_PAUSE_CTX_MAX 6

@@ -37,8 +37,8 @@ static void ask(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen
 static enum vs_verdict look_up(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen,
                                const struct vesta_pause *pause, int64_t *until_boot_us) {
     int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
-    if (m->back_off_ms > 0) {
-        if (now_us >= m->retry_us) ask(c, m, gen, pause);
+    if (m->back_off.ms > 0) {
+        if (now_us >= m->back_off.retry_us) ask(c, m, gen, pause);
         return VS_NO_VERDICT;
     }
     bool known = m->verdict != VS_PENDING && age_us < OLDEST_US && m->slot == pause->slot;
@@ -47,10 +47,23 @@ static enum vs_verdict look_up(struct vs_control *c, struct vs_matter *m, struct
     return known ? m->verdict : VS_PENDING;
 }
 
+/* The keeper of a worker number asks.  A policy that is stuck chooses none: then the fixed rules do. */
+static enum vs_verdict tell_to_look(struct vs_control *c, struct vesta_gen *gen, const struct vesta_pause *pause) {
+    if (vs_control_is_stuck(c)) {
+        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* or somebody has answered meanwhile */
+    } else if (pthread_mutex_trylock(&c->lock) == 0) {
+        c->look = true;
+        pthread_cond_signal(&c->event);
+        pthread_mutex_unlock(&c->lock);
+    }
+    return VS_NO_VERDICT;
+}
+
 enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
                                  int64_t *until_boot_us) {
     struct vs_control *c = control;
     int cause = cause_of(pause->why);
+    if (pause->why == VESTA_CHOOSE) return tell_to_look(c, gen, pause);
     assert(space >= 0 && space < c->opts.space_count);
     /* relaxed: a set that is swapped just now may be missed once */
     if (cause < 0 || !(atomic_load_explicit(&c->hooks[space], memory_order_relaxed) & 1U << hooks[cause]))
@@ -76,32 +89,24 @@ int vs_control_next(struct vs_control *c) {
     return -1;
 }
 
-static struct vs_ctx integer(const char *name, int64_t value) {
-    return (struct vs_ctx){.name = name, .kind = VS_CTX_INTEGER, .integer = value};
-}
-
 size_t vs_pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
                     const struct vesta_pause *pause, int64_t now_ms) {
     uint64_t ahead = pause->ahead_ticks < INT64_MAX ? pause->ahead_ticks : INT64_MAX;
     size_t count = 0;
-    ctx[count++] = (struct vs_ctx){.name = "namespace", .kind = VS_CTX_TEXT, .text = space};
-    ctx[count++] = integer("now_ms", now_ms);
-    ctx[count++] = integer("worker", (int64_t)info->worker);
-    ctx[count++] = integer("ahead_ms_max", info->ahead_ms_max);
+    ctx[count++] = vs_ctx_text("namespace", space);
+    ctx[count++] = vs_ctx_integer("now_ms", now_ms);
+    ctx[count++] = vs_ctx_integer("worker", (int64_t)info->worker);
+    ctx[count++] = vs_ctx_integer("ahead_ms_max", info->ahead_ms_max);
     if (hook == VS_ON_CLOCK_BACK)
-        ctx[count++] = integer("back_ms", (pause->back_us + 999) / 1000);
+        ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
     else
-        ctx[count++] = integer("ahead_ticks", (int64_t)ahead);
+        ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
     assert(count <= VS_PAUSE_CTX_MAX);
     return count;
 }
 
-static enum vs_call_result call(struct vs_control *c, int space, enum vs_hook hook, struct vesta_gen *gen,
-                                const struct vesta_pause *pause, struct vs_answer *answer, struct vesta_error *err) {
-    struct vs_ctx ctx[VS_PAUSE_CTX_MAX];
-    struct vesta_info info;
-    vesta_get_info(gen, &info);
-    size_t count = vs_pause_ctx(ctx, hook, c->space[space], &info, pause, vs_control_unix_ms(c));
+enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
+                                    size_t count, struct vs_answer *answer, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
     vs_control_busy(c, true);
     enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], hook, ctx, count, answer, err);
@@ -151,7 +156,7 @@ static void take_answer(struct vs_control *c, int space, enum vs_hook hook, stru
     enum vs_verdict verdict = carry_out(c, space, was->gen, &was->pause, answer);
     bool in_force = was->verdict != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
     if (!in_force || was->word != answer->word) tell_verdict(c, space, hook, &was->pause, answer);
-    if (was->back_off_ms > 0)
+    if (was->back_off.ms > 0)
         vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->space[space], "hook",
                vs_hook_name(hook), NULL);
     pthread_mutex_lock(&c->lock);
@@ -161,23 +166,29 @@ static void take_answer(struct vs_control *c, int space, enum vs_hook hook, stru
     m->slot = was->pause.slot;
     m->amount_ms = answer->amount_ms;
     m->at_us = now_us;
-    m->back_off_ms = 0;
+    m->back_off.ms = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
+                       const struct vesta_error *err, struct vs_back_off *back_off) {
+    int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
+    if (ms > BACK_OFF_MS_MAX) ms = BACK_OFF_MS_MAX;
+    vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->space[space], "policy",
+           c->set->source[space].name, "hook", vs_hook_name(hook), "failure", vs_call_result_name(result), "error",
+           err->text, "again_in_ms", VS_DIGITS(ms), NULL);
+    pthread_mutex_lock(&c->lock);
+    *back_off = (struct vs_back_off){ms, vs_control_now_us(c) + ms * 1000};
+    vs_control_note(c, err);
     pthread_mutex_unlock(&c->lock);
 }
 
 static void take_failure(struct vs_control *c, int space, enum vs_hook hook, struct vs_matter *m,
-                         const struct vs_matter *was, enum vs_call_result result, const struct vesta_error *err) {
-    int64_t back_off_ms = was->back_off_ms == 0 ? BACK_OFF_MS_MIN : 2 * was->back_off_ms;
-    if (back_off_ms > BACK_OFF_MS_MAX) back_off_ms = BACK_OFF_MS_MAX;
-    vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->space[space], "policy",
-           c->set->source[space].name, "hook", vs_hook_name(hook), "failure", vs_call_result_name(result), "error",
-           err->text, "again_in_ms", VS_DIGITS(back_off_ms), NULL);
+                         enum vs_call_result result, const struct vesta_error *err) {
+    vs_control_failed(c, space, hook, result, err, &m->back_off);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
     m->verdict = VS_PENDING;
-    m->back_off_ms = back_off_ms;
-    m->retry_us = vs_control_now_us(c) + back_off_ms * 1000;
-    vs_control_note(c, err);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -186,6 +197,8 @@ void vs_control_settle(struct vs_control *c, int matter) {
     enum vs_hook hook = hooks[matter % VS_CAUSES];
     struct vs_matter *m = &c->matter[matter], was;
     struct vs_answer answer;
+    struct vs_ctx ctx[VS_PAUSE_CTX_MAX];
+    struct vesta_info info;
     struct vesta_error err = {0};
     pthread_mutex_lock(&c->lock);
     was = *m;
@@ -193,10 +206,12 @@ void vs_control_settle(struct vs_control *c, int matter) {
     if (!has) m->asked = false; /* who asked had missed the swap */
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
-    enum vs_call_result result = call(c, space, hook, was.gen, &was.pause, &answer, &err);
+    vesta_get_info(was.gen, &info);
+    size_t count = vs_pause_ctx(ctx, hook, c->space[space], &info, &was.pause, vs_control_unix_ms(c));
+    enum vs_call_result result = vs_control_call(c, space, hook, ctx, count, &answer, &err);
     if (result == VS_CALL_OK)
         take_answer(c, space, hook, m, &was, &answer);
     else
-        take_failure(c, space, hook, m, &was, result, &err);
+        take_failure(c, space, hook, m, result, &err);
     if (c->opts.changed) c->opts.changed(c->opts.self);
 }

@@ -77,6 +77,14 @@ struct vs_ctx {
     size_t count; /* of records or peers */
 };
 
+static inline struct vs_ctx vs_ctx_integer(const char *name, int64_t value) {
+    return (struct vs_ctx){.name = name, .kind = VS_CTX_INTEGER, .integer = value};
+}
+
+static inline struct vs_ctx vs_ctx_text(const char *name, const char *text) {
+    return (struct vs_ctx){.name = name, .kind = VS_CTX_TEXT, .text = text};
+}
+
 enum vs_word_of_policy {                  /* what a function may return */
                          VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
                          VS_SAYS_WORKER,

@@ -60,6 +60,7 @@ void vs_question_ask(struct vs_file *file, struct vs_office *office, const struc
     bool any = !q->none && q->worker == VESTA_ANY_WORKER;
     ev->found = !q->none;
     ev->worker = q->worker;
+    office->was_named = true;
     memcpy(ev->text, q->reason, sizeof ev->text);
     vs_process_unlock();
     if (any) vs_office_choose(office, listed, count, store_ms, ev);

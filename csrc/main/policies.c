@@ -44,18 +44,29 @@ static void wake(void *self) {
     vs_serve_wake(&((struct vs_serving *)self)->app);
 }
 
+bool vs_policies_wanted(const struct vs_serving *serving) {
+    bool any = serving->conf.path; /* a policy may come with a reload */
+    for (int i = 0; i < serving->space_count; i++)
+        any = any || serving->config->space[i].policy.name;
+    return any;
+}
+
 int vs_policies_open(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     const char *names[VS_SPACES_MAX];
-    struct vs_control_opts opts = {
-        .space = names, .space_count = app->space_count, .sources = read_sources, .changed = wake, .self = serving};
+    struct vesta_gen *gens[VS_SPACES_MAX];
+    struct vs_control_opts opts = {.space = names,
+                                   .space_count = app->space_count,
+                                   .gen = gens,
+                                   .sources = read_sources,
+                                   .changed = wake,
+                                   .self = serving};
     struct vesta_error err;
-    bool any = serving->conf.path; /* a policy may come with a reload */
+    if (!vs_policies_wanted(serving)) return VS_GO;
     for (int i = 0; i < app->space_count; i++) {
         names[i] = app->space[i].name;
-        any = any || serving->config->space[i].policy.name;
+        gens[i] = app->space[i].gen[VS_RESP];
     }
-    if (!any) return VS_GO;
     if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);
     app->host = vs_control_host(serving->control);
     return VS_GO;

@@ -70,6 +70,8 @@ void vs_spaces_state(const struct vs_serving *serving);
 int vs_spaces_release(struct vs_serving *serving);
 void vs_spaces_close(struct vs_serving *serving);
 
+/* Whether there are policies, or may come to be some. */
+bool vs_policies_wanted(const struct vs_serving *serving);
 /* Loads the policies and starts the thread that judges by them; the namespaces are open.  VS_GO, or an exit code. */
 int vs_policies_open(struct vs_serving *serving);
 void vs_policies_close(struct vs_serving *serving);

@@ -1,5 +1,6 @@
 /* spaces.c -- the namespaces of a server: opened, leased, given back.  Knows no socket. */
 #include "core/core.h"
+#include "host/control.h"
 #include "main/options.h"
 #include "main/serving.h"
 
@@ -9,6 +10,7 @@
 #define LEASE_MS_MAX 60000     /* how long the start may take */
 #define LEASE_PROGRESS_MS 2000 /* nobody should look at a silent program for longer */
 #define LEASE_STEP_US 100000
+#define CHOICE_STEP_US 1000 /* a policy answers soon */
 #define FIELDS_MAX 256
 
 /* One handle a face, because the `method` field, where a layout has one, says which face made an id. */
@@ -28,11 +30,12 @@ static int open_face(const struct vesta_opts *from, const struct vesta_layout *l
 }
 
 /* The layout may be the file's own, so a first handle is opened to ask for it. */
-static int open_space(struct vs_serving_space *from, struct vs_space *space) {
+static int open_space(struct vs_serving_space *from, bool judged, struct vs_space *space) {
     struct vesta_error err;
     struct vesta_gen *first;
     struct vesta_info info;
     from->opts.any_worker = !from->opts.has_worker && !from->opts.store;
+    if (judged) from->opts.flags |= VESTA_CHOOSES;
     if (vesta_open(&from->opts, &first, &err) != VESTA_OK) return vs_report(&err);
     int rc = VS_GO;
     for (int face = 0; face < VS_ID_FACES && rc == VS_GO; face++)
@@ -51,11 +54,26 @@ int vs_spaces_open(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     int rc = VS_GO;
     for (int i = 0; i < serving->space_count && rc == VS_GO; i++)
-        rc = open_space(&serving->space[i], &app->space[app->space_count++]);
+        rc = open_space(&serving->space[i], vs_policies_wanted(serving), &app->space[app->space_count++]);
     return rc;
 }
 
-static int lease(const struct vs_space *space, const struct vesta_clock *clock) {
+/* Has the keeper's question answered; false: a policy wants no lease, and that is said. */
+static bool is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause) {
+    const struct vs_host *host = &serving->app.host;
+    const struct vs_space *space = &serving->app.space[i];
+    char why[VS_OVER_MAX];
+    int64_t until_us;
+    if (!serving->control) return true;
+    if (pause->why == VESTA_CHOOSE) (void)host->judge(host->self, i, space->gen[VS_RESP], pause, &until_us);
+    if (!vs_control_is_over(serving->control, i, why)) return true;
+    vs_say("%s: %s", space->name, why);
+    return false;
+}
+
+static int lease(const struct vs_serving *serving, int i) {
+    const struct vs_space *space = &serving->app.space[i];
+    const struct vesta_clock *clock = serving->app.clock;
     struct vesta_gen *gen = space->gen[VS_RESP];
     int64_t from_us = clock->boot_us(clock->self), said_us = from_us;
     struct vesta_pause pause;
@@ -65,7 +83,11 @@ static int lease(const struct vs_space *space, const struct vesta_clock *clock) 
     while (vesta_next_wait(gen, &id, LEASE_STEP_US, &pause) != VESTA_OK) {
         int64_t now_us = clock->boot_us(clock->self);
         vesta_pause_text(gen, &pause, text, sizeof text);
-        if (pause.why != VESTA_LEASE && pause.wait_us >= 0) return VS_GO; /* a request may meet that at any time */
+        if (!is_wanted(serving, i, &pause)) return VS_FAILED;
+        if (pause.why == VESTA_CHOOSE)
+            clock->sleep_us(clock->self, CHOICE_STEP_US);
+        else if (pause.why != VESTA_LEASE && pause.wait_us >= 0)
+            return VS_GO; /* a request may meet that at any time */
         if (pause.wait_us < 0 || now_us - from_us >= LEASE_MS_MAX * 1000)
             return vs_say("%s: %s", space->name, text), VS_FAILED;
         if (now_us - said_us < LEASE_PROGRESS_MS * 1000) continue;
@@ -80,7 +102,7 @@ int vs_spaces_lease(struct vs_serving *serving) {
     const struct vs_app *app = &serving->app;
     int rc = VS_GO;
     for (int i = 0; i < app->space_count && rc == VS_GO; i++)
-        rc = lease(&app->space[i], app->clock);
+        rc = lease(serving, i);
     return rc;
 }
 

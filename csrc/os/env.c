@@ -1,4 +1,4 @@
-/* env.c -- what the environment says: the boot, the host, the place for state. */
+/* env.c -- what the environment says: the boot, the place for state. */
 #include "os/os.h"
 
 #include <errno.h>
@@ -42,11 +42,6 @@ int vs_state_dir(char *buf, size_t size) {
     if (!base) return -1;
     int length = snprintf(buf, size, "%s%s", base, tail);
     return length > 0 && (size_t)length < size ? 0 : -1;
-}
-
-void vs_host_name(char *buf, size_t size) {
-    if (gethostname(buf, size) != 0) snprintf(buf, size, "unknown");
-    buf[size - 1] = '\0';
 }
 
 static int make_dir(const char *path, int group) {

@@ -34,6 +34,13 @@ int vs_state_dir(char *buf, size_t size);
 /* This machine's name, "unknown" if it has none. */
 void vs_host_name(char *buf, size_t size);
 
+/* An address by which others may reach this machine, IPv4 where it has one.  0, or -1: it has none. */
+#define VS_ADDRESS_MAX 64
+int vs_host_address(char buf[VS_ADDRESS_MAX]);
+
+/* The number behind the last '-' of a machine's name (domains aside), as a StatefulSet has it; -1: none. */
+int64_t vs_host_ordinal(const char *host);
+
 /* Makes a folder and its parents, mode 0700, or 0770 and owned by `group` (gid, or -1 for none).
  * 0, or -1 with errno. */
 int vs_make_dirs(const char *path, int group);

@@ -15,7 +15,7 @@ bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) 
     struct vesta_gen *gen = space->gen[VS_RESP];
     struct vesta_info info;
     if (vesta_peek(gen, pause) == VESTA_OK) return true;
-    if (pause->why == VESTA_LEASE) { /* a holder at rest renews when it is asked */
+    if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) { /* a holder at rest renews when it is asked */
         vesta_get_info(gen, &info);
         return info.holds_lease;
     }

@@ -19,7 +19,8 @@
 /* How long to wait before the next try; -1: not at all. */
 static int64_t step_us(const struct vs_request *r) {
     const struct vesta_pause *pause = &r->pause;
-    bool needs_keeper = pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED || pause->why == VESTA_FAILSTOP;
+    bool needs_keeper = pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE || pause->why == VESTA_CLOSED ||
+                        pause->why == VESTA_FAILSTOP;
     if (!needs_keeper) return pause->wait_us;
     if (vesta_keep(r->gen) != VESTA_OK || pause->why == VESTA_FAILSTOP) return -1;
     return pause->wait_us < LEASE_STEP_US_MIN   ? LEASE_STEP_US_MIN
