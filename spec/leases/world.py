@@ -225,7 +225,7 @@ class Schedule:
         Schedule.made += 1
         self.place, self.lease, self.layout = place, lease, layout
         self.ns = "s%d" % Schedule.made
-        self.folder = tempfile.mkdtemp(prefix="vesta-leases-")
+        self.folder = tempfile.mkdtemp(prefix="vesta-leases-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.issuers = []
 
     def __enter__(self):
