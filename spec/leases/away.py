@@ -122,7 +122,7 @@ def _():
             lost = issuer.when(lambda line: line.refused and line.state == "drained", "its window is over", since_ms=begun)
         told("lost: ids for %.1f s, then: %s", (lost.ms - begun) / 1000, lost.text)
         made = now_ms()
-        s.person("make")
+        s.make()
         stops(issuers, made, "replaced")
         goes_on(s, issuers)
 

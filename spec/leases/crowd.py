@@ -83,7 +83,7 @@ class Log:
 @claim("the one free number of %d is claimed with one listing and at most three swaps" % NUMBERS)
 def _():
     with Schedule(place, layout="butterfly", lease="local" if place.kind == "file" else "strict") as s:
-        s.person("fill", str(NUMBERS - 1))
+        s.fill(NUMBERS - 1)
         counter = {"zk": Counter, "mysql": Log}.get(place.kind, lambda _: None)(s.ns)
         issuer = s.start("ada", identity="ada", rate=1000)
         line = issuer.issues(60)

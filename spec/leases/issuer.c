@@ -1,15 +1,12 @@
 /* issuer.c -- a process that issues ids, for schedules that make its days hard: it writes down every id that it was
- * given, and tells how it fares.  Knows the library only, and the stores for what a person does with them.
+ * given, and tells how it fares.
  *
  *     issuer run OUT NAME=VALUE...    path store ns lease identity layout pacing worker rate ids
- *     issuer make STORE NS LAYOUT     the store and the namespace
- *     issuer advance STORE NS LAYOUT LEASE
  *     issuer fill STORE NS LAYOUT N   numbers 0 to N - 1 are held by somebody, for a day
  *
  * OUT gets lines of 21 bytes, an id each, so that one that was cut short by a kill is seen.  Every 50 ms a line goes to
  * stdout: the uptime in ms, ids given, ids refused for want of a lease, the state, the number, then what it waits for.
  * SIGTERM gives the lease back, SIGINT leaves it; either ends with `end`. */
-#include "core/core.h"
 #include "os/os.h"
 #include "store/store.h"
 #include "vesta.h"
@@ -147,49 +144,25 @@ static int run_it(int argc, char **argv) {
     return issue(&run);
 }
 
-/* ------------------------------------------------------------------ what a person does */
+/* ------------------------------------------------------------------ a namespace with hardly a number left */
 
-static struct vs_ns_record fresh(const char *layout_text) {
+static int fill(const char *uri, const char *ns, const char *layout_text, uint64_t count) {
     struct vesta_layout layout;
-    struct vesta_error err;
-    struct vs_ns_record ns = {.ver = 1};
-    if (vesta_layout_parse(layout_text, &layout, &err) != VESTA_OK) die("layout", err.text);
-    if (vs_random(&ns.incarnation, sizeof ns.incarnation) != 0) die("random", "none");
-    ns.fingerprint = layout.fingerprint;
-    vesta_layout_text(&layout, ns.layout);
-    return ns;
-}
-
-static void fill(struct vs_store *store, const struct vs_ns_record *ns, uint64_t count, struct vs_reply *reply) {
-    struct vs_record record = {
-        .ver = 1, .owner = {1, 2}, .fingerprint = ns->fingerprint, .lease_ms = 86400000, .held = true};
-    snprintf(record.identity, sizeof record.identity, "somebody");
-    snprintf(record.holder, sizeof record.holder, "somewhere");
-    store->ops->ns_read(store, reply);
-    for (uint64_t i = 0; i < count && reply->outcome == VS_STORE_OK; i++)
-        store->ops->swap(store, i, 0, &record, reply);
-}
-
-static int person(int argc, char **argv) {
     struct vs_store *store;
     struct vesta_error err;
-    struct vs_reply reply = {.outcome = VS_STORE_OK};
-    struct vs_ns_record ns = fresh(argv[4]);
-    struct vs_store_opts opts = {.namespace_ = argv[3], .group = -1, .clock = vs_clock_system(), .call_ms_max = 20000};
-    const char *word = argv[1], *more = argc > 5 ? argv[5] : "";
-    if (vs_store_open(argv[2], &opts, &store, &err) != VESTA_OK) die("store", err.text);
-    if (strcmp(word, "make") == 0) {
-        vs_store_init(store, &reply);
-        if (reply.outcome == VS_STORE_OK) store->ops->ns_swap(store, 0, &ns, &reply);
-    } else if (strcmp(word, "advance") == 0) {
-        vs_store_advance(store, &ns, vs_lease_preset(more), &reply);
-    } else if (strcmp(word, "fill") == 0) {
-        fill(store, &ns, strtoull(more, NULL, 10), &reply);
-    } else {
-        die(word, "unknown");
-    }
+    struct vs_reply reply;
+    struct vs_store_opts opts = {.namespace_ = ns, .group = -1, .clock = vs_clock_system(), .call_ms_max = 20000};
+    struct vs_record record = {.ver = 1, .owner = {1, 2}, .lease_ms = 86400000, .held = true};
+    if (vesta_layout_parse(layout_text, &layout, &err) != VESTA_OK) die("layout", err.text);
+    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) die("store", err.text);
+    record.fingerprint = layout.fingerprint;
+    snprintf(record.identity, sizeof record.identity, "somebody");
+    snprintf(record.holder, sizeof record.holder, "somewhere");
+    store->ops->ns_read(store, &reply);
+    for (uint64_t i = 0; i < count && reply.outcome == VS_STORE_OK; i++)
+        store->ops->swap(store, i, 0, &record, &reply);
     store->ops->close(store);
-    if (reply.outcome != VS_STORE_OK) die(word, reply.text);
+    if (reply.outcome != VS_STORE_OK) die("fill", reply.text);
     return 0;
 }
 
@@ -197,6 +170,6 @@ int main(int argc, char **argv) {
     if (argc < 3) die("usage", "see the head of issuer.c");
     signal(SIGPIPE, SIG_IGN);
     if (strcmp(argv[1], "run") == 0) return run_it(argc, argv);
-    if (argc < 5) die("usage", "see the head of issuer.c");
-    return person(argc, argv);
+    if (argc != 6 || strcmp(argv[1], "fill") != 0) die("usage", "see the head of issuer.c");
+    return fill(argv[2], argv[3], argv[4], strtoull(argv[5], NULL, 10));
 }

@@ -211,10 +211,8 @@ class Issuer:
             assert self.last().word == "end", vars(self.last())
 
     def ids(self):
-        """How many whole lines its file has: what a kill cut short was given to nobody."""
-        size = os.path.getsize(self.out)
-        os.truncate(self.out, size - size % LINE)
-        return size // LINE
+        """How many whole lines its file has."""
+        return os.path.getsize(self.out) // LINE
 
 
 class Schedule:
@@ -229,18 +227,31 @@ class Schedule:
         self.issuers = []
 
     def __enter__(self):
-        self.person("make")
+        self.make()
         return self
 
-    def person(self, what, *more):
-        """What a person does: make, advance, fill; past the proxy."""
-        done = subprocess.run([ISSUER, what, self.place.uri(port=self.place.port), self.ns, self.layout, *more], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120 * SLOW)
+    def person(self, *words):
+        """What a person does with the store, past the proxy; what the program says."""
+        done = subprocess.run([VESTA, *words, "--store", self.place.uri(port=self.place.port), "--namespace", self.ns],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * SLOW)
         assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def make(self):
+        self.person("store", "init", "--layout", self.layout)
 
     def advance(self):
         """Puts a store right that lost what it had acknowledged."""
-        self.person("advance", self.lease)
+        self.person("store", "advance", "--lease", self.lease, "--yes")
+
+    def workers(self):
+        """Who holds what, by number."""
+        return {row["worker"]: row for row in json.loads(self.person("workers", "--json"))["workers"]}
+
+    def fill(self, count):
+        """Numbers below `count` are held by somebody."""
+        subprocess.run([ISSUER, "fill", self.place.uri(port=self.place.port), self.ns, self.layout, str(count)],
+                       check=True, stdin=subprocess.DEVNULL, timeout=120 * SLOW)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -259,6 +270,7 @@ class Schedule:
         for issuer in self.issuers:
             issuer.go_on()
             issuer.stop(signal.SIGINT)
+            os.truncate(issuer.out, issuer.ids() * LINE)  # what a kill cut short was given to nobody
         written = sum(issuer.ids() for issuer in self.issuers)
         given = sum(issuer.last().given for issuer in self.issuers if issuer.last() and issuer.last().word == "end")
         done = subprocess.run([VESTA, "audit", "--json", *(issuer.out for issuer in self.issuers)], stdin=subprocess.DEVNULL,
