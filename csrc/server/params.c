@@ -116,11 +116,12 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_wo
 /* Vesta's and Leaf's routes answer in their one type whatever is asked for, as Vesta and Leaf do; so do those that
  * machines look at.  Where there is a choice, `format` outweighs Accept. */
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http) {
+    r->json = r->call->json;
+    if (!vs_http_is_v1(http->path)) return true;
     int json = vs_accept_q(&http->accept, VS_TYPE_JSON), text = vs_accept_q(&http->accept, VS_TYPE_TEXT);
     int format = place_of(r->call->params, (struct vs_word){"format", 6});
     bool may_be_text = format >= 0;
-    r->json = r->call->json;
-    if (!vs_http_is_v1(http->path) || (may_be_text && vs_arg(r, format).at)) return true;
+    if (may_be_text && vs_arg(r, format).at) return true;
     r->json = !may_be_text || json >= text;
     if (json > 0 || (may_be_text && text > 0)) return true;
     vs_refuse(r, "not_acceptable", "%s answers in application/json%s", r->call->route,

@@ -123,11 +123,12 @@ def _(world):
     with open(DOCS) as page:
         told = dict(re.findall(r"(?m)^\| `((?:vesta|process)_\w+)(?:\{[^`]*\})?` \| (\w+) \|", page.read()))
     with Server(world) as server:
-        served = families(server)
-    policies = {name: kind for name, kind in told.items() if re.match("vesta_(policy|config)_", name)}
-    same(sorted(set(told) - set(served) - set(policies)), [])
-    same(sorted(set(served) - set(told)), [])
-    same({name: told[name] for name in served}, served)
+        plain_families = families(server)
+    with Server(world, "--policy", "wait", "--namespace", "judged") as server:
+        same(families(server), told)
+        lua = re.search(r'vesta_build_info\{version="[\d.]+",lua="([\d.]+)"\} 1', server.get("/metrics").body).group(1)
+        same(json.loads(server.get("/version").body)["lua"], lua)
+    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config)_", name)})
 
 
 @claim("the alerts in docs/metrics.md are rules that Prometheus takes")
