@@ -42,7 +42,7 @@ static bool is_torn(const struct conn *c) {
 }
 
 static void look_at(struct conn *c, uint64_t now) {
-    uint64_t idle_ms = c->session.face == VS_RESP ? c->loop->server->opts->resp_idle_ms : VS_HTTP_IDLE_MS;
+    uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.face];
     bool idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c))
         vs_conn_end(c);
