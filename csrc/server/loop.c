@@ -31,6 +31,7 @@ static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
     uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
+    vs_add(&c->loop->scratch.counts.requests[c->session.face][vs_code_named("too_slow")], 1);
     if (c->session.face != VS_RESP) uv_try_write(&c->io.stream, &buf, 1);
     vs_conn_finish(c);
 }

@@ -131,6 +131,15 @@ def _(world):
     same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config)_", name)})
 
 
+@claim("docs/server.md tells every code that is counted, and no other")
+def _(world):
+    with open(os.path.join(os.path.dirname(DOCS), "server.md")) as page:
+        rows = re.findall(r"(?m)^\|[^|]+\|[^|]+\|[^|]+\| (`[^|]+) \|$", page.read())
+    with Server(world) as server:
+        counted = {re.search('code="(.*)"', name).group(1) for name in values(server) if name.startswith("vesta_requests_total")}
+    same({code for row in rows for code in re.findall("`(.*?)`", row)}, counted - {"ok"})
+
+
 @claim("the alerts in docs/metrics.md are rules that Prometheus takes")
 def _(world):
     with open(DOCS) as page:
