@@ -242,7 +242,7 @@ static void watch_signals(struct server *server) {
 /* Every connection is a descriptor; the usual soft limit of 1024 would be met first. */
 static void raise_file_limit(void) {
     struct rlimit limit;
-    rlim_t want = VS_CONNECTIONS_MAX + 256;
+    rlim_t want = VS_CONNECTIONS_MAX + VS_ADMIN_SPARE + 256;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
     limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
     setrlimit(RLIMIT_NOFILE, &limit);

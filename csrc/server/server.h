@@ -29,6 +29,7 @@
 #define VS_SPACES_MAX 64
 #define VS_LISTENERS_MAX 24
 #define VS_CONNECTIONS_MAX 10000
+#define VS_ADMIN_SPARE 64 /* more of them for admins: who looks why there are too many must not be one too many */
 #define VS_BACKLOG 1024
 #define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
 #define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */

@@ -106,6 +106,16 @@ def _(world):
         same(values(server)["vesta_parked_requests"], "0")
 
 
+@claim("a request that waited for an id has its wait in its duration, and those behind it, too")
+def _(world):
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
+    with Server(world, "--wait-ms", "20000", layout=slow, pacing="clock") as server:
+        server.say(server.resp, command("MGET", *["default"] * 8) + command("PING"))  # of at least three seconds
+        after = values(server)
+        same([after['vesta_request_duration_seconds_bucket{proto="resp",le="%s"}' % le] for le in ("1.0", "+Inf")], ["0", "2"])
+        assert float(after['vesta_request_duration_seconds_sum{proto="resp"}']) >= 2
+
+
 @claim("a lease's renewals and its end are told")
 def _(world):
     with Server(world, layout="vesta-milli", pacing="clock") as server:
