@@ -160,6 +160,28 @@ def _(world):
     assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
 
 
+@claim("/readyz says why while the store cannot be reached and what was granted is used up, and is well again after it")
+def _(world):
+    store = world.path("store")
+    with Server(world, "--store", "file:" + store, "--wait-ms", "0", layout="vesta-milli", pacing="clock") as server:
+        same(server.get("/readyz").status, 200)
+        os.rename(store, store + ".away")
+        with open(store, "w"):
+            pass  # no folder
+        while server.get("/genid").status == 200 or server.get("/readyz").status == 200:
+            time.sleep(0.02)
+        said = json.loads(server.get("/readyz").body)
+        same((said["code"], [(reason["namespace"], reason["code"]) for reason in said["reasons"]]), ("not_ready", [("default", "lease")]))
+        same(server.get("/genid").status, 503)
+        assert sum(int(number) for name, number in values(server).items()
+                   if name.startswith("vesta_lease_renewals_total") and '"ok"' not in name) > 0
+        os.remove(store)
+        os.rename(store + ".away", store)
+        while server.get("/genid").status != 200:
+            time.sleep(0.02)
+        same(server.get("/readyz").status, 200)
+
+
 @claim("/readyz is 200 while ids can be had, and 503 with reasons as a problem while the server drains")
 def _(world):
     slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
