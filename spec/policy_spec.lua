@@ -283,10 +283,10 @@ describe("a policy that fails", function()
       repeat local id = gen:next() until not id
       for _, way in ipairs(ways) do
         local id, message, code, wait_s
-        for _ = 1, 100 do
+        repeat
           id, message, code, wait_s = gen[way](gen, 100)
-          if not id then break end
-        end
+          if code == "lease" then os.execute "sleep 0.02" end -- a busy machine: the window of 5 s is over
+        until not id and code ~= "lease"
         assert((code == "full" or code == "ahead") and wait_s > 0, way .. ": " .. tostring(message))
         assert(not message:find("policy", 1, true), message)
       end
@@ -347,7 +347,11 @@ describe("a clock that is set back", function()
       local last = assert(gen:next())
       gen = assert(vesta.open { path = path, wait_ms_max = 0, policy = %s })
       local function take()
-        local id, message, code, wait_s = gen:next()
+        local id, message, code, wait_s
+        repeat
+          id, message, code, wait_s = gen:next()
+          if code == "lease" then os.execute "sleep 0.02" end -- a busy machine: the window of 5 s is over
+        until code ~= "lease"
         if id then
           assert(#id > #last or id > last)
           last = id
