@@ -24,7 +24,7 @@ local function run(path)
 end
 
 describe("the example", function()
-  for _, name in ipairs { "first", "batch", "read", "by_hand", "errors", "shared", "fit" } do
+  for _, name in ipairs { "first", "batch", "read", "by_hand", "errors", "shared", "fit", "policy" } do
     it(name .. ".lua prints what it promises", function()
       local path = ("%s/examples/lua/%s.lua"):format(help.root, name)
       local want, got = promised(path), run(path)
@@ -35,6 +35,6 @@ describe("the example", function()
   end
 
   it("is tested, whichever there is", function()
-    assert.are.equal(7, help.count(("ls %s/examples/lua/*.lua | wc -l"):format(help.root)))
+    assert.are.equal(8, help.count(("ls %s/examples/lua/*.lua | wc -l"):format(help.root)))
   end)
 end)

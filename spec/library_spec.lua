@@ -2,9 +2,9 @@
 local vesta = require "vesta"
 local help = require "lua.help"
 
-local function documented(object)
+local function documented(object, file)
   local names = {}
-  for line in io.lines(help.root .. "/library/vesta.lua") do
+  for line in io.lines(help.root .. "/library/" .. (file or "vesta.lua")) do
     local name = line:match("^function " .. object .. "[.:]([%w_]+)%(")
     if name then names[name] = true end
   end
@@ -26,5 +26,17 @@ describe("library/vesta.lua", function()
 
   it("has every method of a generator", function()
     assert.are.same(present(getmetatable(help.open()).__index), documented "gen")
+  end)
+end)
+
+describe("library/testing.lua", function()
+  local testing = require "vesta.testing"
+
+  it("has every function of vesta.testing", function()
+    assert.are.same(present(testing), documented("testing", "testing.lua"))
+  end)
+
+  it("has every method of a world", function()
+    assert.are.same(present(getmetatable(testing.world { policy = "wait" })), documented("world", "testing.lua"))
   end)
 end)

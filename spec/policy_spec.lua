@@ -167,10 +167,23 @@ describe("on_start", function()
   end)
 end)
 
+-- How often a policy was asked about the call that got no id.
+local function asked_in_vain(answer)
+  local asked
+  local gen = opened { api = 1, on_exhausted = function()
+    asked = asked + 1
+    return answer()
+  end }
+  repeat
+    asked = 0
+    local id = gen:next()
+  until not id
+  return asked
+end
+
 describe("a verdict", function()
   it("refuse ends the call with the policy's reason and the pause's own code", function()
-    local count, message, code, wait_s = drain(opened "refuse")
-    assert.is_true(count <= 32)
+    local _, message, code, wait_s = drain(opened "refuse")
     assert.equal("more ids are asked for than the clock gives (policy refuse)", message)
     assert.is_true(code == "full" or code == "ahead")
     assert.is_true(wait_s > 0 and wait_s < 3)
@@ -179,10 +192,12 @@ describe("a verdict", function()
   end)
 
   it("borrow gives ids ahead of the clock, up to its bound", function()
-    local count = drain(opened { "borrow", borrow_ms_max = 3000 })
-    assert.is_true(count >= 3 * 16 and count <= 7 * 16, count)
-    count = drain(opened { "borrow", borrow_ms_max = 0 })
-    assert.is_true(count <= 32, count)
+    for _, seconds in ipairs { 0, 3 } do
+      local begun = os.time()
+      local count = drain(opened { "borrow", borrow_ms_max = seconds * 1000 })
+      local passed = os.time() - begun + 1
+      assert.is_true(count >= seconds * 16 and count <= (seconds + 1 + passed) * 16, count)
+    end
   end)
 
   it("borrow serves every way of asking", function()
@@ -206,14 +221,7 @@ describe("a verdict", function()
       drain(opened("refuse", { path = gen:info().path }))
       assert(gen[name](gen, 5))
     end
-    local asked = 0
-    local gen = opened { api = 1, on_exhausted = function()
-      asked = asked + 1
-      return "wait", 1
-    end }
-    local _, _, code = drain(gen)
-    assert.equal("full", code)
-    assert.equal(1, asked) -- it said how long, and is not asked again
+    assert.equal(1, asked_in_vain(function() return "wait", 1 end)) -- it said how long, and is not asked again
   end)
 
   it("wait without a number waits for as long as it takes", function()
@@ -223,14 +231,7 @@ describe("a verdict", function()
   end)
 
   it("is asked for at most three times about one call", function()
-    local asked = 0
-    local gen = opened { api = 1, on_exhausted = function()
-      asked = asked + 1
-      return "borrow", 0
-    end }
-    local count = drain(gen)
-    assert.is_true(count <= 32)
-    assert.equal(3, asked)
+    assert.equal(3, asked_in_vain(function() return "borrow", 0 end))
   end)
 
   it("is told what is the matter", function()
@@ -282,10 +283,10 @@ describe("a policy that fails", function()
       repeat local id = gen:next() until not id
       for _, way in ipairs(ways) do
         local id, message, code, wait_s
-        for _ = 1, 100 do
+        repeat
           id, message, code, wait_s = gen[way](gen, 100)
-          if not id then break end
-        end
+          if code == "lease" then os.execute "sleep 0.02" end -- a busy machine: the window of 5 s is over
+        until not id and code ~= "lease"
         assert((code == "full" or code == "ahead") and wait_s > 0, way .. ": " .. tostring(message))
         assert(not message:find("policy", 1, true), message)
       end
@@ -346,7 +347,11 @@ describe("a clock that is set back", function()
       local last = assert(gen:next())
       gen = assert(vesta.open { path = path, wait_ms_max = 0, policy = %s })
       local function take()
-        local id, message, code, wait_s = gen:next()
+        local id, message, code, wait_s
+        repeat
+          id, message, code, wait_s = gen:next()
+          if code == "lease" then os.execute "sleep 0.02" end -- a busy machine: the window of 5 s is over
+        until code ~= "lease"
         if id then
           assert(#id > #last or id > last)
           last = id

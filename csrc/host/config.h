@@ -90,7 +90,7 @@ struct vs_config {
     int space_count, store_count, segment_count;
     struct vs_conf_list http, resp, admin; /* addresses; none: off */
     const char *resp_password, *admin_token;
-    int64_t resp_idle_ms_max;
+    int64_t http_idle_ms_max, resp_idle_ms_max;
     int64_t threads;
     int64_t log_level;  /* enum vs_log_level */
     int64_t log_format; /* 0: logfmt, 1: JSON */

@@ -357,10 +357,9 @@ static int core_set_judge(lua_State *L) {
 static int core_pause(lua_State *L) {
     const struct vesta_pause *pause = &self(L)->pause;
     if (!pause->why) return 0;
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 3);
     vs_lua_set_text(L, "code", vesta_why_name(pause->why));
     vs_lua_set_integer(L, "back_ms", (pause->back_us + 999) / 1000);
-    vs_lua_set_integer(L, "wait_ms", (pause->wait_us + 999) / 1000);
     vs_lua_set_integer(L, "ahead_ticks", (int64_t)pause->ahead_ticks);
     return 1;
 }

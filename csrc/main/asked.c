@@ -16,8 +16,8 @@ _Static_assert(VS_CONF_SPACES_MAX <= VS_SPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= 
 
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
 struct flags {
-    const char *http, *resp, *admin, *password_file, *idle_ms, *threads, *user, *level, *format, *log_file, *policy,
-        *wait_ms;
+    const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
+        *log_file, *policy, *wait_ms;
     struct vesta_opts opts;
 };
 
@@ -46,10 +46,12 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
         VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
+        VS_TEXT("http-idle-ms", &flags->http_idle_ms, "MS",
+                "how long an HTTP client may rest before it is cut off (default: 60000)"),
         VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
         VS_TEXT("resp-password-file", &flags->password_file, "FILE",
                 "the password that Redis clients must give, alone on a line (default: none)"),
-        VS_TEXT("resp-idle-ms", &flags->idle_ms, "MS",
+        VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
                 "how long a Redis client may rest before it is cut off (default: 300000)"),
         VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin's routes (default: off)"),
         VS_TEXT("threads", &flags->threads, "N", "loops, one a thread (default: 1)"),
@@ -107,7 +109,8 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--http", "http.listen", flags->http);
     add_flag(serving, "--resp", "resp.listen", flags->resp);
     add_flag(serving, "--resp-password-file", "resp.password", password);
-    add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->idle_ms);
+    add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
+    add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->resp_idle_ms);
     add_flag(serving, "--admin", "admin.listen", flags->admin);
     add_flag(serving, "--threads", "threads", flags->threads);
     add_flag(serving, "--user", "user", flags->user);
@@ -173,6 +176,7 @@ static void take_config(struct vs_serving *serving, const struct vesta_opts *fla
     serving->app.resp_password = config->resp_password;
     serving->app.admin_token = config->admin_token;
     serving->app.leaf_any_key = config->leaf_any_key;
+    serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->threads = (int)config->threads;
     serving->log.level = (enum vs_log_level)config->log_level;

@@ -93,12 +93,13 @@ static int run(struct vs_serving *serving) {
     struct vs_serve_opts opts = {.app = &serving->app,
                                  .listener_count = serving->listener_count,
                                  .threads = serving->threads,
-                                 .resp_idle_ms = serving->resp_idle_ms,
                                  .ready = on_ready,
                                  .on_signal = vs_life_signal,
                                  .stopping = vs_life_stopping,
                                  .self = serving};
     struct vesta_error err;
+    opts.idle_ms[VS_RESP] = serving->resp_idle_ms;
+    opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
     for (int i = 0; i < serving->listener_count; i++) {
         const struct vs_serving_listener *at = &serving->listener[i];
         opts.listener[i] = (struct vs_listener){at->face, at->fd, at->handed};

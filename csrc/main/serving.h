@@ -37,7 +37,7 @@ struct vs_serving {
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;
-    uint64_t resp_idle_ms;
+    uint64_t http_idle_ms, resp_idle_ms;
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
     const char *user;                 /* NAME[:GROUP], to become once everything is bound; NULL: stay */

@@ -15,45 +15,59 @@ bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) 
     struct vesta_gen *gen = space->gen[VS_RESP];
     struct vesta_info info;
     if (vesta_peek(gen, pause) == VESTA_OK) return true;
-    if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) { /* a holder at rest renews when it is asked */
+    /* a holder at rest renews when it is asked, unless its keeper has met trouble */
+    if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) {
         vesta_get_info(gen, &info);
-        return info.holds_lease;
+        return info.holds_lease && !*info.keeper;
     }
     return pause->wait_us >= 0 && pause->wait_us <= space->wait_us_max;
 }
 
-struct reasons {
-    struct vs_out *out;
-    int count;
+/* Why requests should go elsewhere just now, seen in one look. */
+struct look {
+    bool draining, stuck;
+    int unready; /* namespaces */
+    struct {
+        const struct vs_space *space;
+        struct vesta_pause pause;
+    } at[VS_SPACES_MAX];
 };
 
-static void add_reason(struct reasons *reasons, const char *space, const char *code, const char *detail) {
-    reasons->count++;
-    if (!reasons->out) return;
-    vs_json_open(reasons->out, NULL, '{');
-    if (space) vs_json_text(reasons->out, "namespace", space);
-    vs_json_text(reasons->out, "code", code);
-    vs_json_text(reasons->out, "detail", detail);
-    vs_put(reasons->out, "}", 1);
-}
-
-/* Why requests should go elsewhere just now; with out NULL they are only counted. */
-static int put_reasons(const struct vs_request *r, struct vs_out *out) {
+/* How many reasons there are. */
+static int look(const struct vs_request *r, struct look *seen) {
     const struct vs_app *app = r->session->app;
-    struct reasons reasons = {.out = out};
     struct vs_host_status host = {.stuck = false};
     if (app->host.status) app->host.status(app->host.self, &host);
-    if (r->session->draining) add_reason(&reasons, NULL, "draining", "the server is ending");
-    if (host.stuck) add_reason(&reasons, NULL, "policy_stuck", "a policy runs that cannot be ended");
+    seen->draining = r->session->draining;
+    seen->stuck = host.stuck;
+    seen->unready = 0;
     for (int i = 0; i < app->space_count; i++) {
-        const struct vs_space *space = &app->space[i];
-        struct vesta_pause pause;
-        char text[256];
-        if (vs_space_is_ready(space, &pause)) continue;
-        vesta_pause_text(space->gen[VS_RESP], &pause, text, sizeof text);
-        add_reason(&reasons, space->name, vesta_why_name(pause.why), text);
+        seen->at[seen->unready].space = &app->space[i];
+        seen->unready += !vs_space_is_ready(&app->space[i], &seen->at[seen->unready].pause);
     }
-    return reasons.count;
+    return seen->draining + seen->stuck + seen->unready;
+}
+
+static void put_reason(struct vs_out *out, const char *space, const char *code, const char *detail) {
+    vs_json_open(out, NULL, '{');
+    if (space) vs_json_text(out, "namespace", space);
+    vs_json_text(out, "code", code);
+    vs_json_text(out, "detail", detail);
+    vs_put(out, "}", 1);
+}
+
+static void put_reasons(struct vs_out *out, const struct look *seen) {
+    vs_json_open(out, "reasons", '[');
+    if (seen->draining) put_reason(out, NULL, "draining", "the server is ending");
+    if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy runs that cannot be ended");
+    for (int i = 0; i < seen->unready; i++) {
+        const struct vs_space *space = seen->at[i].space;
+        const struct vesta_pause *pause = &seen->at[i].pause;
+        char text[256];
+        vesta_pause_text(space->gen[VS_RESP], pause, text, sizeof text);
+        put_reason(out, space->name, vesta_why_name(pause->why), text);
+    }
+    vs_put(out, "]", 1);
 }
 
 static void put_warnings(const struct vs_request *r) {
@@ -72,7 +86,8 @@ static void put_warnings(const struct vs_request *r) {
 }
 
 enum vs_outcome vs_on_readyz(struct vs_request *r) {
-    int count = put_reasons(r, NULL);
+    struct look seen;
+    int count = look(r, &seen);
     if (count == 0) {
         vs_put_text(r->out, "{\"status\":\"ready\"");
         put_warnings(r);
@@ -80,9 +95,8 @@ enum vs_outcome vs_on_readyz(struct vs_request *r) {
     }
     vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");
     r->out->used -= strlen("}\n"); /* an extension member of the problem */
-    vs_json_open(r->out, "reasons", '[');
-    put_reasons(r, r->out);
-    vs_put_text(r->out, "]}\n");
+    put_reasons(r->out, &seen);
+    vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
 

@@ -74,22 +74,27 @@ static int on_url(llhttp_t *parser, const char *at, size_t length) {
     return 0;
 }
 
+static bool is_named(const struct reading *reading, const char *name) {
+    return strncasecmp(reading->name.at, name, reading->name.length) == 0;
+}
+
 static int on_header_field(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
     reading->name = (struct vs_word){at, length};
-    reading->hosts += length == 4 && strncasecmp(at, "Host", 4) == 0;
-    if (vs_word_is_case(reading->name, "Transfer-Encoding"))
+    if (length == 4) reading->hosts += is_named(reading, "Host");
+    if (length == 17 && is_named(reading, "Transfer-Encoding"))
         reading->encoded = true; /* even an empty one, which llhttp takes for none */
     return 0;
 }
 
 /* A name, an address, a port.  Whoever stands in front of this server may read more into other characters. */
 static bool is_host(const char *at, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        char lower = (char)(at[i] | 0x20);
-        bool plain = (lower >= 'a' && lower <= 'z') || (at[i] >= '0' && at[i] <= '9');
-        if (!plain && !memchr("-.:[]_", at[i], 6)) return false;
-    }
+#define ROW(from, to) [from... to] = true
+    static const bool plain[256] = {
+        ROW('a', 'z'), ROW('A', 'Z'), ROW('0', ':'), ROW('-', '.'), ['['] = true, [']'] = true, ['_'] = true};
+#undef ROW
+    for (size_t i = 0; i < length; i++)
+        if (!plain[(unsigned char)at[i]]) return false;
     return true;
 }
 
@@ -98,16 +103,24 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
     while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--; /* blanks behind a value are not its own */
     struct vs_word value = {at, length};
-    if (vs_word_is_case(reading->name, "Host"))
-        reading->bad_host = !is_host(at, length);
-    else if (vs_word_is_case(reading->name, "Accept"))
-        vs_accept_read(&reading->out->accept, value);
-    else if (vs_word_is_case(reading->name, "Content-Type"))
-        reading->out->type = value, reading->types++;
-    else if (vs_word_is_case(reading->name, "Authorization"))
-        reading->out->authorization = value, reading->tokens++;
-    else if (vs_word_is_case(reading->name, "Expect"))
-        (vs_word_is_case(value, "100-continue") ? &reading->out->expects_continue : &reading->expects_more)[0] = true;
+    switch (reading->name.length) { /* few names are looked at, and a length is soon compared */
+    case 4:
+        if (is_named(reading, "Host")) reading->bad_host = !is_host(at, length);
+        break;
+    case 6:
+        if (is_named(reading, "Accept")) vs_accept_read(&reading->out->accept, value);
+        if (is_named(reading, "Expect") && vs_word_is_case(value, "100-continue"))
+            reading->out->expects_continue = true;
+        else if (is_named(reading, "Expect"))
+            reading->expects_more = true;
+        break;
+    case 12:
+        if (is_named(reading, "Content-Type")) reading->out->type = value, reading->types++;
+        break;
+    case 13:
+        if (is_named(reading, "Authorization")) reading->out->authorization = value, reading->tokens++;
+        break;
+    }
     return 0;
 }
 

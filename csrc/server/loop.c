@@ -31,6 +31,7 @@ static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
     uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
+    vs_add(&c->loop->scratch.counts.requests[c->session.face][vs_code_named("too_slow")], 1);
     if (c->session.face != VS_RESP) uv_try_write(&c->io.stream, &buf, 1);
     vs_conn_finish(c);
 }
@@ -42,7 +43,7 @@ static bool is_torn(const struct conn *c) {
 }
 
 static void look_at(struct conn *c, uint64_t now) {
-    uint64_t idle_ms = c->session.face == VS_RESP ? c->loop->server->opts->resp_idle_ms : VS_HTTP_IDLE_MS;
+    uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.face];
     bool idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c))
         vs_conn_end(c);
@@ -241,7 +242,7 @@ static void watch_signals(struct server *server) {
 /* Every connection is a descriptor; the usual soft limit of 1024 would be met first. */
 static void raise_file_limit(void) {
     struct rlimit limit;
-    rlim_t want = VS_CONNECTIONS_MAX + 256;
+    rlim_t want = VS_CONNECTIONS_MAX + VS_ADMIN_SPARE + 256;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
     limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
     setrlimit(RLIMIT_NOFILE, &limit);

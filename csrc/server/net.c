@@ -367,7 +367,7 @@ void vs_conn_accept(uv_stream_t *stream, int status) {
         uv_tcp_nodelay(&c->io.tcp, 1);
         uv_tcp_keepalive(&c->io.tcp, 1, KEEPALIVE_S);
     }
-    if (before >= VS_CONNECTIONS_MAX)
+    if (before >= VS_CONNECTIONS_MAX + (listener->face == VS_ADMIN ? VS_ADMIN_SPARE : 0))
         turn_away(c);
     else
         set_reading(c, true);

@@ -47,6 +47,14 @@ static int place_of(const char *params, struct vs_word name) {
     return -1;
 }
 
+/* How many names "ns,n,format" has; "*" has none. */
+static int count_places(const char *params) {
+    int count = params && *params != '*';
+    for (; params && *params; params++)
+        count += *params == ',';
+    return count;
+}
+
 static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_word name, struct vs_word value, int first) {
     const char *params = r->call->params;
     if (params && *params == '*') {
@@ -93,10 +101,10 @@ static bool is_form(struct vs_word type) {
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest) {
     struct vs_args *args = &r->session->scratch->args;
     char *room = r->session->scratch->text;
-    int first = rest.at ? 1 : 0;
-    memset(args->at, 0, (2 * VESTA_FIELDS_MAX) * sizeof *args->at);
-    args->count = 0;
-    if (first && !decode(rest, '+', &room, &args->at[args->count++]))
+    int first = rest.at ? 1 : 0, places = count_places(r->call->params);
+    memset(args->at, 0, (size_t)(first + places) * sizeof *args->at); /* what is not given is a NULL text */
+    args->count = first + places;
+    if (first && !decode(rest, '+', &room, &args->at[0]))
         return vs_refuse(r, "bad_field", "a %% in the path is not followed by two hex digits"), false;
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
@@ -106,8 +114,6 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_wo
                    false;
         if (!bind_all(r, args, http->body, &room, first)) return false;
     }
-    if (!r->call->params || *r->call->params != '*')
-        args->count = 2 * VESTA_FIELDS_MAX; /* what was not given is a NULL text */
     return true;
 }
 
@@ -116,11 +122,12 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_wo
 /* Vesta's and Leaf's routes answer in their one type whatever is asked for, as Vesta and Leaf do; so do those that
  * machines look at.  Where there is a choice, `format` outweighs Accept. */
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http) {
+    r->json = r->call->json;
+    if (!vs_http_is_v1(http->path)) return true;
     int json = vs_accept_q(&http->accept, VS_TYPE_JSON), text = vs_accept_q(&http->accept, VS_TYPE_TEXT);
     int format = place_of(r->call->params, (struct vs_word){"format", 6});
     bool may_be_text = format >= 0;
-    r->json = r->call->json;
-    if (!vs_http_is_v1(http->path) || (may_be_text && vs_arg(r, format).at)) return true;
+    if (may_be_text && vs_arg(r, format).at) return true;
     r->json = !may_be_text || json >= text;
     if (json > 0 || (may_be_text && text > 0)) return true;
     vs_refuse(r, "not_acceptable", "%s answers in application/json%s", r->call->route,

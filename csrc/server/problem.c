@@ -12,25 +12,25 @@ static const struct fault {
     int status;         /* HTTP */
     const char *prefix; /* RESP: clients retry TRYAGAIN and LOADING */
 } faults[] = {
-    {"bad_request", 400, "ERR"},        {"no_length", 411, "ERR"},        {"too_large", 413, "ERR"},
-    {"too_long", 414, "ERR"},           {"bad_expect", 417, "ERR"},       {"too_many_headers", 431, "ERR"},
-    {"bad_version", 505, "ERR"},        {"full", 503, "TRYAGAIN"},        {"clock_back", 503, "TRYAGAIN"},
-    {"ahead", 503, "TRYAGAIN"},         {"clock_ahead", 503, "TRYAGAIN"}, {"choose", 503, "TRYAGAIN"},
-    {"lease", 503, "LOADING"},          {"closed", 503, "TRYAGAIN"},      {"not_ready", 503, "LOADING"},
-    {"epoch_end", 500, "ERR"},          {"failstop", 500, "ERR"},         {"bad_id", 400, "ERR"},
-    {"bad_field", 400, "ERR"},          {"bad_count", 400, "ERR"},        {"unknown_name", 404, "ERR"},
-    {"not_found", 404, "ERR"},          {"bad_method", 405, "ERR"},       {"not_acceptable", 406, "ERR"},
-    {"bad_type", 415, "ERR"},           {"no_token", 401, "ERR"},         {"no_policies", 409, "ERR"},
-    {"bad_command", 400, "ERR"},        {"bad_protocol", 400, "NOPROTO"}, {"no_password", 401, "NOAUTH"},
-    {"bad_password", 401, "WRONGPASS"}, {"aborted", 400, "EXECABORT"},
+    {"bad_request", 400, "ERR"},     {"no_length", 411, "ERR"},          {"too_large", 413, "ERR"},
+    {"too_long", 414, "ERR"},        {"bad_expect", 417, "ERR"},         {"too_many_headers", 431, "ERR"},
+    {"too_slow", 408, "ERR"},        {"bad_version", 505, "ERR"},        {"full", 503, "TRYAGAIN"},
+    {"clock_back", 503, "TRYAGAIN"}, {"ahead", 503, "TRYAGAIN"},         {"clock_ahead", 503, "TRYAGAIN"},
+    {"choose", 503, "TRYAGAIN"},     {"lease", 503, "LOADING"},          {"closed", 503, "TRYAGAIN"},
+    {"not_ready", 503, "LOADING"},   {"epoch_end", 500, "ERR"},          {"failstop", 500, "ERR"},
+    {"bad_id", 400, "ERR"},          {"bad_field", 400, "ERR"},          {"bad_count", 400, "ERR"},
+    {"unknown_name", 404, "ERR"},    {"not_found", 404, "ERR"},          {"bad_method", 405, "ERR"},
+    {"not_acceptable", 406, "ERR"},  {"bad_type", 415, "ERR"},           {"no_token", 401, "ERR"},
+    {"no_policies", 409, "ERR"},     {"bad_command", 400, "ERR"},        {"bad_protocol", 400, "NOPROTO"},
+    {"no_password", 401, "NOAUTH"},  {"bad_password", 401, "WRONGPASS"}, {"aborted", 400, "EXECABORT"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 
-static int fault_named(const char *code) {
+int vs_code_named(const char *name) {
     for (size_t i = 0; i < VS_COUNT(faults); i++)
-        if (strcmp(faults[i].code, code) == 0) return (int)i;
+        if (strcmp(faults[i].code, name) == 0) return (int)i + 1;
     assert(!"a code that is not in the table");
-    return 0;
+    return 1;
 }
 
 const char *vs_code_name(int code) {
@@ -56,6 +56,7 @@ const char *vs_status_reason(int status) {
                    {404, "Not Found"},
                    {405, "Method Not Allowed"},
                    {406, "Not Acceptable"},
+                   {408, "Request Timeout"},
                    {409, "Conflict"},
                    {411, "Length Required"},
                    {413, "Content Too Large"},
@@ -90,7 +91,8 @@ static void put_problem(struct vs_request *r, const char *code, const char *text
 }
 
 enum vs_outcome vs_refuse(struct vs_request *r, const char *code, const char *format, ...) {
-    int at = fault_named(code);
+    int number = vs_code_named(code);
+    const struct fault *fault = &faults[number - 1];
     char text[512];
     va_list list;
     va_start(list, format);
@@ -98,12 +100,12 @@ enum vs_outcome vs_refuse(struct vs_request *r, const char *code, const char *fo
     va_end(list);
     calm(text);
     r->out->used = r->start; /* whatever the handler had begun to answer */
-    r->code = at + 1;
+    r->code = number;
     if (r->face == VS_RESP) {
-        vs_resp_error(r->out, faults[at].prefix, text);
+        vs_resp_error(r->out, fault->prefix, text);
         return VS_ANSWERED;
     }
-    r->status = faults[at].status;
+    r->status = fault->status;
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
     r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
     if (r->json) {

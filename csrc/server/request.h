@@ -28,7 +28,6 @@
 #define VS_BLOCK_MAX 100000      /* ids of one block: who asks for more takes whole seconds from everybody else */
 
 #define VS_PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
-#define VS_HTTP_IDLE_MS 60000
 
 _Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 4) + 16 <= VS_REPLY_MAX,
                "a batch fits a reply, as bulk strings too");
@@ -209,6 +208,7 @@ enum vs_outcome vs_refuse(struct vs_request *request, const char *code, const ch
 
 /* The name of a request's code: "ok" for 0, then the failures'; NULL behind the last. */
 const char *vs_code_name(int code);
+int vs_code_named(const char *name); /* which there is */
 /* The failure that a request has which could not be read and is answered with that HTTP status. */
 const char *vs_code_of_status(int status);
 const char *vs_status_reason(int status);
@@ -231,7 +231,6 @@ static inline void vs_count_request(struct vs_request *r) {
 
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
-
 
 /* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
  * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.

@@ -29,6 +29,7 @@
 #define VS_SPACES_MAX 64
 #define VS_LISTENERS_MAX 24
 #define VS_CONNECTIONS_MAX 10000
+#define VS_ADMIN_SPARE 64 /* more of them for admins: who looks why there are too many must not be one too many */
 #define VS_BACKLOG 1024
 #define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
 #define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
@@ -91,9 +92,9 @@ struct vs_serve_opts {
     struct vs_app *app;
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
-    int threads;               /* 1 to VS_THREADS_MAX */
-    uint64_t resp_idle_ms;     /* how long a Redis client may rest */
-    void (*ready)(void *self); /* called once, when connections and signals will be answered */
+    int threads;                /* 1 to VS_THREADS_MAX */
+    uint64_t idle_ms[VS_FACES]; /* how long a client may rest */
+    void (*ready)(void *self);  /* called once, when connections and signals will be answered */
     /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
     void (*on_signal)(void *self, int number);
     void (*stopping)(void *self); /* the first TERM or INT came; may be NULL */

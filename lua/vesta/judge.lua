@@ -4,7 +4,7 @@
 local policies = require "vesta.policy"
 
 local HOOK_OF = { clock_back = "on_clock_back", full = "on_exhausted", ahead = "on_exhausted" }
-local WAIT_MS_MAX = 60000 -- where a policy says "wait" and not how long
+local WAIT_MS_MAX = 60000 -- where a policy says "wait" and not for how long
 
 local policy_of = setmetatable({}, { __mode = "k" }) -- by generator
 
@@ -66,7 +66,7 @@ function judge.judge(core, gen)
   if not ok then
     warn_of(policy, word)
   elseif word == "wait" then
-    return amount_ms or math.min(pause.wait_ms, WAIT_MS_MAX)
+    return amount_ms or WAIT_MS_MAX
   elseif word == "borrow" then
     core.borrow(gen, amount_ms)
     return 0

@@ -7,7 +7,7 @@
 #define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define ASK(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 
-static int64_t now_us = INT64_C(1700000000000000);
+static int64_t now_us = INT64_C(1700000000000000), up_us = INT64_C(1000000000);
 
 static int64_t unix_us(void *self) {
     (void)self;
@@ -16,7 +16,7 @@ static int64_t unix_us(void *self) {
 
 static int64_t boot_us(void *self) {
     (void)self;
-    return INT64_C(1000000000);
+    return up_us;
 }
 
 static const struct vesta_clock fake = {NULL, unix_us, boot_us, NULL};
@@ -158,12 +158,71 @@ static void wants_a_token(void) {
     close_server();
 }
 
+/* ------------------------------------------------------------------ ready */
+
+static void tell_stuck(void *self, struct vs_host_status *status) {
+    *status = (struct vs_host_status){.stuck = *(bool *)self, .generation = 1, .reload_ok = true};
+}
+
+static void is_not_ready(const char *code) {
+    char part[64];
+    ask(ASK("/readyz"));
+    CHECK_HAS(replies, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n");
+    CHECK_HAS(replies, "\r\nRetry-After: 1\r\n");
+    CHECK_HAS(replies, "\"code\":\"not_ready\",\"detail\":\"1 reason\",\"reasons\":[{");
+    const char *reasons = strstr(replies, "reasons");
+    snprintf(part, sizeof part, "\"code\":\"%s\",\"detail\":\"", code);
+    CHECK_HAS(reasons ? reasons : "", part);
+}
+
+static void is_ready(void) {
+    ask(ASK("/readyz"));
+    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n");
+    CHECK_HAS(replies, "\r\n\r\n{\"status\":\"ready\",\"warnings\":[");
+}
+
+static void tells_why_not(void) {
+    bool stuck = false;
+    int64_t was_us = now_us;
+    open_server(1);
+    app.host = (struct vs_host){.self = &stuck, .status = tell_stuck};
+    app.space[0].wait_us_max = 100000;
+    is_ready();
+    ask(ASK("/genid")); /* this time is seen */
+    now_us -= 50000;
+    is_ready(); /* a request would wait for so long */
+    now_us -= 3000000;
+    is_not_ready("clock_back");
+    CHECK_HAS(replies, app.space[0].name);
+    now_us = was_us;
+    is_ready();
+    stuck = true;
+    is_not_ready("policy_stuck");
+    stuck = false;
+    session.draining = true;
+    is_not_ready("draining");
+    close_server();
+    session.draining = false;
+}
+
+static void tells_the_end(void) {
+    open_server(1);
+    int64_t left_us = vesta_layout_end_ms(app.space[0].layout) * 1000 - now_us;
+    is_ready();
+    now_us += left_us, up_us += left_us;
+    is_not_ready("epoch_end");
+    now_us -= left_us, up_us -= left_us;
+    close_server();
+}
+
 static const struct check_case cases[] = {
     {"ids, pauses and answers are counted under their names", counts_ids_and_pauses},
     {"all loops are added up, to the last digit", adds_up_exactly},
     {"durations are told in cumulative buckets, with sum and count", tells_durations},
     {"64 namespaces with names of 64 bytes and counts of 19 digits fit a reply", has_room},
-    {"so does the admin's status of them", has_room_for_status},
+    {"/readyz says which namespace is not ready and why, and what else speaks against it", tells_why_not},
+    {"/readyz knows the end of a layout's time", tells_the_end},
+    {"so does the admin's status of 64 namespaces", has_room_for_status},
     {"over TCP the admin's routes need a token, set or not", wants_a_token},
 };
 

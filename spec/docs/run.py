@@ -13,7 +13,7 @@ In what is expected `...` stands for any text within a line, and for any lines w
 Where ` ids` follows the language (```console ids), a number of 13 or more digits is an example: it matches
 any such number, which then takes its place further down in the document.
 The ports 8088 and 8089 stand for two free ones, in commands and in what they print.
-A command that ends in `&` goes on in the background until its block ends; its listening ports are waited for.
+A command that ends in `&` goes on in the background until its block ends; its ports, or its config's, are waited for.
 Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.
 Links to files of the repository must lead somewhere.
 
@@ -160,10 +160,18 @@ class Document:
             os.killpg(shell.pid, signal.SIGKILL)
             shell.wait()
 
+    def listens_on(self, command):
+        """The ports of a command that goes on in the background: its own, and those of its config."""
+        if not command.rstrip().endswith("&"):
+            return []
+        config = re.search(r" -c (\S+)", command)
+        path = os.path.join(self.folder, config[1]) if config else os.devnull
+        with open(path, encoding="utf-8") as file:
+            return re.findall(r":(\d{4,5})\b", command + file.read())
+
     def feed(self, shell, command):
         """One command's lines: its output goes to a file, so that a job in the background does not speak in between."""
-        ports = re.findall(r":(\d{4,5})\b", command) if command.rstrip().endswith("&") else []
-        waits = "".join(f"wait_port {port}\n" for port in ports)
+        waits = "".join(f"wait_port {port}\n" for port in self.listens_on(command))
         mark = f"--- end of command {id(command)}"
         out = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".out", delete=False).name
         shell.stdin.write(f"{{ {command}\n}} >{out} 2>&1 </dev/null\n{waits}echo '{mark}'\n")

@@ -20,6 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_view(bytes, (size_t)used, http.path);
         check_view(bytes, (size_t)used, http.query);
         check_view(bytes, (size_t)used, http.body);
+        check_view(bytes, (size_t)used, http.type);
+        check_view(bytes, (size_t)used, http.authorization);
     }
     for (int n = 0; n < used; n++)
         MUST(vs_http_parse(bytes, (size_t)n, &http) == 0);

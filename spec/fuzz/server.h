@@ -23,6 +23,8 @@ static void open_once(void) {
     space->name_length = strlen(space->name);
     space->layout = vesta_gen_layout(space->gen[VS_RESP]);
     app.space_count = 1;
+    app.counts[0] = &scratch.counts;
+    app.loop_count = 1;
     app.clock = vs_clock_system();
 }
 

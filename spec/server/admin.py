@@ -73,12 +73,13 @@ def _(world):
             write(text)
             status, _, said = server.ask("POST", "/admin/reload")
             same((status, said), (202, {"status": "reloading"}))
-            server.listen("admin: a reload was asked for")
+            server.listen("reloaded: other policies" if good else "reload failed")
             while True:
                 policies = server.ask("GET", "/admin/status")[2]["policies"]
                 if (policies["generation"], policies["reload_ok"]) == (generation, good):
                     break
             same("last_error" in policies, not good)
+        assert "admin: a reload was asked for" in server.said, server.said
     with Administered(world, "--namespace", "plain") as server:
         refused(server.ask("POST", "/admin/reload"), 409, "no_policies")
 

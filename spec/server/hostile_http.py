@@ -249,6 +249,7 @@ def _(world):
             try:
                 same(server.get("/healthz").status, 200)
                 assert until_closed(sock).startswith(b"HTTP/1.1 408 ")
+                assert 'vesta_requests_total{proto="http",code="too_slow"} 1\n' in server.get("/metrics").body
             finally:
                 ended.set()
                 thread.join()

@@ -132,7 +132,8 @@ def _(world):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert limit[1] >= 10500, "a hard limit of %d descriptors is too few for this test" % limit[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
-    with Server(world) as server:
+    path = world.path("admin.sock")
+    with Server(world, "--admin", "unix:" + path) as server:
         before = server.rss_kb()
         socks = [server.connect(port) for port in (server.http, server.resp) * 5000]
         for sock in socks[-2:]:  # the last ones were accepted, too
@@ -142,6 +143,11 @@ def _(world):
         assert grown < 40 * 1024 * SLOW * SLOW, "%d KiB" % grown
         same(server.say(server.resp, b"", end=False), b"-ERR max number of clients reached\r\n")
         assert server.say(server.http, b"", end=False).startswith(b"HTTP/1.1 503 ")
+        with socket.socket(socket.AF_UNIX) as admin:  # has room kept for it
+            admin.connect(path)
+            admin.sendall(get("/metrics", "Connection: close"))
+            told = until_closed(admin)
+        assert b'vesta_connections{proto="http"} 5000\n' in told and b'vesta_connections_refused_total{proto="http"} 1\n' in told
         for sock in socks[:100]:
             sock.close()
         time.sleep(0.2)

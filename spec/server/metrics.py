@@ -106,6 +106,16 @@ def _(world):
         same(values(server)["vesta_parked_requests"], "0")
 
 
+@claim("a request that waited for an id has its wait in its duration, and those behind it, too")
+def _(world):
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
+    with Server(world, "--wait-ms", "20000", layout=slow, pacing="clock") as server:
+        server.say(server.resp, command("MGET", *["default"] * 8) + command("PING"))  # of at least three seconds
+        after = values(server)
+        same([after['vesta_request_duration_seconds_bucket{proto="resp",le="%s"}' % le] for le in ("1.0", "+Inf")], ["0", "2"])
+        assert float(after['vesta_request_duration_seconds_sum{proto="resp"}']) >= 2
+
+
 @claim("a lease's renewals and its end are told")
 def _(world):
     with Server(world, layout="vesta-milli", pacing="clock") as server:
@@ -123,11 +133,21 @@ def _(world):
     with open(DOCS) as page:
         told = dict(re.findall(r"(?m)^\| `((?:vesta|process)_\w+)(?:\{[^`]*\})?` \| (\w+) \|", page.read()))
     with Server(world) as server:
-        served = families(server)
-    policies = {name: kind for name, kind in told.items() if re.match("vesta_(policy|config)_", name)}
-    same(sorted(set(told) - set(served) - set(policies)), [])
-    same(sorted(set(served) - set(told)), [])
-    same({name: told[name] for name in served}, served)
+        plain_families = families(server)
+    with Server(world, "--policy", "wait", "--namespace", "judged") as server:
+        same(families(server), told)
+        lua = re.search(r'vesta_build_info\{version="[\d.]+",lua="([\d.]+)"\} 1', server.get("/metrics").body).group(1)
+        same(json.loads(server.get("/version").body)["lua"], lua)
+    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config)_", name)})
+
+
+@claim("docs/server.md tells every code that is counted, and no other")
+def _(world):
+    with open(os.path.join(os.path.dirname(DOCS), "server.md")) as page:
+        rows = re.findall(r"(?m)^\|[^|]+\|[^|]+\|[^|]+\| (`[^|]+) \|$", page.read())
+    with Server(world) as server:
+        counted = {re.search('code="(.*)"', name).group(1) for name in values(server) if name.startswith("vesta_requests_total")}
+    same({code for row in rows for code in re.findall("`(.*?)`", row)}, counted - {"ok"})
 
 
 @claim("the alerts in docs/metrics.md are rules that Prometheus takes")
@@ -138,6 +158,28 @@ def _(world):
         file.write(rules)
     done = subprocess.run(["promtool", "check", "rules", "--lint-fatal", file.name], capture_output=True, text=True)
     assert done.returncode == 0 and "SUCCESS" in done.stdout, done.stdout + done.stderr
+
+
+@claim("/readyz says why while the store cannot be reached and what was granted is used up, and is well again after it")
+def _(world):
+    store = world.path("store")
+    with Server(world, "--store", "file:" + store, "--wait-ms", "0", layout="vesta-milli", pacing="clock") as server:
+        same(server.get("/readyz").status, 200)
+        os.rename(store, store + ".away")
+        with open(store, "w"):
+            pass  # no folder
+        while server.get("/genid").status == 200 or server.get("/readyz").status == 200:
+            time.sleep(0.02)
+        said = json.loads(server.get("/readyz").body)
+        same((said["code"], [(reason["namespace"], reason["code"]) for reason in said["reasons"]]), ("not_ready", [("default", "lease")]))
+        same(server.get("/genid").status, 503)
+        assert sum(int(number) for name, number in values(server).items()
+                   if name.startswith("vesta_lease_renewals_total") and '"ok"' not in name) > 0
+        os.remove(store)
+        os.rename(store + ".away", store)
+        while server.get("/genid").status != 200:
+            time.sleep(0.02)
+        same(server.get("/readyz").status, 200)
 
 
 @claim("/readyz is 200 while ids can be had, and 503 with reasons as a problem while the server drains")

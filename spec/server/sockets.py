@@ -1,8 +1,9 @@
 """sockets.py -- what the kernel sees of `vesta serve`: how much is written at a time, and memory that runs out."""
 import re
 import resource
+import socket
 
-from serving import SLOW, Server, claim, command, get, main, same
+from serving import SLOW, Server, claim, command, fails, get, main, same
 
 MIB = 1 << 20
 
@@ -27,6 +28,22 @@ def _(world):
             writes = [len(re.findall(what, line)) for line in file if re.search(what, line)]
             same((what, writes), (what, [16]))
             file.seek(0)
+
+
+@claim("an HTTP client that rests longer than it may is cut off, on the admin's listener, too; one that waits for an id is not")
+def _(world):
+    path = world.path("admin.sock")
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+    with Server(world, "--http-idle-ms", "300", "--wait-ms", "20000", "--admin", "unix:" + path, layout=slow, pacing="clock") as server:
+        with server.connect(server.http) as idle, server.connect(server.http) as waits, socket.socket(socket.AF_UNIX) as admin:
+            admin.connect(path)
+            waits.sendall(get("/v1/ids?n=8"))
+            for sock in (idle, admin):
+                sock.settimeout(20 * SLOW)
+                same(sock.recv(100), b"")
+            assert waits.recv(100).startswith(b"HTTP/1.1 200 ")
+    for wrong in ("0", "99", "86400001", "-1", "1.5", "1s", "", "9" * 40):
+        fails(world.run("serve", "--http-idle-ms", wrong), 2, "http-idle-ms")
 
 
 def virtual_bytes(server):

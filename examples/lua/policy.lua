@@ -1,0 +1,35 @@
+-- A policy says what to do where a call would otherwise return a pause: wait on, go ahead of the clock, or say no.
+local vesta = require "vesta"
+local testing = require "vesta.testing"
+
+-- Small steps of the clock are waited out, larger ones bridged by ids that are a little early.
+local policy = {
+  api = 1,
+  name = "steps",
+  on_clock_back = function(ctx)
+    if ctx.back_ms <= 20 then return "wait" end
+    if ctx.back_ms <= 2000 then return "borrow", ctx.back_ms end
+    return "refuse", "the clock is back by " .. ctx.back_ms .. " ms"
+  end,
+  on_exhausted = function() return "borrow", 5000 end,
+}
+
+-- What it would say, in a world whose clock is set.
+local world = testing.world { policy = policy }
+world:step_clock(-20)
+print(world:verdict "on_clock_back")          --> wait	nil	nil
+world:step_clock(-500)
+print(world:verdict "on_clock_back")          --> borrow	520	nil
+world:step_clock(-3000)
+print(world:verdict "on_clock_back")          --> refuse	nil	the clock is back by 3520 ms
+
+-- At work: sixteen ids a second, but forty are wanted at once.
+local gen = assert(vesta.open {
+  layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z", worker = 1, ahead_ms_max = 0,
+  policy = policy,
+})
+assert(gen:next())                            -- the first waits for the lease
+print(#assert(gen:batch(40)))                 --> 40
+
+-- A shipped policy, a path, either with options: { policy = { "borrow", borrow_ms_max = 500 } }
+print(select(3, vesta.open { policy = "borow" }))   --> unknown_name

@@ -1,0 +1,86 @@
+---@meta vesta.testing
+-- What editors know about vesta.testing: a world for who writes a policy (docs/policies.md).
+
+local testing = {}
+
+---What a world may be given; each is a field of it afterwards, which a test may set.
+---@class vesta.testing.options
+---@field policy string|vesta.named_policy|vesta.policy
+---@field layout? string preset or layout text; "vesta-milli"
+---@field namespace? string "default"
+---@field worker? integer the number that is held; 1
+---@field now_ms? integer the clock, Unix milliseconds
+---@field ahead_ms_max? integer 0
+---@field lease_ms? integer how long a silent holder keeps its number; 600000
+---@field last_ms? integer|false when the last id was made, if on_start is to know
+---@field host? string what choose_worker is told of this machine, as the next four
+---@field ip? string
+---@field ordinal? integer
+---@field identity? string
+---@field random? number from 0 to 1
+
+---@class vesta.testing.record
+---@field worker integer
+---@field epoch? integer
+---@field holder? string
+---@field identity? string
+---@field held? boolean
+---@field until_ms? integer
+---@field written_ms? integer
+---@field seen_ms? integer
+
+---@class vesta.testing.world: vesta.testing.options
+---@field records table<integer, vesta.testing.record> by worker number
+local world = {}
+
+---A world with a policy in it.  Raises where the policy cannot be loaded.
+---@param given vesta.testing.options
+---@return vesta.testing.world
+function testing.world(given) end
+
+---The clock is set: back by -3000, forward by 3000.
+---@param ms integer
+function world:step_clock(ms) end
+
+---Time goes by.
+---@param ms integer
+function world:pass(ms) end
+
+---Ids have been made so far ahead of the latest time that was seen.
+---@param ms integer
+function world:run_ahead(ms) end
+
+---Asks the policy.  Raises where it fails, or has no such function.
+---@param hook string "on_clock_back", ...
+---@param more? table fields of ctx that are to be otherwise than this world has them
+---@return string|integer? word for choose_worker its number, or nil
+---@return integer? amount_ms
+---@return string? reason
+function world:verdict(hook, more) end
+
+---Somebody holds a number.
+---@param given vesta.testing.record
+---@return vesta.testing.record? record
+---@return string? message
+function world:claim(given) end
+
+---A number is given back.
+---@param worker integer
+function world:release(worker) end
+
+---Whether a record's holder has been silent for longer than a lease lasts.
+---@param record vesta.testing.record
+---@return boolean
+function world:is_expired(record) end
+
+---No answer from the store, until store_up.
+function world:store_down() end
+
+function world:store_up() end
+
+---Asks choose_worker and claims its number, again with fresh records where that is lost.
+---@return integer? worker
+---@return string? reason
+function world:choose() end
+
+return testing
