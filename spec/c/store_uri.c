@@ -1,0 +1,164 @@
+/* store_uri.c -- the URIs of stores that are elsewhere: what is read, what is refused, and that no message tells a
+ * password. */
+#include "tools.h"
+
+#include "store/reply.h"
+
+#include <fcntl.h>
+
+static const char *const keys[] = {"tls", "ca", NULL};
+static struct vs_uri uri;
+static struct vesta_error err;
+
+static int parse(const char *text) {
+    err.text[0] = '\0';
+    return vs_uri_parse(at_wall(text, strlen(text) + 1), keys, &uri, &err);
+}
+
+#define REFUSED(bad, part)                                                                                             \
+    do {                                                                                                               \
+        CHECK(parse(bad) == VESTA_EOPTION);                                                                            \
+        CHECK_HAS(err.text, part);                                                                                     \
+    } while (0)
+
+static void whole(void) {
+    CHECK(parse("mysql://us%40er:p%2Fa%3Fs%3As@db1:3306/vesta?tls=verify&ca=/etc/ca%20one.pem") == VESTA_OK);
+    CHECK_STR(uri.user, "us@er");
+    CHECK_STR(uri.password, "p/a?s:s");
+    CHECK_STR(uri.hosts, "db1:3306");
+    CHECK_STR(uri.path, "/vesta");
+    CHECK_STR(uri.value[0], "verify");
+    CHECK_STR(uri.value[1], "/etc/ca one.pem");
+    CHECK(parse("zk://h1:1,h2:2,[::1]:3/a/b") == VESTA_OK);
+    CHECK_STR(uri.user, "");
+    CHECK_STR(uri.hosts, "h1:1,h2:2,[::1]:3");
+    CHECK_STR(uri.path, "/a/b");
+    CHECK(parse("x://host") == VESTA_OK);
+    CHECK_STR(uri.path, "");
+    CHECK(parse("x://u:p@w@host/p") == VESTA_OK); /* an '@' that was not written as %40 */
+    CHECK_STR(uri.password, "p@w");
+    CHECK_STR(uri.hosts, "host");
+}
+
+static void what_is_refused(void) {
+    REFUSED("mysql:", "no '//'");
+    REFUSED("mysql:/x", "no '//'");
+    REFUSED("mysql://", "names no host");
+    REFUSED("mysql:///db", "names no host");
+    REFUSED("mysql://u:p@/db", "names no host");
+    REFUSED("mysql://a b/db", "names no host");
+    REFUSED("mysql://h'; DROP/db", "names no host");
+    REFUSED("mysql://h/db?", "no key=value");
+    REFUSED("mysql://h/db?tls", "no key=value");
+    REFUSED("mysql://h/db?tls=", "tls in the store's URI has no value");
+    REFUSED("mysql://h/db?tls=off&tls=off", "says tls twice");
+    REFUSED("mysql://h/db?tls=off&", "no key=value");
+    REFUSED("mysql://h/db?TLS=off", "unknown key 'TLS': it may have tls, ca");
+    REFUSED("mysql://h/db?x\x1b[31m=1", "\\x1b");
+    REFUSED("mysql://%/db", "two hex digits");
+    REFUSED("mysql://%4/db", "two hex digits");
+    REFUSED("mysql://%4g@h/db", "two hex digits");
+    REFUSED("mysql://u:%00@h/db", "control character");
+    REFUSED("mysql://u:%0a@h/db", "control character");
+    REFUSED("mysql://h/d\nb", "control character");
+}
+
+static void no_password_is_told(void) {
+    static const char *const bad[] = {"mysql://u:s3cret@/db",   "mysql://u:s3/cret@h/db",  "mysql://u:s3?cret@h/db",
+                                      "mysql://u:s3cret%@h/db", "mysql://u:s3cret@h o/db", "mysql://u:s3cret@h/db?x=1"};
+    for (size_t i = 0; i < VS_COUNT(bad); i++) {
+        CHECK(parse(bad[i]) != VESTA_OK);
+        if (strstr(err.text, "s3") || strstr(err.text, "cret")) CHECK_FAIL("'%s' is told: %s", bad[i], err.text);
+    }
+}
+
+/* A part at its bound is read, one byte more is not. */
+static void bounds(void) {
+    static char text[3000];
+    static const struct {
+        const char *before, *after;
+        size_t most;
+    } parts[] = {{"x://", "@h/p", sizeof uri.user - 1},
+                 {"x://u:", "@h/p", sizeof uri.password - 1},
+                 {"x://", "/p", sizeof uri.hosts - 1},
+                 {"x://h/", "", sizeof uri.path - 2},
+                 {"x://h/p?tls=", "", sizeof uri.value[0] - 1}};
+    for (size_t i = 0; i < VS_COUNT(parts); i++)
+        for (size_t over = 0; over < 2; over++) {
+            size_t at = strlen(parts[i].before), length = parts[i].most + over;
+            memset(text, 0, sizeof text);
+            memcpy(text, parts[i].before, at);
+            memset(text + at, 'a', length);
+            memcpy(text + at + length, parts[i].after, strlen(parts[i].after));
+            CHECK_EQ_I64(parse(text), over ? VESTA_EOPTION : VESTA_OK);
+            if (over) CHECK_HAS(err.text, "is longer than");
+        }
+}
+
+static void hosts(void) {
+    char host[20];
+    unsigned port;
+    CHECK(vs_uri_host("db", 3306, host, sizeof host, &port, &err) == VESTA_OK && port == 3306);
+    CHECK_STR(host, "db");
+    CHECK(vs_uri_host("db:1", 3306, host, sizeof host, &port, &err) == VESTA_OK && port == 1);
+    CHECK(vs_uri_host("[::1]:65535", 3306, host, sizeof host, &port, &err) == VESTA_OK && port == 65535);
+    CHECK_STR(host, "::1");
+    CHECK(vs_uri_host("[::1]", 3306, host, sizeof host, &port, &err) == VESTA_OK && port == 3306);
+    static const char *const bad[] = {"",
+                                      ":1",
+                                      "db:",
+                                      "db:0",
+                                      "db:65536",
+                                      "db:-1",
+                                      "db:1x",
+                                      "db:+1",
+                                      "db: 1",
+                                      "[::1",
+                                      "[]:1",
+                                      "[::1]1",
+                                      "a:b:1",
+                                      "db:1,x",
+                                      "db:00001x",
+                                      "db:000001",
+                                      "twenty-characters-it"};
+    for (size_t i = 0; i < VS_COUNT(bad); i++)
+        if (vs_uri_host(bad[i], 3306, host, sizeof host, &port, &err) != VESTA_EOPTION)
+            CHECK_FAIL("'%s' is taken for a host", bad[i]);
+}
+
+static void secrets(void) {
+    char buf[10], path[] = "/tmp/vesta-secret-XXXXXX";
+    struct vs_store_opts none = {.namespace_ = "x"}, own = {.namespace_ = "x", .secret = "mine"};
+    int fd = mkstemp(path);
+    NEED(fd >= 0 && write(fd, "file\r\nmore\n", 11) == 11);
+    CHECK(vs_uri_secret(&none, "", "uri", buf, sizeof buf, &err) == VESTA_OK);
+    CHECK_STR(buf, "uri");
+    CHECK(vs_uri_secret(&none, path, "uri", buf, sizeof buf, &err) == VESTA_OK);
+    CHECK_STR(buf, "file");
+    CHECK(vs_uri_secret(&own, path, "uri", buf, sizeof buf, &err) == VESTA_OK);
+    CHECK_STR(buf, "mine");
+    CHECK(vs_uri_secret(&none, "", "ten bytes!", buf, sizeof buf, &err) == VESTA_EOPTION);
+    static const char *const bad[] = {"", "\nsecond", "ten bytes!\n", "a\0b\n"};
+    static const size_t lengths[] = {0, 7, 11, 4};
+    for (size_t i = 0; i < VS_COUNT(bad); i++) {
+        CHECK(ftruncate(fd, 0) == 0 && pwrite(fd, bad[i], lengths[i], 0) == (ssize_t)lengths[i]);
+        CHECK(vs_uri_secret(&none, path, "uri", buf, sizeof buf, &err) == VESTA_EIO);
+        CHECK_HAS(err.text, path);
+    }
+    close(fd);
+    CHECK(unlink(path) == 0);
+    CHECK(vs_uri_secret(&none, path, "uri", buf, sizeof buf, &err) == VESTA_EIO);
+    CHECK_HAS(err.text, "No such file");
+    CHECK(vs_uri_secret(&none, "/tmp", "uri", buf, sizeof buf, &err) == VESTA_EIO);
+}
+
+static const struct check_case cases[] = {
+    {"user, password, hosts, path and options", whole},
+    {"what is refused, and why", what_is_refused},
+    {"no password is told, wherever it stands", no_password_is_told},
+    {"each part has a bound", bounds},
+    {"hosts and ports", hosts},
+    {"a secret comes from the caller, else a file's first line, else the URI", secrets},
+};
+
+CHECK_MAIN(cases)
