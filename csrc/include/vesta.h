@@ -422,7 +422,8 @@ VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *
 struct vesta_info {
     struct vesta_layout layout;
     char namespace_[VESTA_NAMESPACE_MAX];
-    const char *path, *store, *lease, *identity; /* the handle's; "" where there is none */
+    const char *path, *store, *lease, *identity; /* the handle's; "" where there is none; a password
+                                                       in the store's URI is *** */
     const char *state; /* "claiming", "active", "renewing", "suspect", "drained", "fenced", "failstop", as the keeper
                           stands with its store; ids end only with the lease */
     enum vesta_pacing pacing;

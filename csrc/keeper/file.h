@@ -54,6 +54,7 @@ struct vs_handle {
     bool keeps;   /* false: VESTA_NO_KEEPER */
     bool chooses; /* VESTA_CHOOSES */
     char warning[256];
+    char store[VS_URI_MAX]; /* as it may be shown */
 };
 
 /* ---- keeper.c */

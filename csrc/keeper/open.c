@@ -190,6 +190,7 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     vs_gen_init(gen, map, &layout, base, wish->clock);
     handle->file = file;
     handle->is_private = file == NULL;
+    vs_store_public(map->header.store, handle->store);
     handle->keeps = !(wish->opts->flags & VESTA_NO_KEEPER);
     handle->chooses = wish->opts->flags & VESTA_CHOOSES;
     gen->handle = handle;

@@ -238,7 +238,8 @@ int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, 
     if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
         return mismatch(err, wish, "the namespace", header->namespace_, opts->namespace_);
     if (wish->store[0] && strcmp(header->store, wish->store) != 0)
-        return mismatch(err, wish, "the store", header->store, wish->store);
+        return mismatch(err, wish, "the store", vs_store_public(header->store, (char[VS_URI_MAX]){0}),
+                        vs_store_public(wish->store, (char[VS_URI_MAX]){0}));
     if (opts->lease && strcmp(header->lease, opts->lease) != 0)
         return mismatch(err, wish, "the lease", header->lease, opts->lease);
     if (opts->identity && strcmp(header->identity, opts->identity) != 0)

@@ -6,6 +6,8 @@
 #include "core/core.h"
 #include "store/module.h"
 
+#include <stdio.h>
+
 static const struct vs_store_ops *find(const char *uri, struct vesta_error *err) {
     size_t length = strcspn(uri, ":");
     struct vs_word scheme = {uri, length};
@@ -29,6 +31,14 @@ int vs_store_check(const char *uri, struct vesta_error *err) {
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
     int rc = vs_store_check(uri, err);
     return rc == VESTA_OK ? find(uri, err)->open(uri, opts, store, err) : rc;
+}
+
+const char *vs_store_public(const char *uri, char *buf) {
+    snprintf(buf, VS_URI_MAX, "%s", uri);
+    const char *user = strstr(uri, "://"), *at = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;
+    if (user && at && mark && mark < at) /* to the last '@': too much is better hidden than too little shown */
+        snprintf(buf, VS_URI_MAX, "%.*s:***%s", (int)(mark - uri), uri, at);
+    return buf;
 }
 
 void vs_store_init(struct vs_store *store, struct vs_reply *reply) {

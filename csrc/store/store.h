@@ -93,6 +93,9 @@ bool vs_store_is_local(const char *uri);
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);
 
+/* The URI as it may be shown: *** in a password's place.  Shape: buf of VS_URI_MAX bytes; returns buf. */
+const char *vs_store_public(const char *uri, char *buf);
+
 /* Makes what the store stands on (`vesta store init`): reply->outcome. */
 void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 

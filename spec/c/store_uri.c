@@ -152,12 +152,27 @@ static void secrets(void) {
     CHECK(vs_uri_secret(&none, "/tmp", "uri", buf, sizeof buf, &err) == VESTA_EIO);
 }
 
+static void what_may_be_shown(void) {
+    char buf[VS_URI_MAX], longest[VS_URI_MAX + 10];
+    CHECK_STR(vs_store_public("file:/var/lib/a:b@c", buf), "file:/var/lib/a:b@c");
+    CHECK_STR(vs_store_public("mysql://u:pw@h:3306/db?tls=off", buf), "mysql://u:***@h:3306/db?tls=off");
+    CHECK_STR(vs_store_public("mysql://u:p@/w:x@h/db", buf), "mysql://u:***@h/db");
+    CHECK_STR(vs_store_public("mysql://u@h:3306/db", buf), "mysql://u@h:3306/db");
+    CHECK_STR(vs_store_public("zk://h1:1,h2:2/x", buf), "zk://h1:1,h2:2/x");
+    CHECK_STR(vs_store_public("", buf), "");
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest, "mysql://u:", 10);
+    longest[sizeof longest - 1] = '\0';
+    CHECK_EQ_U64(strlen(vs_store_public(longest, buf)), VS_URI_MAX - 1);
+}
+
 static const struct check_case cases[] = {
     {"user, password, hosts, path and options", whole},
     {"what is refused, and why", what_is_refused},
     {"no password is told, wherever it stands", no_password_is_told},
     {"each part has a bound", bounds},
     {"hosts and ports", hosts},
+    {"what may be shown of a URI", what_may_be_shown},
     {"a secret comes from the caller, else a file's first line, else the URI", secrets},
 };
 
