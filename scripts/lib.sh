@@ -12,6 +12,8 @@ packages_for() {
             echo prometheus python3-prometheus-client
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
+            echo libsqlite3-dev libmariadb-dev libzookeeper-mt-dev openssl
+            echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;

@@ -15,6 +15,7 @@ sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time
 leases   | 10 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
 server   |  6 | server  | HTTP and the Redis protocol as clients meet them
 clients  |  5 | clients | stock Redis clients: ids, batches, transactions, passwords, every digit exact
+stores   |  6 | stores  | leases on real servers: SQLite, MariaDB and ZooKeeper, and what gets in their way
 cli      |  5 | cli     | the program as a person calls it
 lua      |  6 | lua     | the Lua specs and examples under five interpreters
 rock     |  4 | rock    | luarocks builds the rock offline, for three Luas

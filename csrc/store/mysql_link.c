@@ -151,7 +151,9 @@ static bool wants_tls(const struct mysql_store *self) {
 
 static void set_options(const struct mysql_store *self, MYSQL *my) {
     unsigned seconds = (unsigned)((self->call_ms_max + 999) / 1000), off = 0; /* the client counts in whole seconds */
+    unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" would mean a socket somewhere */
     my_bool yes = 1;
+    if (!self->uri.value[KEY_SOCKET][0]) mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
     mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
     mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &seconds);
     mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &seconds);

@@ -127,7 +127,7 @@ int vs_uri_host(const char *text, unsigned port_default, char *host, size_t size
     const char *end = is_v6 ? strchr(text, ']') : text + strcspn(text, ":");
     const char *begin = text + is_v6, *rest = end ? end + is_v6 : NULL;
     *port = port_default;
-    bool well = rest && end > begin && (size_t)(end - begin) < size &&
+    bool well = rest && !strchr(text, ',') && end > begin && (size_t)(end - begin) < size &&
                 (rest[0] == '\0' || (rest[0] == ':' && read_port(rest + 1, port)));
     if (!well) return vs_fail(err, VESTA_EOPTION, "'%s' is no HOST:PORT of a store", VS_QUOTE(text, strlen(text)));
     snprintf(host, size, "%.*s", (int)(end - begin), begin);

@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define PORT 2181
+
 enum { KEY_SECRET_FILE, KEY_ACL };
 static const char *const keys[] = {"secret_file", "acl", NULL};
 
@@ -355,12 +357,12 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
     unsigned port;
     int rc = vs_uri_parse(text, keys, uri, err);
     struct vs_word one, rest = {uri->hosts, strlen(uri->hosts)};
-    while (rc == VESTA_OK && rest.length) {
-        char name[300];
-        one = rest;
-        if (!vs_split(rest, ',', &one, &rest)) rest = (struct vs_word){"", 0};
-        snprintf(name, sizeof name, "%.*s", (int)(one.length < 299 ? one.length : 299), one.at);
-        rc = vs_uri_host(name, 2181, host, sizeof host, &port, err);
+    for (bool more = true; rc == VESTA_OK && more;) {
+        char name[sizeof uri->hosts];
+        more = vs_split(rest, ',', &one, &rest);
+        if (!more) one = rest;
+        snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
+        rc = vs_uri_host(name, PORT, host, sizeof host, &port, err);
     }
     if (rc != VESTA_OK) return rc;
     size_t length = strlen(uri->path);

@@ -327,8 +327,22 @@ def _():
             caller.ask("swap 7 0 10", "OK")
         with Caller(CALL, uri(more="?ca=%s/ca.pem" % folder), "tls") as caller:
             caller.ask("ns", "OK")
+        other_name = uri(more="?ca=%s/ca.pem" % folder).replace("127.0.0.1", "localhost")  # the certificate names the address
+        with Caller(CALL, other_name, "tls") as caller:
+            has(caller.ask("ns", "REFUSED")["text"], "ertificate")
     finally:
         db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE NONE")
+
+
+@claim("URIs that cannot be are said when it is opened")
+def _():
+    for bad, part in (("mysql:/x", "no '//'"), ("mysql://h/db", "no user"), ("mysql://u@h", "no database"), ("mysql://u@h/", "no database"),
+                      ("mysql://u@h/a/b", "no database"), ("mysql://u@h/" + "d" * 65, "no database"), ("mysql://u@h1,h2/db", "'h1,h2'"),
+                      ("mysql://u@h:0/db", "no HOST:PORT"), ("mysql://u@h/db?tls=perhaps", "verify or off"),
+                      ("mysql://u@h/db?galera=yes", "single-writer"), ("mysql://u@h/db?acl=open", "unknown key"),
+                      ("mysql://u@h/db?secret_file=/no/such", "No such file")):
+        done = subprocess.run([CALL, bad, "orders"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and part in done.stderr, (bad, part, done.stderr)
 
 
 @claim("the secret may stand in a file, and the socket may be used")

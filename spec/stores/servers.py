@@ -89,7 +89,14 @@ class Server:
         until(ready, "the server is ready:\n" + self.log(), 60)
 
     def pause(self):
+        """Every thread of it stands still: kill(2) comes back before they do."""
         self.process.send_signal(signal.SIGSTOP)
+        until(lambda: set(self.states()) == {"T"}, "it stands still")
+
+    def states(self):
+        for task in os.listdir("/proc/%d/task" % self.process.pid):
+            with open("/proc/%d/task/%s/stat" % (self.process.pid, task)) as file:
+                yield file.read().rpartition(")")[2].split()[0]
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)

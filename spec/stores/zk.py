@@ -263,6 +263,18 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
+@claim("URIs that cannot be are said when it is opened")
+def _():
+    for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "no node of its own"), ("zk://h/", "no node of its own"),
+                      ("zk://h/a//b", "no node of its own"), ("zk://h/a/", "no node of its own"), ("zk://h/a/../b", "no node of its own"),
+                      ("zk://u@h/x", "half a user:password"), ("zk://h:x/x", "no HOST:PORT"), ("zk://h:1,/x", "no HOST:PORT"),
+                      ("zk://h:1,,h:2/x", "no HOST:PORT"), ("zk://h/x?acl=closed", "acl of the store's URI"), ("zk://h/x?tls=off", "unknown key"),
+                      ("zk://" + ",".join("host%d:2181" % i for i in range(60)) + "/x", "longer than"),
+                      ("zk://h/x?secret_file=/no/such", "No such file")):
+        done = subprocess.run([CALL, bad, "orders"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and part in done.stderr, (bad, part, done.stderr)
+
+
 @claim("the secret may stand in a file")
 def _():
     path = zk.path("secret")
