@@ -182,6 +182,24 @@ class ZooKeeper(Server):
         return found and found[1]
 
 
+def ensemble(count):
+    """ZooKeepers that elect a leader among them."""
+    servers = [ZooKeeper() for _ in range(count)]
+    ports = [(free_port(), free_port()) for _ in servers]
+    for number, server in enumerate(servers, 1):
+        with open(os.path.join(server.path("data"), "myid"), "w") as file:
+            file.write("%d\n" % number)
+        with open(server.path("zoo.cfg"), "a") as file:
+            file.write("initLimit=20\nsyncLimit=10\n")
+            for other, (quorum, election) in enumerate(ports, 1):
+                file.write("server.%d=127.0.0.1:%d:%d\n" % (other, quorum, election))
+    for server in servers:
+        server.start()
+    for server in servers:
+        server.ready()
+    return servers
+
+
 class Proxy:
     """Between a client and a server, byte for byte, until told otherwise.
 

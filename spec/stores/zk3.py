@@ -1,0 +1,91 @@
+"""zk3.py -- the zk: store on three ZooKeepers: what a leader's end costs, and a majority's.  zk3.py STORE_CONTRACT STORE_CALL"""
+import signal
+import subprocess
+import sys
+
+from servers import Caller, SLOW, claim, ensemble, main, until
+
+CONTRACT, CALL = sys.argv[1:3]
+servers = ensemble(3)
+URI = "zk://me:secret@%s/vesta" % ",".join("127.0.0.1:%d" % server.port for server in servers)
+with Caller(CALL, URI) as first:
+    first.ask("init", "OK")
+
+
+def leader():
+    return until(lambda: next((server for server in servers if server.mode() == "leader"), None), "there is a leader")
+
+
+class Writer:
+    """Writes over what stands there, and holds every answer against what was acknowledged."""
+
+    def __init__(self, caller):
+        self.caller = caller
+        self.ver = caller.ask("read 7", "OK")["ver"]  # the last that was acknowledged
+        self.asked = self.ver  # the last that was sent
+        self.counts = {}
+
+    def step(self):
+        got = self.caller.ask("read 7", "OK", "DOWN")
+        if got["outcome"] == "OK":
+            assert self.ver <= got["ver"] <= self.asked, "acknowledged %d, sent %d, found %r" % (self.ver, self.asked, got)
+            assert got["until"] == got["ver"], got
+            self.ver, self.asked = got["ver"], got["ver"] + 1
+            got = self.caller.ask("swap 7 %d %d" % (self.ver, self.ver + 1), "OK", "CONFLICT", "DOWN", "UNKNOWN")
+            if got["outcome"] == "OK":
+                self.ver += 1
+        self.counts[got["outcome"]] = self.counts.get(got["outcome"], 0) + 1
+        return got["outcome"]
+
+    def steps_until_ok(self, count):
+        """So many steps, and then on until one goes through."""
+        for _ in range(count):
+            self.step()
+        until(lambda: self.step() == "OK", "a swap goes through")
+
+
+def fresh(ns):
+    caller = Caller(CALL, URI, ns, 800)
+    caller.settle("ns")
+    caller.ask("make 5 77", "OK")
+    caller.settle("swap 7 0 1")
+    return caller
+
+
+@claim("the race has one winner a version there too")
+def _():
+    done = subprocess.run([CONTRACT, URI, "race"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120 * SLOW)
+    assert done.stdout.endswith("1 passed, 0 failed\n"), done.stdout + done.stderr
+
+
+@claim("leaders are killed under a writer: it goes on with the others, and nothing that was acknowledged is lost")
+def _():
+    with fresh("leader") as caller:
+        writer = Writer(caller)
+        for _ in range(3):
+            writer.steps_until_ok(20)
+            was = leader()
+            was.stop(signal.SIGKILL)
+            writer.steps_until_ok(20)
+            was.start().ready()
+        print("# " + ", ".join("%s %d" % pair for pair in sorted(writer.counts.items())))
+
+
+@claim("without a majority nothing is acknowledged; with one it goes on")
+def _():
+    with fresh("majority") as caller:
+        writer = Writer(caller)
+        writer.steps_until_ok(5)
+        stopped = servers[:2]
+        for server in stopped:
+            server.pause()
+        try:
+            for _ in range(10):
+                assert writer.step() != "OK"
+        finally:
+            for server in stopped:
+                server.go_on()
+        writer.steps_until_ok(5)
+
+
+main(sys.argv[3] if len(sys.argv) > 3 else "")
