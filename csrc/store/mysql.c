@@ -310,11 +310,15 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
         struct vs_listed *next = vs_list_room(listed, *count, &room);
         take_record(self, &row, row.number, reply);
         if (!next) vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
+        if (vs_mysql_left_ms(self) <= 0) vs_answer(reply, VS_STORE_DOWN, "%.60s: no list in time", self->where);
         if (reply->outcome != VS_STORE_OK) break;
         *next = (struct vs_listed){row.number, reply->record};
         ++*count;
     }
-    if (found >= 0) mysql_stmt_free_result(stmt);
+    if (found > 0 && reply->outcome == VS_STORE_DOWN)
+        vs_mysql_drop(self);
+    else if (found >= 0)
+        mysql_stmt_free_result(stmt);
 }
 
 static void mysql_store_init(struct vs_store *store, struct vs_reply *reply) {

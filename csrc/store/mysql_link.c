@@ -73,12 +73,12 @@ static void leave_to_parent(struct mysql_store *self) {
 
 void vs_mysql_drop(struct mysql_store *self) {
     leave_to_parent(self);
+    if (self->my) mysql_close(self->my); /* first: a statement would read what is still to come of its rows */
+    self->my = NULL;
     for (int i = 0; i < ST_COUNT; i++) {
         if (self->stmt[i]) mysql_stmt_close(self->stmt[i]);
         self->stmt[i] = NULL;
     }
-    if (self->my) mysql_close(self->my);
-    self->my = NULL;
 }
 
 int64_t vs_mysql_left_ms(const struct mysql_store *self) {

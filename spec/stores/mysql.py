@@ -153,6 +153,20 @@ def _():
         caller.ask("swap 7 2 30", "OK")
 
 
+@claim("a list that trickles in ends at its deadline, and the connection with it")
+def _():
+    proxy = Proxy(db.port)
+    with fresh("trickle") as caller:
+        for worker in range(100, 500):
+            caller.ask("swap %d 0 10" % worker, "OK")
+    with Caller(CALL, uri(port=proxy.port), "trickle") as caller:
+        assert caller.ask("list", "OK")["count"] == 401
+        proxy.trickle = True
+        has(caller.ask("list", "DOWN")["text"], "no list in time")
+        proxy.trickle = False
+        assert caller.ask("list", "OK")["count"] == 401
+
+
 @claim("a connection that was killed while idle is made again, and nothing is unknown")
 def _():
     with fresh("killed") as caller:

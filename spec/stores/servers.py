@@ -205,7 +205,7 @@ class Proxy:
 
     lose_answers, lose_requests: what the server, or the client, says is thrown away, and the connection cut;
     hold_requests: what the client says is kept until heal().  With `at`, an order waits for the first request that
-    at(data) is true of.
+    at(data) is true of.  trickle: answers come a kilobyte at a time, five a second.
     """
 
     def __init__(self, target):
@@ -219,7 +219,7 @@ class Proxy:
 
     def heal(self):
         with self.lock:
-            self.lose_answers = self.lose_requests = self.hold_requests = False
+            self.lose_answers = self.lose_requests = self.hold_requests = self.trickle = False
             self.at = None
             self.lock.notify_all()
 
@@ -260,6 +260,10 @@ class Proxy:
                         self.lock.wait()
                     if not self.at and (self.lose_requests if from_client else self.lose_answers):
                         break
+                while self.trickle and not from_client and len(data) > 1024:
+                    sink.sendall(data[:1024])
+                    data = data[1024:]
+                    time.sleep(0.2)
                 sink.sendall(data)
         except OSError:
             pass
