@@ -249,9 +249,9 @@ function gen:close() end
 ---@field on_clock_back? vesta.verdict "wait"[, ms], "borrow"[, ms], "switch" or "refuse"[, reason]
 ---@field on_exhausted? vesta.verdict "wait"[, ms], "borrow"[, ms] or "refuse"[, reason]
 ---@field on_start? vesta.verdict "go" or "refuse"[, reason]
----@field on_store_down? vesta.verdict not asked in this version
----@field on_lease_lost? vesta.verdict not asked in this version
----@field choose_worker? fun(ctx: vesta.ctx): integer?, string? not asked in this version: give worker or any_worker
+---@field on_store_down? vesta.verdict "continue" or "refuse"[, reason]; asked in a server only
+---@field on_lease_lost? vesta.verdict "claim" or "stop"[, reason]
+---@field choose_worker? fun(ctx: vesta.ctx): integer?, string? a number, or nil and a reason
 
 ---{ "vesta", role = "server" }: a shipped policy's name or a path, and its options
 ---@class vesta.named_policy: { [string]: any }

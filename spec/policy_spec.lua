@@ -138,19 +138,6 @@ describe("the option policy", function()
   end)
 end)
 
-describe("a policy that would choose a worker", function()
-  local choosing = { api = 1, name = "choosing", choose_worker = function() return 7 end }
-
-  it("is refused until such policies are asked, unless the number is given", function()
-    local gen, message, code = vesta.open { path = help.path(help.name()), layout = help.wide, policy = choosing }
-    assert.is_nil(gen)
-    assert.matches("choose_worker is not asked in this version: give worker, or any_worker = true", message)
-    assert.equal("bad_option", code)
-    assert.equal(1, help.open { policy = choosing }:info().worker or 1)
-    help.open { policy = choosing, worker = nil, any_worker = true }
-  end)
-end)
-
 describe("on_start", function()
   local function starting(answer)
     return { api = 1, name = "starting", on_start = function(ctx)

@@ -91,8 +91,12 @@ int vs_lua_explain(lua_State *L, const struct vesta_layout *layout);
 int vs_lua_make(lua_State *L, const struct vesta_layout *layout);
 int vs_lua_range(lua_State *L, const struct vesta_layout *layout);
 
+/* What a policy is told that chooses a worker number, as a table; nil where the keeper does not ask. */
+int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen);
+
 /* Each file's part of the module: sets functions in the module table on top. */
 void vs_lua_open_layout(lua_State *L);
 void vs_lua_open_gen(lua_State *L);
+void vs_lua_open_choice(lua_State *L);
 
 #endif

@@ -5,6 +5,7 @@
  * nginx none of it happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a worker may wait, and in which
  * process a thread lives on. */
 #include "lua/border.h"
+#include "os/os.h"
 
 #include <stddef.h>
 
@@ -52,41 +53,66 @@ static int push_pause(lua_State *L, struct box *box, const struct vesta_pause *p
 }
 
 static int64_t patience_us(const struct box *box, const struct vesta_pause *pause) {
-    return pause->why == VESTA_LEASE ? box->lease_wait_us_max : box->wait_us_max;
+    bool needs_lease = pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE;
+    return needs_lease ? box->lease_wait_us_max : box->wait_us_max;
+}
+
+static int64_t now_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+/* How a call waits that found no id. */
+struct waiting {
+    int64_t us_max;   /* for how long next; -1: no more */
+    int64_t until_us; /* a lease is waited for until then, however often a number must be chosen */
+    int verdicts;     /* that the policy gave */
+};
+
+static struct waiting begin_waiting(const struct box *box, const struct vesta_pause *pause) {
+    struct waiting w = {.us_max = patience_us(box, pause)};
+    w.until_us = now_us() + w.us_max;
+    return w;
 }
 
 static char judge_key; /* its address is the registry's key */
 
-/* What a call that has waited in vain does next: the microseconds to wait on, or -1: end with this pause, and with the
- * policy's message if it gave one.  Of the stack only the generator is left, and the message.  Nothing is held here: a
- * policy is Lua, it may raise for want of memory, and close the generator. */
-static int64_t ask_judge(lua_State *L, struct box *box, const struct vesta_pause *pause, int *verdicts) {
+/* A worker number is named, and the claim goes on. */
+static int64_t left_us(const struct waiting *w) {
+    int64_t left_us = w->until_us - now_us();
+    return left_us > 0 ? left_us : -1;
+}
+
+/* What a call that has waited in vain does next: w->us_max is how long to wait on, or -1: end with this pause, and with
+ * the policy's message if it gave one.  Of the stack only the generator is left, and the message.  Nothing is held
+ * here: a policy is Lua, it may raise for want of memory, and close the generator. */
+static void ask_judge(lua_State *L, struct box *box, const struct vesta_pause *pause, struct waiting *w) {
     box->pause = *pause;
     lua_settop(L, 1);
-    if (!box->judged || (*verdicts)++ == VERDICTS_MAX) return -1;
+    w->us_max = -1;
+    if (!box->judged || (pause->why != VESTA_CHOOSE && w->verdicts++ == VERDICTS_MAX)) return;
     lua_pushlightuserdata(L, &judge_key);
     lua_rawget(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, 1);
     lua_call(L, 1, 2);
     if (lua_type(L, 2) != LUA_TNUMBER) {
         lua_remove(L, 2);
-        return -1;
+        return;
     }
     lua_Number ms = lua_tonumber(L, 2);
-    if (ms > 0) *verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
+    if (ms > 0) w->verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
     lua_settop(L, 1);
-    return (int64_t)(ms * 1000);
+    w->us_max = pause->why == VESTA_CHOOSE ? left_us(w) : (int64_t)(ms * 1000);
 }
 
 /* Where no id was there at once.  Cold and elsewhere: an id that is there must not pay for it. */
 static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, uint64_t *id,
                                                 struct vesta_pause *pause) {
-    int verdicts = 0;
-    int64_t wait_us_max = patience_us(box, pause);
+    struct waiting w = begin_waiting(box, pause);
     lua_settop(L, 1);
-    while (wait_us_max >= 0 && box->gen) {
-        if (vesta_next_wait(box->gen, id, wait_us_max, pause) == VESTA_OK) return VESTA_OK;
-        wait_us_max = ask_judge(L, box, pause, &verdicts);
+    while (w.us_max >= 0 && box->gen) {
+        if (vesta_next_wait(box->gen, id, w.us_max, pause) == VESTA_OK) return VESTA_OK;
+        ask_judge(L, box, pause, &w);
     }
     return box->gen ? push_pause(L, box, pause) : push_closed(L);
 }
@@ -120,14 +146,13 @@ static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua
 /* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */
 static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
     size_t have = 0;
-    int verdicts = 0;
-    int64_t wait_us_max = box->wait_us_max;
-    struct vesta_pause pause;
-    if (vesta_next_n(box->gen, ids, n, &have, &pause) != VESTA_OK) wait_us_max = patience_us(box, &pause);
+    struct vesta_pause pause = {.why = VESTA_FULL};
+    if (vesta_next_n(box->gen, ids, n, &have, &pause) == VESTA_OK && have == n) return VESTA_OK;
+    struct waiting w = begin_waiting(box, &pause);
     while (have < n && box->gen) {
-        if (vesta_batch_wait(box->gen, ids + have, n - have, wait_us_max, &pause) == VESTA_OK) return VESTA_OK;
-        wait_us_max = ask_judge(L, box, &pause, &verdicts);
-        if (wait_us_max < 0 && box->gen) return push_pause(L, box, &pause);
+        if (vesta_batch_wait(box->gen, ids + have, n - have, w.us_max, &pause) == VESTA_OK) return VESTA_OK;
+        ask_judge(L, box, &pause, &w);
+        if (w.us_max < 0 && box->gen) return push_pause(L, box, &pause);
     }
     return box->gen ? VESTA_OK : push_closed(L);
 }
@@ -302,6 +327,7 @@ static struct vesta_opts read_options(lua_State *L) {
     opts.pacing = (enum vesta_pacing)number_option(L, "pacing", VESTA_PACING_DEFAULT);
     opts.ahead_ms_max = (int64_t)number_option(L, "ahead_ms_max", 0);
     opts.flags = flag_option(L, "unsafe_private") ? VESTA_UNSAFE_PRIVATE : 0u;
+    if (flag_option(L, "chooses")) opts.flags |= VESTA_CHOOSES;
     opts.layout = text_option(L, "layout");
     opts.path = text_option(L, "path");
     opts.store = text_option(L, "store");
@@ -375,9 +401,30 @@ static int core_borrow(lua_State *L) {
     return 0;
 }
 
+/* core.choice(gen): what is to be chosen from, or nil where the keeper does not ask (any more). */
+static int core_choice(lua_State *L) {
+    struct box *box = self(L);
+    return box->gen ? vs_lua_push_choice(L, box->gen) : 0;
+}
+
+/* core.choose(gen, number), core.choose(gen, nil, why not), core.choose(gen): the default choice.  False: there is no
+ * such number. */
+static int core_choose(lua_State *L) {
+    static const struct vesta_pause asked = {.why = VESTA_CHOOSE};
+    struct box *box = self(L);
+    int rc = VESTA_OK;
+    lua_settop(L, 3);
+    if (box->gen && lua_type(L, 3) == LUA_TSTRING)
+        rc = vesta_choose_none(box->gen, &asked, lua_tostring(L, 3));
+    else if (box->gen) /* a policy's number is whole and at most 2^53 */
+        rc = vesta_choose(box->gen, &asked, lua_isnil(L, 2) ? VESTA_ANY_WORKER : (uint64_t)luaL_checknumber(L, 2));
+    lua_pushboolean(L, rc != VESTA_EFIELD); /* or somebody else has answered meanwhile */
+    return 1;
+}
+
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"open", core_open},   {"take", core_take},     {"set_judge", core_set_judge},
-    {"pause", core_pause}, {"borrow", core_borrow}, {NULL, NULL},
+    {"choice", core_choice},       {"choose", core_choose}, {"open", core_open},     {"take", core_take},
+    {"set_judge", core_set_judge}, {"pause", core_pause},   {"borrow", core_borrow}, {NULL, NULL},
 };
 
 void vs_lua_open_gen(lua_State *L) {

@@ -29,7 +29,7 @@ if not core.dressed then -- once for a Lua state, even where package.loaded.vest
   core.dressed = true
   local function judge_pause(gen) return judge.judge(core, gen) end
   core.set_judge(judge_pause)
-  if resty then resty.install(core, judge_pause) end
+  if resty then resty.install(core, judge_pause, function(gen) judge.answer(core, gen) end) end
   local has_ffi = type(jit) == "table" and pcall(require, "ffi")
   if has_ffi then require "vesta.fast" (core) end
 end
@@ -169,6 +169,8 @@ function vesta.open(options)
   local loaded, message, code = judge.start(checked, core.now_ms())
   if not loaded then return nil, message, code end
   checked.judged = true -- C asks for a verdict only where there is a policy
+  checked.chooses = judge.chooses(loaded)
+  if judge.names_worker(loaded) and not checked.worker and not checked.store then checked.any_worker = true end
   local gen
   gen, message, code = open(checked)
   if not gen then return nil, message, code end

@@ -10,6 +10,10 @@ local policy_of = setmetatable({}, { __mode = "k" }) -- by generator
 
 local judge = {}
 
+local function refused_start(policy, reason)
+  return ("policy %s refuses to start: %s"):format(policy.name, reason or "it does not say why")
+end
+
 --- One line for whoever runs this program.
 function judge.warn(line)
   if type(ngx) == "table" and ngx.log then ngx.log(ngx.WARN, line) else io.stderr:write(line, "\n") end
@@ -22,20 +26,22 @@ local function warn_of(policy, problem)
   judge.warn(("vesta: policy %s: %s; the fixed rules hold, this is said once"):format(policy.name, problem))
 end
 
+--- Whether a policy names worker numbers.
+function judge.names_worker(policy) return policies.has(policy, "choose_worker") end
+
+--- Whether a policy has a say in claims.
+function judge.chooses(policy) return judge.names_worker(policy) or policies.has(policy, "on_lease_lost") end
+
 --- Loads the policy of vesta.open's options and asks whether to start.  Gives it, or nil, message, code.
 function judge.start(options, now_ms)
   local policy, message, code = policies.load(options.policy)
   if not policy then return nil, message, code end
-  if policies.has(policy, "choose_worker") and not options.worker and not options.any_worker then
-    return nil, ("policy %s: choose_worker is not asked in this version: give worker, or any_worker = true")
-      :format(policy.name), "bad_option"
-  end
-  if not policies.has(policy, "on_start") then return policy end
+  if not policies.has(policy, "on_start") or judge.chooses(policy) then return policy end -- or when the peers are known
   local ok, word, _, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })
   if not ok then
     warn_of(policy, word)
   elseif word == "refuse" then
-    return nil, ("policy %s refuses to start: %s"):format(policy.name, reason or "it does not say why"), "refused"
+    return nil, refused_start(policy, reason), "refused"
   end
   return policy
 end
@@ -51,11 +57,95 @@ local function refusal(policy, word, reason)
   return reason and ("%s (policy %s)"):format(reason, policy.name)
 end
 
+---------------------------------------------------------------- worker numbers, as csrc/host/leases.c
+
+-- The clocks of the others who hold a number, as they show by now.
+local function peers_of(choice)
+  local peers = {}
+  for _, record in ipairs(choice.records) do
+    if record.held and not record.expired and record.identity ~= choice.identity then
+      peers[#peers + 1] = { worker = record.worker, seen_ms = record.seen_ms + choice.now_ms - record.written_ms }
+    end
+  end
+  return peers
+end
+
+local function last_of(choice)
+  local last_ms
+  for _, record in ipairs(choice.records) do
+    if record.identity == choice.identity then last_ms = math.max(last_ms or record.seen_ms, record.seen_ms) end
+  end
+  return last_ms
+end
+
+-- The word of a function that the policy may have, and why; nil where it has none or fails.
+local function word_of(policy, hook, ctx)
+  if not policies.has(policy, hook) then return nil end
+  local ok, word, _, reason = policies.ask(policy, hook, ctx)
+  if ok then return word, reason end
+  warn_of(policy, word)
+end
+
+-- Sets policy.over where it wants no lease (any more).
+local function ask_first(policy, namespace, choice, now_ms)
+  if not policy.started then
+    policy.started = true
+    local word, reason = word_of(policy, "on_start",
+      { namespace = namespace, now_ms = now_ms, last_ms = last_of(choice), peers = peers_of(choice) })
+    if word == "refuse" then policy.over = refused_start(policy, reason) end
+  end
+  if choice.lost and not policy.lost then
+    local word, reason = word_of(policy, "on_lease_lost",
+      { namespace = namespace, now_ms = now_ms, worker = choice.lost })
+    if word == "stop" then
+      policy.over = ("policy %s wants no other number after the loss of %d: %s")
+        :format(policy.name, choice.lost, reason or "it does not say why")
+    end
+  end
+  policy.lost = choice.lost
+end
+
+-- Answers the keeper of this process; as judge.judge.
+local function choose(policy, core, gen)
+  local choice = core.choice(gen)
+  if not choice then return 0 end -- somebody else has answered
+  local namespace = gen:info().namespace
+  ask_first(policy, namespace, choice, core.now_ms())
+  if policy.over then
+    core.choose(gen, nil, policy.over)
+    return nil, policy.over
+  end
+  if choice.is_fixed or not judge.names_worker(policy) then return core.choose(gen) and 0 end
+  local ok, worker, _, reason = policies.ask(policy, "choose_worker", {
+    namespace = namespace, now_ms = choice.now_ms, records = choice.records, range = choice.range, host = choice.host,
+    ip = choice.ip, ordinal = choice.ordinal, identity = choice.identity, random = choice.random,
+    attempt = choice.attempt,
+  })
+  if ok and not worker then
+    reason = ("%s (policy %s)"):format(reason or "no worker number is named", policy.name)
+    core.choose(gen, nil, reason)
+    return nil, reason
+  end
+  if ok and core.choose(gen, worker) then return 0 end
+  warn_of(policy, ok and ("choose_worker answered %.0f, and the numbers are %.0f to %.0f")
+    :format(worker, choice.range.first, choice.range.last) or worker)
+  return core.choose(gen) and 0
+end
+
+--- Answers the keeper if it asks: for who does so between calls, because no call may come.
+function judge.answer(core, gen)
+  local policy = policy_of[gen]
+  if policy and judge.chooses(policy) then choose(policy, core, gen) end
+end
+
+---------------------------------------------------------------- pauses
+
 --- What to do about a generator's last pause: for how many milliseconds to wait on (0: something was done about it,
 -- ask again), or nil and, where the policy gave one, a reason.
 function judge.judge(core, gen)
   local pause = core.pause(gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
+  if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
   local info = gen:info()
   local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as vs_pause_ctx in csrc/host/judge.c

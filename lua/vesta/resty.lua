@@ -10,14 +10,18 @@ local SLEEPS = {
 }
 local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
 local LEASE_POLL_S = 0.005 -- a lease comes when the keeper has it, not when the pause foresees it
+local ANSWER_POLL_S = 0.25 -- how often a worker looks whether its keeper asks for a number
 local VERDICTS_MAX = 3     -- that a policy may give about one call
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
 local BATCH_MAX = 10000
 
 local wait_s_max = setmetatable({}, { __mode = "k" })
+local chooses = setmetatable({}, { __mode = "k" }) -- its policy names worker numbers
 
 -- Only the keeper can end these pauses; nobody else wakes it here.
-local function needs_keeper(code) return code == "lease" or code == "closed" or code == "failstop" end
+local function needs_keeper(code)
+  return code == "lease" or code == "choose" or code == "closed" or code == "failstop"
+end
 
 -- What the generator's policy says about a pause that outlasts the time to wait.  As wait_out.
 local function judged(gen, phase, patience)
@@ -38,6 +42,10 @@ local function wait_out(gen, code, wait_s, patience)
   local phase, is_leased = ngx.get_phase(), needs_keeper(code)
   -- in init_by_lua a thread would die in the fork that makes the workers
   if is_leased and phase ~= "init" then gen:keep() end
+  if code == "choose" then -- the keeper waits for the policy, and the lease comes after that
+    local answered, message = patience.judge(gen)
+    if not answered then return nil, message end
+  end
   if not SLEEPS[phase] then patience.left_s = 0 end
   if not wait_s then return nil end
   local left_s = patience.left_s
@@ -85,9 +93,12 @@ local function waiting_batch(batch_now, class, take, judge)
   end
 end
 
+local answer_keeper
+
 --- Puts the waiting methods over the generator's own.  Called by vesta itself; `judge` is asked about a generator's
--- last pause.
-function resty.install(core, judge)
+-- last pause, `answer` answers a keeper that asks for a worker number.
+function resty.install(core, judge, answer)
+  answer_keeper = answer
   local methods = core.gen.__index
   methods.next = waiting_next(methods.next, core.gen, judge)
   methods.batch = waiting_batch(methods.batch, core.gen, core.take, judge)
@@ -104,6 +115,7 @@ function resty.open(core, options)
   local gen, message, code = core.open(options)
   if not gen then return nil, message, code end
   wait_s_max[gen] = wait_ms_max / 1000
+  chooses[gen] = options.chooses
   return gen
 end
 
@@ -111,6 +123,12 @@ end
 function resty.keep(gen)
   if ngx.get_phase() == "init" then
     error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)
+  end
+  -- the worker whose keeper asks may get no request
+  if chooses[gen] then
+    ngx.timer.every(ANSWER_POLL_S, function(premature)
+      if not premature then answer_keeper(gen) end
+    end)
   end
   return gen:keep()
 end
