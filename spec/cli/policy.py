@@ -86,7 +86,7 @@ def offered():
 def _(w):
     names = [name if library == "_G" else library + "." + name for library, list_ in offered() for name in list_]
     assert len(names) > 30, names
-    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "read_options", "is_free", "survey", "peers_mean_ms", "string.find"])
+    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "read_options", "is_free", "survey", "judge_peers", "string.find"])
     same(answer(w, body + "\nreturn 'wait'"), "wait")
     for name in ("os", "io", "debug", "package", "require", "load", "loadstring", "dofile", "loadfile", "xpcall", "setmetatable",
                  "getmetatable", "rawset", "rawget", "collectgarbage", "coroutine", "print", "utf8", "bit", "jit", "ffi", "setfenv", "_G", "_ENV.os",

@@ -150,12 +150,22 @@ describe("survey", function()
   end)
 end)
 
-describe("peers_mean_ms", function()
-  it("is the mean, of ten thousand clocks too, and nil without peers", function()
-    assert.is_nil(helpers.peers_mean_ms {})
-    assert.equal(15, helpers.peers_mean_ms { { seen_ms = 10 }, { seen_ms = 20 } })
+describe("judge_peers", function()
+  local judge_peers = helpers.judge_peers
+
+  it("looks at the mean, of ten thousand clocks too, and goes without peers", function()
+    assert.equal("go", (judge_peers({ now_ms = 1, peers = {} }, 0)))
     local peers = {}
-    for i = 1, 10000 do peers[i] = { seen_ms = 1767225600000 + i % 2 } end
-    assert.is_true(math.abs(helpers.peers_mean_ms(peers) - 1767225600000.5) < 0.1)
+    for i = 1, 10000 do peers[i] = { seen_ms = 1767225600000 + i % 2 * 10 } end
+    assert.equal("go", (judge_peers({ now_ms = 1767225600000, peers = peers }, 6)))
+    local word, reason = judge_peers({ now_ms = 1767225600000, peers = peers }, 4)
+    assert.equal("refuse", word)
+    assert.equal("the clock is 5 ms off the mean of its peers', at most 4 are allowed", reason)
+  end)
+
+  it("minds no clock that says anything", function()
+    for _, seen_ms in ipairs { -2 ^ 63, 2 ^ 63, 0, math.huge } do
+      assert.equal("refuse", (judge_peers({ now_ms = 1767225600000, peers = { { seen_ms = seen_ms } } }, 86400000)))
+    end
   end)
 end)

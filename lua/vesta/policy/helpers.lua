@@ -1,5 +1,5 @@
 --- helpers -- what stands among a policy's globals: split, hash32 and ip4 in place of patterns and bit operators,
--- read_options, is_free, survey and peers_mean_ms for what many policies do with their ctx.
+-- read_options, is_free, survey and judge_peers for what many policies do with their ctx.
 -- Pure, and the same on every Lua from 5.1 on: where policies run, nothing may search for longer than its text is long.
 
 -- Where `level` 3 is the policy's own line.
@@ -165,15 +165,16 @@ local function survey(ctx, first, last)
   return found
 end
 
---- The mean of the peers' clocks, nil where there are no peers.
-local function peers_mean_ms(peers)
-  if #peers == 0 then return nil end
-  local first_ms, off_ms = peers[1].seen_ms + 0.0, 0 -- a float: a clock may say anything, and integers wrap
-  for _, peer in ipairs(peers) do off_ms = off_ms + (peer.seen_ms - first_ms) / #peers end
-  return first_ms + off_ms
+--- What on_start answers where a clock may be so far from the mean of its peers': "go", or "refuse" and why.
+local function judge_peers(ctx, peers_ms_max)
+  local off_ms, now_ms = 0, ctx.now_ms + 0.0 -- a float: a clock may say anything, and integers wrap
+  for _, peer in ipairs(ctx.peers) do off_ms = off_ms + (peer.seen_ms - now_ms) / #ctx.peers end
+  if math.abs(off_ms) <= peers_ms_max then return "go" end
+  return "refuse", ("the clock is %.0f ms off the mean of its peers', at most %.0f are allowed")
+    :format(math.abs(off_ms), peers_ms_max)
 end
 
 return {
   split = split, hash32 = hash32, ip4 = ip4,
-  read_options = read_options, is_free = is_free, survey = survey, peers_mean_ms = peers_mean_ms,
+  read_options = read_options, is_free = is_free, survey = survey, judge_peers = judge_peers,
 }

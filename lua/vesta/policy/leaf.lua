@@ -39,10 +39,7 @@ local function on_start(ctx)
   local given, wrong = options_of(ctx)
   if not given then return "refuse", wrong end
   if ctx.last_ms and ctx.last_ms > ctx.now_ms then return "refuse", behind(ctx, ctx.last_ms) end
-  local mean_ms = peers_mean_ms(ctx.peers)
-  if not mean_ms or math.abs(ctx.now_ms - mean_ms) <= given.peers_ms_max then return "go" end
-  return "refuse", ("the clock is %.0f ms off the mean of its peers', at most %.0f are allowed")
-    :format(math.abs(ctx.now_ms - mean_ms), given.peers_ms_max)
+  return judge_peers(ctx, given.peers_ms_max)
 end
 
 local function on_clock_back(ctx)
