@@ -123,7 +123,8 @@ static void serve(struct keeping *k) {
     if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
 }
 
-static void hold_office(struct vs_file *file) {
+/* False: the store could not even be opened.  Another process may be able to, so the office is left before resting. */
+static bool hold_office(struct vs_file *file) {
     struct keeping *k = calloc(1, sizeof *k);
     struct vs_map *map = file->mapping.map;
     struct vesta_error err = {.text = "no memory for a keeper"};
@@ -146,12 +147,19 @@ static void hold_office(struct vs_file *file) {
         serve(k);
         k->store->ops->close(k->store);
     } else {
-        int64_t retry_us = file->clock->boot_us(file->clock->self) + STORE_RETRY_US;
         vs_map_say(map, err.text);
-        atomic_store(&map->shared.retry_boot_us, retry_us);
-        if (k) nap(&k->office, retry_us, false);
+        atomic_store(&map->shared.retry_boot_us, file->clock->boot_us(file->clock->self) + STORE_RETRY_US);
     }
     free(k);
+    return rc == VESTA_OK;
+}
+
+/* Longer than others wait to be elected, and no longer than it takes to notice a stop. */
+static void rest(struct vs_file *file) {
+    _Atomic uint32_t *want = &file->mapping.map->shared.want;
+    int64_t until_us = file->clock->boot_us(file->clock->self) + STORE_RETRY_US, left_us;
+    while (!told_to_stop(file) && (left_us = until_us - file->clock->boot_us(file->clock->self)) > 0)
+        vs_futex_wait(want, atomic_load_explicit(want, memory_order_acquire), left_us < NAP_US ? left_us : NAP_US);
 }
 
 static void *keeper_main(void *arg) {
@@ -160,9 +168,10 @@ static void *keeper_main(void *arg) {
     do {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
         if (vs_lock_byte(file->lock_fd, vs_byte_keeper(file), true)) {
-            hold_office(file);
+            bool held = hold_office(file);
             vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* giving back had locked the others out */
             vs_unlock_byte(file->lock_fd, vs_byte_keeper(file));
+            if (!held) rest(file);
         } else if (!told_to_stop(file)) {
             vs_futex_wait(&shared->want, want, ELECTION_US);
         }

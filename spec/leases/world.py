@@ -225,6 +225,7 @@ class Schedule:
         self.ns = "s%d" % Schedule.made
         self.folder = tempfile.mkdtemp(prefix="vesta-leases-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.issuers = []
+        self.out_files = []  # ids of others than issuers, one a line
 
     def __enter__(self):
         self.make()
@@ -273,12 +274,15 @@ class Schedule:
             os.truncate(issuer.out, issuer.ids() * LINE)  # what a kill cut short was given to nobody
         written = sum(issuer.ids() for issuer in self.issuers)
         given = sum(issuer.last().given for issuer in self.issuers if issuer.last() and issuer.last().word == "end")
-        done = subprocess.run([VESTA, "audit", "--json", *(issuer.out for issuer in self.issuers)], stdin=subprocess.DEVNULL,
+        done = subprocess.run([VESTA, "audit", "--json", *self.out_files, *(issuer.out for issuer in self.issuers)], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300 * SLOW)
         found = json.loads(done.stdout)
         assert found["duplicates"] == 0 and found["unreadable"] == 0, done.stdout
+        for path in self.out_files:
+            with open(path) as file:
+                written += sum(1 for _ in file)
         assert found["total"] == written >= given and written > 0, (found, written, given)
-        told("%s: %d ids of %d processes, duplicates %d", self.place.kind, found["total"], len(self.issuers), found["duplicates"])
+        told("%s: %d ids of %d processes, duplicates %d", self.place.kind, found["total"], len(self.issuers) + len(self.out_files), found["duplicates"])
         return found
 
     def __exit__(self, kind, *_):
