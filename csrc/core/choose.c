@@ -3,13 +3,32 @@
 
 #include <string.h>
 
-/* The k-th number in [0, max] that is not listed. */
-static bool unused(const struct vs_listed *listed, size_t count, uint64_t max, uint64_t random, uint64_t *worker) {
-    if (max < count) /* max + 1 numbers, all listed */
+/* How many numbers in [0, max] are given out by hand. */
+static uint64_t count_static(const struct vs_ns_record *ns, uint64_t max) {
+    if (ns->static_count == 0 || ns->static_first > max) return 0;
+    uint64_t room = max - ns->static_first + 1;
+    return ns->static_count < room ? ns->static_count : room;
+}
+
+/* The k-th number in [0, max] that is neither listed nor given out by hand. */
+static bool unused(const struct vs_ns_record *ns, const struct vs_listed *listed, size_t count, uint64_t max,
+                   uint64_t random, uint64_t *worker) {
+    uint64_t by_hand = count_static(ns, max), taken = by_hand;
+    for (size_t i = 0; i < count; i++)
+        taken += !vs_is_static(ns, listed[i].worker);
+    if (max < taken) /* max + 1 numbers, all taken */
         return false;
-    uint64_t k = random % (max - count + 1);
-    for (size_t i = 0; i < count && listed[i].worker <= k; i++)
+    uint64_t k = random % (max - taken + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (vs_is_static(ns, listed[i].worker)) continue;
+        if (by_hand && ns->static_first < listed[i].worker && ns->static_first <= k) {
+            k += by_hand;
+            by_hand = 0;
+        }
+        if (listed[i].worker > k) break;
         k++;
+    }
+    if (by_hand && ns->static_first <= k) k += by_hand;
     *worker = k;
     return true;
 }
@@ -32,6 +51,7 @@ bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed,
         count--; /* not a number of this layout */
     for (size_t i = 0; i < count; i++) {
         const struct vs_listed *at = &listed[i];
+        if (vs_is_static(&lease->ns, at->worker)) continue;
         bool is_own = strcmp(at->record.identity, lease->identity) == 0, ready = is_ready(lease, &at->record, store_ms);
         if (is_own && ready && (!own || at->record.written_ms > own->record.written_ms))
             own = at;
@@ -44,7 +64,7 @@ bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed,
         *worker = own->worker;
         return true;
     }
-    if (unused(listed, count, worker_max, random, worker)) return true;
+    if (unused(&lease->ns, listed, count, worker_max, random, worker)) return true;
     freed = freed ? freed : own_later;
     if (freed) *worker = freed->worker;
     return freed != NULL;

@@ -207,6 +207,12 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
         return;
     }
     lease->worker = lease->has_worker ? lease->wanted_worker : ev->worker;
+    if (!lease->has_worker && vs_is_static(&lease->ns, lease->worker)) {
+        lease->attempt = 0;
+        vs_lease_say(lease, "number %" PRIu64 " was chosen, which the namespace has given out by hand", lease->worker);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        return;
+    }
     vs_act(lease, out, VS_PH_READ, VS_DO_READ);
 }
 

@@ -53,6 +53,8 @@ size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
     put(buf, &at, "vesta namespace %d\n", VS_RECORD_FORMAT);
     put(buf, &at, "ver %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->ver, r->fingerprint);
     put(buf, &at, "incarnation %016" PRIx64 "\nfloor_ms %" PRId64 "\n", r->incarnation, r->floor_ms);
+    if (r->static_count)
+        put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
     put_text(buf, &at, "layout", r->layout);
     put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
     return at;
@@ -170,6 +172,11 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     r.fingerprint = number(&in, "fingerprint", 16);
     r.incarnation = number(&in, "incarnation", 16);
     r.floor_ms = millis(&in, "floor_ms");
+    if (!in.failed && *in.at == 's') { /* only where there are some */
+        r.static_first = number(&in, "static_first", 10);
+        r.static_count = number(&in, "static_count", 10);
+        in.failed |= r.static_count == 0 || r.static_count > UINT64_MAX - r.static_first;
+    }
     text(&in, "layout", r.layout, sizeof r.layout);
     if (in.failed || in.at != in.end || r.ver == 0) return "a line of it is wrong";
     *out = r;

@@ -28,8 +28,13 @@ struct vs_ns_record {
     uint64_t fingerprint;
     uint64_t incarnation; /* random, of the store's contents: another one means that the store was replaced */
     int64_t floor_ms;     /* no lease starts before this instant; 0: no floor */
+    uint64_t static_first, static_count; /* numbers that are given out by hand, and never chosen */
     char layout[VESTA_LAYOUT_TEXT_MAX];
 };
+
+static inline bool vs_is_static(const struct vs_ns_record *ns, uint64_t worker) {
+    return worker >= ns->static_first && worker - ns->static_first < ns->static_count;
+}
 
 /* Writes the text form.  Shape: buf of VS_RECORD_TEXT_MAX bytes; returns the length. */
 size_t vs_record_write(const struct vs_record *record, char *buf);

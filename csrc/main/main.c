@@ -128,8 +128,8 @@ static const struct vs_command commands[] = {
      "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?\n"},
     {"doctor", vs_cmd_doctor, "look at what a server needs on this machine, and say what to do", "doctor [OPTION...]",
      "Looks at the clock, limits, addresses, the folder for state, generator files, layouts, stores of leases,\n"
-     "and with -c at the config and its policies.  One line each: ok, warn, or fail with what to do.  Changes nothing, claims\n"
-     "nothing.  Exit code 1 if something fails.\n"
+     "and with -c at the config and its policies.  One line each: ok, warn, or fail with what to do.  Changes\n"
+     "nothing, claims nothing.  Exit code 1 if something fails.\n"
      "\n"
      "  $ vesta doctor -c /etc/vesta/vesta.lua\n"
      "  ok    clock           2026-11-21T19:32:16Z, in step with a source of time, wrong by 3 ms at most\n"
@@ -143,7 +143,7 @@ static const struct vs_command commands[] = {
      "A shared store is made ready by a person, once; a server never does it silently.\n"
      "\n"
      "  init     makes what the store stands on (tables, a root node), and with --namespace that namespace's\n"
-     "           record; what is there stays as it is\n"
+     "           record, --static numbers that are given out by hand included; what is there stays as it is\n"
      "  show     the namespace's record, and how many numbers are held, expired, free\n"
      "  advance  goes on with a store that lost what it had acknowledged: everyone claims anew, and no lease\n"
      "           starts before the store's clock and a margin; asks, or wants --yes\n"

@@ -11,7 +11,7 @@
 
 struct asked {
     struct vs_at at;
-    const char *layout;
+    const char *layout, *static_;
     int lease, json, yes;
     int lease_given, namespace_given;
 };
@@ -46,6 +46,9 @@ static void print_ns(const struct asked *asked, const struct vs_roll *roll) {
     vs_outf("incarnation  %016" PRIx64 "\n", at->ns.incarnation);
     vs_outf("floor        %s%s\n", at->ns.floor_ms ? "no lease starts before " : "none",
             at->ns.floor_ms ? vs_iso(at->ns.floor_ms, iso) : "");
+    if (at->ns.static_count)
+        vs_outf("static       %" PRIu64 " to %" PRIu64 ": given out by hand, chosen by nobody\n", at->ns.static_first,
+                at->ns.static_first + at->ns.static_count - 1);
     vs_outf("clock        %s; this machine's is %.3f s %s\n", vs_iso(at->store_ms, iso),
             (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead");
     vs_outf("numbers      %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used\n",
@@ -62,6 +65,9 @@ static void print_ns_json(const struct asked *asked, const struct vs_roll *roll)
     vs_outf(",\"fingerprint\":\"%016" PRIx64 "\",\"incarnation\":\"%016" PRIx64 "\"", at->ns.fingerprint,
             at->ns.incarnation);
     if (at->ns.floor_ms) vs_outf(",\"floor_ms\":%" PRId64, at->ns.floor_ms);
+    if (at->ns.static_count)
+        vs_outf(",\"static\":[%" PRIu64 ",%" PRIu64 "]", at->ns.static_first,
+                at->ns.static_first + at->ns.static_count - 1);
     vs_outf(",\"store_ms\":%" PRId64 ",\"ahead_ms\":%" PRId64, at->store_ms, vs_at_ahead_ms(at->store_ms));
     for (int i = 0; i < VS_STANDINGS; i++)
         vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), roll->standing[i]);
@@ -80,6 +86,21 @@ static int show(struct asked *asked) {
 
 /* ------------------------------------------------------------------ init */
 
+/* "924-1023", within the layout's field. */
+static int read_static(const struct asked *asked, const struct vesta_layout *layout, struct vs_ns_record *ns) {
+    uint64_t max = layout->worker >= 0 ? layout->field[layout->worker].max : 0, last;
+    char first[24] = "";
+    const char *dash = asked->static_ ? strchr(asked->static_, '-') : NULL;
+    if (!asked->static_) return VS_GO;
+    if (dash) snprintf(first, sizeof first, "%.*s", (int)(dash - asked->static_), asked->static_);
+    if (!dash || dash - asked->static_ > 20 || !vs_read_count(first, max, &ns->static_first) ||
+        !vs_read_count(dash + 1, max, &last) || last < ns->static_first)
+        return vs_usage("--static is %s, which must be FIRST-LAST, numbers of the layout: 0 to %" PRIu64,
+                        vs_shown_text(asked->static_), max);
+    ns->static_count = last - ns->static_first + 1;
+    return VS_GO;
+}
+
 /* A namespace's first record, by the layout that was asked for. */
 static int fresh_record(const struct asked *asked, struct vs_ns_record *ns) {
     struct vesta_layout layout;
@@ -87,6 +108,7 @@ static int fresh_record(const struct asked *asked, struct vs_ns_record *ns) {
     if (rc != VS_DONE) return rc;
     *ns = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint};
     vesta_layout_text(&layout, ns->layout);
+    if ((rc = read_static(asked, &layout, ns)) != VS_GO) return rc;
     if (vs_random(&ns->incarnation, sizeof ns->incarnation) != 0) return vs_say("no random bits"), VS_FAILED;
     ns->incarnation |= 1;
     return VS_GO;
@@ -94,12 +116,19 @@ static int fresh_record(const struct asked *asked, struct vs_ns_record *ns) {
 
 /* There already: it stays as it is, and is what was asked for or not. */
 static int keep_namespace(struct asked *asked) {
+    const struct vs_ns_record *ns = &asked->at.ns;
     struct vesta_layout layout;
+    struct vs_ns_record wanted = {0};
     int rc = asked->layout ? vs_read_layout(asked->layout, &layout) : VS_DONE;
     if (rc != VS_DONE) return rc;
-    if (asked->layout && layout.fingerprint != asked->at.ns.fingerprint) {
+    if (asked->layout && layout.fingerprint != ns->fingerprint) {
         vs_say("the namespace %s is there with the layout %s; a namespace keeps its layout: take another name",
-               asked->at.name, asked->at.ns.layout);
+               asked->at.name, ns->layout);
+        return VS_FAILED;
+    }
+    if ((rc = read_static(asked, &asked->at.layout, &wanted)) != VS_GO) return rc;
+    if (asked->static_ && (wanted.static_first != ns->static_first || wanted.static_count != ns->static_count)) {
+        vs_say("the namespace %s is there with other static numbers, or none: they stay as they are", asked->at.name);
         return VS_FAILED;
     }
     if (!asked->json) vs_outf("namespace %s was there already, and stays as it is\n", asked->at.name);
@@ -125,8 +154,8 @@ static int make_namespace(struct asked *asked) {
 static int init(struct asked *asked) {
     const struct kind *kind = kind_of(asked->at.uri);
     struct vs_reply reply;
-    if (asked->layout && !asked->namespace_given)
-        return vs_usage("--layout is a namespace's: name it with --namespace");
+    if ((asked->layout || asked->static_) && !asked->namespace_given)
+        return vs_usage("--layout and --static are a namespace's: name it with --namespace");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
     if (!asked->json)
@@ -223,11 +252,22 @@ static int run_word(struct asked *asked, const char *word) {
     return vs_usage("a store cannot be told to %s; there are init, show and advance", vs_shown_text(word));
 }
 
+/* Before anything is opened or made. */
+static int check_words(const struct asked *asked) {
+    struct vesta_layout layout;
+    if (asked->static_ && !asked->layout) return vs_usage("--static goes with --layout, whose numbers they are");
+    if (!asked->layout) return VS_GO;
+    int rc = vs_read_layout(asked->layout, &layout);
+    return rc == VS_DONE ? read_static(asked, &layout, &(struct vs_ns_record){0}) : rc;
+}
+
 int vs_cmd_store(int argc, char **argv) {
     struct asked asked = {.at = {0}};
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&asked.at),
         VS_TEXT("layout", &asked.layout, "TEXT|PRESET", "of a namespace that is made (default: vesta-second)"),
+        VS_TEXT("static", &asked.static_, "FIRST-LAST",
+                "of a namespace that is made: numbers that are given out by hand"),
         {"lease", 0, VS_OPT_CHOICE, &asked.lease, VS_LEASE_WORDS,
          "advance: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
         VS_SWITCH("yes", &asked.yes, "advance: do it, ask nobody"),
@@ -240,7 +280,7 @@ int vs_cmd_store(int argc, char **argv) {
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
     bool advances = strcmp(argv[0], "advance") == 0;
     if (!advances && (asked.lease_given || asked.yes)) return vs_usage("--lease and --yes are for advance");
-    if (asked.layout && (rc = vs_read_layout(asked.layout, &(struct vesta_layout){0})) != VS_DONE) return rc;
+    if ((rc = check_words(&asked)) != VS_GO) return rc;
     asked.namespace_given = asked.at.name != NULL;
     return run_word(&asked, argv[0]);
 }

@@ -49,7 +49,9 @@ int vs_at_read(struct vs_at *at) {
     }
     vs_shape_of(&at->layout, &at->shape);
     at->worker_max = at->layout.worker >= 0 ? at->layout.field[at->layout.worker].max : 0;
-    return VS_GO;
+    if (!at->ns.static_count || at->ns.static_first + at->ns.static_count - 1 <= at->worker_max) return VS_GO;
+    vs_say("the namespace %s has static numbers that its layout does not have", at->name);
+    return VS_FAILED;
 }
 
 int vs_at_need(struct vs_at *at) {
@@ -90,9 +92,9 @@ int vs_at_list(struct vs_at *at, struct vs_roll *roll) {
     for (size_t i = 0; i < roll->count; i++) {
         if (roll->listed[i].worker > at->worker_max) continue;
         roll->standing[vs_standing_of(&roll->listed[i].record, at->store_ms)]++;
-        used++;
+        used += !vs_is_static(&at->ns, roll->listed[i].worker);
     }
-    roll->never = at->worker_max - used + 1;
+    roll->never = at->worker_max - used + 1 - at->ns.static_count;
     return VS_GO;
 }
 

@@ -23,6 +23,40 @@ static void begin(void) {
     count = 0;
 }
 
+/* Against a list that has them all as taken. */
+static void never_one_given_out_by_hand(void) {
+    for (uint64_t first = 0; first < 16; first++)
+        for (uint64_t many = 1; many < 16; many++) {
+            bool seen[16] = {false};
+            unsigned distinct = 0, left = 0;
+            begin();
+            lease.ns.static_first = first;
+            lease.ns.static_count = many;
+            add(3, OWN, false, NOON_MS, NOON_MS - 60000);
+            add(4, "/other.gen", true, NOON_MS, NOON_MS);
+            add(9, "/other.gen", false, NOON_MS, NOON_MS - 60000);
+            if (!vs_is_static(&lease.ns, 3)) {
+                CHECK_EQ_I64(choice(15, first), 3); /* one's own */
+                continue;
+            }
+            for (uint64_t worker = 0; worker < 16; worker++)
+                left += !vs_is_static(&lease.ns, worker) && worker != 3 && worker != 4 && worker != 9;
+            for (uint64_t random = 0; random < 64; random++) {
+                int64_t worker = choice(15, random);
+                if (left == 0) {
+                    CHECK_EQ_I64(worker, vs_is_static(&lease.ns, 9) ? -1 : 9);
+                    continue;
+                }
+                CHECK(worker >= 0 && worker < 16 && !vs_is_static(&lease.ns, (uint64_t)worker));
+                CHECK(worker != 3 && worker != 4 && worker != 9);
+                distinct += !seen[worker];
+                seen[worker] = true;
+            }
+            CHECK_EQ_U64(distinct, left); /* each of them, some time */
+        }
+    lease.ns = (struct vs_ns_record){0};
+}
+
 static void ones_own_number_first(void) {
     begin();
     add(2, "/other.gen", false, NOON_MS - 9000, NOON_MS - 9000);
@@ -112,6 +146,7 @@ static void damaged_times(void) {
 
 static const struct check_case cases[] = {
     {"one's own number first", ones_own_number_first},
+    {"never one that is given out by hand", never_one_given_out_by_hand},
     {"not where it ends far ahead of the clock", ones_own_number_far_ahead},
     {"not where somebody still renews it", ones_own_number_still_held},
     {"then a number that was never used, each by and by", then_one_never_used},

@@ -110,6 +110,35 @@ static void a_choice_is_a_hint_and_the_claim_decides(void) {
     vesta_close(five);
 }
 
+static void a_number_given_out_by_hand_is_no_choice(void) {
+    char uri[96];
+    struct vs_store *store;
+    struct vs_reply reply;
+    struct vesta_layout layout;
+    struct vs_store_opts opts = {.namespace_ = "default", .group = -1, .clock = vs_clock_system()};
+    snprintf(uri, sizeof uri, "file:%s", state);
+    NEED(vesta_layout_parse(LAYOUT, &layout, NULL) == VESTA_OK);
+    NEED(vs_store_open(uri, &opts, &store, NULL) == VESTA_OK);
+    struct vs_ns_record ns = {
+        .ver = 1, .fingerprint = layout.fingerprint, .incarnation = 5, .static_first = 4, .static_count = 2};
+    vesta_layout_text(&layout, ns.layout);
+    store->ops->ns_swap(store, 0, &ns, &reply);
+    store->ops->close(store);
+    NEED(reply.outcome == VS_STORE_OK);
+    struct vesta_gen *gen = chooser("a.gen"), *five = holder_of(5);
+    struct vesta_pause pause = asked(gen);
+    CHECK(vesta_choose(gen, &pause, 4) == VESTA_OK);
+    pause = asked(gen);
+    struct vesta_info info;
+    vesta_get_info(gen, &info);
+    CHECK(!info.holds_lease);
+    CHECK(strstr(info.keeper, "number 4 was chosen, which the namespace has given out by hand") != NULL);
+    CHECK(vesta_choose(gen, &pause, 6) == VESTA_OK);
+    CHECK_EQ_U64(worker_of_next(gen), 6);
+    vesta_close(gen);
+    vesta_close(five);
+}
+
 static void any_worker_is_the_default_choice(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
@@ -332,6 +361,7 @@ static void does_not_hold_up_the_end(void) {
 
 IN_NEW_STATE(what_is_chosen_is_claimed)
 IN_NEW_STATE(a_choice_is_a_hint_and_the_claim_decides)
+IN_NEW_STATE(a_number_given_out_by_hand_is_no_choice)
 IN_NEW_STATE(any_worker_is_the_default_choice)
 IN_NEW_STATE(no_number_is_an_answer_with_a_reason)
 IN_NEW_STATE(wrong_answers_are_refused)
@@ -346,6 +376,8 @@ static const struct check_case cases[] = {
     {"what is chosen over the store's records is claimed", what_is_chosen_is_claimed_},
     {"a choice is a hint: a held number is not claimed, and the keeper asks again",
      a_choice_is_a_hint_and_the_claim_decides_},
+    {"a number that is given out by hand is no choice, and may be claimed by hand",
+     a_number_given_out_by_hand_is_no_choice_},
     {"VESTA_ANY_WORKER is the default choice", any_worker_is_the_default_choice_},
     {"no number is an answer: its reason is told, and the keeper asks again", no_number_is_an_answer_with_a_reason_},
     {"answers that cannot be are refused", wrong_answers_are_refused_},

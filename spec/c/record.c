@@ -18,6 +18,8 @@ static const struct vs_ns_record ns_full = {.ver = 3,
                                             .fingerprint = 9,
                                             .incarnation = UINT64_MAX,
                                             .floor_ms = INT64_MAX,
+                                            .static_first = 924,
+                                            .static_count = 100,
                                             .layout =
                                                 "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"};
 
@@ -65,6 +67,14 @@ static void comes_back(void) {
     CHECK(vs_ns_record_read(at_wall(text, length), length, &back) == NULL);
     CHECK(back.ver == 3 && back.fingerprint == 9 && back.incarnation == UINT64_MAX && back.floor_ms == INT64_MAX);
     CHECK_STR(back.layout, ns_full.layout);
+    CHECK(back.static_first == 924 && back.static_count == 100);
+    length = vs_ns_record_write(&(struct vs_ns_record){.ver = 1}, text);
+    CHECK(vs_ns_record_read(at_wall(text, length), length, &back) == NULL);
+    CHECK(back.ver == 1 && back.static_count == 0);
+    CHECK(memmem(text, length, "static", 6) == NULL); /* what has none is read by who knows of none */
+    const struct vs_ns_record wide = {.ver = 1, .static_first = UINT64_MAX, .static_count = 1};
+    length = vs_ns_record_write(&wide, text);
+    CHECK(vs_ns_record_read(at_wall(text, length), length, &back) != NULL);
 }
 
 /* What somebody named their folder must not become a line of the record. */

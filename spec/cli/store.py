@@ -73,6 +73,29 @@ def _(world):
         assert re.search(r"^floor        none$", text, re.M) and re.search(r"^clock        20\S+Z; this machine's is ", text, re.M), text
 
 
+SMALL = "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z"
+
+
+@claim("static numbers are chosen by nobody, and may be given by hand; they stay as they are")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        same(world.run("store", "init", "--store", uri, "--namespace", "static", "--layout", SMALL, "--static", "2-14").code, 0)
+        got = show(world, uri, "static")
+        same((got["static"], got["never"]), ([2, 14], 3))
+        drawn = set()
+        for i in range(3):
+            same(world.run("gen", "--store", uri, "--namespace", "static", "--layout", SMALL, "--path", world.path("%s%d.gen" % (kind, i))).code, 0)
+        by_hand = ("--store", uri, "--namespace", "static", "--layout", SMALL, "--path", world.path(kind + "h.gen"), "--worker", "7")
+        same(world.run("gen", *by_hand).code, 0)
+        drawn = [w["worker"] for w in json.loads(world.run("workers", "--store", uri, "--namespace", "static", "--json").out)["workers"]]
+        same(sorted(drawn), [0, 1, 7, 15])
+        same(show(world, uri, "static")["never"], 0)
+        for static, code in (("2-14", 0), ("2-13", 1), ("0-15", 1)):
+            done = world.run("store", "init", "--store", uri, "--namespace", "static", "--layout", SMALL, "--static", static)
+            same((done.code, "stay as they are" in done.err), (code, code == 1))
+        same(json.loads(world.run("store", "advance", "--store", uri, "--namespace", "static", "--yes", "--json").out)["static"], [2, 14])
+
+
 @claim("advance wants to be meant: without a terminal it wants --yes, and says what it would do")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
@@ -191,6 +214,10 @@ def _(world):
         fails(done, 2)
     for name in ("../x", "a b", "x" * 80, "ä", "a/b", "\n"):
         fails(world.run("store", "init", "--namespace", name, *store), 2, "no namespace")
+    for static in ("5", "5-", "-5", "a-b", "5-4", "0-1024", "5-99999999999999999999", "1-2-3", "0x1-2", " 1-2", "1" * 5000 + "-2", ""):
+        fails(world.run("store", "init", "--namespace", "a", "--layout", "snowflake", "--static=" + static, "--store", "file:" + world.path("f")), 2, "--static")
+    fails(world.run("store", "init", "--static", "1-2", *store), 2, "goes with --layout")
+    fails(world.run("store", "init", "--static", "1-2", "--layout", "leaf", *store), 2, "name it with --namespace")
     fails(world.run("store", "init", "--namespace", "a", "--layout", "time:0", *store), 2, "time")
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
 
