@@ -101,7 +101,8 @@ describe("choose_worker", function()
       local said = help.run([[
         local vesta = require "vesta"
         local gen = assert(vesta.open { layout = "snowflake epoch=2026-01-01T00:00:00Z", wait_ms_max = 10000,
-          path = arg[1], store = arg[2], policy = { api = 1, name = "bad", choose_worker = function() ]] .. body .. [[ end } })
+          path = arg[1], store = arg[2],
+          policy = { api = 1, name = "bad", choose_worker = function() ]] .. body .. [[ end } })
         local id, message = gen:next()
         print(id and gen:info().worker < 1024, message)]], help.path(help.name()), "file:" .. help.path(help.name()))
       assert.matches("vesta: policy bad: choose_worker [^\n]*; the fixed rules hold, this is said once\n", said)

@@ -121,6 +121,13 @@ PROBES = """
                 ngx.header["X-Took"] = os.clock() - begun
             }
         }
+        location = /chosen {
+            content_by_lua_block {
+                local chosen = require "chosen"
+                local id, message = chosen:next()
+                ngx.say(id and chosen:explain(id).worker or message)
+            }
+        }
         location = /pid { content_by_lua_block { ngx.say(ngx.worker.pid()) } }
     }
 """
@@ -142,6 +149,11 @@ PROBE_INIT = """
             }),
             function(name) return assert(vesta.open { path = path, policy = policies[name] }) end,
         }
+        package.loaded.chosen = assert(vesta.open {
+            layout = "snowflake epoch=2026-01-01T00:00:00Z", store = "file:/var/lib/vesta", namespace = "chosen",
+            path = "/var/lib/vesta/chosen.gen", group = "www-data", wait_ms_max = 10000,
+            policy = { api = 1, name = "chooses", choose_worker = function() return 77 end },
+        })
         package.loaded.kept_in_init = select(2, pcall(require "vesta.resty".keep, package.loaded.ids))
 """
 
@@ -157,6 +169,7 @@ class Nginx:
         conf = conf.replace("    # Stands for your", PROBES + "    # Stands for your")
         conf = conf.replace("            wait_ms_max = 100,                    -- with ngx.sleep, never by blocking the worker\n"
                             "        })\n", "            wait_ms_max = 100,\n        })\n" + PROBE_INIT)
+        conf = conf.replace("        if not ok then", "        require \"vesta.resty\".keep(package.loaded.chosen)\n        if not ok then")
         for old, new in (("8080", str(self.port)), ("8081", str(self.app)), ("PROBE", str(self.probe)),
                          ("/var/lib/vesta", state), ("/usr/local/share/lua/5.1", os.path.join(work, "share")),
                          ("/usr/local/lib/lua/5.1", os.path.join(work, "lib"))):
@@ -327,6 +340,8 @@ def policy_claims(claims, nginx):
     hasty = nginx.ask("/judged_at_once")
     claims.that("policies: a phase that cannot sleep gets the pause, whatever the policy says",
                 hasty.getheader("X-Code") in ("full", "ahead") and float(hasty.getheader("X-Took")) < 0.5, str(hasty.headers))
+    said = {nginx.ask("/chosen").text.strip() for _ in range(20)}
+    claims.that("policies: the worker whose keeper asks has the policy choose, whichever worker a request meets", said == {"77"}, said)
     said = judged("borrow", 40)
     claims.that("policies: borrow gives ids ahead of the clock", said == "40 - -", said)
 
