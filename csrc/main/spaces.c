@@ -77,12 +77,13 @@ static int lease(const struct vs_serving *serving, int i) {
     struct vesta_gen *gen = space->gen[VS_RESP];
     int64_t from_us = clock->boot_us(clock->self), said_us = from_us;
     struct vesta_pause pause;
-    char text[256];
+    char text[256] = "";
     uint64_t id;
     if (vesta_keep(gen) != VESTA_OK) return vs_say("cannot start the keeper of the lease"), VS_FAILED;
     while (vesta_next_wait(gen, &id, LEASE_STEP_US, &pause) != VESTA_OK) {
         int64_t now_us = clock->boot_us(clock->self);
-        vesta_pause_text(gen, &pause, text, sizeof text);
+        if (pause.why != VESTA_CHOOSE || !*text) /* the last answer's reason says more than the next question */
+            vesta_pause_text(gen, &pause, text, sizeof text);
         if (!is_wanted(serving, i, &pause)) return VS_FAILED;
         if (pause.why == VESTA_CHOOSE)
             clock->sleep_us(clock->self, CHOICE_STEP_US);
