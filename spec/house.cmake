@@ -1,5 +1,4 @@
 # house.cmake -- the tests that are about the house and not about ids: floors, documents, scripts, installation.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 # house_test(name label seconds command...)
 function(house_test name label seconds)
