@@ -92,8 +92,7 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
         rest = hosts;
         rc = memchr(options.at, '@', options.length)
                  ? vs_fail(err, VESTA_EOPTION,
-                           "the store's URI has an '@' behind its '?': write a '?' in a password as "
-                           "%%3F, and an '@' in an option as %%40")
+                           "the store's URI has an '@' behind its '?': write a '?' in a password as %%3F")
                  : take_options(options, keys, out, err);
     }
     hosts = rest;
