@@ -113,7 +113,7 @@ describe("vesta", function()
     end
   end)
 
-  it("takes another number when the clock goes back", function()
+  it("asks for another number when the clock goes back", function()
     local world = world_of {}
     world:step_clock(-1)
     assert.equal("switch", (world:verdict "on_clock_back"))
