@@ -17,17 +17,12 @@ local function options_of(ctx)
   return read_options(ctx, { peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } })
 end
 
-local function behind(ctx, seen_ms)
-  return ("the clock is %.0f ms behind what this generator has recorded"):format(seen_ms - ctx.now_ms)
-end
-
 local function choose_worker(ctx)
   local given, wrong = options_of(ctx)
   if not given then return nil, wrong end
   local first, last = ctx.range.first, ctx.range.last
   local found = survey(ctx, first, last)
   local own = found.own or found.own_later
-  if own and own.seen_ms > ctx.now_ms then return nil, behind(ctx, own.seen_ms) end
   if own then return own.worker end
   local free = found.oldest or found.later
   local worker = found.next or found.unused or free and free.worker
@@ -38,7 +33,9 @@ end
 local function on_start(ctx)
   local given, wrong = options_of(ctx)
   if not given then return "refuse", wrong end
-  if ctx.last_ms and ctx.last_ms > ctx.now_ms then return "refuse", behind(ctx, ctx.last_ms) end
+  if ctx.last_ms and ctx.last_ms > ctx.now_ms then
+    return "refuse", ("the clock is %.0f ms behind what this generator has recorded"):format(ctx.last_ms - ctx.now_ms)
+  end
   return judge_peers(ctx, given.peers_ms_max)
 end
 
