@@ -125,7 +125,7 @@ def _(w):
     space("identity = 'a\\nb'", "identity has the control character \\x0a at byte 2: it must be one line")
     space("identity = ''", "identity is empty; leave the key out where nothing is meant")
     space("store = 'zk://h'", "store cannot be used: the store's URI names no node of its own: zk://h/vesta")
-    space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' behind its '?': write a '?' in a password as %3F")
+    space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' behind its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
     space("lease = 'autonomous'", "lease is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up")
     space("path = '/x/'", "path is '/x/', which must be the path of a file that begins with /")
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
