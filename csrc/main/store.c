@@ -21,10 +21,10 @@ static const struct kind {
     const char *scheme, *made, *rights;
 } kinds[] = {
     {"file", "nothing needs to be made: files appear with the first number", "who leases must be able to write there"},
-    {"sqlite", "the database and its tables", "who leases must be able to write the file and its folder"},
-    {"mysql", "the tables vesta_namespace and vesta_lease",
+    {"sqlite", "the database and its tables are there", "who leases must be able to write the file and its folder"},
+    {"mysql", "the tables vesta_namespace and vesta_lease are there",
      "who leases needs SELECT, INSERT and UPDATE on them, and no more"},
-    {"zk", "the root node", "who leases must say the same user:password: it owns what is made"},
+    {"zk", "the root node is there", "who leases must say the same user:password: it owns what is made"},
 };
 
 static const struct kind *kind_of(const char *uri) {
@@ -158,8 +158,7 @@ static int init(struct asked *asked) {
         return vs_usage("--layout and --static are a namespace's: name it with --namespace");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
-    if (!asked->json)
-        vs_outf("store is ready: %s%s; %s\n", kind->made, kind == &kinds[0] ? "" : " are there", kind->rights);
+    if (!asked->json) vs_outf("store is ready: %s; %s\n", kind->made, kind->rights);
     if (!asked->namespace_given) return VS_DONE;
     int rc = make_namespace(asked);
     if (rc == VS_GO && asked->json) return show(asked);
