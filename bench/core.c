@@ -1,7 +1,7 @@
 /* core.c -- the rows inside a process: ids against atomic adds, in the same run.  Each sample alternates short pieces
  * of the yardstick and of ours, so that whatever slows the machine slows both.
  *
- *     bench_core history|threads|processes|clock|batch SAMPLES      one JSON object a line
+ *     bench_core history|threads|processes|clock|batch|lease|lease_clock SAMPLES      one JSON object a line
  *     bench_core yard                                               nanoseconds an atomic add takes, for other rows
  */
 #include "bench.h"
@@ -21,8 +21,8 @@
 
 /* Everything a worker touches; shared memory, so that the yardstick is one word for two processes too. */
 struct bench {
-    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
-    _Alignas(VS_LINE) struct vesta_gen gen;
+    _Alignas(VS_LINE) _Atomic uint64_t word;       /* the yardstick */
+    _Alignas(VS_LINE) struct vesta_gen gen, local; /* local: the yardstick of a shared lease is a local one */
     size_t counted;
     uint64_t ids[BENCH_WORKERS_MAX * (COUNTED + BENCH_STRIDE)];
 };
@@ -42,12 +42,19 @@ static void op_add(void *arg) {
         atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
 }
 
-static void op_next(void *arg) {
-    struct bench *b = arg;
+static void next_stride(struct vesta_gen *gen) {
     struct vesta_pause pause;
     uint64_t id;
     for (int i = 0; i < BENCH_STRIDE; i++)
-        must(vesta_next(&b->gen, &id, &pause));
+        must(vesta_next(gen, &id, &pause));
+}
+
+static void op_next(void *arg) {
+    next_stride(&((struct bench *)arg)->gen);
+}
+
+static void op_local(void *arg) {
+    next_stride(&((struct bench *)arg)->local);
 }
 
 static void op_batch(void *arg) {
@@ -93,13 +100,16 @@ static const struct row {
     int64_t behind_us;
     int workers;
     bool processes, clock; /* clock: a bare clock read is measured beside */
+    bool shared;           /* the lease has a deadline, as those of shared stores have; op_local is the yardstick */
     void (*op)(void *), (*count)(void *);
 } rows[] = {
-    {"history", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, op_next, op_count},
-    {"threads", VESTA_PACING_HISTORY, BENCH_DAY_US, 2, false, false, op_next, op_count},
-    {"processes", VESTA_PACING_HISTORY, BENCH_DAY_US, 2, true, false, op_next, op_count},
-    {"clock", VESTA_PACING_CLOCK, 0, 1, false, true, op_next, op_count},
-    {"batch", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, op_batch, op_count_batch},
+    {"history", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_next, op_count},
+    {"threads", VESTA_PACING_HISTORY, BENCH_DAY_US, 2, false, false, false, op_next, op_count},
+    {"processes", VESTA_PACING_HISTORY, BENCH_DAY_US, 2, true, false, false, op_next, op_count},
+    {"clock", VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},
+    {"batch", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_batch, op_count_batch},
+    {"lease", VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, true, op_next, op_count},
+    {"lease_clock", VESTA_PACING_CLOCK, 0, 1, false, true, true, op_next, op_count},
 };
 
 /* Adds the rate of a piece; a worker that did not have its core makes the sample's share small. */
@@ -121,7 +131,8 @@ static void sample(struct bench *b, const struct row *row) {
     double ours = 0, yard = 0, clock = 0, share = 1;
     if (row->clock) fresh_second();
     for (int i = 0; i < PIECES; i++) {
-        piece(b, row, op_add, &yard, &share);
+        if (row->shared && row->clock) fresh_second(); /* two generators would not fit into one */
+        piece(b, row, row->shared ? op_local : op_add, &yard, &share);
         piece(b, row, row->op, &ours, &share);
         if (row->clock) piece(b, row, op_clock, &clock, &share);
     }
@@ -145,8 +156,20 @@ static int yard(struct bench *b) {
     return 0;
 }
 
+/* A generator in a file that is gone as soon as it is mapped. */
+static void open_gen(const char *dir, const struct row *row, bool shared, struct vesta_gen *gen) {
+    char path[64];
+    snprintf(path, sizeof path, "%s/w.gen", dir);
+    struct vs_map *map = bench_map(path, BENCH_W, row->pacing, row->behind_us);
+    if (shared) vs_slot_raise(&map->slot[0], 0, INT64_MAX); /* a deadline far away: it is looked at, and never met */
+    bench_gen(gen, map);
+    unlink(path);
+    strcat(path, ".lock");
+    unlink(path);
+}
+
 int main(int argc, char **argv) {
-    char dir[] = "/tmp/vesta-bench.XXXXXX", path[64];
+    char dir[] = "/tmp/vesta-bench.XXXXXX";
     const struct row *row = rows, *end = rows + sizeof rows / sizeof *rows;
     struct bench *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (b == MAP_FAILED) bench_die("memory");
@@ -154,18 +177,15 @@ int main(int argc, char **argv) {
     while (argc == 3 && row < end && strcmp(row->name, argv[1]) != 0)
         row++;
     if (argc != 3 || row == end) {
-        fputs("usage: bench_core history|threads|processes|clock|batch SAMPLES, or bench_core yard\n", stderr);
+        fputs("usage: bench_core ROW SAMPLES (see the head of core.c), or bench_core yard\n", stderr);
         return 2;
     }
     if (!mkdtemp(dir)) bench_die("a folder");
-    snprintf(path, sizeof path, "%s/w.gen", dir);
-    bench_gen(&b->gen, bench_map(path, BENCH_W, row->pacing, row->behind_us));
+    open_gen(dir, row, row->shared, &b->gen);
+    open_gen(dir, row, false, &b->local);
     for (int i = atoi(argv[2]); i > 0; i--)
         sample(b, row);
     count(b, row);
-    unlink(path);
-    strcat(path, ".lock");
-    unlink(path);
     rmdir(dir);
     return 0;
 }
