@@ -23,7 +23,7 @@ nginx    |  4 | nginx   | the nginx example under load, reloaded and with a work
 install  |  4 | install | cmake --install, and the C example built through pkg-config
 docs     |  4 | docs    | the commands in README and docs give what is printed there
 '
-NOT_FOR_SANITIZERS='floors|scripts|install|docs|lua|rock|nginx|sim|leases' # no code of ours, or too slow by far
+NOT_FOR_SANITIZERS='floors|scripts|install|docs|lua|rock|nginx|sim|leases|prove' # no code of ours, or too slow by far
 
 jobs=$(nproc)
 
@@ -62,7 +62,7 @@ run_inside() {
 }
 
 stage_release() { build release && count 1 0 0; }
-stage_c() { tests debug -LE "^($(own_labels))\$"; }
+stage_c() { tests debug -LE "^($(own_labels)|prove)\$"; } # scripts/prove runs those
 stage_tsan() { tests tsan -L '^thread$'; }
 stage_asan() { tests asan -LE "^($NOT_FOR_SANITIZERS)\$"; }
 stage_fuzz() { tests fuzz -L '^fuzz$'; }

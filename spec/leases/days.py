@@ -4,6 +4,7 @@
 """
 import shutil
 import sys
+import time
 
 from world import PLACES, Schedule, now_ms, told
 from servers import claim, main
@@ -11,6 +12,7 @@ from servers import claim, main
 place = PLACES[sys.argv[3]]().begin()
 LEASE_S = 15   # strict
 AGAIN_S = 7    # a bound number after kill -9
+IDLE_S = 15
 
 
 @claim("three identities have three numbers; killed, stopped, paused past its lease: nobody gives an id twice")
@@ -57,6 +59,20 @@ def _():
             told("vesta workers: %4d %-8s %s", number, row["state"], row["identity"])
         assert s.workers()[701]["identity"] == "fay"
         assert drawn.refused_between(drawn.issues().ms, now_ms()) == 0
+
+
+@claim("a holder that gives no ids leaves the store alone: at most one write in five seconds under balanced")
+def _():
+    with Schedule(place, lease="balanced") as s:
+        idle = s.start("ada", ids=10, rest=1)
+        number = idle.worker()
+        time.sleep(6)  # a renewal for those ten
+        seen = [s.workers()[number]["written_ms"]]
+        for _ in range(IDLE_S):
+            time.sleep(1)
+            seen.append(s.workers()[number]["written_ms"])
+        told("idle under balanced: %d writes in %d s", len(set(seen)) - 1, IDLE_S)
+        assert len(set(seen)) - 1 <= IDLE_S / 5
 
 
 main(sys.argv[4] if len(sys.argv) > 4 else "")

@@ -1,12 +1,13 @@
 /* issuer.c -- a process that issues ids, for schedules that make its days hard: it writes down every id that it was
  * given, and tells how it fares.
  *
- *     issuer run OUT NAME=VALUE...    path store ns lease identity layout pacing worker rate ids
+ *     issuer run OUT NAME=VALUE...    path store ns lease identity layout pacing worker rate ids rest
  *     issuer fill STORE NS LAYOUT N   numbers 0 to N - 1 are held by somebody, for a day
  *
  * OUT gets lines of 21 bytes, an id each, so that one that was cut short by a kill is seen.  Every 50 ms a line goes to
  * stdout: the uptime in ms, ids given, ids refused for want of a lease, the state, the number, then what it waits for.
- * SIGTERM gives the lease back, SIGINT leaves it; either ends with `end`. */
+ * SIGTERM gives the lease back, SIGINT leaves it; either ends with `end`, and so does having given `ids`, unless
+ * rest=1 says to hold the lease on. */
 #include "os/os.h"
 #include "store/store.h"
 #include "vesta.h"
@@ -40,6 +41,7 @@ struct run {
     struct vesta_gen *gen;
     int out;
     uint64_t per_round, given, refused, left;
+    bool rests;
     char pause[600];
 };
 
@@ -92,7 +94,7 @@ static void one_round(struct run *run) {
 
 static int issue(struct run *run) {
     struct vesta_error err = {.text = ""};
-    for (int64_t told = 0, now; !signalled && run->left > 0;) {
+    for (int64_t told = 0, now; !signalled && (run->left > 0 || run->rests);) {
         one_round(run);
         if ((now = boot_us()) - told >= TELL_US) {
             tell(run, "at");
@@ -135,6 +137,7 @@ static int run_it(int argc, char **argv) {
                               .pacing = pacing ? VESTA_PACING_HISTORY : VESTA_PACING_DEFAULT};
     run.per_round = number_of(argc, argv, "rate", 10000) * ROUND_US / 1000000;
     run.left = number_of(argc, argv, "ids", UINT64_MAX);
+    run.rests = value_of(argc, argv, "rest") != NULL;
     if (run.per_round == 0 || run.per_round > VESTA_BATCH_MAX) run.per_round = 1;
     run.out = open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (run.out < 0) die(argv[2], "cannot be opened");
