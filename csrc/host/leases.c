@@ -189,18 +189,22 @@ static void choose(struct vs_control *c, int space, const struct vesta_pause *pa
     free(records);
 }
 
-static void answer_keeper(struct vs_control *c, int space, const struct vesta_pause *pause, const char *identity) {
+/* If it asks. */
+static void answer_keeper(struct vs_control *c, int space) {
+    static const struct vesta_pause pause = {.why = VESTA_CHOOSE};
     struct vs_leasing *leasing = &c->leasing[space];
     struct vesta_choice *choice;
+    struct vesta_info info;
     if (vesta_choice(c->gen[space], &choice, NULL) != VESTA_OK) return;
-    if (!leasing->started) ask_to_start(c, space, choice, identity);
+    vesta_get_info(c->gen[space], &info);
+    if (!leasing->started) ask_to_start(c, space, choice, info.identity);
     leasing->started = true;
     if (choice->was_lost && !leasing->lost) ask_about_loss(c, space, choice);
     leasing->lost = choice->was_lost;
     if (leasing->over)
-        (void)vesta_choose_none(c->gen[space], pause, leasing->why);
+        (void)vesta_choose_none(c->gen[space], &pause, leasing->why);
     else
-        choose(c, space, pause, choice, identity);
+        choose(c, space, &pause, choice, info.identity);
     vesta_choice_free(choice);
 }
 
@@ -225,19 +229,19 @@ static void ask_about_silence(struct vs_control *c, int space, const struct vest
 
 /* ------------------------------------------------------------------ looking */
 
-static void look_at(struct vs_control *c, int space) {
-    struct vesta_pause pause;
+static void look_at_store(struct vs_control *c, int space) {
     struct vesta_info info;
     vesta_get_info(c->gen[space], &info);
     if (info.holds_lease && strcmp(info.state, "suspect") == 0)
         ask_about_silence(c, space, &info);
     else
         c->leasing[space].suspect_us = c->leasing[space].asked_us = 0;
-    if (!info.holds_lease && vesta_peek(c->gen[space], &pause) == VESTA_EPAUSE && pause.why == VESTA_CHOOSE)
-        answer_keeper(c, space, &pause, info.identity);
 }
 
 void vs_control_look(struct vs_control *c) {
     for (int i = 0; i < c->opts.space_count; i++)
-        if (c->gen[i]) look_at(c, i);
+        if (c->gen[i]) {
+            answer_keeper(c, i);
+            if (has(c, i, VS_ON_STORE_DOWN)) look_at_store(c, i);
+        }
 }

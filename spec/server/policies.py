@@ -91,7 +91,7 @@ def take(sock):
     """The id that a held client gets; on a slow machine it may have been told to come again before."""
     while True:
         reply = sock.recv(1000)
-        if not reply.startswith(b"-TRYAGAIN "):
+        if not reply.startswith((b"-TRYAGAIN ", b"-LOADING ")):  # a lease is renewed on a disk
             return int(re.fullmatch(rb"\$\d+\r\n(\d+)\r\n", reply).group(1))
         sock.sendall(command("GET", "default"))
 
