@@ -92,7 +92,8 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
         rest = hosts;
         rc = memchr(options.at, '@', options.length)
                  ? vs_fail(err, VESTA_EOPTION,
-                           "the store's URI has an '@' behind its '?': write a '?' in a password as %%3F")
+                           "the store's URI has an '@' behind its '?': write a '?' in a password as "
+                           "%%3F, and an '@' in an option as %%40")
                  : take_options(options, keys, out, err);
     }
     hosts = rest;
