@@ -232,7 +232,8 @@ static void ask_about_silence(struct vs_control *c, int space, const struct vest
 static void look_at_store(struct vs_control *c, int space) {
     struct vesta_info info;
     vesta_get_info(c->gen[space], &info);
-    if (info.holds_lease && strcmp(info.state, "suspect") == 0)
+    bool is_silent = strcmp(info.state, "suspect") == 0 || strcmp(info.state, "drained") == 0;
+    if (info.holds_lease && is_silent)
         ask_about_silence(c, space, &info);
     else
         c->leasing[space].suspect_us = c->leasing[space].asked_us = 0;
