@@ -14,9 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NICENESS                                                                                                       \
-    10 /* a policy that spins must cost the loops nothing; much more, and a busy machine would starve it               \
-        */
+/* A policy that spins must cost the loops nothing; much more, and a busy machine would starve it. */
+#define NICENESS 10
 
 /* ------------------------------------------------------------------ the watchdog */
 

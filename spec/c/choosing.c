@@ -3,6 +3,7 @@
 #include "check.h"
 #include "core/core.h"
 #include "os/os.h"
+#include "state.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -12,8 +13,6 @@
 
 #define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define LONG_US 20000000
-
-static char state[64];
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
     char path[128];
@@ -347,17 +346,6 @@ static void does_not_hold_up_the_end(void) {
     asked(gen);
     vesta_close(gen);
 }
-
-#define IN_NEW_STATE(run)                                                                                              \
-    static void run##_(void) {                                                                                         \
-        char command[128];                                                                                             \
-        strcpy(state, "/tmp/vesta-choosing-XXXXXX");                                                                   \
-        if (!mkdtemp(state)) abort();                                                                                  \
-        setenv("VESTA_STATE", state, 1);                                                                               \
-        run();                                                                                                         \
-        snprintf(command, sizeof command, "rm -rf %s", state);                                                         \
-        CHECK(system(command) == 0);                                                                                   \
-    }
 
 IN_NEW_STATE(what_is_chosen_is_claimed)
 IN_NEW_STATE(a_choice_is_a_hint_and_the_claim_decides)

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "keeper/file.h"
 #include "os/os.h"
+#include "state.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,8 +13,6 @@
 #define LONG_US 20000000
 #define MS INT64_C(1000)
 #define IDS 30000
-
-static char state[64];
 
 /* ------------------------------------------------------------------ a clock that moves when it is told to */
 
@@ -222,17 +221,6 @@ static void copies_with_history_pacing_share_no_id(void) {
 static void copies_that_were_not_prepared_repeat_ids(void) {
     CHECK(repeated_by_copies(false, (struct vesta_opts){.any_worker = 1}) > 0);
 }
-
-#define IN_NEW_STATE(run)                                                                                              \
-    static void run##_(void) {                                                                                         \
-        char command[128];                                                                                             \
-        strcpy(state, "/tmp/vesta-snapshot-XXXXXX");                                                                   \
-        if (!mkdtemp(state)) abort();                                                                                  \
-        setenv("VESTA_STATE", state, 1);                                                                               \
-        run();                                                                                                         \
-        snprintf(command, sizeof command, "rm -rf %s", state);                                                         \
-        CHECK(system(command) == 0);                                                                                   \
-    }
 
 IN_NEW_STATE(a_dropped_lease_gives_nothing)
 IN_NEW_STATE(after_a_drop_another_lease_is_claimed)
