@@ -163,6 +163,25 @@ describe("on_start of a policy that chooses", function()
     assert(again:next())
     assert.is_true(math.abs(seen.last_ms - seen.now_ms) < 60000)
   end)
+
+  it("is not asked where the lease of the file goes on", function()
+    local gen, options = chooser(choosing(function() return 5 end))
+    assert(gen:next())
+    gen:close()
+    local asked = 0
+    options.policy = choosing(function() return 6 end, { on_start = function()
+      asked = asked + 1
+      return "refuse", "not again"
+    end })
+    gen = assert(vesta.open(options))
+    assert.equal(5, worker_of(gen))
+    assert.equal(0, asked)
+    assert(gen:release())
+    local id, message = gen:next()
+    assert.is_nil(id)
+    assert.equal("policy choosing refuses to start: not again", message:match "policy.*")
+    assert.equal(1, asked)
+  end)
 end)
 
 describe("the policies that come with vesta and choose", function()

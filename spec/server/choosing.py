@@ -92,6 +92,19 @@ def refused_start(server):
     return done.stderr
 
 
+class Locked:
+    """Nobody else gets at the database."""
+
+    def __init__(self, world):
+        self.database = sqlite3.connect(world.path("vesta.db"), isolation_level=None, timeout=20)
+
+    def __enter__(self):
+        self.database.execute("BEGIN EXCLUSIVE")
+
+    def __exit__(self, *_):
+        self.database.close()
+
+
 # ---------------------------------------------------------------- choosing
 
 @claim("servers get the numbers that a policy picks over what the store lists, on a folder and on SQLite")
@@ -201,6 +214,24 @@ def _(world):
         same(database.execute("SELECT count(*) FROM vesta_lease").fetchone()[0], 1)
 
 
+@claim("on_start is about a claim: a lease that is still open after a kill goes on at once and unasked, without the store, too")
+def _(world):
+    asking, refusing = policy(world, on_start="return 'go'"), policy(world, "b", on_start="return 'refuse', 'not again'")
+    with Chooser(world, asking, made(world, sqlite_of(world)), "--lease", "balanced") as server:
+        ids, worker = {server.id()}, server.worker()
+        same(server.calls("on_start"), 1)
+        server.process.kill()
+        server.process.wait()
+        server.process.stderr.close()
+        server.args[server.args.index(asking)] = refusing
+        with Locked(world):
+            server.__enter__()
+            ids.add(server.id())
+            same((len(ids), server.worker(), server.calls("on_start")), (2, worker, 0))
+    said = refused_start(server)  # it was given back: now it is a claim
+    assert "the policy refuses to start: not again" in said, said
+
+
 @claim("an on_start that fails is no reason not to start")
 def _(world):
     with Chooser(world, policy(world, on_start="error('oh')"), sqlite_of(world)) as server:
@@ -209,19 +240,6 @@ def _(world):
 
 
 # ---------------------------------------------------------------- a store that is silent
-
-class Locked:
-    """Nobody else gets at the database."""
-
-    def __init__(self, world):
-        self.database = sqlite3.connect(world.path("vesta.db"), isolation_level=None, timeout=20)
-
-    def __enter__(self):
-        self.database.execute("BEGIN EXCLUSIVE")
-
-    def __exit__(self, *_):
-        self.database.close()
-
 
 @claim("while the store is silent on_store_down is asked again and again; on 'refuse' ids end, and go on with the store")
 def _(world):
