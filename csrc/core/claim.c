@@ -82,7 +82,8 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
  * that somebody lost it. */
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (lease->timing.is_shared) {
-        vs_lease_say(lease, "the namespace is not in the store; make it: vesta store init");
+        vs_lease_say(lease,
+                     "the namespace is not in the store; make it: vesta store init (--again, if it was there before)");
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
         return;
     }

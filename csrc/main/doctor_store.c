@@ -21,8 +21,9 @@ static bool is_to_come(const char *uri) {
 static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_space *space,
                               const struct vs_ns_record *ns) {
     struct vesta_layout wanted;
-    char todo[VESTA_NAMESPACE_MAX + 80];
-    snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ...", space->name);
+    char todo[VESTA_NAMESPACE_MAX + 100];
+    snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ... (--again, if it was there)",
+             space->name);
     if (ns->ver == 0 && vs_store_is_local(space->uri))
         vs_found(doctor, VS_FINE, "store", NULL, "%s: the namespace is not there yet, and will be made", space->name);
     else if (ns->ver == 0)

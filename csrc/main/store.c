@@ -12,7 +12,7 @@
 struct asked {
     struct vs_at at;
     const char *layout, *static_;
-    int lease, json, yes;
+    int lease, json, yes, again;
     int lease_given, namespace_given;
 };
 
@@ -114,6 +114,14 @@ static int fresh_record(const struct asked *asked, struct vs_ns_record *ns) {
     return VS_GO;
 }
 
+/* The widest lease in use: what may have been granted by it is what a floor must clear. */
+static const struct vs_lease_timing *timing_of(const struct asked *asked) {
+    return vs_lease_preset_at(asked->lease_given ? asked->lease : VS_LEASE_BALANCED);
+}
+
+static const char counts_as_new[] =
+    "it was made as new: if this store had lost it, run `vesta store advance` before anything starts\n";
+
 /* There already: it stays as it is, and is what was asked for or not. */
 static int keep_namespace(struct asked *asked) {
     const struct vs_ns_record *ns = &asked->at.ns;
@@ -131,8 +139,19 @@ static int keep_namespace(struct asked *asked) {
         vs_say("the namespace %s is there with other static numbers, or none: they stay as they are", asked->at.name);
         return VS_FAILED;
     }
-    if (!asked->json) vs_outf("namespace %s was there already, and stays as it is\n", asked->at.name);
+    if (asked->json) return VS_GO;
+    vs_outf("namespace %s was there already, and stays as it is\n", asked->at.name);
+    if (asked->again && !ns->floor_ms) vs_outf(counts_as_new);
     return VS_GO;
+}
+
+static void print_made(const struct asked *asked, const struct vs_ns_record *made) {
+    char iso[VESTA_ISO_MAX];
+    vs_outf("namespace %s is made: %s\n", asked->at.name, made->layout);
+    if (made->floor_ms)
+        vs_outf("no lease starts before %s: until then nobody gets ids\n", vs_iso(made->floor_ms, iso));
+    else
+        vs_outf(counts_as_new);
 }
 
 static int make_namespace(struct asked *asked) {
@@ -142,12 +161,16 @@ static int make_namespace(struct asked *asked) {
     if (rc == VS_GO && asked->at.ns.ver) return keep_namespace(asked);
     if (rc == VS_GO) rc = fresh_record(asked, &fresh);
     if (rc != VS_GO) return rc;
+    if (asked->again) {
+        fresh.ver = 0;
+        vs_ns_put_right(&fresh, timing_of(asked), asked->at.store_ms, fresh.incarnation);
+    }
     asked->at.store->ops->ns_swap(asked->at.store, 0, &fresh, &reply);
     if (reply.outcome != VS_STORE_OK && reply.outcome != VS_STORE_CONFLICT) return vs_at_told(&asked->at, &reply);
     rc = vs_at_read(&asked->at);
     if (rc == VS_GO && reply.outcome == VS_STORE_CONFLICT)
         return keep_namespace(asked); /* by somebody else, just now */
-    if (rc == VS_GO && !asked->json) vs_outf("namespace %s is made: %s\n", asked->at.name, fresh.layout);
+    if (rc == VS_GO && !asked->json) print_made(asked, &fresh);
     return rc;
 }
 
@@ -156,6 +179,8 @@ static int init(struct asked *asked) {
     struct vs_reply reply;
     if ((asked->layout || asked->static_) && !asked->namespace_given)
         return vs_usage("--layout and --static are a namespace's: name it with --namespace");
+    if (asked->again && !(asked->namespace_given && asked->layout))
+        return vs_usage("--again makes a namespace that was lost: say its --namespace, and the --layout that it had");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
     if (!asked->json) vs_outf("store is ready: %s; %s\n", kind->made, kind->rights);
@@ -217,7 +242,7 @@ static int advance(struct asked *asked) {
     struct vs_at *at = &asked->at;
     struct vs_ns_record fresh;
     struct vs_reply reply;
-    const struct vs_lease_timing *timing = vs_lease_preset_at(asked->lease_given ? asked->lease : VS_LEASE_BALANCED);
+    const struct vs_lease_timing *timing = timing_of(asked);
     int rc = vs_at_read(at);
     if (rc == VS_GO) rc = plan_record(asked, &fresh);
     if (rc != VS_GO) return rc;
@@ -260,6 +285,15 @@ static int check_words(const struct asked *asked) {
     return rc == VS_DONE ? read_static(asked, &layout, &(struct vs_ns_record){0}) : rc;
 }
 
+/* Options that mean something to one word only. */
+static int check_word(const struct asked *asked, const char *word) {
+    bool advances = strcmp(word, "advance") == 0, inits = strcmp(word, "init") == 0;
+    if (asked->yes && !advances) return vs_usage("--yes is for advance");
+    if (asked->again && !inits) return vs_usage("--again is for init");
+    if (asked->lease_given && !advances && !asked->again) return vs_usage("--lease is for advance and init --again");
+    return VS_GO;
+}
+
 int vs_cmd_store(int argc, char **argv) {
     struct asked asked = {.at = {0}};
     const struct vs_option table[] = {
@@ -268,7 +302,9 @@ int vs_cmd_store(int argc, char **argv) {
         VS_TEXT("static", &asked.static_, "FIRST-LAST",
                 "of a namespace that is made: numbers that are given out by hand"),
         {"lease", 0, VS_OPT_CHOICE, &asked.lease, VS_LEASE_WORDS,
-         "advance: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
+         "advance, init --again: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
+        VS_SWITCH("again", &asked.again,
+                  "init: the store lost this namespace: no lease starts before the store's clock and a margin"),
         VS_SWITCH("yes", &asked.yes, "advance: do it, ask nobody"),
         VS_SWITCH("json", &asked.json, "one object, for programs"),
         {0},
@@ -277,9 +313,7 @@ int vs_cmd_store(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (argc == 0) return vs_usage("what to do with a store comes first: init, show or advance");
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
-    bool advances = strcmp(argv[0], "advance") == 0;
-    if (!advances && (asked.lease_given || asked.yes)) return vs_usage("--lease and --yes are for advance");
-    if ((rc = check_words(&asked)) != VS_GO) return rc;
+    if ((rc = check_word(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
     asked.namespace_given = asked.at.name != NULL;
     return run_word(&asked, argv[0]);
 }

@@ -23,7 +23,7 @@ static const struct meaning {
     const char *advice; /* NULL: what the server said */
 } meanings[] = {
     {ER_NO_SUCH_TABLE, VS_STORE_REFUSED,
-     "its tables are missing: run `vesta store init`, once, with the right to CREATE"},
+     "its tables are missing: run `vesta store init` with the right to CREATE (--again, if they were there)"},
     {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, "the server is read-only: the URI must name the primary"},
     {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, "the session is read-only"},
     {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, "the server is read-only: the URI must name the primary"},

@@ -49,7 +49,9 @@ static bool is_lost(int rc) {
 
 void vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply) {
     if (rc == ZNONODE)
-        vs_answer(reply, VS_STORE_REFUSED, "%.70s: its root is missing: run `vesta store init`, once", self->where);
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "%.70s: its root is missing: run `vesta store init`, once (--again, if it was there before)",
+                  self->where);
     else if (rc == ZNOAUTH)
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: not authorized: is the user:password that of `vesta store init`?",
                   self->where);

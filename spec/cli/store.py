@@ -31,6 +31,7 @@ def _(world):
         assert first.out.startswith("store is ready: ") and "who leases " in first.out, first.out
         made = world.run("store", "init", "--store", uri, "--namespace", "init", "--layout", "snowflake")
         same((made.code, made.lines()[1]), (0, "namespace init is made: " + SNOWFLAKE))
+        assert "run `vesta store advance` before anything starts" in made.lines()[2], made.out
         before = show(world, uri, "init")
         for more in ((), ("--layout", "snowflake")):
             again = world.run("store", "init", "--store", uri, "--namespace", "init", *more)
@@ -47,6 +48,36 @@ def _(world):
     done = world.run("store", "init", "--store", uri, "--namespace", "a", "--json")
     same(done.code, 0)
     same(json.loads(done.out)["incarnation"], show(world, uri, "a")["incarnation"])
+
+
+@claim("init --again makes a namespace that was lost with a floor above all that was granted; again it leaves it as it is")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        for lease, margin_ms in (("strict", 20000), (None, 1210000)):
+            ns = "lost-" + (lease or "balanced")
+            words = ("store", "init", "--store", uri, "--namespace", ns, "--layout", "snowflake", "--again", *(("--lease", lease) if lease else ()))
+            made = world.run(*words)
+            same((made.code, made.lines()[1]), (0, "namespace %s is made: %s" % (ns, SNOWFLAKE)))
+            assert re.fullmatch(r"no lease starts before 20\S+Z: until then nobody gets ids", made.lines()[2]), made.out
+            got = show(world, uri, ns)
+            assert 0 <= got["store_ms"] + margin_ms - got["floor_ms"] < 60000, (kind, got)
+            again = world.run(*words)
+            same((again.code, again.lines()[1:]), (0, ["namespace %s was there already, and stays as it is" % ns]))
+            same(show(world, uri, ns)["floor_ms"], got["floor_ms"])
+        early = gen(world, uri, "lost-strict", kind, "--wait-ms", "100")
+        same((early.code, early.out), (1, ""))
+
+
+@claim("init --again of a namespace that was made as new says so, and changes nothing")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    words = ("store", "init", "--store", uri, "--namespace", "new", "--layout", "snowflake")
+    same(world.run(*words).code, 0)
+    before = show(world, uri, "new")
+    done = world.run(*words, "--again")
+    same((done.code, done.lines()[1]), (0, "namespace new was there already, and stays as it is"))
+    assert done.lines()[2].startswith("it was made as new: ") and "vesta store advance" in done.lines()[2], done.out
+    same(show(world, uri, "new")["incarnation"], before["incarnation"])
 
 
 @claim("a namespace keeps its layout")
@@ -208,6 +239,10 @@ def _(world):
     fails(world.run("store", "init", "--layout", "leaf", *store), 2, "name it with --namespace")
     fails(world.run("store", "init", "--yes", *store), 2, "for advance")
     fails(world.run("store", "show", "--lease", "strict", *store), 2, "for advance")
+    fails(world.run("store", "init", "--lease", "strict", *store), 2, "init --again")
+    fails(world.run("store", "show", "--again", *store), 2, "for init")
+    for words in ((), ("--namespace", "a"), ("--layout", "leaf")):
+        fails(world.run("store", "init", "--again", *words, *store), 2, "--namespace")
     fails(world.run("store", "advance", "--lease", "lax", *store), 2, "local|strict|balanced|autonomous")
     for uri in ("sqlite:", "sqlite:v.db", "redis://h/0", "mysql://", "mysql://u@h", "zk://h", "zk://h:99999/v", "\x1b[2J", "file:", "x" * 5000):
         done = world.run("store", "show", "--store", uri)

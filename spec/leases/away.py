@@ -127,4 +127,22 @@ def _():
         goes_on(s, issuers)
 
 
+if place.proxy:
+    @claim("a store that was lost and made again while a holder is cut off: a newcomer begins above all that it gives")
+    def _():
+        with Schedule(place) as s:
+            ada, = steady(s, "ada")
+            place.proxy.hold_requests = True  # ada alone knows the store by the proxy
+            place.wipe()
+            made = now_ms()
+            s.make_again()
+            bob = s.start("bob", worker=ada.worker(), store=place.uri(port=place.port))
+            over = ada.when(lambda line: line.refused and line.state == "drained", "its window is over", since_ms=made)
+            began = bob.issues(60)
+            told("the holder gave ids for %.1f s, the newcomer from %.1f s on", (over.ms - made) / 1000, (began.ms - made) / 1000)
+            healed = now_ms()
+            place.proxy.heal()
+            assert ada.issues(60, since_ms=healed).worker != began.worker
+
+
 main(sys.argv[4] if len(sys.argv) > 4 else "")

@@ -241,6 +241,10 @@ class Schedule:
     def make(self):
         self.person("store", "init", "--layout", self.layout)
 
+    def make_again(self):
+        """In a store that was emptied, while somebody may still give ids."""
+        return self.person("store", "init", "--again", "--layout", self.layout, "--lease", self.lease)
+
     def advance(self):
         """Puts a store right that lost what it had acknowledged."""
         self.person("store", "advance", "--lease", self.lease, "--yes")
