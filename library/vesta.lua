@@ -191,13 +191,15 @@ function gen:range(from, til, fields) end
 ---@return vesta.code? code
 function gen:info() end
 
----Starts this process's keeper now instead of at the first id.  Errors: io, no_memory, bad_option (private).
+---Starts this process's keeper now instead of at the first id.  Inside nginx, where the file's store is not file:, it
+---wakes the host's that keeps the file, and starts none.  Errors: io, no_memory, bad_option (private).
 ---@return true? ok
 ---@return string? message
 ---@return vesta.code? code
 function gen:keep() end
 
----Gives the lease back: the next id needs a new claim.  Blocks for the store.  Errors: io, bad_option (private).
+---Gives the lease back: the next id needs a new claim.  Blocks for the store.
+---Errors: io, bad_option (private, or a file that a host keeps for nginx).
 ---@return true? ok
 ---@return string? message
 ---@return vesta.code? code
@@ -355,7 +357,8 @@ function vesta.parse(text, base) end
 ---@class vesta.resty
 local resty = {}
 
----Starts this worker's keeper; for init_worker_by_lua.  Raises in init_by_lua.  Errors: io, no_memory.
+---Starts this worker's keeper, or none where a host keeps the file.  For init_worker_by_lua; raises in
+---init_by_lua.  Errors: io, no_memory.
 ---@param generator vesta.gen
 ---@return true? ok
 ---@return string? message

@@ -258,8 +258,9 @@ struct vesta_clock {
 
 enum vesta_flags {
     VESTA_UNSAFE_PRIVATE = 1, /* an anonymous mapping without a lease: outside every guarantee */
-    VESTA_NO_KEEPER = 2,      /* never start a keeper thread in this process (nginx master, tests) */
-    VESTA_CHOOSES = 4         /* this process answers VESTA_CHOOSE: its keeper claims nothing without being told */
+    VESTA_NO_KEEPER = 2,      /* this handle never starts a keeper thread: another process keeps the file */
+    VESTA_CHOOSES = 4,        /* this process answers VESTA_CHOOSE: its keeper claims nothing without being told */
+    VESTA_FILE_KEEPER = 8     /* VESTA_NO_KEEPER unless the store is file: (nginx, which talks to no other) */
 };
 
 /* How to open a generator.  Zero is the default of everything. */
@@ -396,13 +397,14 @@ VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause 
 /* Starts this process's keeper, or wakes it: one thread with all signals blocked, one per generator file and
  * process; one process on the host is elected to do the work.  vesta_next_wait does this by itself; who calls only
  * vesta_next calls this at the start, after fork() in the child, and whenever a pause says VESTA_LEASE or
- * VESTA_CLOSED.  Cheap: a lock and a futex wake.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for
- * a private generator. */
+ * VESTA_CLOSED.  Cheap: a lock and a futex wake.  Where this handle starts none, it wakes the keeper of whichever
+ * process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for a private generator. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
 /* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
  * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be asked for
- * afterwards: they need a new claim.  Threads: any; blocks for the store.  Errors: VESTA_EIO. */
+ * afterwards: they need a new claim.  Threads: any; blocks for the store.
+ * Errors: VESTA_EIO; VESTA_EOPTION where this handle starts no keeper: another process keeps the file. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 
 /* Ends the lease here at once and does not give it back: no id until the keeper has claimed anew, for which the store
@@ -415,7 +417,8 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
  * themselves, and what they are granted cannot overlap.  Nobody should ask for ids before the copy is made: that would
  * claim at once.  Ids that a program keeps (batches, blocks) are copied with it.
  * Threads: any; blocks until the keeper of this file is at rest, whichever process it is.
- * Errors: VESTA_EIO when it is not within 15 s: then do not copy; VESTA_EOPTION for a private generator. */
+ * Errors: VESTA_EIO when it is not within 15 s: then do not copy; VESTA_EOPTION for a private generator, and where this
+ * handle starts no keeper. */
 VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err);
 
 /* What a generator is, just now. */

@@ -30,9 +30,14 @@ static struct vs_file *file_of(struct vesta_gen *gen) {
     return file;
 }
 
+static int not_the_keeper(struct vesta_error *err) {
+    return vs_fail(err, VESTA_EOPTION, "another process keeps this file's lease, and only it can end it: vesta serve");
+}
+
 int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     if (gen->handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to give back");
+    if (!gen->handle->keeps) return not_the_keeper(err);
     if (!open_slot(map)) return VESTA_OK; /* nothing is held */
     struct vs_file *file = file_of(gen);
     int rc = start_keeper(file, err);
@@ -53,6 +58,7 @@ int vesta_drop(struct vesta_gen *gen) {
 int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     if (gen->handle->is_private)
         return vs_fail(err, VESTA_EOPTION, "a private generator has no lease: its copies give equal ids");
+    if (!gen->handle->keeps) return not_the_keeper(err);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     atomic_store(&map->shared.rest, VS_REST_ASKED);
     int rc = start_keeper(file_of(gen), err);

@@ -51,7 +51,7 @@ struct vs_handle {
     struct vs_file *file; /* process lock; NULL where is_private */
     struct vs_past *past; /* process lock */
     bool is_private;
-    bool keeps;   /* false: VESTA_NO_KEEPER */
+    bool keeps;   /* it may start this process's keeper */
     bool chooses; /* VESTA_CHOOSES */
     char warning[256];
     char store[VS_URI_MAX]; /* as it may be shown */

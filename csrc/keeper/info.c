@@ -19,8 +19,17 @@ static void lease_text(const struct vs_map *map, const char *head, char *buf, si
     snprintf(buf, size, "%s: %s", head, said[0] ? said : "the keeper is asking the store");
 }
 
+/* What a keeper said last may be older than its death: what to do is said in any case. */
+static void host_text(const struct vs_map *map, const char *path, char *buf, size_t size) {
+    char said[VS_SAID_MAX];
+    keeper_text(map, said);
+    snprintf(buf, size, "no lease%s%s; a host must keep this file: vesta serve --path %s", said[0] ? ": " : "", said,
+             path);
+}
+
 void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size) {
     const struct vs_map *map = atomic_load(&gen->map);
+    const struct vs_handle *handle = gen->handle;
     double wait_s = (double)pause->wait_us / 1e6, back_s = (double)pause->back_us / 1e6;
     switch (pause->why) {
     case VESTA_FULL:
@@ -38,7 +47,12 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
     case VESTA_AHEAD:
         snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock; ids go on in %.3f s", pause->ahead_ticks, wait_s);
         break;
-    case VESTA_LEASE: lease_text(map, "no lease", buf, size); break;
+    case VESTA_LEASE:
+        if (handle && handle->file && !handle->keeps)
+            host_text(map, handle->file->path, buf, size);
+        else
+            lease_text(map, "no lease", buf, size);
+        break;
     case VESTA_FAILSTOP: lease_text(map, "stopped, a person must look", buf, size); break;
     case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
     case VESTA_END: snprintf(buf, size, "the layout's time is over"); break;

@@ -171,6 +171,11 @@ static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
     atomic_store_explicit(&gen->asks, &file->question.open, memory_order_release);
 }
 
+static bool may_keep(unsigned flags, const char *store) {
+    static const char local[] = "file:";
+    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || strncmp(store, local, sizeof local - 1) == 0);
+}
+
 /* Over a mapping of this boot: the parts of a handle that need no store. */
 static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs_file *file, struct vesta_gen **out,
                        struct vesta_error *err) {
@@ -191,7 +196,7 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     handle->file = file;
     handle->is_private = file == NULL;
     vs_store_public(map->header.store, handle->store);
-    handle->keeps = !(wish->opts->flags & VESTA_NO_KEEPER);
+    handle->keeps = may_keep(wish->opts->flags, map->header.store);
     handle->chooses = wish->opts->flags & VESTA_CHOOSES;
     gen->handle = handle;
     if (file) {

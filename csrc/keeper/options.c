@@ -44,7 +44,7 @@ static int check_numbers(const struct vesta_opts *opts, struct vesta_error *err)
     if (opts->ahead_ms_max < -1 || opts->ahead_ms_max > AHEAD_MS_MAX)
         return vs_fail(err, VESTA_EOPTION, "ahead_ms_max %" PRId64 " is not in -1 to %lld (a day)", opts->ahead_ms_max,
                        AHEAD_MS_MAX);
-    if (opts->flags & ~(unsigned)(VESTA_UNSAFE_PRIVATE | VESTA_NO_KEEPER | VESTA_CHOOSES))
+    if (opts->flags & ~(unsigned)(VESTA_UNSAFE_PRIVATE | VESTA_NO_KEEPER | VESTA_CHOOSES | VESTA_FILE_KEEPER))
         return vs_fail(err, VESTA_EOPTION, "unknown flags in %#x", opts->flags);
     return VESTA_OK;
 }

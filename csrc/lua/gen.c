@@ -328,6 +328,7 @@ static struct vesta_opts read_options(lua_State *L) {
     opts.ahead_ms_max = (int64_t)number_option(L, "ahead_ms_max", 0);
     opts.flags = flag_option(L, "unsafe_private") ? VESTA_UNSAFE_PRIVATE : 0u;
     if (flag_option(L, "chooses")) opts.flags |= VESTA_CHOOSES;
+    if (flag_option(L, "file_keeper")) opts.flags |= VESTA_FILE_KEEPER;
     opts.layout = text_option(L, "layout");
     opts.path = text_option(L, "path");
     opts.store = text_option(L, "store");

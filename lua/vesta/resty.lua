@@ -1,6 +1,7 @@
 --- vesta.resty -- waiting and keeping inside nginx (OpenResty, or nginx with the Lua module).
 -- A worker must never sleep in C: a pause is slept through with ngx.sleep where the phase allows it, and handed to
--- the caller elsewhere.  Leases from a network store are the business of a host beside nginx, never of a worker.
+-- the caller elsewhere.  A worker talks to no store but file:, also where the file that it opens names another: then a
+-- host beside nginx keeps the lease, and what is wanted here wakes its keeper.
 local resty = {}
 
 -- Phases in which nginx can suspend the handler.
@@ -18,7 +19,7 @@ local BATCH_MAX = 10000
 local wait_s_max = setmetatable({}, { __mode = "k" })
 local chooses = setmetatable({}, { __mode = "k" }) -- its policy names worker numbers
 
--- Only the keeper can end these pauses; nobody else wakes it here.
+-- Only the keeper, a worker's or the host's, can end these pauses; nobody else wakes it here.
 local function needs_keeper(code)
   return code == "lease" or code == "choose" or code == "closed" or code == "failstop"
 end
@@ -111,7 +112,8 @@ function resty.open(core, options)
       .. "(vesta serve --path FILE --store URI) and open the same path here", "bad_option"
   end
   local wait_ms_max = options.wait_ms_max or 0
-  options.wait_ms_max = nil -- C neither waits nor keeps
+  options.wait_ms_max = nil -- C does not wait, and keeps when it is told to
+  options.file_keeper = true
   local gen, message, code = core.open(options)
   if not gen then return nil, message, code end
   wait_s_max[gen] = wait_ms_max / 1000
@@ -119,7 +121,8 @@ function resty.open(core, options)
   return gen
 end
 
---- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.
+--- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.  Starts none
+-- where a host keeps the file.
 function resty.keep(gen)
   if ngx.get_phase() == "init" then
     error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)

@@ -151,6 +151,34 @@ static void private_generators_are_refused(void) {
     vesta_close(gen);
 }
 
+/* ------------------------------------------------------------------ another process keeps the file */
+
+static void who_does_not_keep_a_lease_does_not_end_it(void) {
+    struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_NO_KEEPER});
+    struct vesta_pause pause;
+    struct vesta_error err;
+    char text[512];
+    uint64_t id = 0;
+    CHECK(vesta_keep(gen) == VESTA_OK);
+    CHECK(vesta_next_wait(gen, &id, 300 * MS, &pause) == VESTA_EPAUSE && pause.why == VESTA_LEASE);
+    vesta_pause_text(gen, &pause, text, sizeof text);
+    CHECK_HAS(text, "no lease; a host must keep this file: vesta serve --path ");
+    CHECK_HAS(text, "/a.gen");
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_EOPTION);
+    CHECK(vesta_release(gen, &err) == VESTA_EOPTION);
+    CHECK_HAS(err.text, "another process keeps this file's lease");
+    struct vesta_gen *keeper =
+        open_as("a.gen", (struct vesta_opts){.flags = VESTA_FILE_KEEPER}); /* its store is file: */
+    next_of(keeper);
+    next_of(gen);
+    CHECK(vesta_release(gen, NULL) == VESTA_EOPTION);
+    CHECK(info_of(gen).holds_lease);
+    CHECK(vesta_release(keeper, NULL) == VESTA_OK);
+    CHECK(!info_of(gen).holds_lease);
+    vesta_close(keeper);
+    vesta_close(gen);
+}
+
 /* ------------------------------------------------------------------ copies, counted */
 
 /* What a copy of the machine's memory does to the map: two with the same words, each the cursor of its own machine. */
@@ -228,6 +256,7 @@ IN_NEW_STATE(nothing_is_claimed_until_ids_are_asked_for)
 IN_NEW_STATE(a_file_that_never_had_a_lease_may_be_copied)
 IN_NEW_STATE(the_keeper_of_another_process_rests_too)
 IN_NEW_STATE(private_generators_are_refused)
+IN_NEW_STATE(who_does_not_keep_a_lease_does_not_end_it)
 IN_NEW_STATE(copies_share_no_id)
 IN_NEW_STATE(copies_with_one_number_share_no_id)
 IN_NEW_STATE(copies_with_history_pacing_share_no_id)
@@ -242,6 +271,8 @@ static const struct check_case cases[] = {
     {"a file that never had a lease may be copied", a_file_that_never_had_a_lease_may_be_copied_},
     {"the keeper of another process rests, too", the_keeper_of_another_process_rests_too_},
     {"private generators are refused", private_generators_are_refused_},
+    {"who does not keep a lease does not end it, and says who must keep it",
+     who_does_not_keep_a_lease_does_not_end_it_},
     {"prepared copies of a map share no id", copies_share_no_id_},
     {"prepared copies of a map that may have one number only share no id", copies_with_one_number_share_no_id_},
     {"prepared copies of a map with history pacing share no id", copies_with_history_pacing_share_no_id_},

@@ -1,17 +1,17 @@
 """beside.py -- nginx's workers on a shared file; `vesta serve --path` beside them keeps its lease on ZooKeeper.  The host
-is restarted, then killed: how long ids go on, and what is said then.   beside.py ISSUER VESTA zk
+is restarted, then killed: how long ids go on, and what is said then.  The rock has its module for ZooKeeper, and no
+worker makes use of it.   beside.py ISSUER VESTA zk
 """
 import glob
 import http.client
 import os
-import shutil
 import signal
 import subprocess
 import threading
 import time
 
 from world import VESTA, Schedule, Zoo, now_ms, told
-from servers import claim, free_port, main, until
+from servers import claim, free_port, has, main, until
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(VESTA)
@@ -27,9 +27,9 @@ http {
     access_log off; client_body_temp_path logs/a; proxy_temp_path logs/b; fastcgi_temp_path logs/c; uwsgi_temp_path logs/d;
     scgi_temp_path logs/e;
     lua_package_path "%(repo)s/lua/?.lua;%(repo)s/lua/?/init.lua;;";
-    lua_package_cpath "%(rock)s/?.so;;";
+    lua_package_cpath "%(build)s/lua/5.1/?.so;;";
     init_by_lua_block { package.loaded.ids = assert(require "vesta".open { path = "%(path)s" }) }
-    init_worker_by_lua_block { require "vesta.resty".keep(require "ids") }
+    init_worker_by_lua_block { assert(require "vesta.resty".keep(require "ids")) }
     server {
         listen 127.0.0.1:%(port)d;
         location = /id {
@@ -37,6 +37,12 @@ http {
                 local id, message, code = require "ids":next()
                 if not id then ngx.status = 503 end
                 ngx.print(id or code .. ": " .. message)
+            }
+        }
+        location = /release {
+            content_by_lua_block {
+                local done, message, code = require "ids":release()
+                ngx.print(done and "released" or code .. ": " .. message)
             }
         }
     }
@@ -50,17 +56,52 @@ class Nginx:
         prefix = s.path("nginx")
         os.makedirs(os.path.join(prefix, "logs"))
         with open(os.path.join(prefix, "nginx.conf"), "w") as file:
-            os.makedirs(s.path("rock", "vesta"))  # without modules for stores: the host is to be the only keeper
-            shutil.copy(os.path.join(BUILD, "lua", "5.1", "vesta", "core.so"), s.path("rock", "vesta"))
-            file.write(CONF % {"repo": REPO, "rock": s.path("rock"), "path": s.path("w.gen"), "port": self.port,
+            file.write(CONF % {"repo": REPO, "build": BUILD, "path": s.path("w.gen"), "port": self.port,
                                "user": "user root;" if os.geteuid() == 0 else ""})
         nginx = (glob.glob("/usr/sbin/nginx") + ["nginx"])[0]
         self.process = subprocess.Popen([nginx, "-p", prefix, "-c", os.path.join(prefix, "nginx.conf")],
                                         stdin=subprocess.DEVNULL, stderr=open(os.path.join(prefix, "said"), "w"))
 
+    def get(self, path):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
+
+    def pids(self):
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as children:
+            workers = [int(pid) for pid in children.read().split()]
+        assert len(workers) == 2, workers
+        return [self.process.pid, *workers]
+
     def stop(self):
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(20)
+
+
+def links_to(pid, ports):
+    """How many connections of a process lead to one of these ports; every state of them counts."""
+    sockets = set()
+    for fd in glob.glob("/proc/%d/fd/*" % pid):
+        try:
+            sockets.add(os.readlink(fd))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    with open("/proc/%d/net/tcp" % pid) as table:
+        rows = [line.split() for line in table][1:]
+    return sum(1 for row in rows if int(row[2].split(":")[1], 16) in ports and "socket:[%s]" % row[9] in sockets)
+
+
+def keeps_nothing(nginx, s):
+    """No process of nginx has a thread of vesta's, the client of ZooKeeper, or a connection to a ZooKeeper."""
+    for pid in nginx.pids():
+        with open("/proc/%d/maps" % pid) as file:
+            maps = file.read()
+        found = (links_to(pid, (s.place.port, s.place.proxy.port)), len(os.listdir("/proc/%d/task" % pid)),
+                 "/vesta/core.so" in maps, "/zookeeper.so" in maps)
+        assert found == (0, 1, True, False), "connections, threads, vesta, its ZooKeeper: %r" % (found,)
 
 
 class Asker:
@@ -126,8 +167,10 @@ class Host:
 
 @claim("workers give ids while the host keeps their lease; its restart is not noticed, its death is after the window")
 def _():
+    assert os.access(os.path.join(BUILD, "lua", "5.1", "vesta", "store", "zookeeper.so"), os.R_OK)
     with Schedule(place) as s:
         host = Host(s).ready()
+        assert links_to(host.process.pid, (s.place.proxy.port,)) == 1  # this would see one of nginx's
         nginx = Nginx(s)
         asker = Asker(nginx.port, s.path("asked"))
         s.out_files.append(asker.out)
@@ -139,6 +182,7 @@ def _():
                 time.sleep(2)
             told("three restarts of the host: %d of %d requests refused", asker.refused_between(begun, now_ms()), len(asker.answers))
             restarts = asker.refused_between(begun, now_ms())
+            keeps_nothing(nginx, s)
             killed = now_ms()
             host.stop(signal.SIGKILL)
             over = asker.first(503, killed)
@@ -146,11 +190,15 @@ def _():
             time.sleep(3)
             last = asker.answers[-1]
             assert last[1] == 503, last
+            has(last[2], "lease: no lease", "a host must keep this file: vesta serve --path " + s.path("w.gen"))
+            has(nginx.get("/release"), "bad_option: another process keeps this file's lease")
+            keeps_nothing(nginx, s)
             back = now_ms()
             host = Host(s)
             again = asker.first(200, back)
             told("host started again: ids after %.1f s", (again[0] - back) / 1000)
             time.sleep(1)
+            keeps_nothing(nginx, s)
             assert restarts == 0, restarts
         finally:
             asker.stop = True
