@@ -3,6 +3,7 @@
 #include "check.h"
 #include "core/core.h"
 #include "os/os.h"
+#include "said.h"
 #include "state.h"
 #include "store/store.h"
 
@@ -149,17 +150,13 @@ static void any_worker_is_the_default_choice(void) {
 static void no_number_is_an_answer_with_a_reason(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
-    char text[256], reason[1000];
-    uint64_t id;
+    char reason[1000];
     memset(reason, 'x', sizeof reason); /* longer than what can be said */
     memcpy(reason, "numbers 0 to 3 are ours, and they are taken ", 44);
     reason[sizeof reason - 1] = '\0';
     CHECK(vesta_choose_none(gen, &pause, reason) == VESTA_OK);
-    do
-        CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
-    while (vesta_pause_text(gen, &pause, text, sizeof text), !strstr(text, "numbers 0 to 3"));
+    await_pause_text(gen, &pause, "no lease: numbers 0 to 3 are ours, and they are taken xxx");
     CHECK_STR(vesta_why_name(pause.why), "lease");
-    CHECK(strncmp(text, "no lease: numbers 0 to 3 are ours, and they are taken xxx", 50) == 0);
     pause = asked(gen);
     CHECK(vesta_choose(gen, &pause, 3) == VESTA_OK);
     CHECK_EQ_U64(worker_of_next(gen), 3);

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "keeper/file.h"
 #include "os/os.h"
+#include "said.h"
 #include "state.h"
 
 #include <stdlib.h>
@@ -105,7 +106,7 @@ static void nothing_is_claimed_until_ids_are_asked_for(void) {
     struct vesta_info info = info_of(gen);
     CHECK(!info.holds_lease);
     CHECK_EQ_U64(info.slots_used, slots);
-    CHECK_STR(info.keeper, "at rest until ids are asked for");
+    await_keeper_text(gen, "at rest until ids are asked for");
     CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK); /* twice is as good */
     CHECK(next_of(gen) != first);
     vesta_close(gen);
