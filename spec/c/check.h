@@ -18,14 +18,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 struct check_case {
     const char *claim;
     void (*run)(void);
 };
 
-static atomic_int check_failures; /* of the running case */
-static char check_first[1024];    /* its first failure */
+static const char *check_claim = ""; /* of the running case */
+static atomic_int check_failures;    /* ... how many */
+static char check_first[1024];       /* ... the first one */
 
 __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char *file, int line, const char *fmt, ...) {
     if (atomic_fetch_add(&check_failures, 1) > 0) return; /* the first one owns check_first */
@@ -34,6 +37,21 @@ __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char 
     int used = snprintf(check_first, sizeof check_first, "%s:%d: ", file, line);
     vsnprintf(check_first + used, sizeof check_first - (size_t)used, fmt, args);
     va_end(args);
+}
+
+#define CHECK_PATIENCE_MS 60000
+
+__attribute__((unused)) static int64_t check_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+__attribute__((noreturn, unused)) static void check_give_up(const char *file, int line, const char *cond) {
+    printf("not ok - %s %s:%d: waited %d s until %s\n", check_claim, file, line, CHECK_PATIENCE_MS / 1000, cond);
+    if (atomic_load(&check_failures) > 0) printf("# failed before: %s\n", check_first);
+    fflush(stdout);
+    _exit(1);
 }
 
 #define CHECK_FAIL(...) check_fail(__FILE__, __LINE__, __VA_ARGS__)
@@ -50,6 +68,12 @@ __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char 
             return;                                                                                                    \
         }                                                                                                              \
     } while (0)
+
+/* Waits until it holds.  What never comes ends the program, which says what it waited for: a case that went on would
+ * meet the next wait, and in the end somebody's timeout. */
+#define AWAIT(cond)                                                                                                    \
+    for (int64_t since_ms_ = check_now_ms(); !(cond); usleep(1000))                                                    \
+        if (check_now_ms() - since_ms_ > CHECK_PATIENCE_MS) check_give_up(__FILE__, __LINE__, #cond)
 
 #define CHECK_EQ_U64(got, want)                                                                                        \
     do {                                                                                                               \
@@ -77,6 +101,7 @@ __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char 
     } while (0)
 
 static int check_run(const struct check_case *c) {
+    check_claim = c->claim;
     atomic_store(&check_failures, 0);
     c->run();
     int failures = atomic_load(&check_failures);
