@@ -1,6 +1,7 @@
 """world.py -- what the schedules of leases share: places (a store of each kind that can be stopped, emptied and put
 back), processes that issue ids, and the count of all ids at the end.  Knows no schedule.
 """
+import glob
 import json
 import os
 import shutil
@@ -94,18 +95,28 @@ class Maria(MariaDB):
         self.sql("BEGIN; %s COMMIT" % "".join("DELETE FROM vesta.%s; INSERT INTO vesta.%s SELECT * FROM saved.%s;" % (t, t, t)
                                               for t in self.TABLES))
 
+    def turn(self, hours):
+        """Sets the clock of connections that are made from now on, but root's, whom init_connect does not concern."""
+        self.sql("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + %d'" % (3600 * hours) if hours else "SET GLOBAL init_connect = ''")
+        self.proxy.cut()
+
+    def turned_uri(self):
+        self.sql("CREATE USER IF NOT EXISTS plain@'127.0.0.1'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO plain@'127.0.0.1'")
+        return self.uri("plain")
+
     def wipe(self):
         self.sql("DROP TABLE %s" % ", ".join("vesta." + t for t in self.TABLES))
 
 
 class Zoo(ZooKeeper):
     kind = "zk"
+    clock = {}
 
     def uri(self, user="me:secret", port=None):
         return "zk://%s@127.0.0.1:%d/vesta" % (user, port or self.proxy.port)
 
     def begin(self):
-        self.start().ready()
+        self.up()
         self.proxy = Proxy(self.port)
         return self
 
@@ -113,7 +124,21 @@ class Zoo(ZooKeeper):
         self.stop(signal.SIGKILL)
 
     def up(self):
-        self.start().ready()
+        self.start(**self.clock).ready()
+
+    def turn(self, hours):
+        """Sets its clock; its uptime goes on, as sessions do."""
+        with open(self.path("clock"), "w") as file:
+            file.write("%+d" % (3600 * hours))
+        if not self.clock:
+            self.clock = dict(LD_PRELOAD=glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")[0], FAKETIME_NO_CACHE="1",
+                              FAKETIME_TIMESTAMP_FILE=self.path("clock"), FAKETIME_DONT_FAKE_MONOTONIC="1")
+            self.down()
+            self.up()
+
+    def turned_uri(self):
+        self.turn(0)
+        return self.uri()
 
     def copy(self, source, to):
         self.down()

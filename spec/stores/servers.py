@@ -157,10 +157,11 @@ class ZooKeeper(Server):
             file.write("tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
                        "admin.enableServer=false\n4lw.commands.whitelist=srvr\n%s" % (self.path("data"), self.port, more))
 
-    def start(self):
+    def start(self, **env):
         self.spawn(["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no",
                     "-Djava.net.preferIPv4Stack=true", "-cp", self.JARS,
-                    "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.path("zoo.cfg")])
+                    "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.path("zoo.cfg")],
+                   env=dict(os.environ, **env))
         return self
 
     def ready(self):
