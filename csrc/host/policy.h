@@ -5,6 +5,7 @@
  *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
  *   policy.c   loading a policy and checking its table
  *   call.c     calling its functions, reading verdicts
+ *   rehearse.c calling them before they hold, in situations as they come
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
  *
  * Threads: one at a time for a vm. */
@@ -113,5 +114,12 @@ struct vs_answer {
  * The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
                                    size_t count, struct vs_answer *answer, struct vesta_error *err);
+
+/* Tries the policy's function for one situation, 0 to vs_situation_count - 1, if it has that function.  Any answer will
+ * do.  What a policy keeps of these calls it should not keep at work: load it anew.
+ * Errors: VESTA_EOPTION: the function fails; with its name, the situation, file and line. */
+extern const int vs_situation_count;
+int vs_policy_rehearse(struct vs_vm *vm, int policy, int situation, const char *space, int64_t now_ms,
+                       struct vesta_error *err);
 
 #endif

@@ -35,25 +35,15 @@ static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vest
 
 /* ------------------------------------------------------------------ trying */
 
-/* Calls the functions that this host calls, with a pause as it might come. */
 static int try_policy(struct vs_control *c, struct vs_policy_set *set, int space, struct vesta_error *err) {
-    static const enum vs_hook hooks[] = {VS_ON_CLOCK_BACK, VS_ON_EXHAUSTED};
-    const struct vesta_pause pause = {.ahead_ticks = 1, .back_us = 5000, .wait_us = 5000};
-    const struct vesta_info info = {.ahead_ms_max = 0};
-    for (size_t i = 0; i < VS_COUNT(hooks); i++) {
-        struct vs_ctx ctx[VS_PAUSE_CTX_MAX];
-        struct vs_answer answer;
-        struct vesta_error why = {0};
-        if (!vs_policy_has(set->vm, set->policy[space], hooks[i])) continue;
-        size_t count = vs_pause_ctx(ctx, hooks[i], c->space[space], &info, &pause, vs_control_unix_ms(c));
+    struct vesta_error why;
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++) {
         vs_control_busy(c, true);
-        enum vs_call_result result = vs_policy_call(set->vm, set->policy[space], hooks[i], ctx, count, &answer, &why);
+        rc = vs_policy_rehearse(set->vm, set->policy[space], i, c->space[space], vs_control_unix_ms(c), &why);
         vs_control_busy(c, false);
-        if (result != VS_CALL_OK)
-            return vs_fail(err, VESTA_EOPTION, "namespace '%s': %s fails when it is tried (%s): %s", c->space[space],
-                           vs_hook_name(hooks[i]), vs_call_result_name(result), why.text);
     }
-    return VESTA_OK;
+    return rc == VESTA_OK ? rc : vs_fail(err, rc, "namespace '%s': %s", c->space[space], why.text);
 }
 
 static int try_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {

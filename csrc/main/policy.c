@@ -165,16 +165,11 @@ static void print_functions(const char *name, const struct vs_vm *vm, int policy
     vs_outf(json ? "]}\n" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
 }
 
-/* As a server does that loads it: a function that fails at the first pause is found now. */
+/* As a server does that loads it: a function that fails when it is needed is found now. */
 static int try_functions(struct vs_vm *vm, int policy) {
-    static const enum vs_hook hooks[] = {VS_ON_CLOCK_BACK, VS_ON_EXHAUSTED};
-    for (size_t i = 0; i < VS_COUNT(hooks); i++) {
-        struct ctx ctx = {.count = 0};
-        struct vs_answer answer;
-        fill_ctx(hooks[i], &ctx);
-        if (vs_policy_has(vm, policy, hooks[i]) && ask(vm, policy, hooks[i], &ctx, &answer) != VS_DONE)
-            return VS_FAILED;
-    }
+    struct vesta_error err;
+    for (int i = 0; i < vs_situation_count; i++)
+        if (vs_policy_rehearse(vm, policy, i, "default", vs_now_ms(), &err) != VESTA_OK) return say_error(&err);
     return VS_DONE;
 }
 

@@ -13,11 +13,27 @@ static const char *const broken[][2] = {
     {"return { api = 1, on_clock_bakc = function() end }", "on_clock_back"},
     {"return { api = 1, on_clock_back = 'wait' }", "not a function"},
     {"\x1bLua", "compiled"},
-    {POLICY("error('tried')"), "on_clock_back fails when it is tried (error)"},
-    {POLICY("return 'perhaps'"), "on_clock_back fails when it is tried (garbage)"},
-    {POLICY("while true do end"), "on_clock_back fails when it is tried (instructions)"},
+    {POLICY("error('tried')"), "on_clock_back fails when it is tried with a clock that is 5 ms back (error): "},
+    {POLICY("error('tried')"), "/p0.lua:1: tried"},
+    {POLICY("return 'perhaps'"), "on_clock_back fails when it is tried with a clock that is 5 ms back (garbage)"},
+    {POLICY("while true do end"), "on_clock_back fails when it is tried with a clock that is 5 ms back (instructions)"},
     {"return { api = 1, on_exhausted = function() return 'switch' end }", "on_exhausted fails when it is tried"},
     {"return { api = 1, on_exhausted = function(c) return c.no_such.field end }", "on_exhausted fails when it is"},
+    {"return { api = 1, choose_worker = function(c) return c.records[1].worker end }", "tried with no records (error)"},
+    {"return { api = 1, choose_worker = function(c) return #c.records > 0 and -1 or 0 end }",
+     "tried with numbers that are held, expired and given back (garbage)"},
+    {"return { api = 1, choose_worker = function(c)\n"
+     "for _, r in ipairs(c.records) do if not r.held then return r.worker end end\n"
+     "while c.records[1] do end return 0 end }",
+     "choose_worker fails when it is tried with all numbers held (instructions)"},
+    {"return { api = 1, on_start = function(c) return c.last_ms < c.now_ms and 'go' or 'refuse' end }",
+     "on_start fails when it is tried at a first start, alone (error)"},
+    {"return { api = 1, on_start = function(c) return c.peers[1] and 'wait' or 'go' end }",
+     "on_start fails when it is tried at another start, among peers (garbage)"},
+    {"return { api = 1, on_store_down = function(c) return 'refuse', c.left_ms end }",
+     "on_store_down fails when it is tried with a store that is silent (garbage)"},
+    {"return { api = 1, on_lease_lost = function(c) return c.worker end }",
+     "on_lease_lost fails when it is tried with a number that was lost (garbage)"},
 };
 
 static void a_broken_policy_does_not_start(void) {

@@ -61,7 +61,7 @@ def _(w):
         same((result.code, result.out), (1, "wait: on_clock_back, on_exhausted\n"))
         assert said in result.err and result.err.startswith("vesta policy: "), (text, result.err)
         assert len(result.err) < 700 and result.err.count("\n") == 1, result.err
-    for body, said in (("error 'x'", "on_clock_back failed (error): ./mine.lua:2: x"), ("return 'go'", "(garbage)"),
+    for body, said in (("error 'x'", "on_clock_back fails when it is tried with a clock that is 5 ms back (error): ./mine.lua:2: x"), ("return 'go'", "(garbage)"),
                        ("while true do end", "mine.lua:2: ended after")):
         fails(w.run("policy", "check", policy(w, body)), 1, said)  # tried as a server tries it
     fails(w.run("policy", "check", "borrow", "--options", "{ borrow_ms_max = -5 }"), 1, "on_clock_back answered -5")
@@ -72,6 +72,46 @@ def _(w):
     fails(w.run("policy", "check", "helpers"), 1, "no policy 'helpers'")
     fails(w.run("policy", "check", "x" * 100000 + ".lua"), 1, "too long")
     fails(w.run("policy", "check", ""), 1, "no policy ''")
+
+
+FREE = "for _, r in ipairs(ctx.records) do if not r.held or r.expired then return r.worker end end "
+
+
+@claim("check tries each function in situations as they come, and says which it was; a reason for no number is an answer")
+def _(w):
+    for hook, body, situation in (
+            ("on_exhausted", "return 'switch'", "with ids that are used up (garbage): ./mine.lua:1:"),
+            ("choose_worker", "return ctx.records[1].worker", "with no records (error): ./mine.lua:2:"),
+            ("choose_worker", "if ctx.records[1] then error 'x' end return 7", "with numbers that are held, expired and given back (error): ./mine.lua:2:"),
+            ("choose_worker", FREE + "while ctx.records[1] do end", "with all numbers held (instructions): ./mine.lua:2:"),
+            ("on_start", "return ctx.last_ms > 0 and 'go'", "at a first start, alone (error): ./mine.lua:2:"),
+            ("on_start", "return #ctx.peers == 0 and 'go'", "at another start, among peers (garbage): ./mine.lua:1:"),
+            ("on_store_down", "return 'wait'", "with a store that is silent (garbage): ./mine.lua:1:"),
+            ("on_lease_lost", "return ('x'):rep(2^24)", "with a number that was lost (memory): ")):
+        fails(w.run("policy", "check", policy(w, body, hook)), 1, "%s fails when it is tried %s" % (hook, situation))
+    for hook, body in (("choose_worker", FREE + "return nil, 'there is none'"), ("choose_worker", "return 1e6"), ("on_start", "return 'refuse'"),
+                       ("on_store_down", "return 'refuse', 'after ' .. ctx.down_ms + ctx.left_ms"), ("on_lease_lost", "return 'stop', ctx.worker .. ''")):
+        same(w.run("policy", "check", policy(w, body, hook)).out, "./mine.lua: %s\n" % hook)
+
+
+@claim("what is tried is told what docs/policies.md lists, in a world that hangs together")
+def _(w):
+    same(w.run("policy", "check", policy(w, """
+      local t = ctx.records
+      assert(ctx.namespace == 'default' and ctx.now_ms > 1.7e12 and ctx.range.first == 0 and ctx.random >= 0 and ctx.attempt == 1)
+      assert(ctx.host == 'host-0' and ip4(ctx.ip) and ctx.ordinal == 0 and ctx.identity == 'host-0' and next(ctx.options) == nil)
+      for i, r in ipairs(t) do
+        assert(r.worker == i - 1 and r.worker <= ctx.range.last and r.epoch == 1 and r.holder and r.identity ~= ctx.identity)
+        assert(r.written_ms < ctx.now_ms and r.seen_ms <= ctx.now_ms and type(r.held) == 'boolean' and type(r.expired) == 'boolean')
+      end
+      local found = survey(ctx, ctx.range.first, ctx.range.last)
+      if #t == 0 then assert(found.unused == 0 and ctx.range.last == 1023) return 0 end
+      assert(#t == ctx.range.last + 1)
+      if not found.oldest then assert(t[1].until_ms > ctx.now_ms and not is_free(ctx, t[4])) return nil, 'all are held' end
+      assert(found.expired.worker == 1 and found.later.worker == 2 and found.released.worker == 3) return 3""", "choose_worker")).code, 0)
+    same(w.run("policy", "check", policy(w, """
+      if #ctx.peers == 0 then assert(ctx.last_ms == nil) return 'go' end
+      assert(ctx.last_ms < ctx.now_ms and #ctx.peers > 1 and judge_peers(ctx, 10000) == 'go') return 'go'""", "on_start")).code, 0)
 
 
 def offered():

@@ -23,6 +23,8 @@ LOWEST = """
   for worker = first, last do if not held[worker] then return worker end end
   return nil, "the numbers " .. first .. " to " .. last .. " are held" """
 
+AT_WORK = "if ctx.identity ~= 'host-0' then %s end return 3"  # not when it is tried
+
 WHAT_IT_KNOWS = """
   local r = ctx.records[1]
   return 500, table.concat({ ctx.namespace, ctx.range.first, ctx.range.last, ctx.attempt, #ctx.records, ctx.host,
@@ -85,10 +87,15 @@ def made(world, store):
     return store
 
 
-def refused_start(server):
+def leases(world):
+    with sqlite3.connect(world.path("vesta.db")) as database:
+        return database.execute("SELECT count(*) FROM vesta_lease").fetchone()[0]
+
+
+def refused_start(server, code=1):
     """Runs a server that shall not come to life; what it said."""
     done = subprocess.run(server.args, cwd=server.world.folder, env=server.env, capture_output=True, text=True, timeout=60 * SLOW)
-    same(done.returncode, 1)
+    same(done.returncode, code)
     return done.stderr
 
 
@@ -176,7 +183,7 @@ def _(world):
             ("return 'seven'", "garbage", "choose_worker answered 'seven'"),
             ("while true do end", None, "choose_worker"),
             ("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end", "memory", "choose_worker"))):
-        with Chooser(world, policy(world, choose_worker=body), sqlite_of(world), name="n%d" % at) as server:
+        with Chooser(world, policy(world, choose_worker=AT_WORK % body), sqlite_of(world), name="n%d" % at) as server:
             assert 0 <= server.worker() < 1024
             assert "a policy failed: the fixed rules hold" in server.said and part in server.said, server.said
             if result == "error":
@@ -195,6 +202,17 @@ def _(world):
     assert "default: the policy refuses to start: not on default" in said, said
 
 
+@claim("a policy that fails when it is tried does not start: the log says which function, in which situation and where")
+def _(world):
+    for function, body, part in (("choose_worker", "return ctx.records[1].worker", "with no records (error): "),
+                                 ("on_start", "return #ctx.peers", "at a first start, alone (garbage): "),
+                                 ("on_store_down", "return 'wait'", "with a store that is silent (garbage): "),
+                                 ("on_lease_lost", "while true do end", "with a number that was lost (instructions): ")):
+        said = refused_start(Chooser(world, policy(world, **{function: body}), sqlite_of(world)), code=2)
+        assert "namespace 'default': %s fails when it is tried %s%s:1:" % (function, part, world.path("policy.lua")) in said, said
+    assert not os.path.exists(world.path("vesta.db")) or not leases(world)
+
+
 # ---------------------------------------------------------------- starting
 
 @claim("on_start hears of the peers' clocks and of its own last time, once; what it refuses ends the start, and claims nothing")
@@ -203,15 +221,14 @@ def _(world):
     alone = "if ctx.last_ms or #ctx.peers > 0 then return 'refuse', 'there are others' end return 'go'"
     with Chooser(world, policy(world, on_start=alone), store, name="a") as a:
         same(a.calls("on_start"), 1)
-        peers = """return 'refuse', #ctx.peers .. ' peer ' .. ctx.peers[1].worker .. ' '
+        peers = """if #ctx.peers ~= 1 then return 'go' end return 'refuse', #ctx.peers .. ' peer ' .. ctx.peers[1].worker .. ' '
           .. (math.abs(ctx.peers[1].seen_ms - ctx.now_ms) < 30000 and 'in step' or 'off') .. ' ' .. tostring(ctx.last_ms)"""
         said = refused_start(Chooser(world, policy(world, "b", on_start=peers), store, name="b"))
         assert "the policy refuses to start: 1 peer %d in step nil" % a.worker() in said, said
-    last = "return 'refuse', math.abs(ctx.last_ms - ctx.now_ms) < 60000 and #ctx.peers .. ' peers, been here before' or 'not'"
+    last = "if not ctx.last_ms then return 'go' end return 'refuse', math.abs(ctx.last_ms - ctx.now_ms) < 60000 and #ctx.peers .. ' peers, been here before' or 'not'"
     said = refused_start(Chooser(world, policy(world, on_start=last), store, name="a"))
     assert "0 peers, been here before" in said, said
-    with sqlite3.connect(world.path("vesta.db")) as database:
-        same(database.execute("SELECT count(*) FROM vesta_lease").fetchone()[0], 1)
+    same(leases(world), 1)
 
 
 @claim("on_start is about a claim: a lease that is still open after a kill goes on at once and unasked, without the store, too")
@@ -234,9 +251,10 @@ def _(world):
 
 @claim("an on_start that fails is no reason not to start")
 def _(world):
-    with Chooser(world, policy(world, on_start="error('oh')"), sqlite_of(world)) as server:
-        same(server.calls("on_start", "error"), 1)
-        assert server.id() > 0
+    failing = policy(world, on_start="if #ctx.peers == 1 then error('oh') end return 'go'")
+    with Chooser(world, failing, sqlite_of(world)) as peer, Chooser(world, failing, sqlite_of(world), name="b") as server:
+        same((peer.calls("on_start"), server.calls("on_start", "error")), (1, 1))
+        assert server.id() != peer.id()
 
 
 # ---------------------------------------------------------------- a store that is silent
@@ -308,7 +326,7 @@ def lose(world, server):
 
 @claim("a number that was taken over is replaced, without a policy's word, with its word 'claim', and where it fails")
 def _(world):
-    for at, functions in enumerate(({}, {"on_lease_lost": "return 'claim'"}, {"on_lease_lost": "return ctx.worker"})):
+    for at, functions in enumerate(({}, {"on_lease_lost": "return 'claim'"}, {"on_lease_lost": "return ctx.worker == 40 and 40 or 'claim'"})):
         place = World(world.path("place%d" % at))
         os.makedirs(place.folder)
         with loser(place, **functions) as server:
