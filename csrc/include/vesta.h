@@ -416,6 +416,11 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
  * whatever the keeper had begun, and lets no keeper claim until an id is asked for.  Both copies then claim by
  * themselves, and what they are granted cannot overlap.  Nobody should ask for ids before the copy is made: that would
  * claim at once.  Ids that a program keeps (batches, blocks) are copied with it.
+ * What tells the copies' claims apart is a token: 16 bytes of getrandom(2), drawn when a claim begins, so after the
+ * copy.  Copies that draw equal ones take each other's lease for their own, and repeat ids: their kernels must give
+ * different bytes.  Those of a checkpoint do, no kernel is copied with it.  Those of a virtual machine's clones are
+ * copies themselves: they do at once where the hypervisor gives the machine a generation id (vmgenid, Linux 5.18 and
+ * later), else only after the kernel has taken in fresh entropy, once a minute: until then no clone may ask for ids.
  * Threads: any; blocks until the keeper of this file is at rest, whichever process it is.
  * Errors: VESTA_EIO when it is not within 15 s: then do not copy; VESTA_EOPTION for a private generator, and where this
  * handle starts no keeper. */

@@ -1,4 +1,5 @@
-/* random.c -- random bytes from the kernel, for tokens and drawn worker numbers; never for an id. */
+/* random.c -- random bytes from the kernel, for tokens and drawn worker numbers; never for an id.
+ * Nothing of ours is mixed in or kept: copies of a machine differ here as soon as their kernels do. */
 #include "os/os.h"
 
 #include <errno.h>
