@@ -291,9 +291,67 @@ def _():
         caller.settle("swap 7 0 10", "REFUSED")
         db.sql("ALTER TABLE vesta.vesta_lease RENAME COLUMN w TO written_us; ALTER TABLE vesta.vesta_lease ENGINE = MyISAM")
         with Caller(CALL, uri(), "shape") as other:
-            has(other.ask("ns", "REFUSED")["text"], "vesta store init")
+            has(other.ask("ns", "REFUSED")["text"], "InnoDB")
         db.sql("ALTER TABLE vesta.vesta_lease ENGINE = InnoDB")
         caller.settle("swap 7 0 10")
+
+
+@claim("tables without their primary keys, as a copy by SELECT has them, are refused: two first claims of a number would both be done")
+def _():
+    caller = fresh("keys")
+    for table, key, other in (("vesta_lease", "ns, worker", "worker, ns"), ("vesta_namespace", "ns", "ns, ver")):
+        for change in ("DROP PRIMARY KEY", "ADD PRIMARY KEY (%s)" % other):
+            db.sql("ALTER TABLE vesta.%s %s" % (table, change))
+            with Caller(CALL, uri(), "keys") as other_one:
+                for order in ("ns", "read 7", "swap 8 0 10"):
+                    has(other_one.ask(order, "REFUSED")["text"], "primary keys")
+        db.sql("ALTER TABLE vesta.%s DROP PRIMARY KEY, ADD PRIMARY KEY (%s)" % (table, key))
+        with Caller(CALL, uri(), "keys") as other_one:
+            other_one.ask("ns", "OK")
+    caller.settle("swap 7 1 20")
+    with caller:
+        pass
+
+
+@claim("a deadlock that the server ends: not done, and done later")
+def _():
+    with fresh("dead") as caller:
+        session = db.session()
+        try:
+            db.sql("CREATE TABLE vesta.heavy (n INT)")  # the server gives up on who has changed less
+            session.stdin.write("BEGIN; INSERT INTO vesta.heavy SELECT seq FROM vesta.seq_1_to_10000;"
+                                "SELECT ver FROM vesta.vesta_lease WHERE ns = 'dead' FOR UPDATE;\n")
+            assert session.stdout.readline() == "1\n"
+            caller.send("swap 7 1 20")
+            waiting = "SELECT COUNT(*) FROM information_schema.innodb_lock_waits"
+            until(lambda: db.sql(waiting) == "1", "the write waits for the row")
+            session.stdin.write("UPDATE vesta.vesta_namespace SET ver = ver WHERE ns = 'dead';"
+                                "SELECT ver FROM vesta.vesta_namespace WHERE ns = 'dead' FOR UPDATE; SELECT 'on';\n")
+            got = caller.answer()
+            assert got["outcome"] == "DOWN", got
+            has(got["text"], "Deadlock")
+        finally:
+            session.communicate("ROLLBACK;\n", timeout=20)
+        assert caller.ask("read 7", "OK")["until"] == 10
+        caller.ask("swap 7 1 20", "OK")
+
+
+@claim("a connection that is killed while its write waits: unknown, and it was not done")
+def _():
+    with fresh("severed") as caller:
+        session = db.session()
+        try:
+            session.stdin.write("BEGIN; SELECT ver FROM vesta.vesta_lease WHERE ns = 'severed' FOR UPDATE;\n")
+            assert session.stdout.readline() == "1\n"
+            caller.send("swap 7 1 20")
+            waits = "SELECT id FROM information_schema.processlist WHERE command = 'Execute' AND info LIKE 'UPDATE vesta_lease%'"
+            db.sql("KILL " + until(lambda: db.sql(waits), "the write waits for the row"))
+            got = caller.answer()
+            assert got["outcome"] == "UNKNOWN", got
+        finally:
+            session.communicate("ROLLBACK;\n", timeout=20)
+        assert caller.ask("read 7", "OK")["until"] == 10
+        caller.ask("swap 7 1 20", "OK")
 
 
 @claim("a store that was wiped and made again is another one, for whoever knew it")

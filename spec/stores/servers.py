@@ -117,16 +117,18 @@ class Server:
 
 
 class MariaDB(Server):
+    # a tmpdir of its own: a server that starts removes the temporary tables that it finds in it, whosever they are
+
     def __init__(self):
         super().__init__("mariadb")
         self.user = ["--user=root"] if os.geteuid() == 0 else []
         subprocess.run(["mariadb-install-db", "--no-defaults", *self.user, "--datadir=" + self.path("data"), "--skip-test-db",
-                        "--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"],
+                        "--tmpdir=" + self.folder, "--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"],
                        check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=120)
 
     def start(self, *more, wrapper=()):
         self.spawn([*wrapper, "mariadbd", "--no-defaults", *self.user, "--datadir=" + self.path("data"),
-                    "--socket=" + self.path("sock"), "--port=%d" % self.port, "--bind-address=127.0.0.1",
+                    "--tmpdir=" + self.folder, "--socket=" + self.path("sock"), "--port=%d" % self.port, "--bind-address=127.0.0.1",
                     "--pid-file=" + self.path("pid"), "--skip-name-resolve", "--innodb-log-file-size=8M",
                     "--innodb-buffer-pool-size=32M", "--performance-schema=0", *more])
         self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
