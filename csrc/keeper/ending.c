@@ -63,10 +63,10 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     atomic_store(&map->shared.rest, VS_REST_ASKED);
     int rc = start_keeper(file_of(gen), err);
     if (rc != VESTA_OK) return rc;
-    vs_keeper_want(map);
     for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
         if (waited_us >= REST_US_MAX)
             return vs_fail(err, VESTA_EIO, "the keeper of this file does not come to rest: a copy might repeat ids");
+        vs_futex_wake(&map->shared.want); /* and not vs_keeper_want: a keeper at rest would take that for a wish */
         usleep(REST_STEP_US);
     }
     if (atomic_load(&map->shared.rest) != VS_RESTING)

@@ -114,9 +114,22 @@ static void nothing_is_claimed_until_ids_are_asked_for(void) {
 
 static void a_file_that_never_had_a_lease_may_be_copied(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
-    CHECK(vesta_prepare_snapshot(gen, NULL) == VESTA_OK);
+    struct vesta_error err = {0};
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
+    CHECK_STR(err.text, "");
     CHECK(!info_of(gen).holds_lease);
     next_of(gen);
+    vesta_close(gen);
+}
+
+/* A keeper that comes to rest at once would take it for one, and the call would fail for no reason. */
+static void a_call_is_no_wish_for_an_id(void) {
+    struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
+    next_of(gen);
+    _Atomic uint32_t *wishes = &atomic_load(&gen->map)->shared.want;
+    uint32_t before = atomic_load(wishes);
+    CHECK(vesta_prepare_snapshot(gen, NULL) == VESTA_OK);
+    CHECK_EQ_U64(atomic_load(wishes), before);
     vesta_close(gen);
 }
 
@@ -182,12 +195,13 @@ static void who_does_not_keep_a_lease_does_not_end_it(void) {
 
 /* ------------------------------------------------------------------ copies, counted */
 
-/* What a copy of the machine's memory does to the map: two with the same words, each the cursor of its own machine. */
-static void copy_map(struct vesta_gen *to, struct vesta_gen *from) {
-    char *into = (char *)atomic_load(&to->map);
-    const char *of = (const char *)atomic_load(&from->map);
-    size_t header = offsetof(struct vs_map, shared);
-    memcpy(into + header, of + header, sizeof(struct vs_map) - header);
+/* What a copy of the machine's memory does to the map: two with the same words, each the cursor of its own machine.  It
+ * is taken from outside of the program, so ThreadSanitizer does not see it. */
+__attribute__((no_sanitize("thread"))) static void copy_map(struct vesta_gen *to, struct vesta_gen *from) {
+    volatile uint64_t *into = (volatile uint64_t *)(void *)&atomic_load(&to->map)->shared;
+    const volatile uint64_t *of = (const volatile uint64_t *)(void *)&atomic_load(&from->map)->shared;
+    for (size_t i = 0; i < (sizeof(struct vs_map) - offsetof(struct vs_map, shared)) / sizeof *of; i++)
+        into[i] = of[i]; /* whole words, as a machine has them */
 }
 
 static int by_value(const void *a, const void *b) {
@@ -255,6 +269,7 @@ IN_NEW_STATE(a_dropped_lease_gives_nothing)
 IN_NEW_STATE(after_a_drop_another_lease_is_claimed)
 IN_NEW_STATE(nothing_is_claimed_until_ids_are_asked_for)
 IN_NEW_STATE(a_file_that_never_had_a_lease_may_be_copied)
+IN_NEW_STATE(a_call_is_no_wish_for_an_id)
 IN_NEW_STATE(the_keeper_of_another_process_rests_too)
 IN_NEW_STATE(private_generators_are_refused)
 IN_NEW_STATE(who_does_not_keep_a_lease_does_not_end_it)
@@ -270,6 +285,7 @@ static const struct check_case cases[] = {
     {"after vesta_prepare_snapshot nothing is claimed until ids are asked for",
      nothing_is_claimed_until_ids_are_asked_for_},
     {"a file that never had a lease may be copied", a_file_that_never_had_a_lease_may_be_copied_},
+    {"a call of vesta_prepare_snapshot is no wish for an id", a_call_is_no_wish_for_an_id_},
     {"the keeper of another process rests, too", the_keeper_of_another_process_rests_too_},
     {"private generators are refused", private_generators_are_refused_},
     {"who does not keep a lease does not end it, and says who must keep it",
