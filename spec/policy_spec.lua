@@ -309,7 +309,8 @@ end)
 
 describe("a clock that is set back", function()
   -- Runs Lua whose function `set "-3s"` sets the clock (libfaketime), with a generator that has given an id before.
-  local function with_clock(policy, code)
+  -- The worker number is 1, or the policy's to change where `how` says otherwise.
+  local function with_clock(policy, code, how)
     local name = help.name()
     local clock = help.path(name) .. ".clock"
     local out = assert(io.open(clock, "w"))
@@ -330,7 +331,7 @@ describe("a clock that is set back", function()
         file:close()
       end
       local gen = assert(vesta.open { layout = "sign:1 time:41 seq:5 worker:17 unit=1ms epoch=2026-01-01T00:00:00Z",
-        worker = 1, path = path, namespace = name, wait_ms_max = 5000 })
+        path = path, namespace = name, wait_ms_max = 5000, %s })
       local last = assert(gen:next())
       gen = assert(vesta.open { path = path, wait_ms_max = 0, policy = %s })
       local function take()
@@ -345,7 +346,7 @@ describe("a clock that is set back", function()
         end
         return id, message, code, wait_s
       end
-      %s]]):format(policy, code), clock, help.path(name), name)
+      %s]]):format(how or "worker = 1", policy, code), clock, help.path(name), name)
   end
 
   it("is what on_clock_back is told", function()
@@ -369,7 +370,7 @@ describe("a clock that is set back", function()
       io.write(tostring(bounded), " ", code, " ", tostring(take() ~= nil), "\n")]]))
   end)
 
-  it("refuse: the reason, the code and how long; wait: the id, late; switch: refused for want of a store", function()
+  it("refuse: the reason, the code and how long; wait: the id, late", function()
     assert.matches("^the clock is back by 3%d%d%d%d%d%d ms %(policy refuse%) clock_back true\n$",
       with_clock('"refuse"', [[
       set "-1h"
@@ -378,10 +379,42 @@ describe("a clock that is set back", function()
     assert.equal("true\n", with_clock('"wait"', [[
       set "-1s"
       io.write(tostring(take() ~= nil), "\n")]]))
-    assert.matches("^policy switch says switch, which is refused: .* this version has none clock_back\n$",
-      with_clock('"switch"', [[
+  end)
+
+  -- What a second change within a minute is told ends each of them.
+  local SWITCHES = [[
+      local first = gen:info().worker
       set "-1h"
-      local _, message, code = take()
-      io.write(message, " ", code, "\n")]]))
+      local id, message = gen:next()
+      assert(id, message)
+      local second, is_back = gen:info().worker, gen:explain(id).time < gen:explain(last).time
+      set "-2h"
+      local none, _, code = gen:next()
+      io.write(tostring(second ~= first), " ", tostring(is_back), " ", tostring(none), " ", code, " ",
+        tostring(gen:info().worker == second), "\n")]]
+
+  it("switch: another number's id, with the clock as it stands, at most once a minute", function()
+    assert.equal("true true nil clock_back true\n", with_clock('"switch"', SWITCHES, "any_worker = true"))
+  end)
+
+  it("switch with choose_worker: the policy names the other number, and knows which is left", function()
+    assert.equal("true true nil clock_back true\n", with_clock([[{ api = 1,
+      on_clock_back = function() return "switch" end,
+      choose_worker = function(ctx) return ctx.leaving < 9000 and ctx.leaving + 5 or 70 end }]], SWITCHES, "any_worker = true"))
+  end)
+
+  it("switch to a number that would be no better, or of one given by hand: the pause is what it was", function()
+    assert.equal("clock_back 1\n", with_clock('"switch"', [[
+      set "-1h"
+      local _, _, code = take()
+      io.write(code, " ", gen:info().worker, "\n")]]))
+    assert.equal("clock_back true number %d is kept: there is no other to be had\n",
+      (with_clock([[{ api = 1, on_clock_back = function() return "switch" end,
+        choose_worker = function(ctx) return ctx.leaving or 70 end }]], [[
+      local first = gen:info().worker
+      set "-1h"
+      local _, _, code = gen:next()
+      io.write(code, " ", tostring(gen:info().worker == first), " ", gen:info().keeper, "\n")]], "any_worker = true")
+        :gsub("number %d+", "number %%d")))
   end)
 end)

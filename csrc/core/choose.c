@@ -69,3 +69,18 @@ bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed,
     if (freed) *worker = freed->worker;
     return freed != NULL;
 }
+
+bool vs_choose_other(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
+                     int64_t store_ms, uint64_t random, uint64_t *worker) {
+    const struct vs_listed *freed = NULL;
+    while (count > 0 && listed[count - 1].worker > worker_max)
+        count--;
+    if (unused(&lease->ns, listed, count, worker_max, random, worker)) return true;
+    for (size_t i = 0; i < count; i++) {
+        const struct vs_listed *at = &listed[i];
+        if (at->worker == lease->worker || vs_is_static(&lease->ns, at->worker)) continue;
+        if (is_free(&at->record, store_ms) && (!freed || at->record.until < freed->record.until)) freed = at;
+    }
+    if (freed) *worker = freed->worker;
+    return freed != NULL;
+}

@@ -7,22 +7,21 @@
 
 #define ATTEMPTS_MAX 64 /* lost races in a row before a rest */
 
-/* Every attempt has a slot of its own: another keeper may have taken up the claim in the last one. */
-static void forget_slot(struct vs_lease *lease) {
+void vs_lease_forget_slot(struct vs_lease *lease) {
     lease->slot = -1;
-    lease->published = false;
+    lease->published = lease->leaves = false;
     lease->until = 0;
 }
 
 /* Starts over with a fresh claim. */
 void vs_act_restart(struct vs_lease *lease, struct vs_action *out) {
-    forget_slot(lease);
+    vs_lease_forget_slot(lease);
     vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
 }
 
 /* The way to a record: a choice, or the number given by hand where nobody has a say. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    forget_slot(lease);
+    vs_lease_forget_slot(lease);
     if (lease->attempt++ >= ATTEMPTS_MAX) {
         lease->attempt = 0;
         vs_lease_say(lease, "others were faster %d times in a row", ATTEMPTS_MAX);
@@ -123,28 +122,26 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
 
 /* ------------------------------------------------------------------ claiming */
 
-/* How long this record must be left alone; 0: it may be claimed now.  Being early would be safe, only unkind. */
-static int64_t wait_ms(struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
+int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_lease_ms_of(lease, r->until) - store_ms;
     if (r->ver == 0) return 0;
     if (r->held && strcmp(r->identity, lease->identity) == 0) {
-        vs_lease_say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", lease->worker,
+        vs_lease_say(lease, "this generator's last lease of number %" PRIu64 " ends in %.1f s", worker,
                      (double)ahead_ms / 1000);
         return ahead_ms > 0 ? ahead_ms : 0;
     }
     if (r->held) {
         int64_t age_ms = store_ms > r->written_ms ? store_ms - r->written_ms : 0, left_ms = r->lease_ms - age_ms;
-        vs_lease_say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", lease->worker, r->holder,
+        vs_lease_say(lease, "number %" PRIu64 " is held by %.100s for %.1f s more", worker, r->holder,
                      (double)left_ms / 1000);
         if (left_ms >= 0) return left_ms < INT64_MAX ? left_ms + 1 : left_ms;
     }
-    vs_lease_say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", lease->worker,
+    vs_lease_say(lease, "the last lease of number %" PRIu64 " ends %.1f s ahead of the clock", worker,
                  (double)ahead_ms / 1000);
     return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
 }
 
-static uint64_t claim_from(const struct vs_lease *lease, const struct vs_event *ev) {
-    const struct vs_record *r = &lease->record;
+uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
     if (VS_IS_MUTANT(STALE_WINDOW) && lease->renewed_cursor)
         return lease->renewed_cursor > now ? lease->renewed_cursor : now;
@@ -171,7 +168,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         return;
     }
     bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
-    lease->from = claim_from(lease, ev);
+    lease->from = vs_lease_from(lease, ev, &ev->record);
     if (foreign || lease->from >= vs_tick_end(&lease->shape)) {
         vs_lease_say(lease,
                      foreign ? "the record of number %" PRIu64 " is of another layout: its ticks mean something else"
@@ -180,7 +177,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }
-    int64_t wait = wait_ms(lease, &ev->record, ev->store_ms);
+    int64_t wait = vs_lease_wait_ms(lease, lease->worker, &ev->record, ev->store_ms);
     if (wait > 0) {
         lease->attempt = 0; /* nobody was faster: it is held */
         vs_act_sleep(lease, ev, out, wait < VS_LEASE_RETRY_MS ? wait : VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);

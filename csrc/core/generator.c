@@ -70,7 +70,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     bool permitted = start < now + unit + gen->ahead_ticks_max ||
                      start < atomic_load_explicit(&map->slot[index].allowed, memory_order_relaxed);
-    if (permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire))
+    bool is_over = permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire);
+    /* relaxed: only about whom to ask; a verdict wants another number, and the keeper is at it */
+    if (is_over || atomic_load_explicit(&map->shared.leave, memory_order_relaxed) == index + 1)
         return pause_lease(gen, map, index, pause);
     int64_t seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     /* the clock's first instant whose bound lies above start */

@@ -64,6 +64,10 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_HELD);
         return;
     }
+    if (ev->leave) {
+        vs_act_switch(lease, ev, out);
+        return;
+    }
     const struct vs_lease_timing *t = &lease->timing;
     int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, vs_lease_next(lease, ev));
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
@@ -123,27 +127,51 @@ void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 
 /* ------------------------------------------------------------------ ending */
 
+static void act_given_back(struct vs_lease *lease, struct vs_action *out) {
+    if (lease->leaves)
+        vs_act_take_next(lease, out);
+    else
+        vs_act(lease, out, VS_PH_ENDED, VS_DO_END);
+}
+
 void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (!ev->found) { /* somebody else closed it and knows the cursor; the record runs out by itself */
-        vs_act(lease, out, VS_PH_ENDED, VS_DO_END);
+        act_given_back(lease, out);
         return;
     }
     vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
 }
 
+/* Who ends need not know any more that the store went back; who goes on with another number must. */
+static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
+    bool is_told = ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT;
+    return lease->leaves && is_told && vs_lease_went_back(lease, &ev->record);
+}
+
 /* Giving back is a courtesy: a few tries, then the record runs out by itself. */
 void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (must_stop(lease, ev)) {
+        vs_lease_lost(lease, &ev->record, out);
+        return;
+    }
     bool again =
         ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record));
     again = again && lease->attempt++ < 3;
-    vs_act(lease, out, again ? VS_PH_RELEASE_LOOK : VS_PH_ENDED, again ? VS_DO_READ : VS_DO_END);
+    if (again)
+        vs_act(lease, out, VS_PH_RELEASE_LOOK, VS_DO_READ);
+    else
+        act_given_back(lease, out);
 }
 
 void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (must_stop(lease, ev)) {
+        vs_lease_lost(lease, &ev->record, out);
+        return;
+    }
     if (ev->outcome == VS_STORE_OK && vs_lease_is_ours(lease, &ev->record)) {
         lease->record = ev->record;
         vs_act_swap(lease, ev, out, VS_PH_RELEASE, lease->asked, false);
     } else {
-        vs_act(lease, out, VS_PH_ENDED, VS_DO_END);
+        act_given_back(lease, out);
     }
 }

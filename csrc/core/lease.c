@@ -184,8 +184,19 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
         vs_act_sleep(lease, ev, out, lease->timing.renew_ms, true, VS_PH_HELD);
 }
 
+/* Another keeper of this file has closed the slot, and knows more: the number may be given back below our bound, and
+ * have a new holder there, which would look like a store that went back. */
+static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
+    bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
+    return asks && ev->lost;
+}
+
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     memset(out, 0, sizeof *out);
+    if (is_moot(lease, ev)) {
+        vs_act_restart(lease, out);
+        return;
+    }
     switch (lease->phase) {
     case VS_PH_NS_READ:
         if (ev->kind == VS_EV_WAKE) /* the first step */
@@ -207,6 +218,9 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     case VS_PH_RAISE:
     case VS_PH_FAILSTOP:
     case VS_PH_RECOVER: on_done(lease, ev, out); break;
+    case VS_PH_SWITCH: vs_step_switch(lease, ev, out); break;
+    case VS_PH_SWITCH_READ: vs_step_switch_read(lease, ev, out); break;
+    case VS_PH_STAY: vs_act_sleep(lease, ev, out, 1, true, VS_PH_HELD); break;
     case VS_PH_FENCED: vs_act_restart(lease, out); break;
     case VS_PH_MOVING: vs_act_begin_anew(lease, out); break;
     case VS_PH_CLOSING: vs_step_closing(lease, ev, out); break;

@@ -71,7 +71,7 @@ enum vs_event_kind {
     VS_EV_CHOSEN, /* to CHOOSE: `worker`, or none where !found */
     VS_EV_SLOT,   /* to TAKE: `slot` (-1: the file has none left) and the fresh token in `owner` */
     VS_EV_CLOSED, /* to CLOSE: `cursor` is exact where `found`, else another had closed the slot */
-    VS_EV_DONE    /* to PUBLISH, RAISE, FAILSTOP */
+    VS_EV_DONE    /* to PUBLISH, RAISE, STAY, FAILSTOP, RECOVER */
 };
 
 struct vs_event {
@@ -80,6 +80,7 @@ struct vs_event {
     int64_t doubt_us;         /* vs_clock_doubt_us: the clock must not be used for this long; 0: it may */
     bool wanted;              /* an issuer waits for a lease */
     bool stop;                /* give back and end */
+    bool leave;               /* a policy wants another number than the held one */
     uint64_t cursor;          /* min(tick, limit) of the held slot */
     bool lost;                /* the held slot was closed, and not by this engine */
     enum vs_outcome outcome;
@@ -103,6 +104,7 @@ enum vs_do {
     VS_DO_PUBLISH,  /* open `slot` up to `limit` */
     VS_DO_RAISE,    /* raise `slot` to `limit` */
     VS_DO_CLOSE,    /* close `slot` */
+    VS_DO_STAY,     /* the number is not left: whoever wanted that wants it no more */
     VS_DO_FAILSTOP, /* stop issuing: the store went back */
     VS_DO_RECOVER,  /* lift that: a person has put the store right */
     VS_DO_END       /* stopped */
@@ -153,6 +155,9 @@ enum vs_phase {
     VS_PH_RAISE,
     VS_PH_FENCED,
     VS_PH_MOVING, /* closing a lease of a store that was replaced and put right */
+    VS_PH_SWITCH, /* another number for the held one: choosing it, ... */
+    VS_PH_SWITCH_READ,
+    VS_PH_STAY,
     VS_PH_CLOSING,
     VS_PH_RELEASE,
     VS_PH_RELEASE_LOOK,
@@ -190,6 +195,8 @@ struct vs_lease {
     unsigned attempt;
     bool was_lost; /* `lost_worker` was held, and somebody took it over; nothing was claimed since */
     uint64_t lost_worker;
+    bool leaves; /* the held number is being given back for `next_worker` */
+    uint64_t next_worker;
     char said[VS_SAID_MAX]; /* the last thing worth telling, "" if all is well */
 };
 
@@ -210,5 +217,9 @@ struct vs_listed {
 };
 bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
                    int64_t store_ms, uint64_t random, uint64_t *worker);
+
+/* The same in place of the number that is held: one never used, else the one that was free for longest. */
+bool vs_choose_other(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
+                     int64_t store_ms, uint64_t random, uint64_t *worker);
 
 #endif

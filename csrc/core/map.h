@@ -73,6 +73,8 @@ struct vs_shared {
     _Atomic int64_t retry_boot_us;           /* when the keeper tries next; 0: as soon as it is asked */
     _Atomic uint64_t renewals[VS_RENEWALS];  /* by enum vs_outcome of the store's answer */
     _Atomic char keeper[VS_SAID_MAX];        /* its last sentence; may be read torn, never unterminated */
+    _Atomic uint32_t leave;                  /* index + 1 of the slot whose number is to be left for another; 0: none */
+    _Atomic int64_t left_boot_us;            /* when that was asked for last; 0: never */
 };
 
 struct vs_slot {

@@ -22,7 +22,8 @@
     X(DELETES_ON_SHUTDOWN)        /* giving a number back forgets how far it was used (Butterfly) */                   \
     X(RELATIVE_SKIP)              /* after a fail-over leases start some windows above what is left */                 \
     X(CLAIM_BY_OWNER)             /* a claim minds the owner it saw, not the bound */                                  \
-    X(RESUMES_UNASKED)            /* a lease found in a file is gone on with, whoever holds the number (Leaf) */
+    X(RESUMES_UNASKED)            /* a lease found in a file is gone on with, whoever holds the number (Leaf) */       \
+    X(LEAVES_OPEN)                /* a number is given back for another while ids are still made with it */
 
 enum vs_mutant {
     VS_MUTANT_NONE,

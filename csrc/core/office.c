@@ -7,13 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REST_US 60000000 /* a rest has no end of its own: how often it is looked at anyway */
+#define LEAVE_US 60000000 /* between two changes of the number: each costs the store a list and three writes */
+#define REST_US 60000000  /* a rest has no end of its own: how often it is looked at anyway */
 
 void vs_map_say(struct vs_map *map, const char *text) {
     size_t i = 0;
     for (; text[i] && i + 1 < VS_SAID_MAX; i++)
         atomic_store_explicit(&map->shared.keeper[i], text[i], memory_order_relaxed);
     atomic_store_explicit(&map->shared.keeper[i], '\0', memory_order_relaxed);
+}
+
+bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us) {
+    struct vs_shared *shared = &map->shared;
+    int64_t was = atomic_load(&shared->left_boot_us);
+    if (atomic_load(&shared->leave) == slot + 1) return true; /* and the keeper has not decided yet */
+    if (was && boot_us - was < LEAVE_US) return false;
+    if (atomic_compare_exchange_strong(&shared->left_boot_us, &was, boot_us)) atomic_store(&shared->leave, slot + 1);
+    return true;
 }
 
 /* ------------------------------------------------------------------ carrying out actions */
@@ -25,7 +35,8 @@ void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, 
     if (office->lease.has_worker)
         ev->found = true;
     else if (office->ops->random(office, &random, sizeof random))
-        ev->found = vs_choose_any(&office->lease, listed, count, worker_max, store_ms, random, &ev->worker);
+        ev->found = (office->lease.phase == VS_PH_SWITCH ? vs_choose_other : vs_choose_any)(
+            &office->lease, listed, count, worker_max, store_ms, random, &ev->worker);
 }
 
 static void do_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
@@ -54,6 +65,11 @@ static void do_publish(struct vs_office *office, const struct vs_action *action)
     if (!office->lease.has_worker && !office->was_named && office->lease.record.epoch == 1)
         atomic_store_explicit(&office->map->shared.drew, office->pid, memory_order_relaxed);
     vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
+}
+
+static void do_stay(struct vs_office *office) {
+    atomic_store(&office->map->shared.leave, 0);
+    vs_map_say(office->map, office->lease.said);
 }
 
 static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
@@ -88,6 +104,7 @@ static void carry_out(struct vs_office *office, const struct vs_action *action, 
         ev->kind = VS_EV_CLOSED;
         ev->found = vs_slot_close(&map->slot[action->slot], &ev->cursor);
         break;
+    case VS_DO_STAY: do_stay(office); break;
     case VS_DO_FAILSTOP: do_failstop(map, office->lease.failed_in); break;
     case VS_DO_RECOVER: set_stopped(map, VESTA_FAILSTOP, 0); break;
     case VS_DO_END: break;
@@ -106,7 +123,16 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
     if (ev->kind == VS_EV_WAKE) office->want_seen = want;
     bool open = lease->slot >= 0 && lease->published;
     ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
+    ev->leave = open && atomic_load(&office->map->shared.leave) == (uint32_t)lease->slot + 1;
     vs_clock_anchor(office->map, clock);
+}
+
+/* Another keeper that went on without us may know a newer one: that is not set back. */
+static void tell_incarnation(struct vs_office *office) {
+    uint64_t was = office->incarnation;
+    if (office->lease.incarnation == was) return;
+    office->incarnation = office->lease.incarnation;
+    atomic_compare_exchange_strong(&office->map->shared.incarnation, &was, office->incarnation);
 }
 
 /* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
@@ -129,7 +155,7 @@ enum vs_term vs_office_serve(struct vs_office *office) {
         vs_lease_step(&office->lease, &ev, &action);
         atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state(&office->lease, &ev),
                               memory_order_relaxed);
-        atomic_store(&office->map->shared.incarnation, office->lease.incarnation);
+        tell_incarnation(office);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
         carry_out(office, &action, &ev);
     }
@@ -220,6 +246,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
     find_lease(map, &opts);
     office->ops->random(office, &opts.entropy, sizeof opts.entropy);
     vs_lease_init(&office->lease, &opts);
+    office->incarnation = opts.incarnation;
     if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
         snprintf(office->lease.said, sizeof office->lease.said,
                  "the store went back or denied what it had granted; an earlier keeper saw it");

@@ -26,9 +26,10 @@ struct vs_office {
     const struct vesta_layout *layout;
     const struct vs_office_ops *ops;
     uint32_t pid;
-    bool is_judged;     /* a policy of this process has a say in every claim */
-    uint32_t want_seen; /* the last value of shared.want that was answered */
-    bool was_named;     /* the last choice was a policy's, not the default one */
+    bool is_judged;       /* a policy of this process has a say in every claim */
+    uint32_t want_seen;   /* the last value of shared.want that was answered */
+    bool was_named;       /* the last choice was a policy's, not the default one */
+    uint64_t incarnation; /* shared.incarnation as this keeper read or wrote it last */
     struct vs_lease lease;
 };
 
@@ -47,6 +48,10 @@ enum vs_term vs_office_serve(struct vs_office *office);
 /* The answer to CHOOSE over a store's list (ascending numbers, read at store_ms). */
 void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
                       struct vs_event *ev);
+
+/* Asks the keeper for another number than the one of this slot, at most once a minute.  False: that was asked less than
+ * a minute ago, and is decided. */
+bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us);
 
 /* What a keeper last met, for people: readers may see two sentences mixed, never one without an end. */
 void vs_map_say(struct vs_map *map, const char *text);

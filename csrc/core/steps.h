@@ -3,7 +3,8 @@
  *   timing.c  the presets, how a lease stands
  *   lease.c   what an event means in each phase, and the actions
  *   claim.c   the way to a lease: namespace, number, record, claim
- *   hold.c    with a lease: renewing, losing it, giving it back */
+ *   hold.c    with a lease: renewing, losing it, giving it back
+ *   switch.c  another number in place of the held one */
 #ifndef VS_STEPS_H
 #define VS_STEPS_H
 
@@ -44,6 +45,8 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
 
 /* ---- claim.c */
 
+/* Every attempt has a slot of its own: another keeper may have taken up the claim in the last one. */
+void vs_lease_forget_slot(struct vs_lease *lease);
 /* Starts over with a fresh claim. */
 void vs_act_restart(struct vs_lease *lease, struct vs_action *out);
 /* The same under the namespace's new incarnation: only now is it taken up, so that a successor of a keeper that was
@@ -51,6 +54,12 @@ void vs_act_restart(struct vs_lease *lease, struct vs_action *out);
 void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out);
 /* The way to a record: the number given by hand, or a choice. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+
+/* Where a claim of this record would start. */
+uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *record);
+/* How long this record must be left alone; 0: it may be claimed now.  Says who is in the way.  Being early would be
+ * safe, only unkind. */
+int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct vs_record *record, int64_t store_ms);
 
 void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
@@ -71,5 +80,14 @@ void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+
+/* ---- switch.c */
+
+/* Held, and a policy wants another number. */
+void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+/* The held number is given back, or was not to be: on to the next one. */
+void vs_act_take_next(struct vs_lease *lease, struct vs_action *out);
 
 #endif

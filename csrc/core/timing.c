@@ -79,7 +79,7 @@ enum vs_lease_state vs_lease_state(const struct vs_lease *lease, const struct vs
     bool fails = lease->phase == VS_PH_FAILSTOP || (lease->phase == VS_PH_SLEEP && lease->after == VS_PH_FAILSTOP);
     if (fails) return VS_LEASE_FAILSTOP;
     if (lease->phase == VS_PH_FENCED) return VS_LEASE_FENCED;
-    if (!lease->published) return VS_LEASE_CLAIMING;
+    if (!lease->published || lease->leaves) return VS_LEASE_CLAIMING;
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
     bool is_over = lease->deadline_us && ev->boot_us >= lease->deadline_us;
     if (is_over || vs_lease_next(lease, ev) >= lease->until) return VS_LEASE_DRAINED;

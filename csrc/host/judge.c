@@ -5,8 +5,9 @@
 #include "core/core.h"
 #include "log/log.h"
 
-#define FRESH_US 250000   /* a verdict this old is asked for again ... */
-#define OLDEST_US 1000000 /* ... and stays in force meanwhile, but no longer than this */
+#define FRESH_US 250000     /* a verdict this old is asked for again ... */
+#define OLDEST_US 1000000   /* ... and stays in force meanwhile, but no longer than this */
+#define SWITCH_WAIT_MS 1000 /* for the keeper to take another number, or to find none */
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
 
@@ -120,17 +121,24 @@ enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hoo
 
 /* ------------------------------------------------------------------ what is done about the answer */
 
+static enum vs_verdict switch_number(struct vs_control *c, int space, struct vesta_gen *gen,
+                                     const struct vesta_pause *pause) {
+    int rc = vesta_switch(gen, pause);
+    if (rc == VESTA_OK) return VS_WAIT;
+    if (rc == VESTA_EOPTION && !c->switch_told) {
+        vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': this worker number was given by hand", "namespace",
+               c->space[space], "policy", c->set->source[space].name, NULL);
+        c->switch_told = true;
+    }
+    return VS_REFUSE; /* or it was changed less than a minute ago */
+}
+
 static enum vs_verdict carry_out(struct vs_control *c, int space, struct vesta_gen *gen,
                                  const struct vesta_pause *pause, const struct vs_answer *answer) {
     switch (answer->word) {
     case VS_SAYS_WAIT: return VS_WAIT;
     case VS_SAYS_BORROW: return vesta_borrow(gen, pause, answer->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
-    case VS_SAYS_SWITCH:
-        if (!c->switch_told)
-            vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': a worker number cannot be changed yet", "namespace",
-                   c->space[space], "policy", c->set->source[space].name, NULL);
-        c->switch_told = true;
-        return VS_REFUSE;
+    case VS_SAYS_SWITCH: return switch_number(c, space, gen, pause);
     default: return VS_REFUSE;
     }
 }
@@ -164,7 +172,7 @@ static void take_answer(struct vs_control *c, int space, enum vs_hook hook, stru
     m->verdict = verdict;
     m->word = answer->word;
     m->slot = was->pause.slot;
-    m->amount_ms = answer->amount_ms;
+    m->amount_ms = answer->word == VS_SAYS_SWITCH ? SWITCH_WAIT_MS : answer->amount_ms;
     m->at_us = now_us;
     m->back_off.ms = 0;
     pthread_mutex_unlock(&c->lock);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
-#define CTX_MAX 10
+#define CTX_MAX 11
 
 /* ------------------------------------------------------------------ asking */
 
@@ -149,6 +149,7 @@ static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_c
     ctx[count++] = vs_ctx_integer("random", random);
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
+    if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
     return ask(c, space, VS_CHOOSE_WORKER, ctx, count, answer);
 }
 

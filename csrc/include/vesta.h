@@ -351,6 +351,14 @@ VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause 
  * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
 VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
+/* Asks the keeper of the file for another worker number in place of the one that paused, because the clock is behind
+ * its ids; ignored if the slot has changed.  While it is at work pauses say VESTA_LEASE or VESTA_CHOOSE.  It changes
+ * only to a number that gives ids at once, and gives the last one back; where there is none, the pause is what it was.
+ * The ids then begin with the clock as it stands: they may sort before earlier ones, and repeat none.
+ * Threads: any.  Errors: VESTA_EPAUSE when that was asked less than a minute ago; VESTA_EOPTION for a number that was
+ * given by hand, and when the pause is not one of this generator's slots. */
+VESTA_API int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause);
+
 /* ------------------------------------------------------------------ choosing a worker
  *
  * Where a process has a handle with VESTA_CHOOSES, its keeper does not claim a number by itself: pauses say
@@ -372,6 +380,8 @@ struct vesta_choice {
     int is_fixed;     /* 1: the number was given by hand; the answer can only be to claim it, or not to */
     int was_lost;     /* 1: `lost` was held, and somebody else holds it now */
     uint64_t lost;
+    int is_switch; /* 1: `leaving` is held, and to be left for another (vesta_switch); to answer it is to keep it */
+    uint64_t leaving;
     uint64_t first, last; /* the layout's numbers */
     int64_t store_ms;     /* the store's clock, Unix milliseconds, when the records were read */
     size_t count;

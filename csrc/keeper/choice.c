@@ -23,6 +23,8 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, co
         .is_fixed = lease->has_worker,
         .was_lost = lease->was_lost,
         .lost = lease->lost_worker,
+        .is_switch = lease->phase == VS_PH_SWITCH,
+        .leaving = lease->worker,
         .last = vs_worker_max(&file->layout),
         .store_ms = store_ms,
         .count = count,

@@ -1,5 +1,5 @@
-/* ending.c -- leases that end before their time: given back, dropped, laid down before this machine's memory is copied.
- */
+/* ending.c -- leases that end before their time: given back, dropped, left for another number, laid down before this
+ * machine's memory is copied. */
 #include "core/core.h"
 #include "keeper/file.h"
 #include "os/os.h"
@@ -51,6 +51,15 @@ int vesta_drop(struct vesta_gen *gen) {
     if (gen->handle->is_private) return VESTA_EOPTION;
     struct vs_slot *slot = open_slot(map);
     if (slot) vs_slot_close(slot, &cursor);
+    vs_keeper_want(map);
+    return VESTA_OK;
+}
+
+int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    if (gen->handle->is_private || map->header.has_worker || pause->slot >= VS_SLOTS_MAX) return VESTA_EOPTION;
+    if (vs_map_active(map) != (int)pause->slot) return VESTA_OK;
+    if (!vs_map_leave(map, pause->slot, gen->clock->boot_us(gen->clock->self))) return VESTA_EPAUSE;
     vs_keeper_want(map);
     return VESTA_OK;
 }

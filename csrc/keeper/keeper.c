@@ -56,12 +56,20 @@ static bool random_bits(struct vs_office *office, void *out, size_t size) {
     return vs_random(out, size) == 0;
 }
 
+/* Whether a handle of this process has a say by now. */
+static bool is_judged(const struct vs_file *file) {
+    vs_process_lock();
+    bool judged = file->question.choosers > 0;
+    vs_process_unlock();
+    return judged;
+}
+
 static void do_choose(struct keeping *k, struct vs_event *ev) {
     struct vs_listed *listed;
     struct vs_reply reply;
     size_t count;
     k->store->ops->list(k->store, &listed, &count, &reply);
-    if (reply.outcome == VS_STORE_OK && k->office.is_judged)
+    if (reply.outcome == VS_STORE_OK && is_judged(k->file))
         vs_question_ask(k->file, &k->office, listed, count, reply.store_ms, ev);
     else if (reply.outcome == VS_STORE_OK)
         vs_office_choose(&k->office, listed, count, reply.store_ms, ev);
@@ -116,9 +124,7 @@ static void serve(struct keeping *k) {
     char host[64], holder[VS_HOLDER_MAX];
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
-    vs_process_lock();
-    k->office.is_judged = k->file->question.choosers > 0;
-    vs_process_unlock();
+    k->office.is_judged = is_judged(k->file);
     vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
     if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
 }

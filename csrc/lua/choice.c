@@ -77,6 +77,7 @@ int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen) {
     vs_lua_set_integer(L, "attempt", box->choice->attempt);
     set_flag(L, "is_fixed", box->choice->is_fixed);
     if (box->choice->was_lost) vs_lua_set_integer(L, "lost", (int64_t)box->choice->lost);
+    if (box->choice->is_switch) vs_lua_set_integer(L, "leaving", (int64_t)box->choice->leaving);
     vesta_choice_free(box->choice);
     box->choice = NULL;
     return 1;

@@ -102,6 +102,7 @@ static void ask_judge(lua_State *L, struct box *box, const struct vesta_pause *p
     lua_Number ms = lua_tonumber(L, 2);
     if (ms > 0) w->verdicts = VERDICTS_MAX; /* it said how long: it is not asked again when that is over */
     lua_settop(L, 1);
+    if (pause->why != VESTA_CHOOSE) w->until_us = now_us() + (int64_t)(ms * 1000);
     w->us_max = pause->why == VESTA_CHOOSE ? left_us(w) : (int64_t)(ms * 1000);
 }
 
@@ -402,6 +403,13 @@ static int core_borrow(lua_State *L) {
     return 0;
 }
 
+/* core.switch(gen): whether the keeper is asked for another number than the one that paused last. */
+static int core_switch(lua_State *L) {
+    struct box *box = self(L);
+    lua_pushboolean(L, box->gen && box->pause.why && vesta_switch(box->gen, &box->pause) == VESTA_OK);
+    return 1;
+}
+
 /* core.choice(gen): what is to be chosen from, or nil where the keeper does not ask (any more). */
 static int core_choice(lua_State *L) {
     struct box *box = self(L);
@@ -424,8 +432,9 @@ static int core_choose(lua_State *L) {
 }
 
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"choice", core_choice},       {"choose", core_choose}, {"open", core_open},     {"take", core_take},
-    {"set_judge", core_set_judge}, {"pause", core_pause},   {"borrow", core_borrow}, {NULL, NULL},
+    {"choice", core_choice}, {"choose", core_choose},       {"open", core_open},
+    {"take", core_take},     {"set_judge", core_set_judge}, {"pause", core_pause},
+    {"borrow", core_borrow}, {"switch", core_switch},       {NULL, NULL},
 };
 
 void vs_lua_open_gen(lua_State *L) {

@@ -39,6 +39,9 @@ static int load(const char *name, const char *options, struct vs_vm **vm, int *p
 #define PAUSES (BIT(VS_ON_CLOCK_BACK) | BIT(VS_ON_EXHAUSTED))
 #define ALL (BIT(VS_HOOKS) - 1)
 
+/* Nil unless it is given.  The last one. */
+#define LEAVING "leaving"
+
 /* What stands in ctx unless it is given; docs/policies.md explains each. */
 static const struct {
     unsigned hooks;
@@ -62,12 +65,13 @@ static const struct {
     {BIT(VS_CHOOSE_WORKER), {.name = "identity", .kind = VS_CTX_TEXT, .text = "host-0"}},
     {BIT(VS_CHOOSE_WORKER), {.name = "random", .kind = VS_CTX_INTEGER, .integer = INT64_C(1) << 31}},
     {BIT(VS_CHOOSE_WORKER), {.name = "attempt", .kind = VS_CTX_INTEGER, .integer = 1}},
+    {BIT(VS_CHOOSE_WORKER), {.name = LEAVING, .kind = VS_CTX_INTEGER}},
 };
 #define FIELDS_MAX VS_COUNT(FIELDS)
 
 struct ctx {
     struct vs_ctx field[FIELDS_MAX];
-    size_t count;
+    size_t count, told; /* the first so many */
     struct vs_records rows;
 };
 
@@ -76,6 +80,7 @@ static void fill_ctx(enum vs_hook hook, struct ctx *ctx) {
         if (!(FIELDS[i].hooks & BIT(hook))) continue;
         struct vs_ctx *field = &ctx->field[ctx->count++];
         *field = FIELDS[i].field;
+        if (strcmp(field->name, LEAVING) != 0) ctx->told = ctx->count;
         if (strcmp(field->name, "now_ms") == 0) field->integer = vs_now_ms();
         if (strcmp(field->name, "last_ms") == 0) field->integer = vs_now_ms() - 1000;
     }
@@ -133,6 +138,7 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
     for (size_t i = 0; i < ctx->count; i++) {
         struct vs_ctx *field = &ctx->field[i];
         if (strlen(field->name) != length || memcmp(field->name, given, length) != 0) continue;
+        if (i >= ctx->told) ctx->told = i + 1;
         if (field->kind == VS_CTX_RECORDS || field->kind == VS_CTX_PEERS) return read_rows(ctx, field, value);
         if (field->kind == VS_CTX_RANGE) return read_range(field, value);
         if (field->kind == VS_CTX_TEXT)
@@ -146,7 +152,7 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
 
 static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx, struct vs_answer *answer) {
     struct vesta_error err;
-    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->count, answer, &err);
+    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->told, answer, &err);
     if (result == VS_CALL_OK) return VS_DONE;
     vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
     return VS_FAILED;

@@ -70,6 +70,12 @@ static bool may_hold_for_word(struct vs_request *r, int64_t now_us) {
     return may_hold(r, now_us, s->judged_until_us, JUDGE_STEP_US);
 }
 
+/* The policy's word came, and it was to take another worker number: who waited for the word waits for that. */
+static bool may_hold_for_lease(struct vs_request *r, int64_t now_us) {
+    bool needs_lease = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_CHOOSE;
+    return needs_lease && r->session->judged_until_us != 0 && may_hold_for_word(r, now_us);
+}
+
 /* A policy that says "wait" again and again says it once: a request has one limit. */
 static bool may_hold_by_word(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
@@ -105,6 +111,7 @@ static enum vs_outcome settle_pause(struct vs_request *r) {
     int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
     if (may_wait(r, now_us)) return VS_PAUSED;
     if (r->session->held_until_us != 0 && may_hold_by_word(r, now_us, 0)) return VS_PAUSED;
+    if (may_hold_for_lease(r, now_us)) return VS_PAUSED;
     switch (judge(r, &until_us)) {
     case VS_PENDING:
         if (may_hold_for_word(r, now_us)) return VS_PAUSED;

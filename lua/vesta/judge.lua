@@ -5,6 +5,7 @@ local policies = require "vesta.policy"
 
 local HOOK_OF = { clock_back = "on_clock_back", full = "on_exhausted", ahead = "on_exhausted" }
 local WAIT_MS_MAX = 60000 -- where a policy says "wait" and not for how long
+local SWITCH_WAIT_MS = 1000 -- for the keeper to take another number, or to find none
 
 local policy_of = setmetatable({}, { __mode = "k" }) -- by generator
 
@@ -49,13 +50,7 @@ end
 --- From now on the pauses of this generator are this policy's.
 function judge.keep(gen, policy) policy_of[gen] = policy end
 
-local function refusal(policy, word, reason)
-  if word == "switch" then
-    return ("policy %s says switch, which is refused: another worker number must be leased from a shared store, "
-      .. "and this version has none"):format(policy.name)
-  end
-  return reason and ("%s (policy %s)"):format(reason, policy.name)
-end
+local function refusal(policy, reason) return reason and ("%s (policy %s)"):format(reason, policy.name) end
 
 ---------------------------------------------------------------- worker numbers, as csrc/host/leases.c
 
@@ -119,7 +114,7 @@ local function choose(policy, core, gen)
   local ok, worker, _, reason = policies.ask(policy, "choose_worker", {
     namespace = namespace, now_ms = choice.now_ms, records = choice.records, range = choice.range, host = choice.host,
     ip = choice.ip, ordinal = choice.ordinal, identity = choice.identity, random = choice.random,
-    attempt = choice.attempt,
+    attempt = choice.attempt, leaving = choice.leaving,
   })
   if ok and not worker then
     reason = ("%s (policy %s)"):format(reason or "no worker number is named", policy.name)
@@ -160,8 +155,10 @@ function judge.judge(core, gen)
   elseif word == "borrow" then
     core.borrow(gen, amount_ms)
     return 0
+  elseif word == "switch" and core.switch(gen) then
+    return SWITCH_WAIT_MS
   else
-    return nil, refusal(policy, word, reason)
+    return nil, refusal(policy, reason)
   end
 end
 

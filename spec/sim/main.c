@@ -43,14 +43,16 @@ static const struct mutant {
     [VS_MUTANT_RELATIVE_SKIP] = {"RELATIVE_SKIP", DUPLICATE},
     [VS_MUTANT_CLAIM_BY_OWNER] = {"CLAIM_BY_OWNER", DUPLICATE},
     [VS_MUTANT_RESUMES_UNASKED] = {"RESUMES_UNASKED", DUPLICATE},
+    [VS_MUTANT_LEAVES_OPEN] = {"LEAVES_OPEN", DUPLICATE},
 };
 _Static_assert(VS_COUNT(mutants) == VS_MUTANT_COUNT, "every mutant is here");
 
 /* Seeds that find a bug which the core had once; they are run before any others.  Whoever changes what a seed draws
  * undoes each fix, and puts the seed here that finds it then. */
 static const uint64_t regressions[] = {
-    30, 105,    /* two keepers under one token: a renewal lowered what the other had been granted */
-    1085, 1793, /* a keeper renewed a slot that was no longer the active one, and starved its successor */
+    54,   209,  /* two keepers under one token: a renewal lowered what the other had been granted */
+    596,  1562, /* a keeper renewed a slot that was no longer the active one, and starved its successor */
+    9779,       /* a keeper that slept set back the store's incarnation that its successor had taken up */
 };
 
 /* ------------------------------------------------------------------ counting */
@@ -66,7 +68,7 @@ static const struct {
     GATE(ids, 120000),    GATE(claims, 600), GATE(takeovers, 250), GATE(from_living, 100), GATE(pauses, 210),
     GATE(rollbacks, 500), GATE(leaps, 40),   GATE(crashes, 600),   GATE(reboots, 80),      GATE(unknowns, 600),
     GATE(forks, 200),     GATE(copies, 60),  GATE(releases, 400),  GATE(adoptions, 40),    GATE(two_keepers, 100),
-    GATE(retired, 10),    GATE(fenced, 100),
+    GATE(retired, 10),    GATE(fenced, 100), GATE(left, 6),
 };
 
 static const struct {

@@ -145,10 +145,12 @@ static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) 
         oracle_found(LEAP, "an id's time is %.3f s past what may be believed", (double)(at - latest) / 1e6);
 }
 
-/* The file that an id came from: the process's when it asked, or another of its path: one that was used up and has a
- * slot open yet, or the successor, to which another thread went on meanwhile. */
-static int file_of(int file, uint64_t worker, uint64_t tick, int *slot) {
+/* The file that an id came from: the successor, to which another thread went on meanwhile (whose leases start above
+ * all that the used-up one gave), the process's when it asked, or another of its path that has a slot open yet. */
+static int file_of(int file, int successor, uint64_t worker, uint64_t tick, int *slot) {
     int path = sim.file[file].path;
+    *slot = successor == file ? -1 : slot_of(sim.file[successor].map, worker, tick);
+    if (*slot >= 0) return successor;
     *slot = slot_of(sim.file[file].map, worker, tick);
     for (int i = sim.files; i-- > 0 && *slot < 0;)
         if (sim.file[i].path == path && (*slot = slot_of(sim.file[i].map, worker, tick)) >= 0) return i;
@@ -162,7 +164,7 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
         return;
     }
     uint64_t worker = parts.worker, tick = parts.time << sim.shape.seq_bits | parts.seq;
-    int slot, file = file_of(before->file, worker, tick, &slot);
+    int slot, file = file_of(before->file, sim.proc[proc].file, worker, tick, &slot);
     struct file *f = &sim.file[file];
     const struct origin *first = remember(id, proc, file, slot);
     if (first)

@@ -42,6 +42,7 @@ static bool others_are_here(const struct proc *self) {
 static enum vs_stop office_stop(struct vs_office *office) {
     struct keeping *k = (struct keeping *)office;
     if (office->lease.phase == VS_PH_FENCED) oracle_fenced(&office->lease);
+    sim.counts.left += office->lease.phase == VS_PH_CLOSING && office->lease.leaves;
     return k->proc->stop == VS_GIVE_BACK && others_are_here(k->proc) ? VS_HAND_OVER : k->proc->stop;
 }
 
@@ -123,9 +124,15 @@ static int ask(struct proc *self, struct vesta_pause *pause) {
     return rc;
 }
 
-/* A policy now and then lets the slot run ahead of the clock. */
+/* A policy now and then wants another number, or lets the slot run ahead of the clock. */
 static void verdict(struct proc *self, const struct vesta_pause *pause) {
     const struct file *f = &sim.file[self->file];
+    const struct vs_map *map = f->map;
+    if (pause->why == VESTA_CLOCK_BACK && !map->header.has_worker && chance(90)) {
+        if (vs_map_active(map) == (int)pause->slot) vs_map_leave(f->map, pause->slot, host_boot_us(&sim.host[f->host]));
+        kick(self);
+        return;
+    }
     uint64_t now = vs_tick_at(&sim.shape, host_unix_us(&sim.host[f->host]));
     uint64_t tick = now + pause->ahead_ticks + rnd_below(4u << sim.shape.seq_bits);
     int rc = vesta_allow_ahead(&self->gen, pause, tick);
@@ -145,7 +152,7 @@ static void wait_out(struct proc *self, const struct vesta_pause *pause) {
     case VESTA_FULL:
     case VESTA_AHEAD:
     case VESTA_CLOCK_BACK:
-        if (!sim.calm && chance(4)) verdict(self, pause);
+        if (!sim.calm && chance(pause->why == VESTA_CLOCK_BACK ? 60 : 4)) verdict(self, pause);
         break;
     default: break;
     }

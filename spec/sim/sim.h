@@ -52,8 +52,9 @@ enum finding {
     X(claims)                                                                                                          \
     X(takeovers)                                                                                                       \
     X(from_living)                                                                                                     \
-    X(pauses) X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns) X(forks) X(copies) X(releases) X(adoptions)      \
-        X(two_keepers) X(retired) X(fenced) X(failovers) X(switches)
+    X(pauses)                                                                                                          \
+    X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns) X(forks) X(copies) X(releases) X(adoptions) X(two_keepers) \
+        X(retired) X(fenced) X(failovers) X(left) X(switches)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;

@@ -130,8 +130,10 @@ end
 
 ---------------------------------------------------------------- records
 
---- Whether a number may be claimed, now or once its `until_ms` is over: given back, silent for too long, or one's own.
+--- Whether a number may be claimed, now or once its `until_ms` is over: given back, silent for too long, or one's own,
+-- but for the one that is to be left.
 local function is_free(ctx, record)
+  if record.worker == ctx.leaving then return false end
   return not record.held or record.expired or (ctx.identity and record.identity == ctx.identity) == true
 end
 
@@ -156,8 +158,10 @@ local function survey(ctx, first, last)
       local is_ready = record.until_ms <= ctx.now_ms
       if record.worker == unused then unused = unused + 1 end
       highest = record.worker
-      if ctx.identity and record.identity == ctx.identity then take_own(found, record, is_ready) end
-      if is_free(ctx, record) then take_free(found, record, is_ready) end
+      if is_free(ctx, record) then
+        take_free(found, record, is_ready)
+        if ctx.identity and record.identity == ctx.identity then take_own(found, record, is_ready) end
+      end
     end
   end
   found.unused = unused <= last and unused or nil

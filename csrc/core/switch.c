@@ -1,0 +1,75 @@
+/* switch.c -- the lease engine takes another number in place of the one it holds: a clock that went back is behind that
+ * one's cursor, and another number's ids may begin with it.  Pure.
+ *
+ * The other number is looked at first.  Only where it could give ids at once is the held one left: its slot is closed,
+ * its record given back at the exact cursor, as at the end of a program, and then the other is claimed as any is. */
+#include "core/steps.h"
+#include "core/mutant.h"
+
+#include <inttypes.h>
+
+static void stay(struct vs_lease *lease, struct vs_action *out) {
+    lease->attempt = 0;
+    vs_act(lease, out, VS_PH_STAY, VS_DO_STAY);
+}
+
+void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    bool is_behind = ev->cursor > vs_tick_at(&lease->shape, ev->unix_us);
+    if (lease->has_worker || !is_behind) { /* the clock has caught up meanwhile */
+        stay(lease, out);
+        return;
+    }
+    lease->attempt = 1;
+    vs_act(lease, out, VS_PH_SWITCH, VS_DO_CHOOSE);
+}
+
+void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    bool is_other = ev->found && ev->worker != lease->worker && !vs_is_static(&lease->ns, ev->worker);
+    if (!is_other) {
+        vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
+                     ev->text[0] ? ev->text : "there is no other to be had");
+        stay(lease, out);
+        return;
+    }
+    lease->next_worker = ev->worker;
+    vs_act(lease, out, VS_PH_SWITCH_READ, VS_DO_READ);
+    out->worker = lease->next_worker;
+}
+
+/* Whether a claim of that record would give ids at once; says why not. */
+static bool is_worth_it(struct vs_lease *lease, const struct vs_event *ev) {
+    uint64_t next = lease->next_worker, now = vs_tick_at(&lease->shape, ev->unix_us);
+    if (ev->outcome != VS_STORE_OK || ev->doubt_us) {
+        vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
+                     ev->outcome == VS_STORE_OK ? "the clock leapt and is not believed yet"
+                     : ev->text[0]              ? ev->text
+                                                : "the store did not answer");
+        return false;
+    }
+    if (vs_lease_is_ahead(lease, ev) || vs_lease_wait_ms(lease, next, &ev->record, ev->store_ms) > 0) return false;
+    bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
+    if (!foreign && vs_lease_from(lease, ev, &ev->record) <= now && now < vs_tick_end(&lease->shape)) return true;
+    vs_lease_say(lease, "number %" PRIu64 " is kept: the ids of number %" PRIu64 " would not begin before its own",
+                 lease->worker, next);
+    return false;
+}
+
+void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (!is_worth_it(lease, ev)) {
+        stay(lease, out);
+        return;
+    }
+    lease->attempt = 0;
+    lease->leaves = true;
+    if (VS_IS_MUTANT(LEAVES_OPEN))
+        vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
+    else
+        vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
+}
+
+void vs_act_take_next(struct vs_lease *lease, struct vs_action *out) {
+    vs_lease_forget_slot(lease);
+    lease->attempt = 0;
+    lease->worker = lease->next_worker;
+    vs_act(lease, out, VS_PH_READ, VS_DO_READ);
+}

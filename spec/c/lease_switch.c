@@ -1,0 +1,305 @@
+/* lease_switch.c -- the lease engine takes another number for a clock that went back: when it leaves the one it holds,
+ * when it stays, and in which order it does what. */
+#include "engine.h"
+#include "core/steps.h"
+
+#define BACK_MS 3000
+
+static struct vs_record held; /* as the store has it */
+
+/* A lease of number 7 that was drawn, with ids given; then the clock goes back, and a policy wants another number. */
+static void start_behind(void) {
+    start_with((struct vs_lease_opts){.slot = -1});
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_CHOOSE);
+    ev.kind = VS_EV_CHOSEN, ev.found = true, ev.worker = 7;
+    vs_lease_step(&lease, &ev, &did);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_TAKE);
+    slot(0);
+    DID(VS_DO_SWAP);
+    held = did.record;
+    held.written_ms = ev.unix_us / 1000;
+    reply(VS_STORE_OK, &held);
+    DID(VS_DO_PUBLISH);
+    ev.cursor = lease.from + 17;
+    done();
+    DID(VS_DO_SLEEP);
+    pass_ms(500);
+    ev.unix_us -= BACK_MS * 1000;
+    ev.leave = true;
+    wake();
+}
+
+static void choose(bool found, uint64_t worker) {
+    DID(VS_DO_CHOOSE);
+    CHECK_EQ_U64(lease.attempt, 1);
+    ev.kind = VS_EV_CHOSEN, ev.found = found, ev.worker = worker;
+    vs_lease_step(&lease, &ev, &did);
+}
+
+/* What is asked of an office that stays: nothing is closed, and the lease goes on as before. */
+static void stays(const char *why) {
+    DID(VS_DO_STAY);
+    CHECK_HAS(lease.said, why);
+    ev.leave = false;
+    done();
+    SLEEPS_MS(1);
+    CHECK_EQ_U64(lease.worker, 7);
+    CHECK(lease.published && !lease.leaves);
+    pass_ms(6000);
+    ev.cursor = tick_now() + 1;
+    wake();
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.worker, 7);
+    CHECK(did.record.held);
+}
+
+/* ------------------------------------------------------------------ leaving */
+
+static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
+    start_behind();
+    choose(true, 9);
+    DID(VS_DO_READ);
+    CHECK_EQ_U64(did.worker, 9);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_CLOSE); /* before anything is given back */
+    CHECK_EQ_I64(did.slot, 0);
+    CHECK_STR(vs_lease_state_name(vs_lease_state(&lease, &ev)), "claiming");
+    uint64_t cursor = ev.cursor + 3; /* ids were given until the very close */
+    closed(true, cursor);
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.worker, 7);
+    CHECK_EQ_U64(did.old_ver, held.ver);
+    CHECK_EQ_U64(did.record.until, cursor);
+    CHECK(!did.record.held);
+    struct vs_record given = did.record;
+    reply(VS_STORE_OK, &given);
+    DID(VS_DO_READ); /* nothing is claimed on what was read before */
+    CHECK_EQ_U64(did.worker, 9);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_U64(did.from, tick_now());
+    CHECK(did.from < cursor);
+    slot(1);
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.worker, 9);
+    CHECK(did.record.owner[0] != held.owner[0]);
+    struct vs_record claimed = did.record;
+    reply(VS_STORE_OK, &claimed);
+    DID(VS_DO_PUBLISH);
+    CHECK_EQ_I64(did.slot, 1);
+}
+
+static void a_release_that_is_not_heard_of_is_tried_again_and_then_left(void) {
+    start_behind();
+    choose(true, 9);
+    reply(VS_STORE_OK, NULL);
+    closed(true, ev.cursor);
+    uint64_t cursor = did.record.until;
+    for (int i = 0; i < 3; i++) {
+        DID(VS_DO_SWAP);
+        CHECK_EQ_U64(did.record.until, cursor);
+        reply(VS_STORE_UNKNOWN, NULL);
+        DID(VS_DO_READ);
+        CHECK_EQ_U64(did.worker, 7);
+        reply(VS_STORE_OK, &held);
+    }
+    DID(VS_DO_SWAP);
+    reply(VS_STORE_DOWN, NULL);
+    DID(VS_DO_READ);
+    CHECK_EQ_U64(did.worker, 9);
+}
+
+static void a_slot_that_somebody_else_closed_is_not_given_back(void) {
+    start_behind();
+    choose(true, 9);
+    reply(VS_STORE_OK, NULL);
+    closed(false, 0);
+    DID(VS_DO_READ);
+    CHECK_EQ_U64(did.worker, 9);
+}
+
+static void a_store_that_went_back_meanwhile_stops_everything(void) {
+    start_behind();
+    choose(true, 9);
+    reply(VS_STORE_OK, NULL);
+    closed(true, ev.cursor);
+    struct vs_record older = record_of("elsewhere", true, NOON_MS - 60000);
+    older.ver = 0;
+    reply(VS_STORE_CONFLICT, &older);
+    DID(VS_DO_FAILSTOP);
+    CHECK_HAS(lease.said, "went back");
+}
+
+static void whom_it_wanted_may_be_gone_by_then(void) {
+    start_behind();
+    choose(true, 9);
+    reply(VS_STORE_OK, NULL);
+    closed(true, ev.cursor);
+    struct vs_record given = did.record;
+    reply(VS_STORE_OK, &given);
+    struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
+    other.written_ms = ev.unix_us / 1000;
+    reply(VS_STORE_OK, &other);
+    DID(VS_DO_SLEEP); /* and then any number, as for a first claim */
+    pass_ms(1000);
+    ev.leave = false;
+    wake();
+    DID(VS_DO_CHOOSE);
+    CHECK(!lease.published && !lease.leaves);
+}
+
+static void a_stop_on_the_way_gives_back_what_is_held(void) {
+    start_behind();
+    choose(true, 9);
+    reply(VS_STORE_OK, NULL);
+    closed(true, ev.cursor);
+    struct vs_record given = did.record;
+    reply(VS_STORE_OK, &given);
+    ev.stop = true;
+    reply(VS_STORE_OK, NULL);
+    slot(1);
+    struct vs_record claimed = did.record;
+    reply(VS_STORE_OK, &claimed);
+    DID(VS_DO_PUBLISH);
+    done();
+    wake();
+    DID(VS_DO_CLOSE);
+    closed(true, lease.from);
+    DID(VS_DO_SWAP);
+    CHECK_EQ_U64(did.worker, 9);
+    reply(VS_STORE_OK, &did.record);
+    DID(VS_DO_END);
+}
+
+/* ------------------------------------------------------------------ staying */
+
+static void stays_where_nothing_would_be_gained(void) {
+    struct vs_record r;
+    start_behind();
+    choose(false, 0);
+    stays("number 7 is kept: there is no other to be had");
+    start_behind();
+    choose(true, 7); /* a policy may name what it has */
+    stays("there is no other to be had");
+    start_behind();
+    lease.ns.static_first = 9, lease.ns.static_count = 1;
+    choose(true, 9);
+    stays("there is no other to be had");
+    start_behind();
+    choose(true, 9);
+    r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock that is back */
+    reply(VS_STORE_OK, &r);
+    stays("the ids of number 9 would not begin before its own");
+    start_behind();
+    choose(true, 9);
+    r = record_of("elsewhere", true, NOON_MS - 60000);
+    r.written_ms = ev.unix_us / 1000;
+    reply(VS_STORE_OK, &r);
+    stays("number 9 is held by elsewhere");
+    start_behind();
+    choose(true, 9);
+    r = record_of("elsewhere", false, NOON_MS - 60000);
+    r.fingerprint++;
+    reply(VS_STORE_OK, &r);
+    stays("would not begin");
+}
+
+static void stays_where_store_or_clock_are_not_to_be_trusted(void) {
+    static const enum vs_outcome outcomes[] = {VS_STORE_DOWN, VS_STORE_UNKNOWN, VS_STORE_REFUSED, VS_STORE_MOVED};
+    for (size_t i = 0; i < VS_COUNT(outcomes); i++) {
+        start_behind();
+        choose(true, 9);
+        reply(outcomes[i], NULL);
+        stays("number 7 is kept: the store did not answer");
+    }
+    start_behind();
+    choose(true, 9);
+    ev.doubt_us = 5000000;
+    reply(VS_STORE_OK, NULL);
+    ev.doubt_us = 0;
+    stays("the clock leapt");
+}
+
+static void a_clock_that_has_caught_up_needs_no_other_number(void) {
+    start_behind();
+    choose(true, 9);
+    start_behind();
+    ev.kind = VS_EV_CHOSEN, ev.found = false;
+    vs_lease_step(&lease, &ev, &did);
+    DID(VS_DO_STAY);
+    done();
+    ev.unix_us += 10 * BACK_MS * 1000; /* and the wish still stands */
+    wake();
+    DID(VS_DO_STAY);
+}
+
+static void a_number_given_by_hand_is_kept(void) {
+    held = start_held();
+    ev.unix_us -= BACK_MS * 1000;
+    ev.leave = true;
+    ev.cursor = lease.from + 17;
+    wake();
+    DID(VS_DO_STAY);
+}
+
+static void a_stop_comes_first(void) {
+    start_behind();
+    ev.kind = VS_EV_CHOSEN, ev.found = false;
+    vs_lease_step(&lease, &ev, &did);
+    done();
+    ev.stop = true;
+    wake();
+    DID(VS_DO_CLOSE);
+    closed(true, ev.cursor);
+    reply(VS_STORE_OK, &did.record);
+    DID(VS_DO_END);
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+static struct vs_listed listed_as(uint64_t worker, bool is_held, int64_t until_ms) {
+    struct vs_listed at = {.worker = worker, .record = record_of("elsewhere", is_held, until_ms)};
+    at.record.written_ms = NOON_MS - (is_held ? 100 : 60000);
+    return at;
+}
+
+static void the_other_is_unused_or_free_for_longest(void) {
+    start_behind();
+    struct vs_listed list[] = {listed_as(0, true, NOON_MS + 900), listed_as(1, false, NOON_MS - 100),
+                               listed_as(2, false, NOON_MS - 900), listed_as(3, false, NOON_MS - 500)};
+    uint64_t worker = 99;
+    lease.worker = 2;
+    CHECK(vs_choose_other(&lease, list, 4, 4, NOON_MS, 12345, &worker));
+    CHECK_EQ_U64(worker, 4);
+    CHECK(vs_choose_other(&lease, list, 4, 3, NOON_MS, 12345, &worker));
+    CHECK_EQ_U64(worker, 3); /* 2 ends before it, and is the one that is left */
+    CHECK(vs_choose_other(&lease, list, 2, 1, NOON_MS, 12345, &worker));
+    CHECK_EQ_U64(worker, 1);
+    lease.worker = 1;
+    CHECK(!vs_choose_other(&lease, list, 2, 1, NOON_MS, 12345, &worker));
+    lease.ns.static_first = 3, lease.ns.static_count = 2;
+    CHECK(vs_choose_other(&lease, list, 4, 4, NOON_MS, 12345, &worker));
+    CHECK_EQ_U64(worker, 2);
+}
+
+static const struct check_case cases[] = {
+    {"a number is left at its exact cursor, and the next starts with the clock",
+     leaves_at_the_exact_cursor_and_starts_with_the_clock},
+    {"a release that is not heard of is tried again, and then left",
+     a_release_that_is_not_heard_of_is_tried_again_and_then_left},
+    {"a slot that somebody else closed is not given back", a_slot_that_somebody_else_closed_is_not_given_back},
+    {"a store that went back meanwhile stops everything", a_store_that_went_back_meanwhile_stops_everything},
+    {"where the number is gone by then, any is claimed", whom_it_wanted_may_be_gone_by_then},
+    {"a stop on the way gives back what is held", a_stop_on_the_way_gives_back_what_is_held},
+    {"a number is kept where nothing would be gained", stays_where_nothing_would_be_gained},
+    {"a number is kept where store or clock are not to be trusted", stays_where_store_or_clock_are_not_to_be_trusted},
+    {"a clock that has caught up needs no other number", a_clock_that_has_caught_up_needs_no_other_number},
+    {"a number given by hand is kept", a_number_given_by_hand_is_kept},
+    {"a stop comes first", a_stop_comes_first},
+    {"the other number is one never used, else free for longest", the_other_is_unused_or_free_for_longest},
+};
+
+CHECK_MAIN(cases)
