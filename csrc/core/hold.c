@@ -142,10 +142,12 @@ void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct v
     vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
 }
 
-/* Who ends need not know any more that the store went back; who goes on with another number must. */
+/* Who ends need not know any more that the store went back; who goes on with another number must.  The cursor may have
+ * been given back without our hearing of it, and a successor start there. */
 static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
     bool is_told = ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT;
-    return lease->leaves && is_told && vs_lease_went_back(lease, &ev->record);
+    bool went_back = ev->record.ver < lease->record.ver || ev->record.until < lease->asked;
+    return lease->leaves && is_told && went_back;
 }
 
 /* Giving back is a courtesy: a few tries, then the record runs out by itself. */

@@ -80,6 +80,7 @@ static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     uint64_t cursor;
+    if (atomic_load(&map->shared.incarnation) != failed_in) return; /* another keeper knows that it was put right */
     int active = vs_map_active(map);
     atomic_store(&map->shared.failed_in, failed_in);
     set_stopped(map, 0, VESTA_FAILSTOP);
@@ -127,12 +128,26 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
     vs_clock_anchor(office->map, clock);
 }
 
-/* Another keeper that went on without us may know a newer one: that is not set back. */
+/* Every slot that is open, or that a claim under way would open: two copies of this memory, which hold the same tokens,
+ * must have nothing left that the store could grant to both. */
+static void close_slots(struct vs_map *map) {
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    for (uint32_t i = active > 0 ? (uint32_t)active : 0; i < used && i < VS_SLOTS_MAX; i++)
+        vs_slot_close(&map->slot[i], &cursor);
+}
+
+/* Another keeper that went on without us may know a newer one: that is not set back.  Whoever is first to take up the
+ * store that was put right ends what the one before it granted, and what was stopped for it, also where that is another
+ * keeper's. */
 static void tell_incarnation(struct vs_office *office) {
     uint64_t was = office->incarnation;
     if (office->lease.incarnation == was) return;
     office->incarnation = office->lease.incarnation;
-    atomic_compare_exchange_strong(&office->map->shared.incarnation, &was, office->incarnation);
+    if (!atomic_compare_exchange_strong(&office->map->shared.incarnation, &was, office->incarnation) || !was) return;
+    close_slots(office->map);
+    set_stopped(office->map, VESTA_FAILSTOP, 0);
 }
 
 /* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
@@ -162,16 +177,6 @@ enum vs_term vs_office_serve(struct vs_office *office) {
 }
 
 /* ------------------------------------------------------------------ resting */
-
-/* Every slot that is open, or that a claim under way would open: two copies of this memory, which hold the same tokens,
- * must have nothing left that the store could grant to both. */
-static void close_slots(struct vs_map *map) {
-    uint64_t cursor;
-    int active = vs_map_active(map);
-    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
-    for (uint32_t i = active > 0 ? (uint32_t)active : 0; i < used && i < VS_SLOTS_MAX; i++)
-        vs_slot_close(&map->slot[i], &cursor);
-}
 
 void vs_office_rest(struct vs_office *office) {
     struct vs_shared *shared = &office->map->shared;

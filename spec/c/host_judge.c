@@ -117,14 +117,14 @@ static void says_how_long_to_wait(void) {
     clear_desk();
 }
 
-static void cannot_switch_yet_and_says_so_once(void) {
+static void keeps_a_number_given_by_hand_and_says_so_once(void) {
     set_desk(POLICY("return 'switch'"));
     for (int i = 0; i < 3; i++) {
         CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
         pass_ms(2000);
     }
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 3);
-    const char *first = strstr(told(), "counts as 'refuse'");
+    const char *first = strstr(told(), "counts as 'refuse': this worker number was given by hand");
     CHECK(first && !strstr(first + 1, "counts as 'refuse'"));
     clear_desk();
 }
@@ -287,7 +287,7 @@ static const struct check_case cases[] = {
     {"a function is told what happened", is_told_what_happened},
     {"borrow: the slot runs ahead, so far and no further", borrows},
     {"wait: for how long, from each request's own now", says_how_long_to_wait},
-    {"switch counts as refuse, and that is said once", cannot_switch_yet_and_says_so_once},
+    {"switch counts as refuse for a number given by hand, and that is said once", keeps_a_number_given_by_hand_and_says_so_once},
     {"a policy may change its mind, and begins with its first call", may_change_its_mind},
     {"a function that fails in any way leaves the fixed rules, and is told of", leaves_the_fixed_rules_where_it_fails},
     {"a function that fails is left alone, longer each time up to a minute", is_left_alone_for_longer_and_longer},

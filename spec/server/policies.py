@@ -5,6 +5,7 @@ its file in every thread without a lock: now and then a thread sees the true tim
 So what is said here of a clock that is behind is said of some reply soon, never of each.
 """
 import glob
+import json
 import os
 import re
 import resource
@@ -360,6 +361,31 @@ def _(world):
         same(server.metric("vesta_parked_requests"), 0)
         server.step("+0")
         soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
+
+
+@claim("switch: another number's ids at once, under load, and the last is given back; a second time within a minute it refuses")
+def _(world):
+    store, switching = "file:" + world.path("store"), judging("if ctx.back_ms > 10 then return 'switch' end return 'refuse'")
+    server = Judged(world, switching, "--threads", "2", "--wait-ms", "1000", layout="vesta-milli")
+    at = server.args.index("--worker")
+    server.args[at:at + 2] = ["--store", store]
+    with server:
+        number = 'vesta_worker_id{namespace="default"}'
+        first = server.metric(number)
+        with Load(server) as load:
+            soon(lambda: sum(map(len, load.ids)), lambda count: count > 1000)
+            server.step("-600")
+            server.listen("a policy judged: switch")
+            soon(lambda: server.metric(number), lambda worker: worker != first)
+            given = sum(map(len, load.ids))
+            soon(lambda: sum(map(len, load.ids)), lambda count: count > given + 1000)
+        assert load.count() > 2000
+        second = server.metric(number)
+        held = {row["worker"]: row["state"] for row in json.loads(world.run("workers", "--store", store, "--json").out)["workers"]}
+        same((held[first], held[second] != "free"), ("free", True))  # by a clock that is not back it is over
+        server.step("-1200")
+        refused(server)
+        same(server.metric(number), second)
 
 
 @claim("so many are held and no more: the others are told at once")

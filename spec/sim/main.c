@@ -50,9 +50,12 @@ _Static_assert(VS_COUNT(mutants) == VS_MUTANT_COUNT, "every mutant is here");
 /* Seeds that find a bug which the core had once; they are run before any others.  Whoever changes what a seed draws
  * undoes each fix, and puts the seed here that finds it then. */
 static const uint64_t regressions[] = {
-    54,   209,  /* two keepers under one token: a renewal lowered what the other had been granted */
-    596,  1562, /* a keeper renewed a slot that was no longer the active one, and starved its successor */
-    9779,       /* a keeper that slept set back the store's incarnation that its successor had taken up */
+    54,    209,  /* two keepers under one token: a renewal lowered what the other had been granted */
+    596,   1562, /* a keeper renewed a slot that was no longer the active one, and starved its successor */
+    9779,        /* a keeper that slept set back the store's incarnation that its successor had taken up */
+    41785,       /* and took a number that its successor had given back for a store that went back */
+    67771,       /* a store was taken up with an open slot that the one before it had granted to another keeper */
+    43830,       /* and with a stop for it that another keeper had set */
 };
 
 /* ------------------------------------------------------------------ counting */
