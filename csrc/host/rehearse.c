@@ -5,10 +5,11 @@
 #include "core/core.h"
 
 #define ROWS 4 /* and as many numbers */
-#define CTX_MAX 10
+#define CTX_MAX 11
 #define MINUTE_MS 60000
+#define HOST "host-0"
 
-enum kind { NOBODY, SOME, ALL }; /* of the others who hold a number */
+enum kind { NOBODY, SOME, ALL, OURS /* as SOME, and the first of them is ours */ }; /* who hold a number */
 
 static const struct situation {
     enum vs_hook hook;
@@ -22,6 +23,7 @@ static const struct situation {
     {VS_CHOOSE_WORKER, "with no records", NOBODY},
     {VS_CHOOSE_WORKER, "with numbers that are held, expired and given back", SOME},
     {VS_CHOOSE_WORKER, "with all numbers held", ALL},
+    {VS_CHOOSE_WORKER, "with a number that is to be left", OURS},
     {VS_ON_STORE_DOWN, "with a store that is silent", NOBODY},
     {VS_ON_LEASE_LOST, "with a number that was lost", NOBODY},
 };
@@ -42,12 +44,12 @@ static void add(struct scene *scene, struct vs_ctx field) {
 /* Four that are held; or one of each kind: held, expired, given back but ahead of the clock, given back. */
 static void fill_rows(struct scene *scene, enum kind others, int64_t now_ms) {
     for (int i = 0; i < ROWS; i++) {
-        bool held = others == ALL || i < 2, expired = others == SOME && i == 1, later = held || i == 2;
+        bool held = others == ALL || i < 2, expired = others != ALL && i == 1, later = held || i == 2;
         int64_t written_ms = now_ms - (expired ? 100 : 1) * MINUTE_MS;
         scene->record[i] = (struct vs_ctx_record){.worker = (uint64_t)i,
                                                   .epoch = 1,
                                                   .holder = "host-1 pid 1",
-                                                  .identity = "host-1",
+                                                  .identity = others == OURS && i == 0 ? HOST : "host-1",
                                                   .held = held,
                                                   .expired = expired,
                                                   .until_ms = later && !expired ? now_ms + MINUTE_MS : written_ms,
@@ -68,12 +70,13 @@ static void set_choice(struct scene *scene, enum kind others) {
         (struct vs_ctx){
             .name = "records", .kind = VS_CTX_RECORDS, .records = scene->record, .count = others == NOBODY ? 0 : ROWS});
     add(scene, (struct vs_ctx){.name = "range", .kind = VS_CTX_RANGE, .last = others == NOBODY ? 1023 : ROWS - 1});
-    add(scene, vs_ctx_text("host", "host-0"));
+    add(scene, vs_ctx_text("host", HOST));
     add(scene, vs_ctx_text("ip", "192.0.2.1"));
-    add(scene, vs_ctx_text("identity", "host-0"));
+    add(scene, vs_ctx_text("identity", HOST));
     add(scene, vs_ctx_integer("ordinal", 0));
     add(scene, vs_ctx_integer("random", INT64_C(1) << 31));
     add(scene, vs_ctx_integer("attempt", 1));
+    if (others == OURS) add(scene, vs_ctx_integer("leaving", 0));
 }
 
 static void set_pause(struct scene *scene, enum vs_hook hook) {

@@ -83,6 +83,7 @@ def _(w):
             ("on_exhausted", "return 'switch'", "with ids that are used up (garbage): ./mine.lua:1:"),
             ("choose_worker", "return ctx.records[1].worker", "with no records (error): ./mine.lua:2:"),
             ("choose_worker", "if ctx.records[1] then error 'x' end return 7", "with numbers that are held, expired and given back (error): ./mine.lua:2:"),
+            ("choose_worker", "if ctx.leaving then error('no way') end return 1", "with a number that is to be left (error): ./mine.lua:2:"),
             ("choose_worker", FREE + "while ctx.records[1] do end", "with all numbers held (instructions): ./mine.lua:2:"),
             ("on_start", "return ctx.last_ms > 0 and 'go'", "at a first start, alone (error): ./mine.lua:2:"),
             ("on_start", "return #ctx.peers == 0 and 'go'", "at another start, among peers (garbage): ./mine.lua:1:"),
@@ -101,7 +102,7 @@ def _(w):
       assert(ctx.namespace == 'default' and ctx.now_ms > 1.7e12 and ctx.range.first == 0 and ctx.random >= 0 and ctx.attempt == 1)
       assert(ctx.host == 'host-0' and ip4(ctx.ip) and ctx.ordinal == 0 and ctx.identity == 'host-0' and next(ctx.options) == nil)
       for i, r in ipairs(t) do
-        assert(r.worker == i - 1 and r.worker <= ctx.range.last and r.epoch == 1 and r.holder and r.identity ~= ctx.identity)
+        assert(r.worker == i - 1 and r.worker <= ctx.range.last and r.epoch == 1 and r.holder and (r.identity == ctx.identity) == (r.worker == ctx.leaving))
         assert(r.written_ms < ctx.now_ms and r.seen_ms <= ctx.now_ms and type(r.held) == 'boolean' and type(r.expired) == 'boolean')
       end
       local found = survey(ctx, ctx.range.first, ctx.range.last)

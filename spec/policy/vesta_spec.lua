@@ -117,5 +117,9 @@ describe("vesta", function()
     local world = world_of {}
     world:step_clock(-1)
     assert.equal("switch", (world:verdict "on_clock_back"))
+    local worker = world:choose()
+    world:pass(1000000) -- its lease is over, and it would be the one to have again
+    assert.equal(worker, (world:verdict "choose_worker"))
+    assert.equal(worker + 1, (world:verdict("choose_worker", { leaving = worker })))
   end)
 end)
