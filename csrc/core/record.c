@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VS_RECORD_FORMAT 1
-
 /* ------------------------------------------------------------------ writing */
 
 static uint64_t checksum(const char *text, size_t length) {

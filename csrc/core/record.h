@@ -6,6 +6,7 @@
 
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048
+#define VS_RECORD_FORMAT 1
 
 /* One per (namespace, worker).  ver 0 means that there is none yet. */
 struct vs_record {

@@ -10,6 +10,7 @@ from world import PLACES, Schedule, now_ms, told
 from servers import claim, main, until
 
 place = PLACES[sys.argv[3]]().begin()
+OTHER = "sign:1=0 time:41 worker:9 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z"  # a layout
 
 
 def says(issuer, *parts, since_ms=0):
@@ -37,7 +38,7 @@ def _():
 def _():
     with Schedule(place) as s:
         s.start("ada").issues()
-        other = s.start("bob", layout="sign:1=0 time:41 worker:9 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z")
+        other = s.start("bob", layout=OTHER)
         if place.kind == "sqlite":  # one's own machine is asked at once
             assert other.process.wait(20) == 1
             with open(other.out + ".err") as err:
@@ -63,6 +64,66 @@ def _():
                 assert copy.issues().worker == 3
             else:
                 assert copy.issues().worker != number
+
+
+def spoil(s, issuer, number, change):
+    """Somebody's hand in the record of a number, while its holder stands still; the record as it was."""
+    issuer.pause()
+    time.sleep(0.3)  # what it had asked for is done
+    good = place.get(s.ns, number)
+    place.put(s.ns, number, change(good))
+    issuer.go_on()
+    return good
+
+
+@claim("a record that is truncated, foreign or newer under its holder: said, nothing past the window, and on when it is mended")
+def _():
+    with Schedule(place) as s:
+        ada = s.start("ada", worker=9)
+        for change, said in ((lambda text: b"hello", "not a vesta record"), (lambda text: b"vesta lease 2\nmore\n", "newer vesta"),
+                             (lambda text: text[:-30], "truncated")):
+            ada.issues()
+            begun = now_ms()
+            good = spoil(s, ada, 9, change)
+            says(ada, said, since_ms=begun)
+            spoilt = place.get(s.ns, 9)
+            if said == "truncated":
+                drawn = s.start("bob")
+                says(drawn, said)
+                ada.when(lambda line: line.refused and line.state == "drained", "its window is over", since_ms=begun)
+                gives_nothing(drawn)
+            assert place.get(s.ns, 9) == spoilt, "a record that cannot be read was written over"
+            place.put(s.ns, 9, good)
+            ada.issues(since_ms=now_ms())
+        drawn.issues()
+
+
+@claim("a record that somebody puts back as it was earlier: its holder stops until a person has put the store right")
+def _():
+    with Schedule(place) as s:
+        ada = s.start("ada", worker=9)
+        ada.issues()
+        early = place.get(s.ns, 9)
+        until(lambda: place.get(s.ns, 9) != early, "it is renewed")
+        begun = now_ms()
+        spoil(s, ada, 9, lambda text: early)
+        stopped = ada.when(lambda line: line.state == "failstop" and line.refused, "it stops", since_ms=begun)
+        told("%s", stopped.text)
+        rival = s.start("bob", worker=9)
+        s.advance()
+        until(lambda: any(i.last() and i.last().ms > stopped.ms and i.last().state == "active" for i in (ada, rival)), "ids again", 60)
+
+
+@claim("a number whose record is of another layout is nobody's: its ticks mean something else")
+def _():
+    with Schedule(place, layout=OTHER) as other, Schedule(place) as s:
+        for schedule in (other, s):
+            schedule.start("ada", worker=9).issues()
+        s.issuers[0].stop()
+        place.put(s.ns, 9, place.get(other.ns, 9))
+        bob = s.start("bob", worker=9)
+        says(bob, "number 9 is of another layout")
+        gives_nothing(bob)
 
 
 if place.kind in ("mysql", "zk"):

@@ -4,6 +4,7 @@ back), processes that issue ids, and the count of all ids at the end.  Knows no 
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -31,6 +32,12 @@ def told(text, *values):
 
 
 # ---------------------------------------------------------------- places
+
+def version(text):
+    """Of a record; None where it does not say."""
+    found = re.search(rb"\nver (\d+)\n", text)
+    return found and int(found[1])
+
 
 class Sqlite(Server):
     kind = "sqlite"
@@ -67,6 +74,17 @@ class Sqlite(Server):
     def wipe(self):
         os.unlink(self.file)
 
+    def get(self, ns, number):
+        """The record of a number, as it is stored."""
+        with sqlite3.connect(self.file) as db:
+            return db.execute("SELECT record FROM vesta_lease WHERE ns = ? AND worker = ?", (ns, number)).fetchone()[0]
+
+    def put(self, ns, number, text):
+        """Writes it as a person would who should not."""
+        with sqlite3.connect(self.file) as db:
+            db.execute("UPDATE vesta_lease SET record = ?, ver = coalesce(?, ver) WHERE ns = ? AND worker = ?",
+                       (text, version(text), ns, number))
+
 
 class Maria(MariaDB):
     kind = "mysql"
@@ -94,6 +112,13 @@ class Maria(MariaDB):
     def restore(self):
         self.sql("BEGIN; %s COMMIT" % "".join("DELETE FROM vesta.%s; INSERT INTO vesta.%s SELECT * FROM saved.%s;" % (t, t, t)
                                               for t in self.TABLES))
+
+    def get(self, ns, number):
+        return bytes.fromhex(self.sql("SELECT HEX(record) FROM vesta.vesta_lease WHERE ns = '%s' AND worker = %d" % (ns, number)))
+
+    def put(self, ns, number, text):
+        self.sql("UPDATE vesta.vesta_lease SET record = X'%s', ver = %s WHERE ns = '%s' AND worker = %d"
+                 % (text.hex(), version(text) or "ver", ns, number))
 
     def turn(self, hours):
         """Sets the clock of connections that are made from now on, but root's, whom init_connect does not concern."""
@@ -151,6 +176,16 @@ class Zoo(ZooKeeper):
 
     def restore(self):
         self.copy("saved", "data")
+
+    def raw(self, what, ns, number, text=b""):
+        words = ["127.0.0.1:%d" % self.port, "me:secret", what, "/vesta/%s/w/%d/%d" % (ns, number // 128, number)]
+        return subprocess.run([os.environ["VESTA_ZK_RAW"], *words], input=text, capture_output=True, check=True, timeout=60).stdout
+
+    def get(self, ns, number):
+        return self.raw("get", ns, number)
+
+    def put(self, ns, number, text):
+        self.raw("put", ns, number, text)
 
     def wipe(self):
         os.makedirs(self.path("empty"), exist_ok=True)
