@@ -400,7 +400,8 @@ describe("a clock that is set back", function()
   it("switch with choose_worker: the policy names the other number, and knows which is left", function()
     assert.equal("true true nil clock_back true\n", with_clock([[{ api = 1,
       on_clock_back = function() return "switch" end,
-      choose_worker = function(ctx) return ctx.leaving < 9000 and ctx.leaving + 5 or 70 end }]], SWITCHES, "any_worker = true"))
+      choose_worker = function(ctx) return ctx.leaving < 9000 and ctx.leaving + 5 or 70 end }]],
+      SWITCHES, "any_worker = true"))
   end)
 
   it("switch to a number that would be no better, or of one given by hand: the pause is what it was", function()
