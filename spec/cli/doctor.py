@@ -178,7 +178,7 @@ def _(world):
 @claim("a clock that is behind what ids were given for fails, and says by how much")
 def _(world):
     generated(world)
-    found = examine(world, *off(world), code=1, env=shifted("-1h"))
+    found = examine(world, *off(world), code=1, env=shifted("-3600"))
     text = only(found, "default", "fail")
     assert re.search(r"the clock is (3599|3600)\.\d+ s behind", text), text
 

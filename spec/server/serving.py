@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import SLOW, VESTA, World, claim, environment, fails, main, same, shifted  # noqa: E402,F401
+from harness import SLOW, VESTA, World, claim, environment, fails, main, same, set_clock, shifted  # noqa: E402,F401
 
 WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
 
