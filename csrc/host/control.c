@@ -62,7 +62,8 @@ static void wait_to_be_asked(struct vs_control *c) {
 
 static void *control_main(void *arg) {
     struct vs_control *c = arg;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
+    id_t self = (id_t)gettid(); /* on Linux, of this thread */
+    setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICENESS);
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {
         bool reload = c->reload, look = c->look || look_is_due(c);
