@@ -1,7 +1,6 @@
 """world.py -- what the schedules of leases share: places (a store of each kind that can be stopped, emptied and put
 back), processes that issue ids, and the count of all ids at the end.  Knows no schedule.
 """
-import glob
 import json
 import os
 import re
@@ -157,7 +156,7 @@ class Zoo(ZooKeeper):
             file.write("%+d" % (3600 * hours))
         os.rename(self.path("clock.new"), self.path("clock"))
         if not self.clock:  # see spec/cli/clock_shift.c
-            self.clock = dict(LD_PRELOAD=os.path.join(os.path.dirname(os.path.abspath(sys.argv[2])), "clock_shift.so"),
+            self.clock = dict(LD_PRELOAD=os.path.join(os.path.dirname(VESTA), "clock_shift.so"),
                               CLOCK_SHIFT=self.path("clock"))
             self.down()
             self.up()
