@@ -158,6 +158,20 @@ if place.kind in ("mysql", "zk"):
                       "number %d gives ids" % number)
 
 if place.kind == "mysql":
+    @claim("a row that somebody keeps locked: ids to the window's end, and on when it is let go")
+    def _():
+        with Schedule(place) as s:
+            ada = s.start("ada", worker=9)
+            ada.issues()
+            session, begun = place.session(), now_ms()
+            try:
+                session.stdin.write("BEGIN; SELECT worker FROM vesta.vesta_lease WHERE ns = '%s' AND worker = 9 FOR UPDATE;\n" % s.ns)
+                assert session.stdout.readline() == "9\n"
+                ada.when(lambda line: line.state == "drained", "its window is over", since_ms=begun)
+            finally:
+                session.communicate("ROLLBACK;\n", timeout=20)
+            ada.issues(since_ms=now_ms())
+
     @claim("a database that turns read-only: said, ids to the window's end, and on when it can be written again")
     def _():
         with Schedule(place) as s:
