@@ -2,6 +2,7 @@
 #include "main/stores.h"
 
 #include "core/core.h"
+#include "keeper/options.h"
 #include "os/os.h"
 
 #include <inttypes.h>
@@ -74,7 +75,7 @@ static void print_ns_json(const struct asked *asked, const struct vs_roll *roll)
     vs_outf(",\"never\":%" PRIu64 "}\n", roll->never);
 }
 
-static int show(struct asked *asked) {
+static int show_one(struct asked *asked) {
     struct vs_roll roll;
     int rc = vs_at_need(&asked->at);
     if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
@@ -82,6 +83,62 @@ static int show(struct asked *asked) {
     (asked->json ? print_ns_json : print_ns)(asked, &roll);
     free(roll.listed);
     return VS_DONE;
+}
+
+/* Names that a namespace can have; others are somebody else's. */
+struct names {
+    char (*name)[VESTA_NAMESPACE_MAX];
+    size_t count;
+    bool is_short; /* of memory */
+};
+
+static void keep_name(void *to, const char *name) {
+    struct names *names = to;
+    if (names->is_short || vs_namespace_check(name, NULL) != VESTA_OK) return;
+    void *grown = realloc(names->name, (names->count + 1) * sizeof *names->name);
+    names->is_short = !grown;
+    if (!grown) return;
+    names->name = grown;
+    snprintf(names->name[names->count++], sizeof *names->name, "%s", name);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+static int read_names(struct asked *asked, struct names *names) {
+    struct vs_reply reply;
+    asked->at.store->ops->names(asked->at.store, keep_name, names, &reply);
+    if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
+    if (names->is_short) return vs_say("no memory for %zu names", names->count + 1), VS_FAILED;
+    if (names->count == 0)
+        return vs_say("no namespace is in the store; make one: vesta store init --namespace NAME --layout ..."),
+               VS_FAILED;
+    qsort(names->name, names->count, sizeof *names->name, by_name);
+    return VS_GO;
+}
+
+/* Every namespace of the store, as if each had been named. */
+static int show_all(struct asked *asked) {
+    struct names names = {0};
+    int worst = read_names(asked, &names);
+    if (worst == VS_GO) worst = VS_DONE;
+    for (size_t i = 0; i < names.count; i++) {
+        vs_at_close(&asked->at);
+        asked->at.name = names.name[i];
+        if (i && !asked->json) vs_outf("\n");
+        int rc = vs_at_open(&asked->at);
+        if (rc == VS_GO) rc = show_one(asked);
+        if (rc == VS_DONE) continue;
+        vs_say("so the namespace %s is not shown", names.name[i]);
+        worst = rc;
+    }
+    free(names.name);
+    return worst;
+}
+
+static int show(struct asked *asked) {
+    return asked->namespace_given ? show_one(asked) : show_all(asked);
 }
 
 /* ------------------------------------------------------------------ init */
@@ -186,7 +243,7 @@ static int init(struct asked *asked) {
     if (!asked->json) vs_outf("store is ready: %s; %s\n", kind->made, kind->rights);
     if (!asked->namespace_given) return VS_DONE;
     int rc = make_namespace(asked);
-    if (rc == VS_GO && asked->json) return show(asked);
+    if (rc == VS_GO && asked->json) return show_one(asked);
     return rc == VS_GO ? VS_DONE : rc;
 }
 
@@ -251,7 +308,7 @@ static int advance(struct asked *asked) {
     vs_store_advance(at->store, &fresh, timing, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(at, &reply);
     if ((rc = vs_at_need(at)) != VS_GO) return rc;
-    return show(asked);
+    return show_one(asked);
 }
 
 /* ------------------------------------------------------------------ the command */

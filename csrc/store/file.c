@@ -26,6 +26,7 @@ struct file_store {
     struct vs_met met;
     int lock_fd; /* the only one on that file in this store's life */
     char dir[PATH_MAX - 64];
+    size_t place_length; /* of the place, at dir's beginning */
 };
 
 static struct file_store *self_of(struct vs_store *store) {
@@ -221,6 +222,26 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
     vs_list_sort(*listed, *count);
 }
 
+static void file_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+                       struct vs_reply *reply) {
+    struct file_store *self = self_of(store);
+    char place[PATH_MAX], path[PATH_MAX + 300];
+    struct dirent *entry;
+    vs_reply_clear(reply);
+    snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);
+    DIR *dir = opendir(place);
+    if (!dir) {
+        vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", place, strerror(errno));
+        return;
+    }
+    while ((entry = readdir(dir))) {
+        snprintf(path, sizeof path, "%s/%s/namespace", place, entry->d_name);
+        if (entry->d_name[0] != '.' && access(path, F_OK) == 0) tell(to, entry->d_name);
+    }
+    closedir(dir);
+    reply->outcome = VS_STORE_OK;
+}
+
 /* ------------------------------------------------------------------ opening */
 
 static void file_close(struct vs_store *store) {
@@ -247,6 +268,7 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     self->base.ops = &vs_store_file;
     self->clock = opts->clock;
     self->group = opts->group;
+    self->place_length = strlen(place);
     if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir)
         rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", place);
     else if (vs_make_dirs(self->dir, self->group) != 0)
@@ -272,6 +294,7 @@ const struct vs_store_ops vs_store_file = {
     .close = file_close,
     .list = file_list,
     .read = file_read,
+    .names = file_names,
     .swap = file_swap,
     .ns_read = file_ns_read,
     .ns_swap = file_ns_swap,

@@ -302,6 +302,23 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
     }
 }
 
+static void mysql_store_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+                              struct vs_reply *reply) {
+    struct mysql_store *self = self_of(store);
+    if (!vs_mysql_begin(self, VS_STORE_LIST_MS, true, reply)) return;
+    MYSQL_RES *result =
+        mysql_query(self->my, "SELECT ns FROM vesta_namespace") == 0 ? mysql_store_result(self->my) : NULL;
+    if (!result) {
+        vs_mysql_trouble(self, mysql_errno(self->my), mysql_error(self->my), VS_STORE_DOWN, reply);
+        vs_mysql_drop(self);
+        return;
+    }
+    MYSQL_ROW row;
+    while ((row = mysql_fetch_row(result)))
+        tell(to, row[0]);
+    mysql_free_result(result);
+}
+
 static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     struct mysql_store *self = self_of(store);
     struct args args = {0};
@@ -407,6 +424,7 @@ const struct vs_store_ops vs_store_mysql = {
     .close = mysql_store_close,
     .list = mysql_store_list,
     .read = mysql_store_read,
+    .names = mysql_store_names,
     .swap = mysql_store_swap,
     .ns_read = mysql_store_ns_read,
     .ns_swap = mysql_store_ns_swap,

@@ -266,6 +266,22 @@ static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struc
     end(self, wrote, reply);
 }
 
+static void sqlite_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+                         struct vs_reply *reply) {
+    struct sqlite_store *self = self_of(store);
+    sqlite3_stmt *stmt = NULL;
+    if (!begin(self, reply)) return;
+    int rc = sqlite3_prepare_v2(self->db, "SELECT ns FROM vesta_namespace", -1, &stmt, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        if (name) tell(to, name);
+        rc = SQLITE_OK;
+    }
+    if (rc != SQLITE_DONE) trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+    end(self, false, reply);
+}
+
 static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     struct sqlite_store *self = self_of(store);
     *listed = NULL;
@@ -353,6 +369,7 @@ const struct vs_store_ops vs_store_sqlite = {
     .close = sqlite_close,
     .list = sqlite_list,
     .read = sqlite_read,
+    .names = sqlite_names,
     .swap = sqlite_swap,
     .ns_read = sqlite_ns_read,
     .ns_swap = sqlite_ns_swap,

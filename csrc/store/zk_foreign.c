@@ -1,4 +1,5 @@
-/* zk_foreign.c -- the numbers in other generators' nodes, below the root that the URI names: Butterfly's
+/* zk_foreign.c -- what a person's commands read below the root that the URI names: the names of namespaces, and the
+ * numbers in other generators' nodes: Butterfly's
  * /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>.  Reads only, and has time: its calls wait. */
 #define THREADED /* the header's word for calls that wait */
 #include "core/core.h"
@@ -53,6 +54,21 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
         return false;
     }
     return vs_foreign_add(list, strtoull(digits, NULL, 10), VS_FOREIGN_EVER, child, reply);
+}
+
+/* The root's nodes: ~clock is no name that a namespace can have. */
+void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply) {
+    struct zk_store *self = (struct zk_store *)store;
+    struct String_vector children;
+    if (!vs_zk_begin(self, VS_STORE_LIST_MS, reply)) return;
+    int rc = zoo_get_children(self->zh, "/", 0, &children);
+    if (rc != ZOK) {
+        vs_zk_trouble(self, rc, reply);
+        return;
+    }
+    for (int i = 0; i < children.count; i++)
+        tell(to, children.data[i]);
+    deallocate_String_vector(&children);
 }
 
 void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,

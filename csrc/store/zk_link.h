@@ -82,7 +82,8 @@ bool vs_zk_await(struct zk_store *self, const bool *done);
 void vs_zk_list(struct zk_store *self, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
 #define VS_ZK_GROUP 128 /* workers under one node */
 
-/* zk_foreign.c: other generators' nodes. */
+/* zk_foreign.c: other generators' nodes, and what lies beside the namespace. */
+void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
 void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
                    size_t *count, struct vs_reply *reply);
 

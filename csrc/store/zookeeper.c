@@ -432,4 +432,5 @@ const struct vs_store_ops vs_store_zookeeper = {
     .ns_swap = zk_ns_swap,
     .init = zk_init,
     .foreign = vs_zk_foreign,
+    .names = vs_zk_names,
 };

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import sqlite3
 import subprocess
 
 import served
@@ -78,6 +79,32 @@ def _(world):
     same((done.code, done.lines()[1]), (0, "namespace new was there already, and stays as it is"))
     assert done.lines()[2].startswith("it was made as new: ") and "vesta store advance" in done.lines()[2], done.out
     same(show(world, uri, "new")["incarnation"], before["incarnation"])
+
+
+@claim("show without --namespace shows every namespace of the store, in order; one that cannot be read hides no other")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        if kind in ("file", "sqlite"):
+            fails(world.run("store", "show", "--store", uri + "-empty"), 1, "no namespace is in the store", "vesta store init")
+        for ns, layout in (("all-b", "snowflake"), ("all-a", "vesta-milli")):
+            same(world.run("store", "init", "--store", uri, "--namespace", ns, "--layout", layout).code, 0)
+        done = world.run("store", "show", "--store", uri, "--json")
+        same((done.code, done.err), (0, ""))
+        got = [json.loads(line) for line in done.lines()]
+        names = [one["namespace"] for one in got]
+        assert names == sorted(names) and {"all-a", "all-b"} <= set(names), (kind, names)
+        same(got[names.index("all-b")]["layout"], SNOWFLAKE)
+        text = world.run("store", "show", "--store", uri).out
+        same([re.match(r"namespace    (\S+)\n", block)[1] for block in text.split("\n\n")], names)
+    path = world.path("spoilt.db")
+    for ns in ("a", "b", "c"):
+        same(world.run("store", "init", "--store", "sqlite:" + path, "--namespace", ns).code, 0)
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE vesta_namespace SET record = 'hello' WHERE ns = 'b'")
+        db.execute("INSERT INTO vesta_namespace (ns, ver, record) VALUES ('no name', 1, 'hello')")
+    done = world.run("store", "show", "--store", "sqlite:" + path, "--json")
+    same((done.code, [json.loads(line)["namespace"] for line in done.lines()]), (1, ["a", "c"]))
+    assert "not a vesta record" in done.err and "namespace b is not shown" in done.err, done.err
 
 
 @claim("a namespace keeps its layout")
