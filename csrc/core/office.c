@@ -61,21 +61,31 @@ static void do_take(struct vs_office *office, const struct vs_action *action, st
     ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
 }
 
+static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
+    /* release: pairs with pause_lease; the text is for people and may come late.  A used-up file stays one. */
+    atomic_compare_exchange_strong_explicit(&map->shared.stopped, &from, to, memory_order_release,
+                                            memory_order_relaxed);
+}
+
+/* Which store the newest lease is of: a keeper that slept does not set it back.  A stop for the one before it is over.
+ */
+static void tell_incarnation(struct vs_office *office, int slot) {
+    struct vs_map *map = office->map;
+    if (slot <= vs_map_active(map)) return;
+    uint64_t was = atomic_exchange(&map->shared.incarnation, office->lease.incarnation);
+    if (was != office->lease.incarnation) set_stopped(map, VESTA_FAILSTOP, 0);
+}
+
 static void do_publish(struct vs_office *office, const struct vs_action *action) {
     if (!office->lease.has_worker && !office->was_named && office->lease.record.epoch == 1)
         atomic_store_explicit(&office->map->shared.drew, office->pid, memory_order_relaxed);
+    tell_incarnation(office, action->slot);
     vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
 }
 
 static void do_stay(struct vs_office *office) {
     atomic_store(&office->map->shared.leave, 0);
     vs_map_say(office->map, office->lease.said);
-}
-
-static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
-    /* release: pairs with pause_lease; the text is for people and may come late.  A used-up file stays one. */
-    atomic_compare_exchange_strong_explicit(&map->shared.stopped, &from, to, memory_order_release,
-                                            memory_order_relaxed);
 }
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
@@ -128,28 +138,6 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
     vs_clock_anchor(office->map, clock);
 }
 
-/* Every slot that is open, or that a claim under way would open: two copies of this memory, which hold the same tokens,
- * must have nothing left that the store could grant to both. */
-static void close_slots(struct vs_map *map) {
-    uint64_t cursor;
-    int active = vs_map_active(map);
-    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
-    for (uint32_t i = active > 0 ? (uint32_t)active : 0; i < used && i < VS_SLOTS_MAX; i++)
-        vs_slot_close(&map->slot[i], &cursor);
-}
-
-/* Another keeper that went on without us may know a newer one: that is not set back.  Whoever is first to take up the
- * store that was put right ends what the one before it granted, and what was stopped for it, also where that is another
- * keeper's. */
-static void tell_incarnation(struct vs_office *office) {
-    uint64_t was = office->incarnation;
-    if (office->lease.incarnation == was) return;
-    office->incarnation = office->lease.incarnation;
-    if (!atomic_compare_exchange_strong(&office->map->shared.incarnation, &was, office->incarnation) || !was) return;
-    close_slots(office->map);
-    set_stopped(office->map, VESTA_FAILSTOP, 0);
-}
-
 /* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
  * starve those who wait.  Whoever is elected next looks anew. */
 static bool is_superseded(const struct vs_office *office) {
@@ -170,13 +158,22 @@ enum vs_term vs_office_serve(struct vs_office *office) {
         vs_lease_step(&office->lease, &ev, &action);
         atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state(&office->lease, &ev),
                               memory_order_relaxed);
-        tell_incarnation(office);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
         carry_out(office, &action, &ev);
     }
 }
 
 /* ------------------------------------------------------------------ resting */
+
+/* Every slot that is open, or that a claim under way would open: two copies of this memory, which hold the same tokens,
+ * must have nothing left that the store could grant to both. */
+static void close_slots(struct vs_map *map) {
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    for (uint32_t i = active > 0 ? (uint32_t)active : 0; i < used && i < VS_SLOTS_MAX; i++)
+        vs_slot_close(&map->slot[i], &cursor);
+}
 
 void vs_office_rest(struct vs_office *office) {
     struct vs_shared *shared = &office->map->shared;
@@ -251,7 +248,6 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
     find_lease(map, &opts);
     office->ops->random(office, &opts.entropy, sizeof opts.entropy);
     vs_lease_init(&office->lease, &opts);
-    office->incarnation = opts.incarnation;
     if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
         snprintf(office->lease.said, sizeof office->lease.said,
                  "the store went back or denied what it had granted; an earlier keeper saw it");

@@ -26,10 +26,9 @@ struct vs_office {
     const struct vesta_layout *layout;
     const struct vs_office_ops *ops;
     uint32_t pid;
-    bool is_judged;       /* a policy of this process has a say in every claim */
-    uint32_t want_seen;   /* the last value of shared.want that was answered */
-    bool was_named;       /* the last choice was a policy's, not the default one */
-    uint64_t incarnation; /* shared.incarnation as this keeper read or wrote it last */
+    bool is_judged;     /* a policy of this process has a say in every claim */
+    uint32_t want_seen; /* the last value of shared.want that was answered */
+    bool was_named;     /* the last choice was a policy's, not the default one */
     struct vs_lease lease;
 };
 

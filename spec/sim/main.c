@@ -54,8 +54,8 @@ static const uint64_t regressions[] = {
     596,   1562, /* a keeper renewed a slot that was no longer the active one, and starved its successor */
     9779,        /* a keeper that slept set back the store's incarnation that its successor had taken up */
     41785,       /* and took a number that its successor had given back for a store that went back */
-    67771,       /* a store was taken up with an open slot that the one before it had granted to another keeper */
-    43830,       /* and with a stop for it that another keeper had set */
+    67771, 3318, /* it told of a store that was put right before, or after, it had a lease of it */
+    43830,       /* a stop outlived the store that it was for */
 };
 
 /* ------------------------------------------------------------------ counting */
