@@ -250,6 +250,10 @@ class Issuer:
         lines = [line.refused for line in list(self.lines) if from_ms <= line.ms <= to_ms]
         return lines[-1] - lines[0] if lines else 0
 
+    def given_between(self, from_ms, to_ms):
+        lines = [line.given for line in list(self.lines) if from_ms <= line.ms <= to_ms]
+        return lines[-1] - lines[0] if lines else 0
+
     def kill(self):
         self.process.kill()
         self.process.wait()
