@@ -128,6 +128,13 @@ PROBES = """
                 ngx.say(id and chosen:explain(id).worker or message)
             }
         }
+        location = /moved {
+            content_by_lua_block {
+                local moved = require "moved"
+                local id, message, code = moved:next()
+                ngx.say(id and moved:explain(id).worker or code)
+            }
+        }
         location = /pid { content_by_lua_block { ngx.say(ngx.worker.pid()) } }
     }
 """
@@ -154,6 +161,13 @@ PROBE_INIT = """
             path = "/var/lib/vesta/chosen.gen", group = "www-data", wait_ms_max = 10000,
             policy = { api = 1, name = "chooses", choose_worker = function() return 77 end },
         })
+        package.loaded.moved = assert(vesta.open {
+            layout = "snowflake epoch=2026-01-01T00:00:00Z", store = "file:/var/lib/vesta", namespace = "moved",
+            path = "/var/lib/vesta/moved.gen", group = "www-data", wait_ms_max = 10000, any_worker = true,
+            policy = { api = 1, name = "moves", on_clock_back = function(ctx)
+                if ctx.back_ms > 60000 then return "switch" end
+            end },
+        })
         package.loaded.kept_in_init = select(2, pcall(require "vesta.resty".keep, package.loaded.ids))
 """
 
@@ -161,8 +175,9 @@ PROBE_INIT = """
 class Nginx:
     """One nginx from the example's configuration, in a folder of its own."""
 
-    def __init__(self, work, state, cache=True):
-        self.prefix = os.path.join(work, "cached" if cache else "uncached")
+    def __init__(self, work, state, cache=True, clock=None):
+        self.prefix = os.path.join(work, "stepped" if clock else "cached" if cache else "uncached")
+        self.env = dict(os.environ, **clock) if clock else None
         os.makedirs(os.path.join(self.prefix, "logs"))
         self.port, self.app, self.probe = free_port(), free_port(), free_port()
         conf = open(os.path.join(REPO, "examples", "openresty", "nginx.conf")).read()
@@ -177,6 +192,8 @@ class Nginx:
             conf = conf.replace(old, new)
         if os.geteuid() != 0:
             conf = conf.replace("user www-data;", "").replace('group = "www-data",', "")
+        if clock:
+            conf = "env CLOCK_SHIFT;\n" + conf
         if not cache:
             conf = conf.replace("http {", "http {\n    lua_code_cache off;")
         self.conf = os.path.join(self.prefix, "nginx.conf")
@@ -187,7 +204,7 @@ class Nginx:
         # in the foreground: the process is ours to wait for
         said = open(os.path.join(self.prefix, "said"), "w")
         self.process = subprocess.Popen(["nginx", "-p", self.prefix, "-c", self.conf, "-g", "daemon off;"],
-                                        stdout=said, stderr=said)
+                                        stdout=said, stderr=said, env=self.env)
         until = time.monotonic() + START_S_MAX
         while time.monotonic() < until and self.process.poll() is None:
             try:
@@ -346,6 +363,32 @@ def policy_claims(claims, nginx):
     claims.that("policies: borrow gives ids ahead of the clock", said == "40 - -", said)
 
 
+def clock_claims(claims, build, work, state, running):
+    """An nginx whose clock is set back (spec/cli/clock_shift.c): a policy takes another number."""
+    clock = os.path.join(work, "clock")
+
+    def step(by):
+        with open(clock + ".new", "w") as file:
+            file.write(by)
+        os.rename(clock + ".new", clock)
+    step("+0")
+    nginx = Nginx(work, state, clock=dict(LD_PRELOAD=os.path.join(build, "clock_shift.so"), CLOCK_SHIFT=clock))
+    running.append(nginx)
+    claims.that("an nginx whose clock can be set starts", nginx.start(), nginx.said())
+
+    def workers():
+        return {nginx.ask("/moved").text.strip() for _ in range(20)}
+    first = workers()
+    step("-600")
+    second = workers()
+    claims.that("policies: switch takes another number for a clock that went back, once for all workers",
+                len(first) == len(second) == 1 and first != second and (first | second) != {"clock_back"}, f"{first} {second}")
+    step("-1200")
+    third = workers()
+    claims.that("policies: no second change within a minute", third == {"clock_back"}, str(third))
+    log_claims(claims, "the clock set back", nginx, 0)
+
+
 def keepers(state):
     """The processes that hold the keeper's lock of requests.gen: the lock for writing.  Everyone who has the file open
     holds another one, for reading."""
@@ -420,6 +463,7 @@ def main():
         count(claims, "a new Lua state every request", both[1].lines(), seen, 10)
         count(claims, "and beside it the first nginx", both[0].lines(), seen, 1000)
         log_claims(claims, "lua_code_cache off", uncached, 0)
+        clock_claims(claims, build, work, state, running)
         log_claims(claims, "the example", nginx, 1)
     finally:
         for left in running:
