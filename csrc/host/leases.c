@@ -160,7 +160,8 @@ static void tell_beyond(struct vs_control *c, int space, const struct vesta_choi
     vs_control_failed(c, space, VS_CHOOSE_WORKER, VS_CALL_GARBAGE, &err, &c->leasing[space].back_off[VS_CHOOSE_WORKER]);
 }
 
-/* A question that is over by now needs no answer. */
+/* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
+ * came after it is at work. */
 static void carry_out(struct vs_control *c, int space, const struct vesta_pause *pause,
                       const struct vesta_choice *choice, const struct vs_answer *answer) {
     struct vesta_gen *gen = c->gen[space];
@@ -169,13 +170,14 @@ static void carry_out(struct vs_control *c, int space, const struct vesta_pause 
         vs_log(VS_LOG_WARN, "a policy names no worker number", "namespace", c->space[space], "policy",
                policy_name(c, space), "reason", reason, NULL);
         (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
-    } else if (vesta_choose(gen, pause, answer->worker) == VESTA_EFIELD) {
+    } else if (answer->worker > choice->last) {
         tell_beyond(c, space, choice, answer->worker);
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
     } else {
         vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->space[space], "policy",
                policy_name(c, space), "worker", VS_DIGITS((int64_t)answer->worker), "attempt",
                VS_DIGITS(choice->attempt), "reason", reason, NULL);
+        (void)vesta_choose(gen, pause, answer->worker);
     }
 }
 

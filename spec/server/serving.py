@@ -99,6 +99,10 @@ class Server:
             if part in line:
                 return line
 
+    def heard(self, part):
+        """The event that has this part, whether it was read at the start or is still to come."""
+        return next((line for line in self.said.splitlines() if part in line), None) or self.listen(part)
+
     def rss_kb(self):
         with open("/proc/%d/status" % self.process.pid) as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
