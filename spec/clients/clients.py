@@ -105,8 +105,10 @@ def node(package, needs=18):
         version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
         if int(re.match(r"v(\d+)", version)[1]) < needs:
             skip("%s needs node %d, this is %s" % (package, needs, version.strip()))
-        shutil.copy(os.path.join(HERE, "tour.js"), FOLDER)  # beside node_modules, where it finds them
-        return ["node", os.path.join(FOLDER, "tour.js"), package, str(port)] + ([password] if password else [])
+        tour = os.path.join(FOLDER, "tour.js")  # beside node_modules, where it finds them
+        shutil.copy(os.path.join(HERE, "tour.js"), "%s.%d" % (tour, os.getpid()))
+        os.replace("%s.%d" % (tour, os.getpid()), tour)  # another client may be about to read it
+        return ["node", tour, package, str(port)] + ([password] if password else [])
     return argv
 
 
