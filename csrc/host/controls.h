@@ -62,7 +62,8 @@ struct vs_control {
     pthread_mutex_t lock;                          /* over what follows */
     pthread_cond_t event;
     bool ending, reload, look;
-    int turn; /* the matter to be looked at first */
+    bool idle; /* the thread waits to be asked, and takes the lock when it is */
+    int turn;  /* the matter to be looked at first */
     struct vs_matter matter[VS_CONTROL_SPACES_MAX * VS_CAUSES];
     struct vs_host_status status;
 };

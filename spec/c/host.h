@@ -148,18 +148,20 @@ __attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_re
     return status_now().calls[hook][result];
 }
 
-static bool is_asked(void) {
-    bool asked = false;
-    pthread_mutex_lock(&desk.control->lock);
+/* Nobody has the lock, nor takes it before somebody asks: who tries to get it does. */
+static bool is_idle(void) {
+    struct vs_control *c = desk.control;
+    pthread_mutex_lock(&c->lock);
+    bool idle = c->idle && !c->reload;
     for (int i = 0; i < SPACES * VS_CAUSES; i++)
-        asked = asked || desk.control->matter[i].asked;
-    pthread_mutex_unlock(&desk.control->lock);
-    return asked;
+        idle = idle && !c->matter[i].asked;
+    pthread_mutex_unlock(&c->lock);
+    return idle;
 }
 
 /* The thread has answered whatever it was asked. */
 static void settle(void) {
-    AWAIT(!is_asked());
+    AWAIT(is_idle());
 }
 
 /* The answer at once: nothing of it may block. */
@@ -179,10 +181,15 @@ __attribute__((unused)) static enum vs_verdict ask(int space, const struct vesta
     return verdict;
 }
 
-__attribute__((unused)) static void reload(void) {
+__attribute__((unused)) static void reload_while_asked(void) {
     uint64_t before = status_now().reloads;
     desk.host.reload(desk.host.self);
     AWAIT(status_now().reloads != before);
+}
+
+__attribute__((unused)) static void reload(void) {
+    reload_while_asked();
+    settle();
 }
 
 #endif

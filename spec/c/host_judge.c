@@ -229,7 +229,7 @@ static void is_seen_to_be_stuck(void) {
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_NO_VERDICT);
     CHECK(status_now().stuck);
     CHECK_HAS(told(), "a policy is stuck");
-    AWAIT((pass_ms(60000), !is_asked())); /* its budget ends it after all, however late that began */
+    AWAIT((pass_ms(60000), is_idle())); /* its budget ends it after all, however late that began */
     CHECK(!status_now().stuck);
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_TIME), 1);
     CHECK_HAS(told(), "has come back");
@@ -269,7 +269,7 @@ static void is_asked_by_many_while_others_reload(void) {
     for (int i = 0; i < JUDGES; i++)
         if (pthread_create(&threads[i], NULL, judge_on, NULL) != 0) abort();
     for (int i = 0; i < 20; i++)
-        reload();
+        reload_while_asked();
     AWAIT(all_seen());
     atomic_store(&enough, true);
     for (int i = 0; i < JUDGES; i++)
@@ -287,7 +287,8 @@ static const struct check_case cases[] = {
     {"a function is told what happened", is_told_what_happened},
     {"borrow: the slot runs ahead, so far and no further", borrows},
     {"wait: for how long, from each request's own now", says_how_long_to_wait},
-    {"switch counts as refuse for a number given by hand, and that is said once", keeps_a_number_given_by_hand_and_says_so_once},
+    {"switch counts as refuse for a number given by hand, and that is said once",
+     keeps_a_number_given_by_hand_and_says_so_once},
     {"a policy may change its mind, and begins with its first call", may_change_its_mind},
     {"a function that fails in any way leaves the fixed rules, and is told of", leaves_the_fixed_rules_where_it_fails},
     {"a function that fails is left alone, longer each time up to a minute", is_left_alone_for_longer_and_longer},
