@@ -16,6 +16,17 @@ local function file(text)
   return path
 end
 
+-- A call of a generator; where a busy machine lets a lease run out before its keeper gets to run, the call after that:
+-- no policy here is asked about leases.
+local function call(gen, way, ...)
+  for _ = 1, 1500 do
+    local id, message, code, wait_s = gen[way](gen, ...)
+    if code ~= "lease" then return id, message, code, wait_s end
+    os.execute "sleep 0.02"
+  end
+  error "no lease for half a minute"
+end
+
 -- A generator whose lease is held, so that the next pause is the sequence's.
 local function opened(policy, more)
   local patient, made = help.open { layout = sixteen_a_s, ahead_ms_max = 0 }
@@ -28,7 +39,7 @@ end
 -- Ids until there is none; how many, and the failure.
 local function drain(gen, max)
   for count = 0, max or 1000 do
-    local id, message, code, wait_s = gen:next()
+    local id, message, code, wait_s = call(gen, "next")
     if not id then return count, message, code, wait_s end
   end
   error "the ids do not end"
@@ -161,10 +172,11 @@ local function asked_in_vain(answer)
     asked = asked + 1
     return answer()
   end }
+  local id, _, code
   repeat
     asked = 0
-    local id = gen:next()
-  until not id
+    id, _, code = gen:next()
+  until not id and code ~= "lease"
   return asked
 end
 
@@ -192,7 +204,7 @@ describe("a verdict", function()
       local gen = opened { "borrow", borrow_ms_max = 3000 }
       local last = "0"
       for _ = 1, 5 do
-        local got = assert(gen[name](gen, 6))
+        local got = assert(call(gen, name, 6))
         for _, id in ipairs(type(got) == "table" and got or { got }) do
           id = vesta.format(id)
           assert.is_true(help.less(last, id))
@@ -206,7 +218,7 @@ describe("a verdict", function()
     for _, name in ipairs(WHO_ASKS) do
       local gen = opened { "wait", wait_ms_max = 5000 }
       drain(opened("refuse", { path = gen:info().path }))
-      assert(gen[name](gen, 5))
+      assert(call(gen, name, 5))
     end
     assert.equal(1, asked_in_vain(function() return "wait", 1 end)) -- it said how long, and is not asked again
   end)
@@ -214,7 +226,7 @@ describe("a verdict", function()
   it("wait without a number waits for as long as it takes", function()
     local gen = opened { api = 1, on_exhausted = function() return "wait" end }
     drain(opened("refuse", { path = gen:info().path }))
-    assert(gen:next())
+    assert(call(gen, "next"))
   end)
 
   it("is asked for at most three times about one call", function()
@@ -301,7 +313,7 @@ describe("a policy that fails", function()
         return "borrow", 5000
       end }
       local id, code
-      repeat id, _, code = gen[way](gen, 10) until not id
+      repeat id, _, code = gen[way](gen, 10) until not id and code ~= "lease"
       assert.equal("closed", code)
     end
   end)

@@ -32,11 +32,9 @@ static void *serve(void *arg) {
     return NULL;
 }
 
-/* Until it is so: how long a thread takes to get there is the machine's business. */
+/* How long a thread takes to get there is the machine's business. */
 static void await_alive(bool alive) {
-    for (int i = 0; i < 20000 && vs_serve_alive(&app, 1000) != alive; i++)
-        usleep(1000);
-    CHECK(vs_serve_alive(&app, 1000) == alive);
+    AWAIT(vs_serve_alive(&app, 1000) == alive);
 }
 
 static void a_stuck_loop_is_not_alive(void) {

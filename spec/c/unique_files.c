@@ -100,7 +100,7 @@ static void a_stranger_in_the_place_of_a_used_up_file(void) {
     struct vesta_gen *gen = open_default(VESTA_PACING_CLOCK);
     NEED(gen != NULL);
     use_up(gen);
-    for (int i = 0; i < 5000 && pause.why != VESTA_CLOSED; i++) { /* asking for a fifth lease retires the file */
+    for (int i = 0; i < 30000 && pause.why != VESTA_CLOSED; i++) { /* asking for a fifth lease retires the file */
         CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
         if (pause.why == VESTA_LEASE) vesta_keep(gen);
         usleep(1000);

@@ -80,19 +80,13 @@ static void keep_only(uint64_t unused) {
         pause();
 }
 
-static void wait_for_mark(size_t mark) {
-    for (int i = 0; i < 5000 && atomic_load(&tally->mark) != mark; i++)
-        usleep(1000);
-    CHECK_EQ_U64(atomic_load(&tally->mark), mark);
-}
-
 /* A lease is five seconds long: with its keeper dead, issuers must get more of it from another. */
 static void a_keeper_is_killed(void) {
     pacing = VESTA_PACING_CLOCK;
     empty_folder();
     tally_clear();
     pid_t keeper = spawn(keep_only, 0);
-    wait_for_mark(1);
+    AWAIT(atomic_load(&tally->mark) == 1);
     struct vesta_gen *gen = open_default();
     NEED(gen != NULL);
     CHECK(issue(gen, 1000, 1)); /* inside the keeper's lease */

@@ -173,8 +173,9 @@ static void a_file_removed_while_in_use(void) {
     empty_folder();
     tally_clear();
     make_file(in_folder("one.gen"));
+    size_t made = atomic_load(&tally->used);
     pid_t old = spawn(issue_until_marked, 0);
-    usleep(50000);
+    AWAIT(atomic_load(&tally->used) > made);
     CHECK(unlink(in_folder("one.gen")) == 0);
     make_file(in_folder("one.gen"));
     pid_t newer = spawn(issue_until_marked, 0);
