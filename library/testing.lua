@@ -73,7 +73,7 @@ function world:release(worker) end
 ---@return boolean
 function world:is_expired(record) end
 
----No answer from the store, until store_up.
+---No answer from the store, until store_up: nothing is claimed, and nobody asks choose_worker.
 function world:store_down() end
 
 function world:store_up() end

@@ -170,7 +170,7 @@ local CTX = {
   end,
   on_lease_lost = function(self, ctx) ctx.worker = self.worker end,
   choose_worker = function(self, ctx)
-    ctx.records, ctx.range, ctx.attempt = self.is_store_up and list(self) or nil, self.range, 1
+    ctx.records, ctx.range, ctx.attempt = list(self), self.range, 1
     ctx.host, ctx.ip, ctx.ordinal, ctx.identity = self.host, self.ip, self.ordinal, self.identity
     ctx.random = math.floor(self.random * 4294967296)
   end,
@@ -181,6 +181,9 @@ local CTX = {
 function world:verdict(hook, more)
   if not CTX[hook] then error("world:verdict: a policy has no function " .. nearest(tostring(hook), CTX), 2) end
   if not policies.has(self.policy, hook) then error("the policy has no " .. hook, 2) end
+  if hook == "choose_worker" and not self.is_store_up then
+    error("the store is down, and nobody asks choose_worker before it has answered", 2)
+  end
   local ctx = { namespace = self.namespace, now_ms = self.now_ms }
   CTX[hook](self, ctx)
   for key, value in pairs(more or {}) do ctx[key] = value end
@@ -189,9 +192,10 @@ function world:verdict(hook, more)
   return word, amount_ms, reason
 end
 
---- What a keeper does: asks for a number and claims it; where that is lost, asks again with fresh records.  Gives the
--- number, or nil and why there is none.
+--- What a keeper does: lists, asks for a number and claims it; where that is lost, asks again with fresh records.
+-- Gives the number, or nil and why there is none.
 function world:choose()
+  if not self.is_store_up then return nil, "the store is down" end
   for attempt = 1, ATTEMPTS_MAX do
     local worker, _, reason = self:verdict("choose_worker", { attempt = attempt })
     if not worker then return nil, reason end

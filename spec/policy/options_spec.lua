@@ -20,7 +20,7 @@ local NUMBERS = { -- what is no number from 0 to 1023, and how it is shown
 
 describe("an option", function()
   it("that is no number of the layout is refused with its value", function()
-    for policy, names in pairs { vesta = { "first", "last", "static" }, uid = { "first", "last" },
+    for policy, names in pairs { vesta = { "first", "last" }, uid = { "first", "last" },
       twitter = { "worker" }, ip_bits = { "offset" }, ordinal = { "offset" } } do
       for _, name in ipairs(names) do
         for _, wrong in ipairs(NUMBERS) do
@@ -44,7 +44,7 @@ describe("an option", function()
     local known = {
       any = "are none", butterfly = "are none", butterfly_db = "are none", ip_bits = "are bits, offset",
       ip_list = "is ips", leaf = "is peers_ms_max", ordinal = "is offset", twitter = "are peers_ms_max, worker",
-      uid = "are borrow_ms_max, first, last", vesta = "are border, first, last, role, static",
+      uid = "are borrow_ms_max, first, last", vesta = "are border, first, last, role",
     }
     for _, policy in ipairs(CHOOSERS) do
       local worker, reason = ask("choose_worker", { policy, rolle = 1 })
@@ -68,8 +68,6 @@ describe("an option", function()
       (select(2, ask("choose_worker", { "vesta", last = 923, role = "server" }))))
     assert.equal("no number is left for role embedded: first is 924, last is 1023, border is 924",
       (select(2, ask("choose_worker", { "vesta", first = 924 }))))
-    assert.equal("the option static is 5, which is leased: first is 0, last is 1023; it must lie outside",
-      (select(2, ask("choose_worker", { "vesta", static = 5 }))))
   end)
 
   it("of vesta: a border outside the numbers, a role that is none", function()

@@ -93,24 +93,16 @@ describe("vesta", function()
     assert.equal(1, world:choose())
   end)
 
-  it("falls back to its own static number while the store is down, and to none without one", function()
-    local world = world_of { last = 999, static = 1003 }
-    assert.equal(0, (world:verdict "choose_worker"))
+  it("names no number while the store is down, and its own again afterwards", function()
+    local world = world_of {}
+    assert.equal(0, world:choose())
     world:store_down()
-    assert.equal(1003, (world:verdict "choose_worker"))
-    world = world_of {}
-    world:store_down()
-    local worker, _, reason = world:verdict "choose_worker"
+    local worker, reason = world:choose()
     assert.is_nil(worker)
-    assert.equal("the store is down, and there is no option static", reason)
-  end)
-
-  it("never has a static number that somebody else may lease", function()
-    for _, static in ipairs { 10, 500, 999 } do
-      local world = world_of { first = 10, last = 999, static = static }
-      world:store_down()
-      assert.is_nil((world:verdict "choose_worker"))
-    end
+    assert.equal("the store is down", reason)
+    world:store_up()
+    world:pass(5000)
+    assert.equal(0, (world:verdict "choose_worker"))
   end)
 
   it("asks for another number when the clock goes back", function()

@@ -3,15 +3,14 @@
 --     options.first, options.last   all the numbers that are leased; the layout's unless given
 --     options.border   the first number of a server; 924 unless given.  It may move while generators run
 --     options.role     "embedded" (unless given) or "server": which side of the border is ours
---     options.static   the number of this machine alone, outside first to last: the answer where there are no records
---                      because the store is down.  A server of this version asks only once the store has answered
 --
 -- Of the original (vesta-id-generator: the manual's plan of machine ids, DbMachineIdProvider, MachineIdsIdServiceImpl)
--- it keeps the two ranges, the number that comes back to who had it, the refusal where none is left, another number
--- for a clock that goes back, and the configured number as a fall-back.  first, last and border are the same for all
--- generators of a namespace; role and static are a generator's own.
+-- it keeps the two ranges, the number that comes back to who had it, the refusal where none is left, and another
+-- number for a clock that goes back.  first, last and border are the same for all generators of a namespace; role is a
+-- generator's own.
 -- Defects it has not: a default of 0 for who forgets to configure; numbers that are never given back; a number per
--- address, so that two processes of a host share it; a static number that somebody else may lease.
+-- address, so that two processes of a host share it; a configured number while the database is down, which nobody has
+-- written down and another may have.
 
 local SERVERS_FIRST = 924
 
@@ -21,13 +20,9 @@ local function read(ctx)
   local given, wrong = read_options(ctx, {
     first = { least, most, default = least }, last = { least, most, default = most },
     border = { least, most + 1, default = math.min(SERVERS_FIRST, most + 1) },
-    role = { "embedded", "server", default = "embedded" }, static = { least, most },
+    role = { "embedded", "server", default = "embedded" },
   })
   if not given then return nil, wrong end
-  if given.static and given.static >= given.first and given.static <= given.last then
-    return nil, ("the option static is %d, which is leased: first is %d, last is %d; it must lie outside")
-      :format(given.static, given.first, given.last)
-  end
   if given.role == "server" then return math.max(given.first, given.border), given.last, given end
   return given.first, math.min(given.last, given.border - 1), given
 end
@@ -35,9 +30,6 @@ end
 local function choose_worker(ctx)
   local first, last, given = read(ctx)
   if not first then return nil, last end
-  if not ctx.records then
-    return given.static, given.static and "the store is down" or "the store is down, and there is no option static"
-  end
   if first > last then
     return nil, ("no number is left for role %s: first is %d, last is %d, border is %d")
       :format(given.role, given.first, given.last, given.border)
