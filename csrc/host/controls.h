@@ -102,11 +102,6 @@ void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum 
 #define VS_LOOK_MS 100
 void vs_control_look(struct vs_control *c);
 
-/* What a function that judges a pause is told. */
-#define VS_PAUSE_CTX_MAX 6
-size_t vs_pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
-                    const struct vesta_pause *pause, int64_t now_ms);
-
 /* reload.c: reads and tries a new set. */
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err);
 void vs_policy_set_free(struct vs_policy_set *set);

@@ -10,6 +10,7 @@
 #define SWITCH_WAIT_MS 1000 /* for the keeper to take another number, or to find none */
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
+#define CTX_MAX 6
 
 static const enum vs_hook hooks[VS_CAUSES] = {
     [VS_CAUSE_BACK] = VS_ON_CLOCK_BACK, [VS_CAUSE_EXHAUSTED] = VS_ON_EXHAUSTED};
@@ -90,8 +91,8 @@ int vs_control_next(struct vs_control *c) {
     return -1;
 }
 
-size_t vs_pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
-                    const struct vesta_pause *pause, int64_t now_ms) {
+static size_t pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
+                        const struct vesta_pause *pause, int64_t now_ms) {
     uint64_t ahead = pause->ahead_ticks < INT64_MAX ? pause->ahead_ticks : INT64_MAX;
     size_t count = 0;
     ctx[count++] = vs_ctx_text("namespace", space);
@@ -102,7 +103,7 @@ size_t vs_pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, co
         ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
     else
         ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
-    assert(count <= VS_PAUSE_CTX_MAX);
+    assert(count <= CTX_MAX);
     return count;
 }
 
@@ -205,7 +206,7 @@ void vs_control_settle(struct vs_control *c, int matter) {
     enum vs_hook hook = hooks[matter % VS_CAUSES];
     struct vs_matter *m = &c->matter[matter], was;
     struct vs_answer answer;
-    struct vs_ctx ctx[VS_PAUSE_CTX_MAX];
+    struct vs_ctx ctx[CTX_MAX];
     struct vesta_info info;
     struct vesta_error err = {0};
     pthread_mutex_lock(&c->lock);
@@ -215,7 +216,7 @@ void vs_control_settle(struct vs_control *c, int matter) {
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
     vesta_get_info(was.gen, &info);
-    size_t count = vs_pause_ctx(ctx, hook, c->space[space], &info, &was.pause, vs_control_unix_ms(c));
+    size_t count = pause_ctx(ctx, hook, c->space[space], &info, &was.pause, vs_control_unix_ms(c));
     enum vs_call_result result = vs_control_call(c, space, hook, ctx, count, &answer, &err);
     if (result == VS_CALL_OK)
         take_answer(c, space, hook, m, &was, &answer);

@@ -143,7 +143,7 @@ function judge.judge(core, gen)
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
   local info = gen:info()
-  local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as vs_pause_ctx in csrc/host/judge.c
+  local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as pause_ctx in csrc/host/judge.c
     namespace = info.namespace, now_ms = core.now_ms(), worker = info.worker, ahead_ms_max = info.ahead_ms_max,
     back_ms = hook == "on_clock_back" and pause.back_ms or nil,
     ahead_ticks = hook == "on_exhausted" and pause.ahead_ticks or nil,
