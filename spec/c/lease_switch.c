@@ -39,6 +39,22 @@ static void choose(bool found, uint64_t worker) {
     vs_lease_step(&lease, &ev, &did);
 }
 
+/* Number 9 can be had, and 7 is left for it, up to its release. */
+static void leave(void) {
+    start_behind();
+    choose(true, 9);
+    reply(VS_STORE_OK, NULL);
+    closed(true, ev.cursor);
+    DID(VS_DO_SWAP);
+}
+
+/* ... and that is acknowledged. */
+static void leave_and_give_back(void) {
+    leave();
+    struct vs_record given = did.record;
+    reply(VS_STORE_OK, &given);
+}
+
 /* What is asked of an office that stays: nothing is closed, and the lease goes on as before. */
 static void stays(const char *why) {
     DID(VS_DO_STAY);
@@ -93,10 +109,7 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
 }
 
 static void a_release_that_is_not_heard_of_is_tried_again_and_then_left(void) {
-    start_behind();
-    choose(true, 9);
-    reply(VS_STORE_OK, NULL);
-    closed(true, ev.cursor);
+    leave();
     uint64_t cursor = did.record.until;
     for (int i = 0; i < 3; i++) {
         DID(VS_DO_SWAP);
@@ -122,10 +135,7 @@ static void a_slot_that_somebody_else_closed_is_not_given_back(void) {
 }
 
 static void a_store_that_went_back_meanwhile_stops_everything(void) {
-    start_behind();
-    choose(true, 9);
-    reply(VS_STORE_OK, NULL);
-    closed(true, ev.cursor);
+    leave();
     struct vs_record older = record_of("elsewhere", true, NOON_MS - 60000);
     older.ver = 0;
     reply(VS_STORE_CONFLICT, &older);
@@ -134,12 +144,7 @@ static void a_store_that_went_back_meanwhile_stops_everything(void) {
 }
 
 static void whom_it_wanted_may_be_gone_by_then(void) {
-    start_behind();
-    choose(true, 9);
-    reply(VS_STORE_OK, NULL);
-    closed(true, ev.cursor);
-    struct vs_record given = did.record;
-    reply(VS_STORE_OK, &given);
+    leave_and_give_back();
     struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
     other.written_ms = ev.unix_us / 1000;
     reply(VS_STORE_OK, &other);
@@ -152,12 +157,7 @@ static void whom_it_wanted_may_be_gone_by_then(void) {
 }
 
 static void a_stop_on_the_way_gives_back_what_is_held(void) {
-    start_behind();
-    choose(true, 9);
-    reply(VS_STORE_OK, NULL);
-    closed(true, ev.cursor);
-    struct vs_record given = did.record;
-    reply(VS_STORE_OK, &given);
+    leave_and_give_back();
     ev.stop = true;
     reply(VS_STORE_OK, NULL);
     slot(1);
