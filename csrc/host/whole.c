@@ -152,12 +152,22 @@ static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err
 
 /* ------------------------------------------------------------------ policies */
 
+static int try_policy(struct vs_vm *vm, int policy, const char *space, struct vesta_error *err) {
+    const struct vesta_clock *clock = vs_clock_system();
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++)
+        rc = vs_policy_rehearse(vm, policy, i, space, clock->unix_us(clock->self) / 1000, err);
+    return rc;
+}
+
+/* A file's are tried, too, or `vesta check` would find well what a server then refuses. */
 static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
     for (int i = 0; i < r->config->space_count; i++) {
         struct vs_conf_space *space = &r->config->space[i];
         struct vesta_error why;
         int policy, rc = VESTA_OK;
         if (space->policy.name) rc = vs_policy_load(vm, space->policy.name, space->policy.options, &policy, &why);
+        if (rc == VESTA_OK && space->policy.name && r->source.path) rc = try_policy(vm, policy, space->name, &why);
         if (rc == VESTA_OK) continue;
         if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
         return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);

@@ -164,6 +164,10 @@ def _(w):
     space("{ 'borrow', f = env }", "has an option that is a function, which is no data")
     space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is no number")
     space("5", "is 5, which must be a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }")
+    with open(w.path("fails.lua"), "w") as file:
+        file.write("return { api = 1, choose_worker = function(ctx)\n  return ctx.records[1].worker end }")
+    result = check(w, "return { namespaces = { a = { policy = './fails.lua' } } }")
+    fails(result, 1, "namespaces.a.policy cannot be used: choose_worker fails when it is tried with no records (error): ", "fails.lua:2: ")
     result = check(w, "return { namespaces = { a = { policy = './broken.lua' } } }")
     fails(result, 1, "namespaces.a.policy cannot be used: ", "broken.lua:1: unexpected symbol near ','")
 
