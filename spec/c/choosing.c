@@ -2,9 +2,9 @@
  */
 #include "check.h"
 #include "core/core.h"
+#include "opened.h"
 #include "os/os.h"
 #include "said.h"
-#include "state.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -16,14 +16,7 @@
 #define LONG_US 20000000
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
-    char path[128];
-    struct vesta_gen *gen = NULL;
-    struct vesta_error err = {0};
-    snprintf(path, sizeof path, "%s/%s", state, name);
-    opts.layout = LAYOUT;
-    opts.path = path;
-    if (vesta_open(&opts, &gen, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return gen;
+    return open_in_state(name, LAYOUT, opts);
 }
 
 static struct vesta_gen *chooser(const char *name) {
@@ -284,27 +277,9 @@ static void a_lost_number_is_told_with_the_next_question(void) {
 
 /* ------------------------------------------------------------------ a question that nobody answers */
 
-static _Atomic int64_t passed_us;
-
-static int64_t later_unix_us(void *self) {
-    (void)self;
-    return vs_clock_system()->unix_us(NULL) + atomic_load(&passed_us);
-}
-
-static int64_t later_boot_us(void *self) {
-    (void)self;
-    return vs_clock_system()->boot_us(NULL) + atomic_load(&passed_us);
-}
-
-static void real_sleep_us(void *self, int64_t us) {
-    (void)self;
-    usleep((useconds_t)us);
-}
-
 static void is_asked_anew_with_fresh_records(void) {
-    static const struct vesta_clock clock = {NULL, later_unix_us, later_boot_us, real_sleep_us};
     struct vesta_gen *gen =
-        open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES, .clock = &clock});
+        open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES, .clock = &ahead_clock});
     asked(gen);
     struct vesta_choice *first = choice_of(gen), *second = NULL;
     struct vesta_gen *two = holder_of(2);
@@ -337,7 +312,7 @@ static int64_t stopped_us(void *self) {
 
 /* By this clock an answer may come for ever; the end comes first. */
 static void does_not_hold_up_the_end(void) {
-    static const struct vesta_clock clock = {NULL, stopped_us, stopped_us, real_sleep_us};
+    static const struct vesta_clock clock = {NULL, stopped_us, stopped_us, ahead_sleep_us};
     struct vesta_gen *gen =
         open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES, .clock = &clock});
     asked(gen);

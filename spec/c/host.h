@@ -128,12 +128,7 @@ static void clear_desk(void) {
 
 /* What the log says until now. */
 __attribute__((unused)) static const char *told(void) {
-    static char text[65536];
-    FILE *file = fopen(desk.log, "r");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file) fclose(file);
-    text[length] = '\0';
-    return text;
+    return text_in(desk.log);
 }
 
 /* ------------------------------------------------------------------ asking */

@@ -2,10 +2,11 @@
  * all of them real.  Their clock is the machine's, and goes faster where a spec says so. */
 #include "host/controls.h"
 #include "log/log.h"
+#include "opened.h"
 #include "os/os.h"
 #include "said.h"
-#include "state.h"
 #include "store/store.h"
+#include "tools.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,27 +23,6 @@ static struct work {
     char policy[128], log[128];
 } work;
 
-/* ------------------------------------------------------------------ a clock that may be ahead of the machine's */
-
-static _Atomic int64_t passed_us;
-
-static int64_t unix_us(void *self) {
-    (void)self;
-    return vs_clock_system()->unix_us(NULL) + atomic_load(&passed_us);
-}
-
-static int64_t boot_us(void *self) {
-    (void)self;
-    return vs_clock_system()->boot_us(NULL) + atomic_load(&passed_us);
-}
-
-static void sleep_us(void *self, int64_t us) {
-    (void)self;
-    usleep((useconds_t)us);
-}
-
-static const struct vesta_clock ahead_clock = {NULL, unix_us, boot_us, sleep_us};
-
 /* Not while a policy is asked: it would look as if its call did not end. */
 static void pass_ms(int64_t ms) {
     AWAIT(!work.control || atomic_load(&work.control->busy_since_us) == 0);
@@ -52,15 +32,8 @@ static void pass_ms(int64_t ms) {
 /* ------------------------------------------------------------------ a server's namespace, without the server */
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
-    char path[128];
-    struct vesta_gen *gen = NULL;
-    struct vesta_error err = {0};
-    snprintf(path, sizeof path, "%s/%s", state, name);
-    opts.layout = LAYOUT;
-    opts.path = path;
     opts.clock = &ahead_clock;
-    if (vesta_open(&opts, &gen, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return gen;
+    return open_in_state(name, LAYOUT, opts);
 }
 
 static int read_source(void *self, struct vs_policy_source *out, struct vesta_error *err) {
@@ -145,12 +118,7 @@ static uint64_t calls(enum vs_hook hook, enum vs_call_result result) {
 }
 
 static const char *told(void) {
-    static char text[65536];
-    FILE *file = fopen(work.log, "r");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file) fclose(file);
-    text[length] = '\0';
-    return text;
+    return text_in(work.log);
 }
 
 /* No id for long enough that the keeper asks more than once. */

@@ -2,9 +2,9 @@
  * ids of copies are collected and counted. */
 #include "check.h"
 #include "keeper/file.h"
+#include "opened.h"
 #include "os/os.h"
 #include "said.h"
-#include "state.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -38,14 +38,7 @@ static void sleep_us(void *self, int64_t us) {
 static const struct vesta_clock own_clock = {NULL, unix_us, boot_us, sleep_us};
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
-    char path[128];
-    struct vesta_gen *gen = NULL;
-    struct vesta_error err = {0};
-    snprintf(path, sizeof path, "%s/%s", state, name);
-    opts.layout = LAYOUT;
-    opts.path = path;
-    if (vesta_open(&opts, &gen, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return gen;
+    return open_in_state(name, LAYOUT, opts);
 }
 
 static uint64_t next_of(struct vesta_gen *gen) {

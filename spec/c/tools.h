@@ -20,15 +20,15 @@ __attribute__((unused)) static struct vesta_layout parsed(const char *text) {
 }
 
 /* splitmix64: the same numbers on every run. */
-__attribute__((unused)) static uint64_t roll(uint64_t *state) {
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+__attribute__((unused)) static uint64_t roll(uint64_t *dice) {
+    uint64_t z = (*dice += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
 }
 
-__attribute__((unused)) static uint64_t roll_below(uint64_t *state, uint64_t limit) {
-    return roll(state) % limit;
+__attribute__((unused)) static uint64_t roll_below(uint64_t *dice, uint64_t limit) {
+    return roll(dice) % limit;
 }
 
 /* Copies bytes so that they end where a page without access begins: one read too many is a crash. */
@@ -43,6 +43,16 @@ __attribute__((unused)) static const char *at_wall(const void *bytes, size_t len
     if (length > room) abort();
     memcpy(wall - length, bytes, length);
     return wall - length;
+}
+
+/* What a file holds by now, cut at 64 KiB; "" if it is not there.  The next call overwrites it. */
+__attribute__((unused)) static const char *text_in(const char *path) {
+    static char text[65536];
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = '\0';
+    return text;
 }
 
 #endif
