@@ -79,6 +79,8 @@ static void *issue_until_stopped(void *arg) {
         got = 1;
         if ((one ? vesta_next(&churn->gen, ids, &pause) : vesta_next_n(&churn->gen, ids, 8, &got, &pause)) == VESTA_OK)
             tally_add(ids, got);
+        else
+            sched_yield(); /* to who opens the next slot */
     }
     return NULL;
 }
