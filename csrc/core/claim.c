@@ -141,6 +141,10 @@ int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct v
     return ahead_ms > lease->timing.skew_ms ? ahead_ms - lease->timing.skew_ms : 0;
 }
 
+uint64_t vs_lease_floor(const struct vs_lease *lease) {
+    return lease->ns.floor_ms ? vs_lease_tick_at(lease, lease->ns.floor_ms) : 0;
+}
+
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
     if (VS_IS_MUTANT(STALE_WINDOW) && lease->renewed_cursor)
@@ -150,7 +154,7 @@ uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, 
     /* where there is no such floor, a store whose clock is an hour ahead must not put ids an hour ahead */
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
-    uint64_t ns_floor = lease->ns.floor_ms ? vs_lease_tick_at(lease, lease->ns.floor_ms) : 0;
+    uint64_t ns_floor = vs_lease_floor(lease);
     floor = floor > ns_floor ? floor : ns_floor;
     return from > floor ? from : floor;
 }

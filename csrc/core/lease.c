@@ -18,7 +18,8 @@ void vs_lease_say(struct vs_lease *lease, const char *format, ...) {
 }
 
 uint64_t vs_lease_tick_at(const struct vs_lease *lease, int64_t unix_ms) {
-    return vs_tick_at(&lease->shape, unix_ms * 1000);
+    /* a namespace's floor is whatever somebody wrote: one beyond all time must not come round to the beginning */
+    return unix_ms > INT64_MAX / 2000 ? vs_tick_end(&lease->shape) : vs_tick_at(&lease->shape, unix_ms * 1000);
 }
 
 int64_t vs_lease_ms_of(const struct vs_lease *lease, uint64_t tick) {

@@ -55,6 +55,8 @@ void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out);
 /* The way to a record: the number given by hand, or a choice. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
+/* Where a person who put the store right lets leases start; 0: nobody had to. */
+uint64_t vs_lease_floor(const struct vs_lease *lease);
 /* Where a claim of this record would start. */
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *record);
 /* How long this record must be left alone; 0: it may be claimed now.  Says who is in the way.  Being early would be

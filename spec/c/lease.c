@@ -150,6 +150,17 @@ static void the_namespaces_floor(void) {
     CHECK_EQ_U64(did.from, tick_now() + TICKS(60000));
 }
 
+/* In microseconds it would come round to the time before 1970. */
+static void a_floor_beyond_all_time(void) {
+    start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
+    ns.floor_ms = INT64_MAX;
+    wake();
+    reply(VS_STORE_OK, NULL);
+    reply(VS_STORE_OK, NULL);
+    SLEEPS_MS(10000);
+    CHECK_HAS(lease.said, "the layout's time is over");
+}
+
 static void a_lost_race_takes_a_fresh_slot_and_looks_again(void) {
     start_reading();
     struct vs_record r = record_of("/other.gen", true, NOON_MS + 5000);
@@ -354,6 +365,7 @@ static const struct check_case cases[] = {
     {"claim: a number that ends far ahead of the clock is left alone", a_number_that_ends_far_ahead},
     {"claim: a number whose ticks are all granted", a_number_whose_time_is_over},
     {"claim: no lower than the namespace's floor", the_namespaces_floor},
+    {"claim: a floor that nobody can have meant lets nobody start", a_floor_beyond_all_time},
     {"claim: a lost race takes a fresh slot and looks again", a_lost_race_takes_a_fresh_slot_and_looks_again},
     {"claim: races lost for ever make a rest", races_lost_for_ever_make_a_rest},
     {"unknown claim: it arrived, and is written again before it counts", an_unknown_claim_that_arrived},

@@ -315,6 +315,23 @@ static void an_open_lease_is_taken_up(void) {
     CHECK_EQ_U64(did.record.owner[1], 2004);
 }
 
+/* A store restored to where that claim had just arrived: another may have taken the number after it, which is lost, and
+ * go on with what it was granted.  The floor clears that, and so must whoever takes up the claim. */
+static void a_claim_from_before_the_floor_is_not_taken_up(void) {
+    struct vs_lease_opts opts = left(false);
+    opts.incarnation = 0; /* the file's first claim: it knows of no other store */
+    start_with(opts);
+    ns.floor_ms = NOON_MS + 20000;
+    wake();
+    reply(VS_STORE_OK, NULL);
+    struct vs_record record = its_record(TICKS(6000));
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_U64(did.from, tick_now() + TICKS(20000));
+}
+
 static void a_claim_that_arrived_is_adopted_by_a_write(void) {
     start_with(left(false));
     wake();
@@ -435,6 +452,7 @@ static const struct check_case cases[] = {
     {"a lease moves on where the store was put right meanwhile", a_store_that_was_put_right_meanwhile},
     {"a successor lifts a failstop once the store was put right", a_successor_lifts_a_failstop_that_was_put_right},
     {"a predecessor's open lease is taken up", an_open_lease_is_taken_up},
+    {"a predecessor's claim from before the floor is not taken up", a_claim_from_before_the_floor_is_not_taken_up},
     {"a predecessor's claim that arrived is adopted by a write", a_claim_that_arrived_is_adopted_by_a_write},
     {"a predecessor's claim that never arrived is left", a_claim_that_never_arrived_is_left},
     {"a predecessor's lease that is gone: taken, gone back, given back", an_open_lease_that_is_gone},
