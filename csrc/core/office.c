@@ -88,13 +88,18 @@ static void do_stay(struct vs_office *office) {
     vs_map_say(office->map, office->lease.said);
 }
 
-static void do_failstop(struct vs_map *map, uint64_t failed_in) {
+static void close_active(struct vs_map *map) {
     uint64_t cursor;
-    if (atomic_load(&map->shared.incarnation) != failed_in) return; /* another keeper knows that it was put right */
     int active = vs_map_active(map);
+    if (active >= 0) vs_slot_close(&map->slot[active], &cursor);
+}
+
+static void do_failstop(struct vs_map *map, uint64_t failed_in) {
+    if (atomic_load(&map->shared.incarnation) != failed_in) return; /* another keeper knows that it was put right */
     atomic_store(&map->shared.failed_in, failed_in);
     set_stopped(map, 0, VESTA_FAILSTOP);
-    if (active >= 0) vs_slot_close(&map->slot[active], &cursor);
+    VS_POINT();
+    close_active(map);
 }
 
 static void carry_out(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
@@ -244,7 +249,10 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         .granted = granted_most(map),
         .is_judged = office->is_judged,
     };
-    if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) opts.failed_in = atomic_load(&map->shared.failed_in);
+    if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {
+        opts.failed_in = atomic_load(&map->shared.failed_in);
+        close_active(map); /* whoever stopped it may have been killed before it came to that */
+    }
     find_lease(map, &opts);
     office->ops->random(office, &opts.entropy, sizeof opts.entropy);
     vs_lease_init(&office->lease, &opts);

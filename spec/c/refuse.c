@@ -240,6 +240,34 @@ static void a_failstop_outlives_its_keeper(void) {
     vesta_close(gen);
 }
 
+/* Its keeper was killed between two steps: it had written that all stops, and not yet closed the slot.  With history
+ * pacing the lease that is open then would last for hours. */
+static void a_failstop_that_was_cut_short(void) {
+    struct vesta_pause pause;
+    uint64_t id;
+    empty_folder();
+    struct vesta_gen *gen =
+        must_open((struct vesta_opts){.layout = FAST, .has_worker = 1, .worker = 7, .pacing = VESTA_PACING_HISTORY});
+    NEED(gen != NULL);
+    CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK);
+    vesta_close(gen);
+    gen = must_open((struct vesta_opts){.flags = VESTA_NO_KEEPER});
+    NEED(gen != NULL);
+    struct vs_map *map = atomic_load(&gen->map);
+    atomic_store(&map->shared.failed_in, atomic_load(&map->shared.incarnation));
+    atomic_store(&map->shared.stopped, VESTA_FAILSTOP);
+    CHECK(vesta_next(gen, &id, &pause) == VESTA_OK); /* the slot is open */
+    struct vesta_gen *other = must_open((struct vesta_opts){0});
+    NEED(other != NULL);
+    CHECK(vesta_keep(other) == VESTA_OK);
+    for (int i = 0; i < 1000 && vesta_next(gen, &id, &pause) == VESTA_OK; i++)
+        usleep(10000);
+    CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
+    CHECK_STR(vesta_why_name(pause.why), "failstop");
+    vesta_close(other);
+    vesta_close(gen);
+}
+
 static const struct check_case cases[] = {
     {"refused: namespaces that cannot be", namespaces},
     {"refused: worker numbers that the layout does not have, or that nobody gave", workers},
@@ -252,6 +280,7 @@ static const struct check_case cases[] = {
     {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
     {"the layout's end: a warning within a year, then no opening", the_layouts_end},
     {"a failstop outlives its keeper", a_failstop_outlives_its_keeper},
+    {"a failstop that was cut short is carried out by the next keeper", a_failstop_that_was_cut_short},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)
