@@ -8,7 +8,8 @@
  * blocks nobody.  LAST_INSERT_ID(clock) brings back the time that was stamped, in the same answer.  `ver` changes with
  * every write, and the server counts rows found, not rows changed: 0 means that the version was another, never that
  * nothing differed.  What decides is read by locking reads: they see what is committed now, and a proxy that splits
- * reads from writes sends them to the primary.
+ * reads from writes sends them to the primary.  A write locks its namespace's row, too: below REPEATABLE READ it would
+ * else take what was committed before somebody put the store right.
  *
  * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
 #include "store/mysql_link.h"
@@ -33,7 +34,7 @@ static const char *const sql[ST_COUNT] = {
                 " FROM (SELECT 1) AS one LEFT JOIN vesta_lease AS l ON l.ns = ? ORDER BY l.worker",
     [ST_INSERT] = "INSERT INTO vesta_lease (ns, worker, ver, record, written_us)"
                   " SELECT ns, ?, ?, ?, LAST_INSERT_ID(" CLOCK
-                  ") FROM vesta_namespace WHERE ns = ? AND ver = ? AND incarnation = ?",
+                  ") FROM vesta_namespace WHERE ns = ? AND ver = ? AND incarnation = ? LOCK IN SHARE MODE",
     [ST_UPDATE] =
         "UPDATE vesta_lease SET ver = ?, record = ?, written_us = LAST_INSERT_ID(" CLOCK
         ") WHERE ns = ? AND worker = ? AND ver = ? AND record LIKE ? AND EXISTS (SELECT 1 FROM vesta_namespace AS n"

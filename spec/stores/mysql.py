@@ -90,6 +90,25 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
+@claim("a namespace that is being put right just now: no write of before, a first one neither, whatever the isolation level")
+def _():
+    for level in ("READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ"):
+        db.sql("SET GLOBAL tx_isolation = '%s'" % level)
+        try:
+            with fresh("mending" + level) as caller:
+                session = db.session()
+                try:
+                    session.stdin.write("BEGIN; UPDATE vesta.vesta_namespace SET ver = ver WHERE ns = 'mending%s'; SELECT 1;\n" % level)
+                    assert session.stdout.readline() == "1\n"
+                    has(caller.ask("swap 7 1 20", "DOWN")["text"], "locked")
+                    has(caller.ask("swap 8 0 20", "DOWN")["text"], "locked")
+                finally:
+                    session.communicate("ROLLBACK;\n", timeout=20)
+                caller.ask("swap 8 0 20", "OK")
+        finally:
+            db.sql("SET GLOBAL tx_isolation = 'REPEATABLE-READ'")
+
+
 @claim("a row that somebody keeps locked: not done, soon, and done later")
 def _():
     with fresh("locked") as caller:
