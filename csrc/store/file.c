@@ -4,9 +4,13 @@
  *     <place>/<namespace>/<worker>      one lease record each, as text (core/record.h)
  *     <place>/<namespace>/lock          held by fcntl for the length of one read or swap
  *
+ * A folder may be moved, or a copy be put in its place, under a process that works with it: the lock that counts is the
+ * one that lies beside the records now, so each call looks whether its own is still that one.
+ *
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
  * store's clock is the host's. */
 #include "core/core.h"
+#include "os/mapping.h"
 #include "os/os.h"
 #include "store/reply.h"
 
@@ -17,14 +21,17 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define LOCKS_MAX 3 /* in the place of which another was put, one after the other */
 
 struct file_store {
     struct vs_store base;
     const struct vesta_clock *clock;
     int group;
     struct vs_met met;
-    int lock_fd; /* the only one on that file in this store's life */
+    int lock_fd; /* the only one of this store on that file; -1: it could not be opened again */
     char dir[PATH_MAX - 64];
     size_t place_length; /* of the place, at dir's beginning */
 };
@@ -114,12 +121,43 @@ static void load_ns(struct file_store *self, struct vs_reply *reply) {
     if (length == 0) reply->outcome = VS_STORE_OK;
 }
 
+static bool is_current(const struct file_store *self) {
+    char path[PATH_MAX];
+    struct stat mine, now;
+    path_of(self, "lock", path);
+    return fstat(self->lock_fd, &mine) == 0 && lstat(path, &now) == 0 && mine.st_dev == now.st_dev &&
+           mine.st_ino == now.st_ino;
+}
+
+/* The lock beside the records: false with the reply filled. */
+static bool open_lock(struct file_store *self, struct vs_reply *reply) {
+    char path[PATH_MAX];
+    path_of(self, "lock", path);
+    if (self->lock_fd >= 0) close(self->lock_fd);
+    self->lock_fd = vs_lock_open(path, self->group);
+    if (self->lock_fd < 0) vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s: %.40s", path, strerror(errno));
+    return self->lock_fd >= 0;
+}
+
+static bool take_lock(struct file_store *self, struct vs_reply *reply) {
+    for (int tries = 0; tries < LOCKS_MAX; tries++) {
+        if (self->lock_fd < 0 && !open_lock(self, reply)) return false;
+        if (!vs_lock_byte_patiently(self->lock_fd, 0)) {
+            vs_answer(reply, VS_STORE_DOWN, "another process keeps %.90s/lock locked: is it stopped?", self->dir);
+            return false;
+        }
+        if (is_current(self)) return true;
+        if (!open_lock(self, reply)) return false;
+    }
+    vs_answer(reply, VS_STORE_DOWN, "%.90s/lock is replaced all the time", self->dir);
+    return false;
+}
+
 static bool begin(struct file_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
     vs_process_lock();
-    if (!vs_lock_byte_patiently(self->lock_fd, 0)) {
+    if (!take_lock(self, reply)) {
         vs_process_unlock();
-        vs_answer(reply, VS_STORE_DOWN, "another process keeps %.90s/lock locked: is it stopped?", self->dir);
         return false;
     }
     int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
@@ -247,7 +285,7 @@ static void file_names(struct vs_store *store, void (*tell)(void *to, const char
 static void file_close(struct vs_store *store) {
     struct file_store *self = self_of(store);
     vs_process_lock(); /* closing drops the lock that another store object of this process may hold on the file */
-    close(self->lock_fd);
+    if (self->lock_fd >= 0) close(self->lock_fd);
     vs_process_unlock();
     free(self);
 }
@@ -266,6 +304,7 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     struct file_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_file;
+    self->lock_fd = -1;
     self->clock = opts->clock;
     self->group = opts->group;
     self->place_length = strlen(place);
@@ -276,10 +315,11 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     if (rc == VESTA_OK) {
         path_of(self, "lock", lock);
         self->lock_fd = vs_lock_open(lock, self->group);
-        if (self->lock_fd < 0) rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
+        rc = self->lock_fd >= 0 ? vs_file_system_check(self->lock_fd, self->dir, "a store", err)
+                                : vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", lock, strerror(errno));
     }
     if (rc != VESTA_OK) {
-        free(self);
+        file_close(&self->base);
         return rc;
     }
     *store = &self->base;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mount.h>
+#include <sys/vfs.h>
 
 static struct vs_store *store_at(const char *dir) {
     struct vs_store *store = NULL;
@@ -111,9 +112,7 @@ static void a_list_is_in_order_and_has_only_records(void) {
 
 #define EACH 150
 
-static void count_up(uint64_t unused) {
-    struct vs_store *store = store_at(folder);
-    (void)unused;
+static void count_with(struct vs_store *store) {
     for (int i = 0; i < EACH;) {
         CHECK(read_of(store, 7) == VS_STORE_OK);
         uint64_t ver = reply.record.ver, until = reply.record.until;
@@ -121,6 +120,12 @@ static void count_up(uint64_t unused) {
         CHECK(outcome == VS_STORE_OK || outcome == VS_STORE_CONFLICT);
         i += outcome == VS_STORE_OK;
     }
+}
+
+static void count_up(uint64_t unused) {
+    struct vs_store *store = store_at(folder);
+    (void)unused;
+    count_with(store);
     store->ops->close(store);
 }
 
@@ -135,6 +140,59 @@ static void no_update_is_lost(void) {
     CHECK(read_of(store, 7) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 8 * EACH);
     CHECK_EQ_U64(reply.record.until, 8 * EACH);
+    store->ops->close(store);
+}
+
+/* A copy that is put in the folder's place has a lock of its own, which newcomers take.  The one that was there before
+ * must take the same: else both write over one version, and each is told that it won. */
+static void count_up_after(uint64_t i) {
+    struct vs_store *store = store_at(folder);
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* with the first folder's lock */
+    put(i ? "met1" : "met0", "", 0);
+    while (access(in_folder("copied"), F_OK) != 0)
+        usleep(1000);
+    count_with(store);
+    store->ops->close(store);
+}
+
+static void put_copy_in_place(void) {
+    char command[400];
+    snprintf(command, sizeof command, "cd %s && cp -a ns copy && mv ns away && mv copy ns", folder);
+    CHECK(system(command) == 0);
+}
+
+static void a_copy_in_its_place_has_another_lock(void) {
+    pid_t pids[4];
+    empty_folder();
+    struct vs_store *store = store_with_namespace(folder);
+    for (uint64_t i = 0; i < 2; i++)
+        pids[i] = spawn(count_up_after, i);
+    while (access(in_folder("met0"), F_OK) != 0 || access(in_folder("met1"), F_OK) != 0)
+        usleep(1000);
+    put_copy_in_place();
+    put("copied", "", 0);
+    for (int i = 2; i < 4; i++)
+        pids[i] = spawn(count_up, 0);
+    for (int i = 0; i < 4; i++)
+        reap(pids[i], false);
+    CHECK(read_of(store, 7) == VS_STORE_OK);
+    CHECK_EQ_U64(reply.record.ver, 4 * EACH);
+    CHECK_EQ_U64(reply.record.until, 4 * EACH);
+    store->ops->close(store);
+}
+
+static void a_folder_that_is_gone_for_a_while(void) {
+    empty_folder();
+    struct vs_store *store = store_with_namespace(folder);
+    CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
+    CHECK(rename(in_folder("ns"), in_folder("away")) == 0);
+    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* and not: there is no record */
+    CHECK_HAS(reply.text, "ns/lock: No such file");
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
+    CHECK(rename(in_folder("away"), in_folder("ns")) == 0);
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
+    CHECK(rename(in_folder("ns"), in_folder("away")) == 0);
+    CHECK(read_of(store, 7) == VS_STORE_REFUSED);
     store->ops->close(store);
 }
 
@@ -277,6 +335,33 @@ static void what_a_killed_writer_left(void) {
     store->ops->close(store);
 }
 
+/* ------------------------------------------------------------------ file systems, by a wrapped fstatfs */
+
+static unsigned long fs_type; /* 0: the real one */
+
+int __real_fstatfs(int fd, struct statfs *out);
+int __wrap_fstatfs(int fd, struct statfs *out);
+
+int __wrap_fstatfs(int fd, struct statfs *out) {
+    int rc = __real_fstatfs(fd, out);
+    if (rc == 0 && fs_type) out->f_type = (__fsword_t)fs_type;
+    return rc;
+}
+
+/* Two machines could write there: their clocks differ, and of their locks nothing is known. */
+static void a_file_system_of_the_network(void) {
+    struct vs_store *store = NULL;
+    struct vesta_error err = {.text = ""};
+    char uri[200];
+    struct vs_store_opts opts = {.namespace_ = "ns", .group = -1, .clock = vs_clock_system()};
+    empty_folder();
+    snprintf(uri, sizeof uri, "file:%s", folder);
+    fs_type = 0x6969;
+    CHECK(vs_store_open(uri, &opts, &store, &err) == VESTA_EIO && !store);
+    fs_type = 0;
+    CHECK_HAS(err.text, "/ns lies on NFS: a store must be on a file system of this machine");
+}
+
 static void uris(void) {
     struct vesta_error err;
     CHECK(vs_store_check("redis://localhost", &err) == VESTA_EOPTION);
@@ -299,11 +384,14 @@ static const struct check_case cases[] = {
     {"so does the namespace's record", the_namespace_too},
     {"a list is in order and has only records", a_list_is_in_order_and_has_only_records},
     {"eight processes count up: no update is lost", no_update_is_lost},
+    {"a copy in the folder's place has another lock: no update is lost", a_copy_in_its_place_has_another_lock},
+    {"a folder that is gone for a while is not an empty one", a_folder_that_is_gone_for_a_while},
     {"200 writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
     {"damaged records are refused, never overwritten", damaged_records},
     {"a folder that cannot be written", a_folder_that_cannot_be_written},
     {"a full disk keeps the old record", a_full_disk},
     {"what a killed writer left stops nobody", what_a_killed_writer_left},
+    {"a file system of the network is no place for it", a_file_system_of_the_network},
     {"store URIs that cannot be", uris},
 };
 
