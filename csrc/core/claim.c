@@ -81,8 +81,8 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
  * that somebody lost it. */
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (lease->timing.is_shared) {
-        vs_lease_say(lease,
-                     "the namespace is not in the store; make it: vesta store init (--again, if it was there before)");
+        vs_lease_say(lease, "the namespace is not in the store: mind its name, or make it: vesta store init (--again, "
+                            "if it was there before)");
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
         return;
     }
@@ -109,7 +109,8 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
         return;
     }
     if (ev->ns.fingerprint != lease->fingerprint) {
-        vs_lease_say(lease, "the namespace has another layout: %.120s", ev->ns.layout);
+        vs_lease_say(lease, "the namespace has another layout: %.120s; open a new generator file with it",
+                     ev->ns.layout);
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
         return;
     }

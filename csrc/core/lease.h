@@ -87,7 +87,7 @@ struct vs_event {
     int64_t store_ms; /* the store's clock at the reply */
     struct vs_record record;
     struct vs_ns_record ns;
-    char text[160]; /* what the store said of a refusal */
+    char text[VS_SAID_MAX]; /* what the store said of a refusal */
     bool found;
     uint64_t worker, owner[2];
     int slot;

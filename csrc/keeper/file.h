@@ -19,7 +19,7 @@ struct vs_question {
     const struct vs_listed *listed; /* the keeper's, while it waits */
     struct vesta_choice choice;     /* without its records */
     bool none;                      /* the answer: no number, for this reason; else this one */
-    char reason[160];
+    char reason[VS_SAID_MAX];
     uint64_t worker;
 };
 

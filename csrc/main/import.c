@@ -242,6 +242,7 @@ int vs_workers_import(int argc, char **argv) {
         VS_SWITCH("json", &asked.json, "one object, for programs"),
         {0},
     };
+    vs_say_as("workers import");
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));

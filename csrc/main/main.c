@@ -113,6 +113,9 @@ static const struct vs_command commands[] = {
      "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
      "  \"1166621096292647943\"\n"
      "\n"
+     "  $ vesta serve --store zk://user:password@zk1:2181,zk2:2181/vesta --namespace orders --layout snowflake &\n"
+     "  (made ready once by `vesta store init`, as are mysql: stores)\n"
+     "\n"
      "  $ vesta serve -c /etc/vesta/vesta.lua --threads 2\n"},
     {"check", vs_cmd_check, "read a config and say what is wrong with it", "check [OPTION...] FILE",
      "Reads a config file as `vesta serve -c` does and says what it comes to, or what is wrong: the file, the\n"
@@ -143,10 +146,9 @@ static const struct vs_command commands[] = {
      "A shared store is made ready by a person, once; a server never does it silently.\n"
      "\n"
      "  init     makes what the store stands on (tables, a root node), and with --namespace that namespace's\n"
-     "           record, --static numbers that are given out by hand included; what is there stays as it is; one that "
-     "was in\n"
-     "           this store before and was lost is made --again: no lease starts before the store's clock and\n"
-     "           a margin, so that nothing repeats which somebody may still hold\n"
+     "           record, --static numbers that are given out by hand included; what is there stays as it is;\n"
+     "           one that was in this store before and was lost is made --again: no lease starts before the\n"
+     "           store's clock and a margin, so that nothing repeats which somebody may still hold\n"
      "  show     the namespace's record, and how many numbers are held, expired, free; without --namespace\n"
      "           those of every namespace in the store\n"
      "  advance  goes on with a store that lost what it had acknowledged: everyone claims anew, and no lease\n"
@@ -168,7 +170,7 @@ static const struct vs_command commands[] = {
      "\n"
      "import reads which numbers another generator has given out (Butterfly's table or nodes, Leaf's nodes,\n"
      "UidGenerator's or Vesta's table) and marks them as held, or as used up to now, so that none is leased\n"
-     "twice.  Without --yes it only says what it would write.  `vesta workers import --help` has its options.\n"
+     "twice.  Without --yes it only says what it would write.  `vesta help workers import` has its options.\n"
      "\n"
      "  $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db --namespace orders\n"
      "  NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, IDENTITY\n"
@@ -270,6 +272,9 @@ static int run_command(int argc, char **argv) {
 
 static int print_help(int argc, char **argv) {
     if (argc == 0) return print_overview();
+    const struct vs_command *command = vs_command_find(argv[0]);
+    bool has_word = argc == 2 && command && strstr(command->usage, argv[1]); /* help workers import, store init */
+    if (has_word) return run_command(3, (char *[]){argv[0], argv[1], "--help", NULL});
     if (argc > 1) return vs_usage("help takes one command, and %s is a second", vs_shown_text(argv[1]));
     return run_command(2, (char *[]){argv[0], "--help", NULL});
 }

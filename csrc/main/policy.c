@@ -354,6 +354,6 @@ int vs_cmd_policy(int argc, char **argv) {
         return test(argc - 1, argv + 1);
     }
     const char *near = vs_nearest(argv[0], words);
-    if (near) return vs_usage("there is no policy %s; did you mean %s?", vs_shown_text(argv[0]), near);
-    return vs_usage("there is no policy %s; there are check, run and test", vs_shown_text(argv[0]));
+    if (near) return vs_usage("a policy cannot be told to %s; did you mean %s?", vs_shown_text(argv[0]), near);
+    return vs_usage("a policy cannot be told to %s; there are check, run and test", vs_shown_text(argv[0]));
 }

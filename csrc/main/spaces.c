@@ -3,6 +3,7 @@
 #include "host/control.h"
 #include "main/options.h"
 #include "main/serving.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,8 +114,10 @@ void vs_spaces_say(const struct vs_serving *serving) {
         struct vesta_info info;
         vesta_get_info(app->space[i].gen[VS_RESP], &info);
         if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
+        bool shared = !vs_store_is_local(info.store);
         vs_log(VS_LOG_INFO, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
-               "number", info.drew_worker ? "drawn at random by this machine, which keeps it" : NULL, NULL);
+               "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL,
+               "store", shared ? info.store : NULL, NULL);
     }
 }
 

@@ -57,8 +57,8 @@ int vs_at_read(struct vs_at *at) {
 int vs_at_need(struct vs_at *at) {
     int rc = vs_at_read(at);
     if (rc != VS_GO || at->ns.ver) return rc;
-    vs_say("the namespace %s is not in the store; make it: vesta store init --namespace %s --layout ... (--again, if "
-           "it was there before)",
+    vs_say("the namespace %s is not in the store; `vesta store show` names those that are; make it: vesta store init "
+           "--namespace %s --layout ... (--again, if it was there before)",
            at->name, at->name);
     return VS_FAILED;
 }

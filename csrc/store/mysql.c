@@ -378,9 +378,9 @@ static int read_uri(const char *text, struct mysql_store *self, struct vesta_err
         return vs_fail(err, VESTA_EOPTION, "the store's URI names no user: mysql://user@%.100s%.70s", uri->hosts,
                        uri->path);
     if (!is_one_of(uri->value[KEY_TLS], "verify", "off"))
-        return vs_fail(err, VESTA_EOPTION, "tls of the store's URI is verify or off");
+        return vs_fail(err, VESTA_EOPTION, "tls in the store's URI must be verify or off");
     if (!is_one_of(uri->value[KEY_GALERA], "single-writer", "single-writer"))
-        return vs_fail(err, VESTA_EOPTION, "galera of the store's URI is single-writer, or it is not said");
+        return vs_fail(err, VESTA_EOPTION, "galera in the store's URI must be single-writer, or left out");
     snprintf(self->where, sizeof self->where, "mysql %.40s:%u%.70s", self->host, self->port, uri->path);
     return VESTA_OK;
 }

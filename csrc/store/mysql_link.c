@@ -33,7 +33,7 @@ static const struct meaning {
     {ER_TABLEACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
     {ER_COLUMNACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
     {ER_SPECIFIC_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, NULL},
-    {ER_BAD_DB_ERROR, VS_STORE_REFUSED, NULL},
+    {ER_BAD_DB_ERROR, VS_STORE_REFUSED, "there is no such database: CREATE DATABASE, and then `vesta store init`"},
     {ER_BAD_FIELD_ERROR, VS_STORE_REFUSED, NULL},
     {ER_DATA_TOO_LONG, VS_STORE_REFUSED, NULL},
     {ER_RECORD_FILE_FULL, VS_STORE_REFUSED, NULL},
@@ -54,11 +54,11 @@ void vs_mysql_trouble(struct mysql_store *self, unsigned error, const char *said
     for (size_t i = 0; i < VS_COUNT(meanings); i++) {
         if (meanings[i].error != error) continue;
         bool sent = otherwise == VS_STORE_UNKNOWN && error == CR_SSL_CONNECTION_ERROR;
-        vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.90s", self->where,
+        vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s", self->where,
                   meanings[i].advice ? meanings[i].advice : said);
         return;
     }
-    vs_answer(reply, otherwise, "%.60s: %.90s", self->where, said[0] ? said : "it does not answer");
+    vs_answer(reply, otherwise, "%.60s: %.129s", self->where, said[0] ? said : "it does not answer");
 }
 
 /* ------------------------------------------------------------------ the connection */

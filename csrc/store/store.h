@@ -19,7 +19,7 @@ struct vs_reply {
     int64_t store_ms;        /* the store's clock */
     struct vs_record record; /* read, swap */
     struct vs_ns_record ns;  /* ns_read, ns_swap */
-    char text[160];          /* why it was refused, or what is wrong with the store */
+    char text[VS_SAID_MAX];  /* why it was refused, or what is wrong with the store */
 };
 
 struct vs_store {

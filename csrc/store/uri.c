@@ -166,6 +166,7 @@ int vs_uri_secret(const struct vs_store_opts *opts, const char *file, const char
 int vs_uri_path(const char *uri, const char **path, struct vesta_error *err) {
     *path = strchr(uri, ':') + 1;
     if (**path == '/') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %.*s/var/lib/vesta",
-                   VS_QUOTE(uri, strlen(uri)), (int)(*path - uri), uri);
+    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %.*s/var/lib/vesta%s",
+                   VS_QUOTE(uri, strlen(uri)), (int)(*path - uri), uri,
+                   uri[0] == 's' ? "/vesta.db" : ""); /* sqlite: a file */
 }

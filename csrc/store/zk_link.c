@@ -95,6 +95,17 @@ static bool is_dead(const zhandle_t *zh) {
     return state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE || state == 0;
 }
 
+/* A state of 0 is that of a client whom nobody let in, and who may try again: for vesta one to be begun anew. */
+static const char none_there[] = "no server can be reached there, or what answers is no ZooKeeper";
+
+static void tell_unopened(const struct zk_store *self, int rc, int why, struct vs_reply *reply) {
+    bool no_address = why == ENOENT || why == EINVAL; /* what the client makes of getaddrinfo's words */
+    const char *text = self->zh     ? (rc == ZINVALIDSTATE ? none_there : zerror(rc))
+                       : no_address ? "its hosts' names have no address, or nobody who knows it answers"
+                                    : strerror(why);
+    vs_answer(reply, VS_STORE_DOWN, "%.70s: %.80s", self->where, text);
+}
+
 static bool open_session(struct zk_store *self, struct vs_reply *reply) {
     self->zh = zookeeper_init2(self->servers, on_session, SESSION_MS, NULL, self, 0, say_nothing);
     int rc = self->zh ? ZOK : ZSYSTEMERROR;
@@ -104,7 +115,7 @@ static bool open_session(struct zk_store *self, struct vs_reply *reply) {
     if (rc == ZOK && self->auth[0])
         rc = zoo_add_auth(self->zh, "digest", self->auth, (int)strlen(self->auth), NULL, NULL);
     if (rc == ZOK) return true;
-    vs_answer(reply, VS_STORE_DOWN, "%.70s: no session: %.60s", self->where, self->zh ? zerror(rc) : strerror(errno));
+    tell_unopened(self, rc, errno, reply);
     vs_zk_close(self);
     return false;
 }
@@ -127,7 +138,8 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
     reply->outcome = VS_STORE_OK;
     if (zoo_state(self->zh) == ZOO_CONNECTED_STATE) return true;
     if (is_dead(self->zh))
-        vs_answer(reply, VS_STORE_DOWN, "%.90s: the session has ended", self->where);
+        vs_answer(reply, VS_STORE_DOWN, "%.70s: %s", self->where,
+                  zoo_state(self->zh) == 0 ? none_there : "the session has ended");
     else
         vs_answer(reply, VS_STORE_DOWN, "%.70s: no server answers within %d ms", self->where, (int)ms_max);
     return false;

@@ -369,9 +369,10 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
     if (length < 2 || uri->path[length - 1] == '/' || strstr(uri->path, "//") || strstr(uri->path, "/."))
         return vs_fail(err, VESTA_EOPTION, "the store's URI names no node of its own: zk://%.150s/vesta", uri->hosts);
     if (!uri->user[0] != !uri->password[0] && !uri->value[KEY_SECRET_FILE][0])
-        return vs_fail(err, VESTA_EOPTION, "the store's URI has half a user:password");
+        return vs_fail(err, VESTA_EOPTION,
+                       "the store's URI has half a user:password; both stand in front of the '@', or in a secret_file");
     if (uri->value[KEY_ACL][0] && strcmp(uri->value[KEY_ACL], "open") != 0)
-        return vs_fail(err, VESTA_EOPTION, "acl of the store's URI is open, or it is not said");
+        return vs_fail(err, VESTA_EOPTION, "acl in the store's URI must be open, or left out");
     return VESTA_OK;
 }
 

@@ -207,7 +207,7 @@ def _(w):
 @claim("a wrong call is 2, and says what was probably meant")
 def _(w):
     fails(w.run("policy"), 2, "check, run or test")
-    fails(w.run("policy", "chekc", "x"), 2, "did you mean check?")
+    fails(w.run("policy", "chekc", "x"), 2, 'a policy cannot be told to "chekc"', "did you mean check?")
     fails(w.run("policy", ""), 2, "there are check, run and test")
     fails(w.run("policy", "check"), 2, "at least one FILE or NAME")
     fails(w.run("policy", "run"), 2, "a function and a FILE or NAME")

@@ -55,6 +55,15 @@ def _(w):
     fails(w.run("help", "layout", "make"), 2, '"make"')
 
 
+@claim("help may name the word behind a command: import has options of its own")
+def _(w):
+    assert "--dry-run" in w.run("help", "workers", "import").out
+    assert "--dry-run" not in w.run("help", "workers").out
+    same(w.run("help", "store", "init").out, w.run("help", "store").out)
+    fails(w.run("workers", "import", "--from", "lief"), 2, "vesta workers import: ", "Try: vesta help workers import")
+    fails(w.run("workers", "imprt"), 2, "vesta workers import")
+
+
 @claim("an unknown option is 2, with what was probably meant")
 def _(w):
     fails(w.run("explain", "--layuot", "snowflake"), 2, 'unknown option "--layuot"', "did you mean --layout?", "vesta help explain")

@@ -425,6 +425,18 @@ def _():
         db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE NONE")
 
 
+@claim("a database that nobody made is said to be that; no sentence of ours is cut")
+def _():
+    db.sql("GRANT ALL ON nowhere.* TO owner@'127.0.0.1'")
+    where = uri("owner:own%2Fer", name="nowhere")
+    with Caller(CALL, where, "a") as caller:
+        has(caller.ask("ns", "REFUSED")["text"], "no such database: CREATE DATABASE, and then `vesta store init`")
+    db.sql("CREATE DATABASE nowhere")
+    with Caller(CALL, where, "a") as caller:
+        has(caller.ask("ns", "REFUSED")["text"], "its tables are missing: ", "(--again, if they were there)")
+    db.sql("DROP DATABASE nowhere")
+
+
 @claim("URIs that cannot be are said when it is opened")
 def _():
     for bad, part in (("mysql:/x", "no '//'"), ("mysql://h/db", "no user"), ("mysql://u@h", "no database"), ("mysql://u@h/", "no database"),

@@ -1,7 +1,10 @@
 """zk.py -- the zk: store on a real ZooKeeper: the contract, and its hard days.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW"""
+import http.server
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 from servers import Caller, Proxy, ZooKeeper, claim, contract, has, main
@@ -268,11 +271,28 @@ def _():
     for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "no node of its own"), ("zk://h/", "no node of its own"),
                       ("zk://h/a//b", "no node of its own"), ("zk://h/a/", "no node of its own"), ("zk://h/a/../b", "no node of its own"),
                       ("zk://u@h/x", "half a user:password"), ("zk://h:x/x", "no HOST:PORT"), ("zk://h:1,/x", "no HOST:PORT"),
-                      ("zk://h:1,,h:2/x", "no HOST:PORT"), ("zk://h/x?acl=closed", "acl of the store's URI"), ("zk://h/x?tls=off", "unknown key"),
+                      ("zk://h:1,,h:2/x", "no HOST:PORT"), ("zk://h/x?acl=closed", "acl in the store's URI must be open"), ("zk://h/x?tls=off", "unknown key"),
                       ("zk://" + ",".join("host%d:2181" % i for i in range(60)) + "/x", "longer than"),
                       ("zk://h/x?secret_file=/no/such", "No such file")):
         done = subprocess.run([CALL, bad, "orders"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and part in done.stderr, (bad, part, done.stderr)
+
+
+@claim("what is no ZooKeeper, or nothing at all, is said to be that, and not what its client makes of it")
+def _():
+    silent = socket.create_server(("127.0.0.1", 0))
+    port = silent.getsockname()[1]
+    silent.close()
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    for at in (port, web.server_port):
+        with Caller(CALL, uri(port=at), "nobody") as caller:
+            for _ in range(5):  # its first calls and the later ones meet different states of the client
+                text = caller.ask("ns", "DOWN")["text"]
+                assert "no server" in text or "no answer" in text, text
+    web.shutdown()
+    with Caller(CALL, "zk://me:x@no.such.host.invalid/x", "nobody") as caller:
+        has(caller.ask("ns", "DOWN")["text"], "its hosts' names have no address")
 
 
 @claim("the secret may stand in a file")
