@@ -91,7 +91,7 @@ def _(world):
                                          ('{ "leaf", peers_ms_max = -1 }', "must be a whole number from 0 to 86400000, not -1"),
                                          ('{ "uid", last = 8192 }', "must be a whole number from 0 to 8191, not 8192"),
                                          ('{ "ip_list", ips = {} }', "the option ips has no address"),
-                                         ('{ "vesta", border = 1025 }', "the option border must be a whole number from 0 to 1024, not 1025"))):
+                                         ('{ "vesta", border = 8193 }', "the option border must be a whole number from 0 to 8192, not 8193"))):
         waiting = server(world, policy, "w%d" % at)
         process = subprocess.Popen(waiting.args, cwd=world.folder, env=waiting.env, stderr=subprocess.PIPE, text=True)
         try:
