@@ -88,10 +88,14 @@ static void do_stay(struct vs_office *office) {
     vs_map_say(office->map, office->lease.said);
 }
 
-static void close_active(struct vs_map *map) {
+/* Every slot that is open, or that a claim under way would open.  Not only the active one: where two keepers were at
+ * work, the one before it may be open still, and who took from it last takes from it first. */
+static void close_slots(struct vs_map *map) {
     uint64_t cursor;
-    int active = vs_map_active(map);
-    if (active >= 0) vs_slot_close(&map->slot[active], &cursor);
+    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++)
+        if (atomic_load_explicit(&map->slot[i].tick, memory_order_acquire) != VS_CLOSED)
+            vs_slot_close(&map->slot[i], &cursor);
 }
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
@@ -99,7 +103,7 @@ static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     atomic_store(&map->shared.failed_in, failed_in);
     set_stopped(map, 0, VESTA_FAILSTOP);
     VS_POINT();
-    close_active(map);
+    close_slots(map);
 }
 
 static void carry_out(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
@@ -170,16 +174,7 @@ enum vs_term vs_office_serve(struct vs_office *office) {
 
 /* ------------------------------------------------------------------ resting */
 
-/* Every slot that is open, or that a claim under way would open: two copies of this memory, which hold the same tokens,
- * must have nothing left that the store could grant to both. */
-static void close_slots(struct vs_map *map) {
-    uint64_t cursor;
-    int active = vs_map_active(map);
-    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
-    for (uint32_t i = active > 0 ? (uint32_t)active : 0; i < used && i < VS_SLOTS_MAX; i++)
-        vs_slot_close(&map->slot[i], &cursor);
-}
-
+/* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
 void vs_office_rest(struct vs_office *office) {
     struct vs_shared *shared = &office->map->shared;
     if (vs_map_must_rest(office->map)) {
@@ -251,7 +246,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
     };
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {
         opts.failed_in = atomic_load(&map->shared.failed_in);
-        close_active(map); /* whoever stopped it may have been killed before it came to that */
+        close_slots(map); /* whoever stopped it may have been killed before it came to that */
     }
     find_lease(map, &opts);
     office->ops->random(office, &opts.entropy, sizeof opts.entropy);

@@ -105,6 +105,26 @@ static void nothing_is_claimed_until_ids_are_asked_for(void) {
     vesta_close(gen);
 }
 
+/* Two keepers had a claim under way, and each published its own: who took from the first last takes from it first. */
+static void no_slot_is_left_open(void) {
+    struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
+    struct vs_map *map = atomic_load(&gen->map);
+    struct vesta_error err = {0};
+    struct vesta_pause pause;
+    uint64_t id, cursor;
+    next_of(gen);
+    struct vesta_info info = info_of(gen);
+    int second = vs_slot_take(map, info.worker ^ 1, (uint64_t[]){1, 2}, info.limit);
+    vs_slot_publish(map, second, info.limit + 100, 0);
+    CHECK(second == (int)info.slot + 1 && vs_slot_cursor(&map->slot[info.slot], &cursor));
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
+    CHECK_STR(err.text, "");
+    for (int i = 0; i <= second; i++)
+        CHECK(!vs_slot_cursor(&map->slot[i], &cursor));
+    CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
+    vesta_close(gen);
+}
+
 static void a_file_that_never_had_a_lease_may_be_copied(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
     struct vesta_error err = {0};
@@ -261,6 +281,7 @@ static void copies_that_were_not_prepared_repeat_ids(void) {
 IN_NEW_STATE(a_dropped_lease_gives_nothing)
 IN_NEW_STATE(after_a_drop_another_lease_is_claimed)
 IN_NEW_STATE(nothing_is_claimed_until_ids_are_asked_for)
+IN_NEW_STATE(no_slot_is_left_open)
 IN_NEW_STATE(a_file_that_never_had_a_lease_may_be_copied)
 IN_NEW_STATE(a_call_is_no_wish_for_an_id)
 IN_NEW_STATE(the_keeper_of_another_process_rests_too)
@@ -277,6 +298,7 @@ static const struct check_case cases[] = {
      after_a_drop_another_lease_is_claimed_},
     {"after vesta_prepare_snapshot nothing is claimed until ids are asked for",
      nothing_is_claimed_until_ids_are_asked_for_},
+    {"of two slots that are open none is left so", no_slot_is_left_open_},
     {"a file that never had a lease may be copied", a_file_that_never_had_a_lease_may_be_copied_},
     {"a call of vesta_prepare_snapshot is no wish for an id", a_call_is_no_wish_for_an_id_},
     {"the keeper of another process rests, too", the_keeper_of_another_process_rests_too_},
