@@ -5,11 +5,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Whoever holds the number now: versions only rise, and no successor can start below what was granted to us. */
+/* Versions only rise, and one of them is one write. */
+static bool is_other_history(const struct vs_lease *lease, const struct vs_record *r) {
+    bool same_owner = memcmp(r->owner, lease->record.owner, sizeof r->owner) == 0;
+    return r->ver < lease->record.ver || (r->ver == lease->record.ver && !same_owner);
+}
+
+/* Whoever holds the number now: no successor can start below what was granted to us. */
 bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *r) {
     /* ours and free: another keeper of this file gave it back, at a cursor that may be lower than its bound */
     bool released = memcmp(r->owner, lease->owner, sizeof r->owner) == 0 && !r->held;
-    return r->ver < lease->record.ver || (r->until < lease->until && !released);
+    return is_other_history(lease, r) || (r->until < lease->until && !released);
 }
 
 void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_action *out) {
@@ -148,7 +154,7 @@ void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct v
  * been given back without our hearing of it, and a successor start there. */
 static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
     bool is_told = ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT;
-    bool went_back = ev->record.ver < lease->record.ver || ev->record.until < lease->asked;
+    bool went_back = is_other_history(lease, &ev->record) || ev->record.until < lease->asked;
     return lease->leaves && is_told && went_back;
 }
 

@@ -189,7 +189,7 @@ static void file_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver,
     char name[32], text[VS_RECORD_TEXT_MAX];
     if (!begin(self, reply)) return;
     if (is_same_namespace(self, reply)) load_record(self, worker, reply);
-    if (reply->outcome == VS_STORE_OK && reply->record.ver != old_ver) {
+    if (reply->outcome == VS_STORE_OK && !vs_follows(record, &reply->record, old_ver)) {
         reply->outcome = VS_STORE_CONFLICT;
     } else if (reply->outcome == VS_STORE_OK) {
         reply->record = *record;

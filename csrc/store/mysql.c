@@ -3,13 +3,14 @@
  *     vesta_namespace (ns, ver, incarnation, record)        records as text (core/record.h); their columns are what
  *     vesta_lease     (ns, worker, ver, written_us, record) compare-and-set looks at, and the time the server stamps
  *
- * A write is one statement that commits itself: UPDATE ... WHERE ver = ? AND the record is a whole one AND the
- * namespace's incarnation is what it was.  So nothing is held between two messages, and a client that stops anywhere
- * blocks nobody.  LAST_INSERT_ID(clock) brings back the time that was stamped, in the same answer.  `ver` changes with
- * every write, and the server counts rows found, not rows changed: 0 means that the version was another, never that
- * nothing differed.  What decides is read by locking reads: they see what is committed now, and a proxy that splits
- * reads from writes sends them to the primary.  A write locks its namespace's row, too: below REPEATABLE READ it would
- * else take what was committed before somebody put the store right.
+ * A write is one statement that commits itself: UPDATE ... WHERE ver = ? AND the record is a whole one, of the same
+ * claim or of the last before it, AND the namespace's incarnation is what it was.  So nothing is held between two
+ * messages, and a client that stops anywhere blocks nobody.  LAST_INSERT_ID(clock) brings back the time that was
+ * stamped, in the same answer.  `ver` changes with every write, and the server counts rows found, not rows changed: 0
+ * means that the version was another, never that nothing differed.  What decides is read by locking reads: they see
+ * what is committed now, and a proxy that splits reads from writes sends them to the primary.  A write locks its
+ * namespace's row, too: below REPEATABLE READ it would else take what was committed before somebody put the store
+ * right.
  *
  * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
 #include "store/mysql_link.h"
@@ -22,7 +23,8 @@
 #include <stdlib.h>
 
 #define PORT 3306
-#define ARGS_MAX 9
+#define WHOLE_MAX 160
+#define ARGS_MAX 10
 
 #define CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
@@ -35,10 +37,10 @@ static const char *const sql[ST_COUNT] = {
     [ST_INSERT] = "INSERT INTO vesta_lease (ns, worker, ver, record, written_us)"
                   " SELECT ns, ?, ?, ?, LAST_INSERT_ID(" CLOCK
                   ") FROM vesta_namespace WHERE ns = ? AND ver = ? AND incarnation = ? LOCK IN SHARE MODE",
-    [ST_UPDATE] =
-        "UPDATE vesta_lease SET ver = ?, record = ?, written_us = LAST_INSERT_ID(" CLOCK
-        ") WHERE ns = ? AND worker = ? AND ver = ? AND record LIKE ? AND EXISTS (SELECT 1 FROM vesta_namespace AS n"
-        " WHERE n.ns = ? AND n.ver = ? AND n.incarnation = ? LOCK IN SHARE MODE)",
+    [ST_UPDATE] = "UPDATE vesta_lease SET ver = ?, record = ?, written_us = LAST_INSERT_ID(" CLOCK
+                  ") WHERE ns = ? AND worker = ? AND ver = ? AND (record LIKE ? OR record LIKE ?) AND EXISTS (SELECT 1 "
+                  "FROM vesta_namespace AS n"
+                  " WHERE n.ns = ? AND n.ver = ? AND n.incarnation = ? LOCK IN SHARE MODE)",
     [ST_NS_READ] = "SELECT n.record, n.ver, n.incarnation, 0, " CLOCK ", " VS_SQL_READ_ONLY
                    " FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON n.ns = ? FOR UPDATE",
     [ST_NS_INSERT] = "INSERT INTO vesta_namespace (ns, ver, incarnation, record) VALUES (?, ?, ?, ?)",
@@ -221,13 +223,15 @@ static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_
 }
 
 /* Why nothing was written: what stands there says. */
-static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, struct vs_reply *reply) {
+static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
+                    struct vs_reply *reply) {
     reply->outcome = VS_STORE_OK;
     load_ns(self, reply);
     if (reply->outcome == VS_STORE_OK && vs_is_met(&self->met, reply)) load_record(self, worker, reply);
     if (reply->outcome != VS_STORE_OK) return;
     reply->outcome = VS_STORE_CONFLICT;
-    if (reply->record.ver == old_ver) vs_answer(reply, VS_STORE_DOWN, "%.60s: it changed meanwhile", self->where);
+    if (vs_follows(record, &reply->record, old_ver))
+        vs_answer(reply, VS_STORE_DOWN, "%.60s: it changed meanwhile", self->where);
 }
 
 /* The first swap of an object that has not met its namespace meets it now. */
@@ -237,17 +241,26 @@ static bool knows_namespace(struct mysql_store *self, struct vs_reply *reply) {
     return reply->outcome == VS_STORE_OK && vs_is_met(&self->met, reply);
 }
 
-/* What the record of a version looks like from its first line to its last: another is not written over. */
-static size_t whole_of(uint64_t ver, char buf[static 80]) {
-    return (size_t)snprintf(buf, 80, "vesta lease %d\nver %" PRIu64 "\n%%\nsum ________________\n", VS_RECORD_FORMAT,
-                            ver);
+/* What the record of a version looks like from its first line to its last, as vs_follows wants it: another is not
+ * written over. */
+static size_t own_of(uint64_t ver, const struct vs_record *next, char buf[static WHOLE_MAX]) {
+    return (size_t)snprintf(buf, WHOLE_MAX,
+                            "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\nowner %016" PRIx64 "%016" PRIx64
+                            "\n%%\nsum ________________\n",
+                            VS_RECORD_FORMAT, ver, next->epoch, next->owner[0], next->owner[1]);
+}
+
+static size_t last_of(uint64_t ver, const struct vs_record *next, char buf[static WHOLE_MAX]) {
+    return (size_t)snprintf(buf, WHOLE_MAX,
+                            "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\n%%\nsum ________________\n",
+                            VS_RECORD_FORMAT, ver, next->epoch - 1);
 }
 
 static void mysql_store_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                              struct vs_reply *reply) {
     struct mysql_store *self = self_of(store);
     struct args args = {0};
-    char text[VS_RECORD_TEXT_MAX], whole[80];
+    char text[VS_RECORD_TEXT_MAX], own[WHOLE_MAX], last[WHOLE_MAX];
     size_t length = vs_record_write(record, text);
     if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !knows_namespace(self, reply)) return;
     if (old_ver == 0) put_number(&args, worker);
@@ -257,14 +270,15 @@ static void mysql_store_swap(struct vs_store *store, uint64_t worker, uint64_t o
         put_name(self, &args);
         put_number(&args, worker);
         put_number(&args, old_ver);
-        put_text(&args, whole, whole_of(old_ver, whole));
+        put_text(&args, own, own_of(old_ver, record, own));
+        put_text(&args, last, last_of(old_ver, record, last));
     }
     put_name(self, &args);
     put_number(&args, self->met.ver);
     put_number(&args, self->met.incarnation);
     write_one(self, old_ver ? ST_UPDATE : ST_INSERT, &args, reply);
     if (reply->outcome == VS_STORE_CONFLICT) {
-        explain(self, worker, old_ver, reply);
+        explain(self, worker, old_ver, record, reply);
     } else if (reply->outcome == VS_STORE_OK) {
         reply->record = *record;
         reply->record.written_ms = reply->store_ms;

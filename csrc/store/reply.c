@@ -39,6 +39,12 @@ bool vs_is_met(struct vs_met *met, struct vs_reply *reply) {
     return false;
 }
 
+bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver) {
+    bool same_owner = next->owner[0] == stands->owner[0] && next->owner[1] == stands->owner[1];
+    bool goes_on = (same_owner && next->epoch == stands->epoch) || next->epoch == stands->epoch + 1;
+    return stands->ver == old_ver && (old_ver == 0 || goes_on);
+}
+
 struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room) {
     if (count == *room) {
         size_t more = *room ? *room * 2 : 64;

@@ -21,6 +21,11 @@ void vs_meet(struct vs_met *met, const struct vs_reply *reply);
 /* reply->ns has just been read: true if it is the one that was met; else the reply says MOVED. */
 bool vs_is_met(struct vs_met *met, struct vs_reply *reply);
 
+/* Whether a write may be done over what stands there: the version must be the one that it was decided on, and the write
+ * go on with the claim of that version, or be the next one.  A store that lost writes may have come to the same version
+ * by another way; then nobody's renewal is done over another's claim. */
+bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver);
+
 /* A growing list of records; room for the next one, or NULL where memory is out. */
 struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room);
 void vs_list_sort(struct vs_listed *listed, size_t count);

@@ -230,7 +230,7 @@ static void sqlite_swap(struct vs_store *store, uint64_t worker, uint64_t old_ve
     if (!begin(self, reply)) return;
     load_ns(self, reply);
     if (reply->outcome == VS_STORE_OK && vs_is_met(&self->met, reply)) load_record(self, worker, reply);
-    if (reply->outcome == VS_STORE_OK && reply->record.ver != old_ver) {
+    if (reply->outcome == VS_STORE_OK && !vs_follows(record, &reply->record, old_ver)) {
         reply->outcome = VS_STORE_CONFLICT;
     } else if (reply->outcome == VS_STORE_OK) {
         reply->record = *record;

@@ -237,7 +237,7 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
     if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
     for (int tries = 0; tries < 3; tries++) { /* once for its group that was missing, once for somebody in between */
         if (!look(self, WANT_NS | WANT_RECORD, worker, &view, reply) || !vs_is_met(&self->met, reply)) return;
-        if (reply->record.ver != old_ver) {
+        if (!vs_follows(record, &reply->record, old_ver)) {
             reply->outcome = VS_STORE_CONFLICT;
             return;
         }

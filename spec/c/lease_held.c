@@ -274,6 +274,16 @@ static void a_successor_lifts_a_failstop_that_was_put_right(void) {
     DID(VS_DO_READ);
 }
 
+/* A version is one write: another's under our number of it means that ours was lost. */
+static void the_same_version_of_another(void) {
+    struct vs_record r = start_renewing();
+    r.owner[0]++;
+    r.until += TICKS(60000);
+    reply(VS_STORE_CONFLICT, &r);
+    DID(VS_DO_FAILSTOP);
+    CHECK_HAS(lease.said, "the store went back");
+}
+
 /* ------------------------------------------------------------------ what a predecessor left */
 
 static struct vs_lease_opts left(bool published) {
@@ -443,6 +453,7 @@ static const struct check_case cases[] = {
     {"nothing is leased past the layout's end", nothing_past_the_layouts_end},
     {"no renewal on a clock that is not believed", no_renewal_on_a_doubtful_clock},
     {"a late write of one's own is no conflict", a_late_write_of_ones_own},
+    {"our version with another's name on it is a store that went back", the_same_version_of_another},
     {"an unknown renewal adopts nothing", an_unknown_renewal_adopts_nothing},
     {"a lease that another took is closed, then claimed anew", a_lease_that_another_took},
     {"a slot that was closed under its keeper is left for a new one", a_slot_that_was_closed_under_us},

@@ -71,6 +71,27 @@ static void a_swap_needs_the_version(void) {
     store->ops->close(store);
 }
 
+/* The record was put back as it was before a holder claimed, another claimed and came to the same version. */
+static void the_same_version_of_another(void) {
+    struct vs_record mine = {.epoch = 1, .until = 10, .held = true, .owner = {1, 2}}, other = mine;
+    empty_folder();
+    struct vs_store *store = store_with_namespace(folder);
+    for (mine.ver = 1; mine.ver <= 2; mine.ver++) {
+        store->ops->swap(store, 7, mine.ver - 1, &mine, &reply);
+        CHECK(reply.outcome == VS_STORE_OK);
+    }
+    CHECK(unlink(in_folder("ns/7")) == 0);
+    other.owner[0] = 3;
+    for (other.ver = 1; other.ver <= 2; other.ver++) {
+        store->ops->swap(store, 7, other.ver - 1, &other, &reply);
+        CHECK(reply.outcome == VS_STORE_OK);
+    }
+    store->ops->swap(store, 7, 2, &mine, &reply);
+    CHECK(reply.outcome == VS_STORE_CONFLICT);
+    CHECK_EQ_U64(reply.record.owner[0], 3);
+    store->ops->close(store);
+}
+
 static void the_namespace_too(void) {
     empty_folder();
     struct vs_store *store = store_at(folder);
@@ -381,6 +402,7 @@ static void uris(void) {
 
 static const struct check_case cases[] = {
     {"a swap needs the version that stands there", a_swap_needs_the_version},
+    {"the same version of another's claim is not enough", the_same_version_of_another},
     {"so does the namespace's record", the_namespace_too},
     {"a list is in order and has only records", a_list_is_in_order_and_has_only_records},
     {"eight processes count up: no update is lost", no_update_is_lost},

@@ -56,6 +56,28 @@ static void a_swap_needs_the_version(void) {
     store->ops->close(store);
 }
 
+static enum vs_outcome claim_of(struct vs_store *store, uint64_t old_ver, uint64_t epoch, uint64_t owner) {
+    struct vs_record record = {.ver = old_ver + 1, .epoch = epoch, .owner = {owner, 5}, .held = true, .until = 10};
+    store->ops->swap(store, 7, old_ver, &record, &reply);
+    return reply.outcome;
+}
+
+/* A store that lost writes may come to the same version by another way. */
+static void a_version_is_not_enough(void) {
+    struct vs_store *store = fresh();
+    IS(claim_of(store, 0, 4, 1), VS_STORE_OK);
+    IS(claim_of(store, 1, 4, 1), VS_STORE_OK);       /* goes on */
+    IS(claim_of(store, 2, 4, 2), VS_STORE_CONFLICT); /* another claim of that turn */
+    CHECK_EQ_U64(reply.record.ver, 2);
+    CHECK_EQ_U64(reply.record.owner[0], 1);
+    IS(claim_of(store, 2, 3, 1), VS_STORE_CONFLICT);
+    IS(claim_of(store, 2, 6, 1), VS_STORE_CONFLICT);
+    IS(claim_of(store, 2, 5, 2), VS_STORE_OK); /* the next claim */
+    IS(claim_of(store, 3, 4, 1), VS_STORE_CONFLICT);
+    IS(claim_of(store, 3, 5, 2), VS_STORE_OK);
+    store->ops->close(store);
+}
+
 static void every_field_comes_back(void) {
     struct vs_store *store = fresh();
     struct vs_record record = {.ver = 1,
@@ -397,6 +419,8 @@ static void the_one_free_number(void) {
 
 static const struct check_case cases[] = {
     {"a swap needs the version that stands there", a_swap_needs_the_version},
+    {"nor is the version enough: a write goes on with the claim that stands there, or is the next",
+     a_version_is_not_enough},
     {"every field comes back as it was written", every_field_comes_back},
     {"the store stamps its own time", the_store_stamps_its_time},
     {"worker numbers of 53 bits", numbers_may_be_large},

@@ -57,7 +57,7 @@ def _():
 
 @claim("the contract holds, with those rights")
 def _():
-    contract(CONTRACT, OWNER, 13)
+    contract(CONTRACT, OWNER, 14)
 
 
 @claim("whoever may not is told so, and no password is told")
