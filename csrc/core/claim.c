@@ -160,6 +160,21 @@ uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, 
     return from > floor ? from : floor;
 }
 
+/* A number that gives no id any more: an import has marked it for ever, or a clock was set too far. */
+static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool foreign) {
+    if (foreign)
+        vs_lease_say(lease, "the record of number %" PRIu64 " is of another layout: its ticks mean something else",
+                     lease->worker);
+    else if (r->ver && r->until >= vs_tick_end(&lease->shape))
+        vs_lease_say(lease,
+                     "every tick of number %" PRIu64
+                     " was granted, up to the layout's end, to %.60s; take another number",
+                     lease->worker, r->holder);
+    else
+        vs_lease_say(lease, "the layout's time is over for number %" PRIu64 ", by the clock or the namespace's floor",
+                     lease->worker);
+}
+
 void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (vs_lease_trouble(lease, ev, out, VS_PH_READ)) return;
     lease->record = ev->record;
@@ -175,10 +190,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
     lease->from = vs_lease_from(lease, ev, &ev->record);
     if (foreign || lease->from >= vs_tick_end(&lease->shape)) {
-        vs_lease_say(lease,
-                     foreign ? "the record of number %" PRIu64 " is of another layout: its ticks mean something else"
-                             : "every tick of number %" PRIu64 " was granted: the layout's time is over for it",
-                     lease->worker);
+        say_unusable(lease, &ev->record, foreign);
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
         return;
     }

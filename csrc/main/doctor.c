@@ -51,8 +51,9 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     vs_doctor_folders(doctor);
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *space = &config->space[i];
-        vs_doctor_space(doctor, space);
-        if (space->uri) vs_doctor_store(doctor, space);
+        struct vesta_layout layout = {0};
+        vs_doctor_space(doctor, space, &layout);
+        if (space->uri) vs_doctor_store(doctor, space, &layout);
         if (space->policy.name) /* vs_config_read has loaded it */
             vs_found(doctor, VS_FINE, space->name, NULL, "its policy %s loads", space->policy.name);
     }

@@ -29,8 +29,8 @@ void vs_doctor_limits(struct vs_doctor *doctor);
 void vs_doctor_addresses(struct vs_doctor *doctor);
 
 void vs_doctor_folders(struct vs_doctor *doctor);
-void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space);
+void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout);
 
-void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space);
+void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout);
 
 #endif

@@ -180,14 +180,13 @@ static void look_at_file(struct vs_doctor *doctor, const struct vs_conf_space *s
     look_at_seen(doctor, space->name, map);
 }
 
-void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space) {
+void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout) {
     char state[PATH_MAX], path[PATH_MAX];
     struct vs_header header;
     struct vs_mapping mapping;
-    struct vesta_layout wanted;
     struct vesta_error err;
     enum vs_found found;
-    if (vesta_layout_parse(space->layout ? space->layout : VS_LAYOUT_DEFAULT, &wanted, &err) != VESTA_OK) {
+    if (vesta_layout_parse(space->layout ? space->layout : VS_LAYOUT_DEFAULT, layout, &err) != VESTA_OK) {
         vs_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
         return;
     }
@@ -202,10 +201,11 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
     }
     if (found == VS_FOUND_NONE) {
         vs_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", path);
-        look_at_layout(doctor, space->name, &wanted);
+        look_at_layout(doctor, space->name, layout);
         return;
     }
-    look_at_file(doctor, space, path, found == VS_FOUND_TRUSTED ? &mapping.map->header : &header,
-                 found == VS_FOUND_TRUSTED ? mapping.map : NULL);
+    const struct vs_header *own = found == VS_FOUND_TRUSTED ? &mapping.map->header : &header;
+    look_at_file(doctor, space, path, own, found == VS_FOUND_TRUSTED ? mapping.map : NULL);
+    if (!space->layout) vesta_layout_parse(own->layout, layout, NULL); /* a file keeps the one that it has */
     if (found == VS_FOUND_TRUSTED) vs_mapping_unmap(mapping.map);
 }

@@ -19,8 +19,7 @@ static bool is_to_come(const char *uri) {
 }
 
 static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_space *space,
-                              const struct vs_ns_record *ns) {
-    struct vesta_layout wanted;
+                              const struct vesta_layout *layout, const struct vs_ns_record *ns) {
     char todo[VESTA_NAMESPACE_MAX + 100];
     snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ... (--again, if it was there)",
              space->name);
@@ -28,9 +27,8 @@ static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_spa
         vs_found(doctor, VS_FINE, "store", NULL, "%s: the namespace is not there yet, and will be made", space->name);
     else if (ns->ver == 0)
         vs_found(doctor, VS_SICK, "store", todo, "%s: the namespace is not in the store", space->name);
-    else if (space->layout && vesta_layout_parse(space->layout, &wanted, NULL) == VESTA_OK &&
-             wanted.fingerprint != ns->fingerprint)
-        vs_found(doctor, VS_SICK, "store", "keep the layout, or take a new namespace",
+    else if (layout->fingerprint && layout->fingerprint != ns->fingerprint)
+        vs_found(doctor, VS_SICK, "store", "open a new generator file with that --layout, or take a new namespace",
                  "%s: in the store it has the layout %s", space->name, ns->layout);
     else
         vs_found(doctor, VS_FINE, "store", NULL, "%s: it answers, and the namespace is there", space->name);
@@ -83,7 +81,8 @@ static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_space
                  "%s: %zu of %" PRIu64 " numbers are held", space->name, held, all);
 }
 
-static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
+static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout,
+                    struct vs_store *store) {
     struct vs_reply reply;
     store->ops->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
@@ -91,14 +90,14 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space,
                  "%s: %s", space->name, reply.text);
         return;
     }
-    look_at_namespace(doctor, space, &reply.ns);
+    look_at_namespace(doctor, space, layout, &reply.ns);
     if (!store->ops->is_local) look_at_clock(doctor, space, reply.store_ms);
     if (reply.ns.ver == 0) return;
     look_at_rights(doctor, space, store, &reply.ns);
     look_at_numbers(doctor, space, store, &reply.ns);
 }
 
-void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space) {
+void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout) {
     struct vs_store_opts opts = {.namespace_ = space->name,
                                  .group = -1,
                                  .clock = doctor->clock,
@@ -113,7 +112,7 @@ void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space
     } else if (vs_store_open(space->uri, &opts, &store, &err) != VESTA_OK) {
         vs_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
     } else {
-        look_at(doctor, space, store);
+        look_at(doctor, space, layout, store);
         store->ops->close(store);
     }
 }

@@ -37,6 +37,15 @@ struct vs_life {
 
 /* ------------------------------------------------------------------ twice a second */
 
+/* What it met, and for how long ids go on all the same. */
+static void look_at_keeper(const char *name, const struct vesta_info *info, const char *was) {
+    if (*info->keeper && strcmp(info->keeper, was) != 0)
+        vs_log(VS_LOG_WARN, "the lease's keeper has met trouble", "namespace", name, "keeper", info->keeper,
+               "lease_ms_left", info->holds_lease ? VS_DIGITS(info->lease_end_ms - vs_now_ms()) : NULL, NULL);
+    else if (!*info->keeper && *was && info->holds_lease)
+        vs_log(VS_LOG_INFO, "the lease's keeper is well again", "namespace", name, NULL);
+}
+
 static void look_at_space(const struct vs_space *space, struct seen *seen, bool tell) {
     struct vesta_gen *gen = space->gen[VS_RESP];
     const struct seen was = *seen;
@@ -51,8 +60,7 @@ static void look_at_space(const struct vs_space *space, struct seen *seen, bool 
     if (seen->worker != was.worker)
         vs_log(VS_LOG_INFO, "leased another worker number", "namespace", space->name, "worker",
                VS_DIGITS((int64_t)seen->worker), NULL);
-    if (*seen->keeper && strcmp(seen->keeper, was.keeper) != 0)
-        vs_log(VS_LOG_WARN, "the keeper has met something", "namespace", space->name, "keeper", seen->keeper, NULL);
+    look_at_keeper(space->name, &info, was.keeper);
     if (seen->ready && !was.ready) vs_log(VS_LOG_INFO, "ids are given again", "namespace", space->name, NULL);
     if (seen->ready || !was.ready) return;
     vesta_pause_text(gen, &pause, why, sizeof why);

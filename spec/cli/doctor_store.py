@@ -58,6 +58,7 @@ def _(world):
         has(examine(world, *flags(uri, "missing"), code=1), "fail", "the namespace is not in the store", "vesta store init")
         init(world, uri, "other")
         has(examine(world, *OFF, "--store", uri, "--namespace", "other", "--layout", "vesta-milli", code=1), "fail", "has the layout sign:1=0", "new namespace")
+        has(examine(world, *OFF, "--store", uri, "--namespace", "other", code=1), "fail", "has the layout sign:1=0", "new namespace")  # vesta-second, unless said
 
 
 @claim("who may only read, a server that is read-only, without tables, or away; a wrong password")
