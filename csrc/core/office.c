@@ -155,13 +155,20 @@ static bool is_superseded(const struct vs_office *office) {
     return office->lease.published && vs_map_active(office->map) != office->lease.slot;
 }
 
+/* A rest or a failstop that began while this keeper was at work holds for it, too: it enters anew, and sees it. */
+static bool must_enter_anew(const struct vs_office *office) {
+    const struct vs_shared *shared = &office->map->shared;
+    bool stopped = atomic_load(&shared->stopped) == VESTA_FAILSTOP && atomic_load(&shared->failed_in);
+    return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !office->lease.failed_in);
+}
+
 enum vs_term vs_office_serve(struct vs_office *office) {
     struct vs_event ev = {.kind = VS_EV_WAKE};
     struct vs_action action;
     for (;;) {
         enum vs_stop stop = office->ops->stop(office);
         if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office))) return VS_TERM_LEFT;
-        if (vs_map_must_rest(office->map)) return VS_TERM_LEFT;
+        if (must_enter_anew(office)) return VS_TERM_LEFT;
         ev.stop = stop == VS_GIVE_BACK;
         look_around(office, &ev);
         vs_lease_step(&office->lease, &ev, &action);

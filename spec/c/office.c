@@ -1,0 +1,102 @@
+/* office.c -- a keeper's term of office beside another keeper of the same file: what that one wrote into the map while
+ * this one was asking the store. */
+#include "core/core.h"
+#include "core/office.h"
+#include "world.h"
+
+#define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define NOON_US INT64_C(1800000000000000)
+#define INCARNATION 55
+#define STEPS_MAX 8
+
+static struct world w;
+static struct vs_office office;
+static struct vs_record stored;
+static void (*other_keeper)(struct vs_shared *); /* is at work when the record is read */
+static int steps;
+
+/* A store that says yes. */
+static void ask(struct vs_office *self, const struct vs_action *action, struct vs_event *ev) {
+    pass_us(&w.time, 1 * MS);
+    ev->outcome = VS_STORE_OK;
+    ev->store_ms = w.time.unix_us / 1000;
+    ev->ns = (struct vs_ns_record){.ver = 1, .fingerprint = w.layout.fingerprint, .incarnation = INCARNATION};
+    if (action->kind == VS_DO_SWAP) stored = action->record;
+    ev->record = stored;
+    if (action->kind == VS_DO_READ && other_keeper) other_keeper(&self->map->shared);
+}
+
+static void sleep_until(struct vs_office *self, int64_t until_boot_us, bool on_want) {
+    (void)self, (void)on_want;
+    pass_us(&w.time, until_boot_us - w.time.boot_us);
+}
+
+static enum vs_stop stop(struct vs_office *self) {
+    (void)self;
+    return ++steps > STEPS_MAX ? VS_HAND_OVER : VS_KEEP_ON;
+}
+
+static bool random_bits(struct vs_office *self, void *out, size_t size) {
+    (void)self;
+    memset(out, 7, size);
+    return true;
+}
+
+static const struct vs_office_ops ops = {ask, sleep_until, stop, random_bits};
+
+static void take_office(void (*other)(struct vs_shared *)) {
+    world_open(&w, LAYOUT, VESTA_PACING_CLOCK, 0, NOON_US);
+    w.map->header.has_worker = 1;
+    w.map->header.worker = 7;
+    snprintf(w.map->header.identity, sizeof w.map->header.identity, "here.gen");
+    stored = (struct vs_record){0};
+    steps = 0;
+    other_keeper = other;
+    office = (struct vs_office){w.map, &w.clock, &w.layout, &ops, .pid = 1};
+    vs_office_enter(&office, "here pid 1", &vs_lease_timing_file);
+    CHECK(vs_office_serve(&office) == VS_TERM_LEFT);
+}
+
+static void alone_it_gets_a_lease(void) {
+    struct vesta_pause pause;
+    take_office(NULL);
+    CHECK(steps > STEPS_MAX);
+    CHECK_EQ_I64(vs_map_active(w.map), 0);
+    CHECK(next_tick(&w, &pause) != UINT64_MAX);
+    world_close(&w);
+}
+
+static void stop_all(struct vs_shared *shared) {
+    atomic_store(&shared->failed_in, INCARNATION);
+    atomic_store(&shared->stopped, VESTA_FAILSTOP);
+}
+
+static void lay_down(struct vs_shared *shared) {
+    atomic_store(&shared->rest, VS_RESTING);
+}
+
+static void leaves_without_a_lease(void (*other)(struct vs_shared *), enum vesta_why why) {
+    struct vesta_pause pause = {.why = VESTA_FULL};
+    take_office(other);
+    CHECK(steps <= STEPS_MAX);
+    CHECK_EQ_U64(stored.ver, 0); /* nor is anything claimed that nobody would use */
+    CHECK(next_tick(&w, &pause) == UINT64_MAX);
+    CHECK_STR(vesta_why_name(pause.why), vesta_why_name(why));
+    world_close(&w);
+}
+
+static void a_failstop_holds_for_all_keepers(void) {
+    leaves_without_a_lease(stop_all, VESTA_FAILSTOP);
+}
+
+static void so_does_a_rest(void) {
+    leaves_without_a_lease(lay_down, VESTA_LEASE);
+}
+
+static const struct check_case cases[] = {
+    {"alone a keeper gets a lease", alone_it_gets_a_lease},
+    {"a failstop that another keeper saw meanwhile: nothing is claimed", a_failstop_holds_for_all_keepers},
+    {"a rest that another keeper began meanwhile: nothing is claimed", so_does_a_rest},
+};
+
+CHECK_MAIN(cases)
