@@ -228,6 +228,16 @@ static int match_worker(const struct vs_wish *wish, const struct vs_header *head
     return mismatch(err, wish, "the worker number", has, asked);
 }
 
+/* A URI is kept whole, and a password in it with it; of two that differ by that nobody is shown the difference. */
+static int match_no_store(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    char has[VS_URI_MAX], asked[VS_URI_MAX];
+    vs_store_public(header->store, has);
+    vs_store_public(wish->store, asked);
+    bool differs = strcmp(has, asked) != 0;
+    return mismatch(err, wish, "the store", has,
+                    differs ? asked : "it with another password (a secret_file may change)");
+}
+
 int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = wish->opts;
     char asked[VESTA_LAYOUT_TEXT_MAX];
@@ -237,9 +247,7 @@ int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, 
     }
     if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
         return mismatch(err, wish, "the namespace", header->namespace_, opts->namespace_);
-    if (wish->store[0] && strcmp(header->store, wish->store) != 0)
-        return mismatch(err, wish, "the store", vs_store_public(header->store, (char[VS_URI_MAX]){0}),
-                        vs_store_public(wish->store, (char[VS_URI_MAX]){0}));
+    if (wish->store[0] && strcmp(header->store, wish->store) != 0) return match_no_store(wish, header, err);
     if (opts->lease && strcmp(header->lease, opts->lease) != 0)
         return mismatch(err, wish, "the lease", header->lease, opts->lease);
     if (opts->identity && strcmp(header->identity, opts->identity) != 0)
