@@ -81,6 +81,22 @@ static int open_control(struct vesta_error *err) {
     return rc;
 }
 
+/* Nobody has the lock, nor takes it before somebody asks: who tries to get it does. */
+static bool is_idle(void) {
+    struct vs_control *c = desk.control;
+    pthread_mutex_lock(&c->lock);
+    bool idle = c->idle && !c->reload;
+    for (int i = 0; i < SPACES * VS_CAUSES; i++)
+        idle = idle && !c->matter[i].asked;
+    pthread_mutex_unlock(&c->lock);
+    return idle;
+}
+
+/* The thread has answered whatever it was asked. */
+static void settle(void) {
+    AWAIT(is_idle());
+}
+
 /* Sets the desk: two namespaces, the first with this policy. */
 static void set_desk_within(const char *source, struct vs_vm_limits limits) {
     struct vesta_opts opts = {.layout = FOUR_A_MS, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
@@ -108,6 +124,7 @@ static void set_desk_within(const char *source, struct vs_vm_limits limits) {
     CHECK_STR(vesta_why_name(desk.back.why), "clock_back");
     write_policy(0, source);
     if (open_control(&err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    settle(); /* who asks while the thread begins is told nothing */
 }
 
 /* The time of a budget stands still, too; what else is limited is soon used up, for the thread stands back behind all
@@ -141,22 +158,6 @@ static struct vs_host_status status_now(void) {
 
 __attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_result result) {
     return status_now().calls[hook][result];
-}
-
-/* Nobody has the lock, nor takes it before somebody asks: who tries to get it does. */
-static bool is_idle(void) {
-    struct vs_control *c = desk.control;
-    pthread_mutex_lock(&c->lock);
-    bool idle = c->idle && !c->reload;
-    for (int i = 0; i < SPACES * VS_CAUSES; i++)
-        idle = idle && !c->matter[i].asked;
-    pthread_mutex_unlock(&c->lock);
-    return idle;
-}
-
-/* The thread has answered whatever it was asked. */
-static void settle(void) {
-    AWAIT(is_idle());
 }
 
 /* The answer at once: nothing of it may block. */

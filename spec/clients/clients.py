@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
 from serving import Server, claim, environment, free_port, main, same, SLOW  # noqa: E402
@@ -89,12 +90,18 @@ def install_node_modules():
             wanted = file.read()
         if os.path.exists(stamp) and open(stamp).read() == wanted:
             return
+        failed = os.path.join(FOLDER, ".failed")  # one client waits for it, the others need not
+        if os.path.exists(failed) and time.time() - os.stat(failed).st_mtime < 600:
+            skip(open(failed).read())
         for name in ("package.json", "package-lock.json"):
             shutil.copy(os.path.join(HERE, name), FOLDER)
         done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], cwd=FOLDER,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180)
         if done.returncode != 0:
-            skip("npm ci: " + " | ".join(line for line in done.stderr.splitlines() if "error" in line.lower())[:300])
+            why = "npm ci: " + " | ".join(line for line in done.stderr.splitlines() if "error" in line.lower())[:300]
+            with open(failed, "w") as file:
+                file.write(why)
+            skip(why)
         with open(stamp, "w") as file:
             file.write(wanted)
 
