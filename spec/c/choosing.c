@@ -232,33 +232,13 @@ static void a_child_is_not_asked_what_its_parent_was(void) {
 
 /* ------------------------------------------------------------------ losing */
 
-/* Somebody else takes a number over, as after a lease that ran out. */
-static void take_over(uint64_t worker) {
-    struct vs_store *store;
-    struct vs_reply reply;
-    char uri[128];
-    snprintf(uri, sizeof uri, "file:%s", state);
-    CHECK(vs_store_open(uri, &(struct vs_store_opts){.namespace_ = "default", .group = -1, .clock = vs_clock_system()},
-                        &store, NULL) == VESTA_OK);
-    do {
-        store->ops->ns_read(store, &reply);
-        store->ops->read(store, worker, &reply);
-        struct vs_record r = reply.record;
-        r.ver++, r.epoch++, r.owner[0]++, r.until += (uint64_t)600000 << 12;
-        snprintf(r.identity, sizeof r.identity, "elsewhere");
-        store->ops->swap(store, worker, r.ver - 1, &r, &reply);
-    } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came between */
-    CHECK(reply.outcome == VS_STORE_OK);
-    store->ops->close(store);
-}
-
 static void a_lost_number_is_told_with_the_next_question(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
     uint64_t id;
     CHECK(vesta_choose(gen, &pause, 20) == VESTA_OK);
     CHECK_EQ_U64(worker_of_next(gen), 20);
-    take_over(20);
+    take_over(20, vs_clock_system());
     while (vesta_next_wait(gen, &id, LONG_US, &pause) == VESTA_OK)
         usleep(1000); /* until its keeper renews */
     CHECK_STR(vesta_why_name(pause.why), "choose");

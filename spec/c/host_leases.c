@@ -358,32 +358,12 @@ static void an_on_store_down_that_fails_goes_on(void) {
 
 /* ------------------------------------------------------------------ a number that is lost */
 
-/* Somebody else takes a number over, as after a lease that ran out. */
-static void take_over(uint64_t worker) {
-    struct vs_store *store;
-    struct vs_reply reply;
-    char uri[128];
-    snprintf(uri, sizeof uri, "file:%s", state);
-    NEED(vs_store_open(uri, &(struct vs_store_opts){.namespace_ = "default", .group = -1, .clock = &ahead_clock},
-                       &store, NULL) == VESTA_OK);
-    do {
-        store->ops->ns_read(store, &reply);
-        store->ops->read(store, worker, &reply);
-        struct vs_record r = reply.record;
-        r.ver++, r.epoch++, r.owner[0]++, r.until += (uint64_t)600000 << 12;
-        snprintf(r.identity, sizeof r.identity, "elsewhere");
-        store->ops->swap(store, worker, r.ver - 1, &r, &reply);
-    } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came between */
-    CHECK(reply.outcome == VS_STORE_OK);
-    store->ops->close(store);
-}
-
 #define FORTY_THEN_41 "choose_worker = function(ctx) return ctx.records[1] and 41 or 40 end, "
 
 static void lose(const char *functions) {
     begin(functions);
     CHECK_EQ_U64(worker_of(next_id()), 40);
-    take_over(40);
+    take_over(40, &ahead_clock);
     AWAIT(hastened(!holds_lease()));
 }
 

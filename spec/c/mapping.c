@@ -1,5 +1,6 @@
 /* mapping.c -- generator files: who makes one, which are used, which replaced, which refused, and why. */
 #include "crowd.h"
+#include "fs_type.h"
 
 #include "os/mapping.h"
 #include "os/os.h"
@@ -7,7 +8,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mount.h>
-#include <sys/vfs.h>
 
 static struct vs_header header_of(void) {
     struct vs_header header = {.pacing = VESTA_PACING_CLOCK, .group = -1, .worker = 7, .has_worker = 1};
@@ -245,18 +245,7 @@ static void a_full_disk(void) {
     CHECK(umount(disk) == 0);
 }
 
-/* ------------------------------------------------------------------ file systems, by a wrapped fstatfs */
-
-static unsigned long fs_type; /* 0: the real one */
-
-int __real_fstatfs(int fd, struct statfs *out);
-int __wrap_fstatfs(int fd, struct statfs *out);
-
-int __wrap_fstatfs(int fd, struct statfs *out) {
-    int rc = __real_fstatfs(fd, out);
-    if (rc == 0 && fs_type) out->f_type = (__fsword_t)fs_type;
-    return rc;
-}
+/* ------------------------------------------------------------------ file systems */
 
 static void file_systems_of_the_network(void) {
     static const struct {

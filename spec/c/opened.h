@@ -4,6 +4,7 @@
 
 #include "os/os.h"
 #include "state.h"
+#include "store/store.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -17,6 +18,26 @@ static struct vesta_gen *open_in_state(const char *name, const char *layout, str
     opts.path = path;
     if (vesta_open(&opts, &gen, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     return gen;
+}
+
+/* Somebody else takes a number of the state folder's own store over, as after a lease that ran out. */
+__attribute__((unused)) static void take_over(uint64_t worker, const struct vesta_clock *clock) {
+    struct vs_store *store;
+    struct vs_reply reply;
+    char uri[128];
+    snprintf(uri, sizeof uri, "file:%s", state);
+    NEED(vs_store_open(uri, &(struct vs_store_opts){.namespace_ = "default", .group = -1, .clock = clock}, &store,
+                       NULL) == VESTA_OK);
+    do {
+        store->ops->ns_read(store, &reply);
+        store->ops->read(store, worker, &reply);
+        struct vs_record r = reply.record;
+        r.ver++, r.epoch++, r.owner[0]++, r.until += (uint64_t)600000 << 12;
+        snprintf(r.identity, sizeof r.identity, "elsewhere");
+        store->ops->swap(store, worker, r.ver - 1, &r, &reply);
+    } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came between */
+    CHECK(reply.outcome == VS_STORE_OK);
+    store->ops->close(store);
 }
 
 /* ------------------------------------------------------------------ a clock that may be ahead of the machine's */

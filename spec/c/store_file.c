@@ -1,6 +1,7 @@
 /* store_file.c -- the file: store in a real folder: compare-and-set under a crowd and under kill -9, and what it says
  * of records that are damaged, disks that are full and folders that are closed to it. */
 #include "crowd.h"
+#include "fs_type.h"
 
 #include "os/os.h"
 #include "store/store.h"
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mount.h>
-#include <sys/vfs.h>
 
 static struct vs_store *store_at(const char *dir) {
     struct vs_store *store = NULL;
@@ -356,18 +356,7 @@ static void what_a_killed_writer_left(void) {
     store->ops->close(store);
 }
 
-/* ------------------------------------------------------------------ file systems, by a wrapped fstatfs */
-
-static unsigned long fs_type; /* 0: the real one */
-
-int __real_fstatfs(int fd, struct statfs *out);
-int __wrap_fstatfs(int fd, struct statfs *out);
-
-int __wrap_fstatfs(int fd, struct statfs *out) {
-    int rc = __real_fstatfs(fd, out);
-    if (rc == 0 && fs_type) out->f_type = (__fsword_t)fs_type;
-    return rc;
-}
+/* ------------------------------------------------------------------ file systems */
 
 /* Two machines could write there: their clocks differ, and of their locks nothing is known. */
 static void a_file_system_of_the_network(void) {
