@@ -14,6 +14,7 @@ scripts  |  6 | scripts | how the two commands meet a machine
 sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, and mutants that must die
 leases   | 10 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
 server   |  6 | server  | HTTP and the Redis protocol as clients meet them
+regress  |  8 | regress | defects that were mended, one file each, named after its claim
 clients  |  5 | clients | stock Redis clients: ids, batches, transactions, passwords, every digit exact
 stores   |  6 | stores  | leases on real servers: SQLite, MariaDB and ZooKeeper, and what gets in their way
 cli      |  5 | cli     | the program as a person calls it
