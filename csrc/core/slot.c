@@ -31,9 +31,16 @@ int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], u
     if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], worker, owner, from);
 #endif
     if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
-    uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_relaxed);
+    /* release: pairs with the acquire of whoever goes over the slots that are in use */
+    uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
     if (index >= VS_SLOTS_MAX) return -1;
-    atomic_store_explicit(&map->slot[index].tick, VS_FRESH, memory_order_relaxed);
+    VS_POINT();
+    uint64_t empty = 0;
+    /* Only from empty: who closed every slot meanwhile, for a rest or a failstop, has closed this one, and it stays so.
+     * release: pairs with the acquire of a successor that looks for claims to adopt. */
+    atomic_compare_exchange_strong_explicit(&map->slot[index].tick, &empty, VS_FRESH, memory_order_release,
+                                            memory_order_relaxed);
+    VS_POINT();
     fill(&map->slot[index], worker, owner, from);
     return (int)index;
 }
