@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define VS_STUCK_MS 2000 /* a call that runs for so long will not be ended by its budget */
+#define VS_STUCK_MS (VS_CALL_MS + 1000) /* of the processor: a call that had so much was not ended by its budget */
 
 enum vs_cause { VS_CAUSE_BACK, VS_CAUSE_EXHAUSTED, VS_CAUSES };
 
@@ -57,7 +57,7 @@ struct vs_control {
     int64_t looked_us;         /* the thread's own: when it looked at the leases */
     struct vs_leasing leasing[VS_CONTROL_SPACES_MAX];
     _Atomic unsigned hooks[VS_CONTROL_SPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
-    _Atomic int64_t busy_since_us;                 /* a call runs since then; 0: none does */
+    _Atomic int64_t busy_since_us;                 /* a call runs since then, in its thread's time; 0: none does */
     atomic_bool stuck;                             /* as it was last told */
     pthread_mutex_t lock;                          /* over what follows */
     pthread_cond_t event;

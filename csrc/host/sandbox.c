@@ -98,6 +98,26 @@ static int with_list(lua_State *L) {
     return call_library(L);
 }
 
+/* What stands behind a position moves; at the end nothing does. */
+static int move_from(lua_State *L, int argument) {
+    lua_Integer n = lua_istable(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : 0, at = lua_tointeger(L, argument);
+    if (at >= 1 && at < n) vs_lua_work(L, (uint64_t)(n - at));
+    return with_list(L);
+}
+
+static int insert_in_list(lua_State *L) {
+    return lua_gettop(L) == 3 ? move_from(L, 2) : with_list(L);
+}
+
+static int remove_from_list(lua_State *L) {
+    return move_from(L, 2);
+}
+
+static int concat_list(lua_State *L) {
+    if (lua_istable(L, 1)) vs_lua_work(L, lua_rawlen(L, 1));
+    return with_list(L);
+}
+
 static int is_less(lua_State *L) {
     return lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT)), 1;
 }
@@ -126,8 +146,11 @@ static const struct offered base[] = {{"assert", NULL}, {"error", NULL},        
 static const struct offered string_library[] = {
     {"byte", NULL}, {"char", NULL},    {"find", find_plain},      {"format", NULL}, {"len", NULL}, {"lower", NULL},
     {"sub", NULL},  {"reverse", NULL}, {"rep", rep_of_something}, {"upper", NULL},  {NULL, NULL}};
-static const struct offered table_library[] = {
-    {"concat", with_list}, {"insert", with_list}, {"remove", with_list}, {"sort", sort_list}, {NULL, NULL}};
+static const struct offered table_library[] = {{"concat", concat_list},
+                                               {"insert", insert_in_list},
+                                               {"remove", remove_from_list},
+                                               {"sort", sort_list},
+                                               {NULL, NULL}};
 static const struct offered math_library[] = {
     {"abs", NULL}, {"ceil", NULL}, {"exp", NULL},  {"floor", NULL}, {"fmod", NULL}, {"huge", NULL}, {"log", NULL},
     {"max", NULL}, {"min", NULL},  {"modf", NULL}, {"pi", NULL},    {"sqrt", NULL}, {NULL, NULL}};

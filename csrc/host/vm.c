@@ -1,8 +1,11 @@
 /* vm.c -- a Lua state with limits: its allocator, the budget of a run, what happens when it is spent.  Knows no policy.
  *
  * The budget is counted by a hook, at every call and after every STEP instructions.  Once it is spent the hook fires at
- * each instruction and at each call, and raises every time, so that nothing runs on, whatever catches the error.  What
- * a hook cannot reach is the time inside one instruction or one C function.  It is bounded otherwise:
+ * each instruction and at each call, and raises every time, so that nothing runs on, whatever catches the error.
+ * Instructions rule, for how many there are does not depend on the machine; what C does for them is counted in the same
+ * coin: memory made, texts handed to a function, elements moved, collections forced.  Time is a far second line, for
+ * what costs more than it counts: comparing two long texts is one instruction.
+ * What a hook cannot reach is the time inside one instruction or one C function.  It is bounded otherwise:
  *   - patterns, xpcall, load, coroutines, metatables (with __gc, __close, __mode) are not offered: sandbox.c;
  *   - a C function that calls back (sort with a comparator) meets the hook at each call;
  *   - one that loops over a text or a table meets VS_BLOCK_BYTES_MAX: a millisecond or so;
@@ -17,8 +20,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEP 100                             /* instructions between two looks at the clock */
-#define CALL_STEP 10                         /* what a call counts for: in C it may take a millisecond */
+#define STEP 100                             /* instructions between two hooks */
+#define CALL_STEP 10                         /* what a call counts for */
+#define MADE_BYTES 64                        /* of memory made, or gone over by a collection, that count for one */
+#define READ_BYTES 16                        /* of a text that a call reads */
+#define CLOCK_STEP 1000                      /* counted between two looks at the clock, which is a system call */
 #define MEMORY_BYTES_MIN ((size_t)64 * 1024) /* an empty state needs a part of it */
 
 struct vs_lua {
@@ -31,7 +37,8 @@ struct vs_lua {
     enum vs_call_result spent;   /* VS_CALL_OK: not yet */
     char where[LUA_IDSIZE + 24]; /* "file:line: " of the moment it was */
     uint64_t instructions;
-    unsigned unseen; /* of them, since the clock was looked at: that costs as much as they do */
+    uint64_t work;   /* done in C, counted as instructions with the next hook */
+    uint64_t unseen; /* instructions since the clock was looked at */
     int64_t deadline_us;
 };
 
@@ -66,17 +73,34 @@ static void note_where(struct vs_lua *lua) {
     }
 }
 
+/* What a function of C may read: its first two arguments, where they are texts. */
+static uint64_t call_work(lua_State *L, lua_Debug *ar) {
+    uint64_t bytes = 0;
+    for (int i = 1; i <= 2 && lua_getlocal(L, ar, i); i++) {
+        if (lua_type(L, -1) == LUA_TSTRING) bytes += lua_rawlen(L, -1);
+        lua_pop(L, 1);
+    }
+    return CALL_STEP + bytes / READ_BYTES;
+}
+
+void vs_lua_work(lua_State *L, uint64_t elements) {
+    lua_of(L)->work += elements;
+}
+
+static void count(struct vs_lua *lua, uint64_t step) {
+    step += lua->work;
+    lua->work = 0;
+    lua->instructions += step;
+    lua->unseen += step;
+    if (lua->instructions > lua->limits.instructions)
+        spend(lua, VS_CALL_INSTRUCTIONS);
+    else if (lua->unseen >= CLOCK_STEP)
+        look_at_clock(lua);
+}
+
 static void on_hook(lua_State *L, lua_Debug *ar) {
     struct vs_lua *lua = lua_of(L);
-    if (lua->spent == VS_CALL_OK) {
-        unsigned step = ar->event == LUA_HOOKCOUNT ? STEP : CALL_STEP;
-        lua->instructions += step;
-        lua->unseen += step;
-        if (lua->instructions > lua->limits.instructions)
-            spend(lua, VS_CALL_INSTRUCTIONS);
-        else if (lua->unseen >= STEP)
-            look_at_clock(lua);
-    }
+    if (lua->spent == VS_CALL_OK) count(lua, ar->event == LUA_HOOKCOUNT ? STEP : call_work(L, ar));
     if (lua->spent == VS_CALL_OK) return;
     note_where(lua);
     lua_pushnil(L); /* the sentence is made by vs_lua_run: there may be no memory for one here */
@@ -105,9 +129,11 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
     bool grows = bytes > old_bytes;
     if (grows && (bytes > VS_BLOCK_BYTES_MAX || bytes - old_bytes > lua->limits.memory_bytes - lua->used_bytes)) {
         lua->exhausted = false;
-        if (lua->running) look_at_clock(lua); /* each refusal costs a full collection, and there may be many */
+        lua->work += lua->used_bytes / MADE_BYTES; /* each refusal costs a full collection, and there may be many */
+        if (lua->running) look_at_clock(lua);
         return NULL;
     }
+    if (grows) lua->work += (bytes - old_bytes) / MADE_BYTES;
     void *made = realloc(block, bytes);
     if (!made && !grows) made = block; /* Lua relies on it that shrinking cannot fail */
     if (grows) lua->exhausted = !made;
@@ -119,7 +145,7 @@ static void *allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
 
 static int take_limits(const struct vs_vm_limits *given, struct vs_vm_limits *out, struct vesta_error *err) {
     *out = given ? *given : (struct vs_vm_limits){0};
-    if (out->call_ms == 0) out->call_ms = 100;
+    if (out->call_ms == 0) out->call_ms = VS_CALL_MS;
     if (out->instructions == 0) out->instructions = 10 * 1000 * 1000;
     if (out->memory_bytes == 0) out->memory_bytes = (size_t)16 * 1024 * 1024;
     if (!out->clock) out->clock = vs_clock_thread();
@@ -192,6 +218,7 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     lua->spent = VS_CALL_OK;
     lua->where[0] = 0;
     lua->instructions = 0;
+    lua->work = 0;
     lua->unseen = 0;
     lua->deadline_us = clock->boot_us(clock->self) + lua->limits.call_ms * 1000;
     lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, STEP);

@@ -33,6 +33,9 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
  * A buffer of VS_SOURCE_BYTES_MAX + 1 shows vs_lua_compile that a source is too long. */
 int vs_source_read(const char *what, const char *path, char *buf, size_t size, size_t *length, struct vesta_error *err);
 
+/* Counts what a function of C is about to do, an element for an instruction. */
+void vs_lua_work(lua_State *L, uint64_t elements);
+
 /* What pcall asks: raises again if the budget is spent, so that no caught error is a way out. */
 void vs_lua_go_on(lua_State *L, int status);
 

@@ -39,6 +39,11 @@ const struct vesta_clock *vs_clock_thread(void) {
     return &clock;
 }
 
+int64_t vs_thread_us(pthread_t thread) {
+    clockid_t id;
+    return pthread_getcpuclockid(thread, &id) == 0 ? read_us(id) : 0;
+}
+
 int64_t vs_monotonic_us(void) {
     return read_us(CLOCK_MONOTONIC);
 }

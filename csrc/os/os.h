@@ -4,6 +4,7 @@
 
 #include "vesta.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -12,6 +13,9 @@ const struct vesta_clock *vs_clock_system(void);
 /* The same, but boot_us is the processor time that the calling thread has used: for limits on work, which must not
  * depend on how busy the machine is. */
 const struct vesta_clock *vs_clock_thread(void);
+
+/* The processor time that a thread of this process, which has not ended, has had. */
+int64_t vs_thread_us(pthread_t thread);
 
 /* CLOCK_MONOTONIC, for who compares it with another program's or the kernel's, as service managers do. */
 int64_t vs_monotonic_us(void);

@@ -222,7 +222,7 @@ static void is_seen_to_be_stuck(void) {
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_PENDING);
     AWAIT(atomic_load(&desk.control->busy_since_us) != 0);
     CHECK(!status_now().stuck);
-    pass_ms(1999);
+    pass_ms(VS_STUCK_MS - 1);
     CHECK(!status_now().stuck);
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_PENDING);
     pass_ms(1);

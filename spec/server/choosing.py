@@ -181,13 +181,13 @@ def _(world):
             ("return 1024", "garbage", "choose_worker answered 1024, and the numbers are 0 to 1023"),
             ("return -1", "garbage", "choose_worker answered -1"),
             ("return 'seven'", "garbage", "choose_worker answered 'seven'"),
-            ("while true do end", None, "choose_worker"),
+            ("while true do end", "instructions", "ended after 10000000 instructions"),
             ("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end", "memory", "choose_worker"))):
         with Chooser(world, policy(world, choose_worker=AT_WORK % body), sqlite_of(world), name="n%d" % at) as server:
             assert 0 <= server.worker() < 1024
-            event = server.heard("a policy failed: the fixed rules hold")  # where the machine is busy it was stuck before
+            event = server.heard("a policy failed: the fixed rules hold")
             assert part in event, event
-            if result == "error":
+            if result != "garbage":
                 same(server.calls("choose_worker", result), 1)
             assert "drawn at random" in server.said, server.said
 

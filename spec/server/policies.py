@@ -180,23 +180,23 @@ def _(world):
 FAILING = (
     ("error", "error('no luck')", "policy.lua:3: no luck"),
     ("garbage", "return 'perhaps'", "on_clock_back answered 'perhaps'"),
-    ("instructions|time", "while true do end", "ended after"),
-    ("instructions|time", "while true do pcall(function() while true do end end) end", "ended after"),
-    ("memory|time", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "ended"),
+    ("instructions", "while true do end", "ended after 10000000 instructions"),
+    ("instructions", "while true do pcall(function() while true do end end) end", "ended after 10000000 instructions"),
+    ("memory", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "ended"),
 )
 
 
 @claim("a policy that loops, eats memory, raises or answers nonsense: the fixed rules hold, ids go on, log and metrics say why")
 def _(world):
-    for number, (results, body, error) in enumerate(FAILING):
+    for number, (result, body, error) in enumerate(FAILING):
         with Judged(world, real(body), "--namespace", "n%d" % number) as server:
             last = int(server.get("/genid").body)
             server.step("-600")
             soon(lambda: server.redis("GET", "n%d" % number), lambda reply: reply.startswith(b"-TRYAGAIN the clock is "))
             event = server.listen("a policy failed: the fixed rules hold")
             assert "namespace=n%d" % number in event and "hook=on_clock_back" in event and error in event, event
-            assert re.search("failure=(%s) " % results, event), event
-            count = sum(server.metric('vesta_policy_calls_total{hook="on_clock_back",result="%s"}' % result) for result in results.split("|"))
+            assert "failure=%s " % result in event, event
+            count = server.metric('vesta_policy_calls_total{hook="on_clock_back",result="%s"}' % result)
             same((count, server.metric("vesta_policy_stuck")), (1, 0))
             refused(server)
             assert "policy_stuck" not in server.get("/readyz").body
