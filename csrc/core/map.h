@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #define VS_MAP_MAGIC "vesta.g"
-#define VS_MAP_FORMAT 2
+#define VS_MAP_FORMAT 3
 #ifndef VS_SLOTS_MAX
 #define VS_SLOTS_MAX 1000 /* leases in the life of a file; then a new file is made */
 #endif
@@ -75,6 +75,10 @@ struct vs_shared {
     _Atomic char keeper[VS_SAID_MAX];        /* its last sentence; may be read torn, never unterminated */
     _Atomic uint32_t leave;                  /* index + 1 of the slot whose number is to be left for another; 0: none */
     _Atomic int64_t left_boot_us;            /* when that was asked for last; 0: never */
+    /* between keepers: who is in office.  It decides who does the I/O, nothing else */
+    _Alignas(VS_LINE) _Atomic uint64_t keeper_token; /* drawn on taking office; 0: nobody has */
+    _Atomic int64_t pulse_boot_us; /* until then its silence means nothing; later it may be replaced */
+    _Atomic uint32_t keeper_pid;   /* for people */
 };
 
 struct vs_slot {
@@ -103,7 +107,7 @@ struct vs_map {
 };
 
 _Static_assert(sizeof(struct vs_header) <= 4096, "the header fits its page");
-_Static_assert(sizeof(struct vs_shared) == 5 * VS_LINE, "the shared words are five lines");
+_Static_assert(sizeof(struct vs_shared) == 6 * VS_LINE, "the shared words are six lines");
 _Static_assert(sizeof(struct vs_slot) == 3 * VS_LINE, "a slot is three lines");
 
 /* A word that only rises.  Release: pairs with the acquire loads of issuers; what made the bound right comes first. */

@@ -26,6 +26,25 @@ bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us) {
     return true;
 }
 
+/* ------------------------------------------------------------------ a heartbeat */
+
+bool vs_office_seat(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
+    if (!atomic_compare_exchange_strong(&map->shared.keeper_token, &was, token)) return false;
+    atomic_store(&map->shared.keeper_pid, pid);
+    atomic_store(&map->shared.pulse_boot_us, boot_us + VS_PULSE_US);
+    return true;
+}
+
+void vs_office_beat(struct vs_office *office, int64_t for_us) {
+    if (!office->token || vs_office_is_replaced(office)) return;
+    int64_t until_us = office->clock->boot_us(office->clock->self) + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
+    atomic_store(&office->map->shared.pulse_boot_us, until_us);
+}
+
+bool vs_office_is_replaced(const struct vs_office *office) {
+    return office->token && atomic_load(&office->map->shared.keeper_token) != office->token;
+}
+
 /* ------------------------------------------------------------------ carrying out actions */
 
 void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
@@ -150,6 +169,7 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
 /* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
  * starve those who wait.  Whoever is elected next looks anew. */
 static bool is_superseded(const struct vs_office *office) {
+    if (vs_office_is_replaced(office)) return true;
     uint32_t stopped = atomic_load_explicit(&office->map->shared.stopped, memory_order_acquire);
     if (stopped) return stopped == VESTA_CLOSED; /* a failstop is kept up */
     return office->lease.published && vs_map_active(office->map) != office->lease.slot;
@@ -184,14 +204,15 @@ enum vs_term vs_office_serve(struct vs_office *office) {
 /* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
 void vs_office_rest(struct vs_office *office) {
     struct vs_shared *shared = &office->map->shared;
-    if (vs_map_must_rest(office->map)) {
+    if (vs_map_must_rest(office->map) && (!office->ops->alone || office->ops->alone(office))) {
         close_slots(office->map);
         atomic_store(&shared->rest_want, atomic_load(&shared->want));
         atomic_store(&shared->rest, VS_RESTING);
         vs_map_say(office->map, "at rest until ids are asked for");
     }
     office->want_seen = atomic_load(&shared->rest_want);
-    while (atomic_load(&shared->rest) == VS_RESTING && office->ops->stop(office) == VS_KEEP_ON) {
+    while (atomic_load(&shared->rest) == VS_RESTING && office->ops->stop(office) == VS_KEEP_ON &&
+           !vs_office_is_replaced(office)) {
         uint32_t resting = VS_RESTING;
         if (atomic_load(&shared->want) != office->want_seen)
             atomic_compare_exchange_strong(&shared->rest, &resting, VS_AWAKE);

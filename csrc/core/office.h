@@ -18,6 +18,9 @@ struct vs_office_ops {
     /* What this keeper was told; VS_GIVE_BACK only while nobody else has the file open. */
     enum vs_stop (*stop)(struct vs_office *office);
     bool (*random)(struct vs_office *office, void *out, size_t size);
+    /* Whether no other keeper of this file is in office, nor can take it before this one has left it.  NULL: none is.
+     */
+    bool (*alone)(struct vs_office *office);
 };
 
 struct vs_office {
@@ -27,12 +30,25 @@ struct vs_office {
     const struct vs_office_ops *ops;
     uint32_t pid;
     bool is_judged;     /* a policy of this process has a say in every claim */
+    uint64_t token;     /* this keeper's, while nobody has taken its place; 0: nobody can (the simulator) */
     uint32_t want_seen; /* the last value of shared.want that was answered */
     bool was_named;     /* the last choice was a policy's, not the default one */
     struct vs_lease lease;
 };
 
 enum vs_term { VS_TERM_LEFT, VS_TERM_GAVE_BACK, VS_TERM_USED_UP /* the file has no slot left */ };
+
+/* A keeper that has shown nothing for so long is replaced by another process of its file. */
+#define VS_PULSE_US 2000000
+
+/* Puts `token` in office, in the place of the keeper that `was` there: false where another was faster.  Its predecessor
+ * may be alive, and go on until it sees that: two keepers at once are wasteful, not wrong. */
+bool vs_office_seat(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us);
+/* Shows that this keeper is well, and that it need not be heard of again for `for_us`: as long as a call may take that
+ * it is about to make. */
+void vs_office_beat(struct vs_office *office, int64_t for_us);
+/* Whether another has taken this keeper's place. */
+bool vs_office_is_replaced(const struct vs_office *office);
 
 /* Takes office: map, clock, layout, ops and pid are filled in; what the map says of a lease is taken up. */
 void vs_office_enter(struct vs_office *office, const char *holder, const struct vs_lease_timing *timing);

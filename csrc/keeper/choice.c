@@ -45,6 +45,7 @@ static void wait_for_answer(struct vs_file *file, struct vs_office *office) {
         if (!atomic_load(&file->question.open) || left_us <= 0 || atomic_load(&file->stop) != VS_KEEP_ON ||
             vs_map_must_rest(office->map))
             return;
+        vs_office_beat(office, 0);
         vs_futex_wait(word, want, left_us < LOOK_US ? left_us : LOOK_US);
     }
 }

@@ -59,13 +59,16 @@ struct vs_handle {
 
 /* ---- keeper.c */
 
-/* The bytes of `lock_fd` that elect the keeper and say that this process is here: two of each file's own, so that a
- * removed or used-up file that somebody still has open stands in nobody's way. */
+/* The bytes of `lock_fd` that elect the keeper, say that this process is here, and that its keeper is in office: of
+ * each file its own, so that a removed or used-up file that somebody still has open stands in nobody's way. */
 static inline int64_t vs_byte_keeper(const struct vs_file *file) {
-    return (int64_t)(file->mapping.ino & (UINT64_MAX >> 3)) * 2;
+    return (int64_t)(file->mapping.ino & (UINT64_MAX >> 3)) * 4;
 }
 static inline int64_t vs_byte_here(const struct vs_file *file) {
     return vs_byte_keeper(file) + 1;
+}
+static inline int64_t vs_byte_in_office(const struct vs_file *file) {
+    return vs_byte_keeper(file) + 2;
 }
 
 /* Starts this process's keeper of a file, or wakes it.  Call with the process lock held.  0, or an errno. */

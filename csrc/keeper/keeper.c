@@ -1,6 +1,6 @@
 /* keeper.c -- the thread that carries out what the lease engine decides.  One a file and process; one process on the
- * host is elected by a lock and does the work, the others wait for it to die.  Election decides only who does the
- * I/O: two keepers at once would be wasteful, not wrong. */
+ * host is elected by a lock and does the work, the others wait for it to die, or to fall silent: a process that is
+ * stopped keeps its lock.  Election decides only who does the I/O: two keepers at once are wasteful, not wrong. */
 #include "keeper/file.h"
 #include "core/core.h"
 #include "os/os.h"
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define ELECTION_US 200000 /* how often the others look whether the keeper has died */
+#define SILENCE_US 400000  /* one that seems silent has just taken office, or woken with the machine: look again */
 #define NAP_US 500000      /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
 #define STORE_RETRY_US 1000000
 
@@ -19,6 +20,16 @@ struct keeping {
     struct vs_office office; /* first: the office's operations find the rest behind it */
     struct vs_file *file;
     struct vs_store *store;
+    bool elected; /* the lock is ours; not that of whose place was taken because it was silent */
+};
+
+/* How office was come by. */
+struct seat {
+    uint64_t token;
+    bool elected;
+    /* of the keeper before, when it was looked at last */
+    uint64_t was;
+    int64_t pulse_us, silent_us;
 };
 
 static struct keeping *keeping_of(struct vs_office *office) {
@@ -31,6 +42,13 @@ static bool told_to_stop(struct vs_file *file) {
 
 /* ------------------------------------------------------------------ what an office asks of the world */
 
+/* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
+static void beat(struct vs_office *office) {
+    struct keeping *k = keeping_of(office);
+    vs_office_beat(office, 0);
+    if (!k->elected) k->elected = vs_lock_byte(k->file->lock_fd, vs_byte_keeper(k->file), true);
+}
+
 /* Sleeps until an instant, a wish or a stop. */
 static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     const struct vesta_clock *clock = office->clock;
@@ -39,7 +57,8 @@ static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
         bool stop = told_to_stop(keeping_of(office)->file) || vs_map_must_rest(office->map);
-        if (left_us <= 0 || stop || (on_want && want != office->want_seen)) return;
+        if (left_us <= 0 || stop || vs_office_is_replaced(office) || (on_want && want != office->want_seen)) return;
+        beat(office);
         vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);
     }
 }
@@ -49,6 +68,14 @@ static enum vs_stop asked_to_stop(struct vs_office *office) {
     enum vs_stop stop = atomic_load_explicit(&file->stop, memory_order_acquire);
     bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->lock_fd, vs_byte_here(file), true);
     return shared ? VS_HAND_OVER : stop;
+}
+
+/* Keepers in office share a byte; who can have it alone for a moment is the only one. */
+static bool is_alone(struct vs_office *office) {
+    const struct vs_file *file = keeping_of(office)->file;
+    bool alone = vs_lock_byte(file->lock_fd, vs_byte_in_office(file), true);
+    vs_lock_byte(file->lock_fd, vs_byte_in_office(file), false);
+    return alone;
 }
 
 static bool random_bits(struct vs_office *office, void *out, size_t size) {
@@ -78,11 +105,18 @@ static void do_choose(struct keeping *k, struct vs_event *ev) {
     free(listed);
 }
 
+/* How long a call may be silent: as long as its deadline lets it.  What waits for a disk has none. */
+static int64_t call_us_max(const struct vs_store_ops *ops, enum vs_do kind) {
+    if (ops->is_local) return VS_PULSE_US;
+    return (kind == VS_DO_CHOOSE ? VS_STORE_LIST_MS : VS_STORE_CALL_MS) * INT64_C(1000) + VS_PULSE_US / 2;
+}
+
 /* Everything the engine may want to know of the store's answer goes into the event. */
 static void ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
     struct keeping *k = keeping_of(office);
     const struct vs_store_ops *ops = k->store->ops;
     struct vs_reply reply;
+    vs_office_beat(office, call_us_max(ops, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: do_choose(k, ev); return;
     case VS_DO_NS_READ: ops->ns_read(k->store, &reply); break;
@@ -102,6 +136,7 @@ static const struct vs_office_ops office_ops = {
     .sleep = nap,
     .stop = asked_to_stop,
     .random = random_bits,
+    .alone = is_alone,
 };
 
 /* ------------------------------------------------------------------ a term of office */
@@ -129,8 +164,9 @@ static void serve(struct keeping *k) {
     if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
 }
 
-/* False: the store could not even be opened.  Another process may be able to, so the office is left before resting. */
-static bool hold_office(struct vs_file *file) {
+/* False: it is to be left to another process for a while.  That one may be able to open the store where this one is
+ * not; or it took this one's place, and is to find the lock free. */
+static bool hold_office(struct vs_file *file, const struct seat *seat) {
     struct keeping *k = calloc(1, sizeof *k);
     struct vs_map *map = file->mapping.map;
     struct vesta_error err = {.text = "no memory for a keeper"};
@@ -140,8 +176,10 @@ static bool hold_office(struct vs_file *file) {
         vs_process_lock();
         memcpy(secret, file->secret, sizeof secret);
         vs_process_unlock();
-        k->office = (struct vs_office){map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid()};
+        k->office = (struct vs_office){
+            map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid(), .token = seat->token};
         k->file = file;
+        k->elected = seat->elected;
         struct vs_store_opts opts = {
             .namespace_ = map->header.namespace_, .group = map->header.group, .clock = file->clock};
         vs_office_rest(&k->office);
@@ -149,15 +187,17 @@ static bool hold_office(struct vs_file *file) {
         rc = vs_store_open(map->header.store, &opts, &k->store, &err);
         explicit_bzero(secret, sizeof secret);
     }
+    bool stays = false;
     if (rc == VESTA_OK) {
         serve(k);
         k->store->ops->close(k->store);
+        stays = !vs_office_is_replaced(&k->office);
     } else {
         vs_map_say(map, err.text);
         atomic_store(&map->shared.retry_boot_us, file->clock->boot_us(file->clock->self) + STORE_RETRY_US);
     }
     free(k);
-    return rc == VESTA_OK;
+    return stays;
 }
 
 /* Longer than others wait to be elected, and no longer than it takes to notice a stop. */
@@ -168,19 +208,53 @@ static void rest(struct vs_file *file) {
         vs_futex_wait(want, atomic_load_explicit(want, memory_order_acquire), left_us < NAP_US ? left_us : NAP_US);
 }
 
+/* Whether the keeper in office has been silent for too long, and was so when it was looked at before. */
+static bool is_silent(const struct vs_file *file, struct seat *seat) {
+    const struct vs_shared *shared = &file->mapping.map->shared;
+    int64_t now_us = file->clock->boot_us(file->clock->self);
+    int64_t pulse_us = atomic_load(&shared->pulse_boot_us);
+    uint64_t token = atomic_load(&shared->keeper_token);
+    if (now_us < pulse_us || token != seat->was || pulse_us != seat->pulse_us) {
+        seat->was = token;
+        seat->pulse_us = pulse_us;
+        seat->silent_us = now_us;
+    }
+    return now_us - (seat->silent_us > pulse_us ? seat->silent_us : pulse_us) >= SILENCE_US;
+}
+
+/* Elected, or in the place of who is silent. */
+static bool take_seat(struct vs_file *file, struct seat *seat) {
+    struct vs_map *map = file->mapping.map;
+    seat->elected = vs_lock_byte(file->lock_fd, vs_byte_keeper(file), true);
+    if (seat->elected) seat->was = atomic_load(&map->shared.keeper_token);
+    if (!seat->elected && !is_silent(file, seat)) return false;
+    if (vs_random(&seat->token, sizeof seat->token) != 0) return false;
+    int64_t now_us = file->clock->boot_us(file->clock->self);
+    return vs_office_seat(map, seat->was, seat->token |= 1, (uint32_t)getpid(), now_us);
+}
+
+static void leave_seat(struct vs_file *file) {
+    vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* giving back had locked the others out */
+    vs_unlock_byte(file->lock_fd, vs_byte_in_office(file));
+    vs_unlock_byte(file->lock_fd, vs_byte_keeper(file));
+}
+
 static void *keeper_main(void *arg) {
     struct vs_file *file = arg;
     struct vs_shared *shared = &file->mapping.map->shared;
+    struct seat seat = {0};
     do {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
-        if (vs_lock_byte(file->lock_fd, vs_byte_keeper(file), true)) {
-            bool held = hold_office(file);
-            vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* giving back had locked the others out */
-            vs_unlock_byte(file->lock_fd, vs_byte_keeper(file));
-            if (!held) rest(file);
-        } else if (!told_to_stop(file)) {
-            vs_futex_wait(&shared->want, want, ELECTION_US);
+        bool seated = take_seat(file, &seat), stays = true;
+        if (seated) {
+            vs_lock_byte(file->lock_fd, vs_byte_in_office(file), false);
+            stays = hold_office(file, &seat);
         }
+        if (seated || seat.elected) leave_seat(file);
+        if (!stays)
+            rest(file);
+        else if (!told_to_stop(file) && (!seated || vs_map_must_rest(file->mapping.map)))
+            vs_futex_wait(&shared->want, want, ELECTION_US);
     } while (!told_to_stop(file) && atomic_load(&shared->stopped) != VESTA_CLOSED);
     return NULL;
 }

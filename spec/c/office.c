@@ -42,7 +42,7 @@ static bool random_bits(struct vs_office *self, void *out, size_t size) {
     return true;
 }
 
-static const struct vs_office_ops ops = {ask, sleep_until, stop, random_bits};
+static const struct vs_office_ops ops = {.ask = ask, .sleep = sleep_until, .stop = stop, .random = random_bits};
 
 static void take_office(void (*other)(struct vs_shared *)) {
     world_open(&w, LAYOUT, VESTA_PACING_CLOCK, 0, NOON_US);
