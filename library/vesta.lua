@@ -50,6 +50,8 @@
 ---@field name string
 ---@field width integer bits, 1 to 53
 ---@field shift integer the field's lowest bit, 0 to 63
+---@field low_width? integer of a sequence in two parts: so many of its low bits stand apart
+---@field low_shift? integer ... from this bit on
 ---@field max integer
 ---@field constant? integer the only value it may have
 

@@ -65,6 +65,28 @@ int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, str
 int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *values,
                    bool *named, struct vesta_error *err);
 
+/* Where a field's value stands in an id, and back; the low bits of a sequence may stand apart. */
+static inline uint64_t vs_field_put(const struct vesta_field *f, uint64_t value) {
+    uint64_t low = value & ((UINT64_C(1) << f->low_width) - 1);
+    return value >> f->low_width << f->shift | low << f->low_shift;
+}
+
+static inline uint64_t vs_field_get(const struct vesta_field *f, uint64_t id) {
+    uint64_t low = id >> f->low_shift & ((UINT64_C(1) << f->low_width) - 1);
+    return (id >> f->shift & f->max >> f->low_width) << f->low_width | low;
+}
+
+/* A run of bits of a layout: a whole field, or one of the two parts of a sequence. */
+struct vs_part {
+    int field; /* index into layout->field */
+    unsigned width, shift;
+    bool is_low; /* the low bits of a sequence that stands in two parts */
+};
+
+/* The parts of a layout, from the highest bit to the lowest.  Shape: out[VS_PARTS_MAX]; returns how many. */
+#define VS_PARTS_MAX VESTA_FIELDS_MAX
+int vs_parts_of(const struct vesta_layout *layout, struct vs_part *out);
+
 /* The highest worker number; 0 where no field is leased. */
 static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
     return layout->worker >= 0 ? layout->field[layout->worker].max : 0;
@@ -83,7 +105,7 @@ static inline uint64_t vs_layout_base(const struct vesta_layout *layout, uint64_
         if (i == layout->time || i == layout->seq) continue;
         uint64_t value = i == layout->worker ? worker : values[i];
         assert(value <= layout->field[i].max);
-        base |= value << layout->field[i].shift;
+        base |= vs_field_put(&layout->field[i], value);
     }
     return base;
 }

@@ -24,17 +24,22 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     return (x ^ (x >> 31)) % spread;
 }
 
+/* For the slot that `remember` keeps: far_skip is 0. */
 static inline uint64_t compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
-    return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->seq_bits) * s->time_skip;
+    return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->gap_bits) * s->gap_skip;
 }
 
-/* Composes n contiguous ticks, one run per time unit so that the inner loop is an addition. */
+static uint64_t compose_any(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
+    return gen->base + slot->worker * gen->shape.worker_unit + vs_place_tick(&gen->shape, tick);
+}
+
+/* Composes n contiguous ticks, one run up to each gap so that the inner loop is an addition. */
 static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n,
                         uint64_t *ids) {
-    uint64_t step = gen->shape.seq_unit, unit = (uint64_t)1 << gen->shape.seq_bits;
+    uint64_t step = gen->shape.seq_unit, unit = (uint64_t)1 << gen->shape.gap_bits;
     while (n > 0) {
-        uint64_t left = unit - (tick & (unit - 1)), first = compose(gen, slot, tick);
+        uint64_t left = unit - (tick & (unit - 1)), first = compose_any(gen, slot, tick);
         size_t run = left < n ? (size_t)left : n;
         for (size_t i = 0; i < run; i++)
             ids[i] = first + i * step;
@@ -275,8 +280,10 @@ static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *
     return false;
 }
 
-/* Remembered, so that the next call need not look for it; not where the handle has moved on meanwhile. */
+/* Remembered, so that the next call need not look for it; not where the handle has moved on meanwhile, nor where an id
+ * takes more than `compose` does. */
 static inline void remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
+    if (UNLIKELY(gen->shape.far_skip)) return;
     if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot &&
         atomic_load_explicit(&gen->map, memory_order_relaxed) == map)
         /* release: pairs with the acquire in vesta_next; what active_of made visible is visible to it */
@@ -297,7 +304,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
         if (LIKELY(rc == VESTA_OK)) {
             remember(gen, map, slot);
             VS_POINT();
-            *id = compose(gen, slot, tick);
+            *id = compose_any(gen, slot, tick);
             return VESTA_OK;
         }
     } while (try_again(gen, map, &active, &rc, pause));
@@ -362,8 +369,7 @@ uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_bl
     struct vs_shape shape;
     assert(i < block->count);
     vs_shape_of(layout, &shape);
-    uint64_t tick = block->first + i;
-    return block->base + tick * shape.seq_unit + (tick >> shape.seq_bits) * shape.time_skip;
+    return block->base + vs_place_tick(&shape, block->first + i);
 }
 
 int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {

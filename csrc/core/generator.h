@@ -9,15 +9,24 @@
 #define VS_LEASE_POLL_US 1000                /* how soon to ask again while the keeper works */
 
 /* A layout, boiled down to what one id needs.  An id is
- *     base + worker * worker_unit + tick * seq_unit + (tick >> seq_bits) * time_skip        modulo 2^64
- * where time_skip is what lies between the two places of the time: 0 where the sequence stands right below it. */
+ *     base + worker * worker_unit + tick * seq_unit + (tick >> gap_bits) * gap_skip         modulo 2^64
+ * where gap_skip is what lies between the tick's bits below and above gap_bits: those of the sequence and of the time,
+ * 0 where they adjoin; or those of the sequence's two parts.  Where it has two and does not adjoin the time either,
+ *     + (tick >> seq_bits) * far_skip
+ * comes to it, which is 0 in every layout that is in use: no handle on another gives ids the shortest way. */
 struct vs_shape {
-    uint64_t seq_unit, time_skip, worker_unit;
+    uint64_t seq_unit, gap_skip, worker_unit;
     int64_t epoch_us, unit_us;
     uint64_t time_max;
     uint32_t spread;
-    uint8_t seq_bits;
+    uint8_t seq_bits, gap_bits;
+    uint64_t far_skip;
 };
+
+/* The place of a tick in an id, by every term. */
+static inline uint64_t vs_place_tick(const struct vs_shape *s, uint64_t tick) {
+    return tick * s->seq_unit + (tick >> s->gap_bits) * s->gap_skip + (tick >> s->seq_bits) * s->far_skip;
+}
 
 struct vesta_gen {
     /* The slot that gave the last id, NULL before the first: an open slot gives ids whatever became of `active`, and

@@ -19,7 +19,7 @@ int vesta_compose(const struct vesta_layout *layout, const uint64_t *values, uin
     for (int i = 0; i < layout->field_count; i++) {
         int rc = vs_field_check(layout, i, values[i], err);
         if (rc != VESTA_OK) return rc;
-        sum |= values[i] << layout->field[i].shift;
+        sum |= vs_field_put(&layout->field[i], values[i]);
     }
     *id = sum;
     return VESTA_OK;
@@ -29,7 +29,7 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
     struct vesta_parts parts = {0};
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *f = &layout->field[i];
-        parts.values[i] = id >> f->shift & f->max;
+        parts.values[i] = vs_field_get(f, id);
         if (f->fixed && parts.values[i] != f->value)
             return vs_fail(
                 err, VESTA_EID,

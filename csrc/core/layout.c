@@ -3,9 +3,13 @@
 
 #include <stdio.h>
 
+#define SEQ_PARTS_MAX 2
+#define WIDTH_MAX 53 /* a value is exact as a number of Lua and JSON */
+
 /* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
 struct draft {
-    struct vesta_layout layout; /* field[]: names, widths and constants; the rest is worked out at the end */
+    struct vesta_layout layout; /* field[]: names, widths and constants, each part of a sequence as a field of its own;
+                                   the rest is worked out at the end */
     bool has_unit, has_epoch, has_start, from_preset;
     bool said[VESTA_FIELDS_MAX]; /* the field was written by the reader, not by the preset */
     uint64_t spread;
@@ -46,11 +50,25 @@ static int find_name(const struct vesta_layout *layout, struct vs_word name) {
     return -1;
 }
 
+/* The field of that name which the reader has not written yet; a sequence may stand in two parts, each with its word.
+ * -1: there is none. */
+static int find_unsaid(const struct draft *d, struct vs_word name, int *said) {
+    *said = 0;
+    for (int i = 0; i < d->layout.field_count; i++) {
+        if (!vs_word_is(name, d->layout.field[i].name)) continue;
+        if (!d->said[i]) return i;
+        ++*said;
+    }
+    return -1;
+}
+
 /* Where the field goes: its own place if a preset has it, else behind the last.  -1: refused. */
 static int place_field(struct draft *d, struct vs_word word, struct vs_word name) {
     struct vesta_layout *l = &d->layout;
-    int i = find_name(l, name);
-    if (i >= 0 && (!d->from_preset || d->said[i])) return bad(d, word, "this field is written twice"), -1;
+    int said, i = find_unsaid(d, name, &said);
+    if (said > 0 && i < 0 && (d->from_preset || !vs_word_is(name, "seq")))
+        return bad(d, word, "this field is written twice"), -1;
+    if (said == SEQ_PARTS_MAX) return bad(d, word, "a sequence stands in one part or in two"), -1;
     if (i < 0 && d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': the preset has no such field, it has %s",
                        VS_QUOTE(word.at, word.length), VS_NAMES(l)),
@@ -78,7 +96,7 @@ static int read_field(struct draft *d, struct vs_word word, struct vs_word name,
     bool has_constant = vs_split(rest, '=', &width, &constant);
     if (!is_name(name)) return bad(d, word, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
     if (is_reserved(name)) return bad(d, word, "a field cannot have this name, it means something else beside an id");
-    if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > 53)
+    if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > WIDTH_MAX)
         return bad(d, word, "a field's width is 1 to 53 bits");
     memcpy(field.name, name.at, name.length);
     field.width = (uint8_t)bits;
@@ -213,14 +231,44 @@ static int add_sign(struct draft *d) {
 
 static void place_shifts(struct vesta_layout *l) {
     unsigned shift = 64;
-    l->time = l->seq = l->worker = -1;
     for (int i = 0; i < l->field_count; i++) {
         shift -= l->field[i].width;
         l->field[i].shift = (uint8_t)shift;
-        if (strcmp(l->field[i].name, "time") == 0) l->time = i;
-        if (strcmp(l->field[i].name, "seq") == 0) l->seq = i;
-        if (is_leased_name(l->field[i].name)) l->worker = i;
     }
+}
+
+static void find_roles(struct vesta_layout *l) {
+    l->time = find_name(l, (struct vs_word){"time", 4});
+    l->seq = find_name(l, (struct vs_word){"seq", 3});
+    l->worker = -1;
+    for (int i = 0; i < l->field_count; i++)
+        if (is_leased_name(l->field[i].name)) l->worker = i;
+}
+
+/* The second part of a sequence, its low bits, joins the first. */
+static int join_parts(struct draft *d) {
+    struct vesta_layout *l = &d->layout;
+    int i = l->field_count - 1;
+    while (i > l->seq && strcmp(l->field[i].name, "seq") != 0)
+        i--;
+    if (l->seq < 0 || i <= l->seq) return VESTA_OK;
+    struct vesta_field *high = &l->field[l->seq], low = l->field[i];
+    int width = high->width + low.width;
+    if (i == l->seq + 1)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the sequence's parts adjoin, they are one: seq:%d", width);
+    if (l->seq < l->time)
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: a sequence of two parts stands below the time with both");
+    if (width > WIDTH_MAX)
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: the sequence's parts have %d bits together, at most %d are possible", width,
+                       WIDTH_MAX);
+    high->width = (uint8_t)width;
+    high->max = (UINT64_C(1) << width) - 1;
+    high->low_width = low.width;
+    high->low_shift = low.shift;
+    memmove(&l->field[i], &l->field[i + 1], sizeof low * (size_t)(--l->field_count - i));
+    find_roles(l);
+    return VESTA_OK;
 }
 
 static int check_whole(struct draft *d) {
@@ -256,6 +304,8 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
     if ((rc = read_words(&d, text)) != VESTA_OK) return rc;
     if ((rc = add_sign(&d)) != VESTA_OK) return rc;
     place_shifts(&d.layout);
+    find_roles(&d.layout);
+    if ((rc = join_parts(&d)) != VESTA_OK) return rc;
     if ((rc = check_whole(&d)) != VESTA_OK) return rc;
     d.layout.spread = (uint32_t)d.spread;
     d.layout.fingerprint = fingerprint(&d.layout);
@@ -270,10 +320,11 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
 _Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 70 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
 
 static size_t write_fields(const struct vesta_layout *layout, char *buf, bool constants) {
+    struct vs_part parts[VS_PARTS_MAX];
     size_t used = 0, room = VESTA_LAYOUT_TEXT_MAX;
-    for (int i = 0; i < layout->field_count; i++) {
-        const struct vesta_field *f = &layout->field[i];
-        used += (size_t)snprintf(buf + used, room - used, "%s:%u", f->name, f->width);
+    for (int i = 0, count = vs_parts_of(layout, parts); i < count; i++) {
+        const struct vesta_field *f = &layout->field[parts[i].field];
+        used += (size_t)snprintf(buf + used, room - used, "%s:%u", f->name, parts[i].width);
         if (f->fixed && constants)
             used += (size_t)snprintf(buf + used, room - used, "=%llu", (unsigned long long)f->value);
         buf[used++] = ' ';
@@ -311,6 +362,19 @@ int64_t vesta_layout_end_ms(const struct vesta_layout *layout) {
 int vesta_layout_find(const struct vesta_layout *layout, const char *name) {
     if (is_leased_name(name)) return layout->worker;
     return find_name(layout, (struct vs_word){name, strlen(name)});
+}
+
+int vs_parts_of(const struct vesta_layout *layout, struct vs_part *out) {
+    const struct vesta_field *seq = &layout->field[layout->seq];
+    struct vs_part low = {layout->seq, seq->low_width, seq->low_shift, true};
+    int count = 0;
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *f = &layout->field[i];
+        if (low.width > 0 && low.shift > f->shift) out[count++] = low, low.width = 0;
+        out[count++] = (struct vs_part){i, f->width - f->low_width, f->shift, false};
+    }
+    if (low.width > 0) out[count++] = low;
+    return count;
 }
 
 const char *vs_names(const struct vesta_layout *layout, char *buf) {

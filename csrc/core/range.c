@@ -69,8 +69,8 @@ static struct vesta_pair pair_at(const struct span *s, uint64_t k) {
             low = high = k & f->max, k >>= f->width;
         else if (!s->named[i] && !f->fixed)
             low = 0, high = f->max;
-        pair.min |= low << f->shift;
-        pair.max |= high << f->shift;
+        pair.min |= vs_field_put(f, low);
+        pair.max |= vs_field_put(f, high);
     }
     return pair;
 }

@@ -1,12 +1,22 @@
 /* tick.c -- the way between instants and ticks, and how far a clock may be believed.  Pure. */
 #include "core/generator.h"
 
+/* What lies between the place of one bit and the end of `width` bits that begin at another. */
+static uint64_t skip(unsigned place, unsigned from, unsigned width) {
+    return ((uint64_t)1 << place) - ((uint64_t)1 << from << width);
+}
+
 void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
     const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
+    unsigned high_width = seq->width - seq->low_width;
+    bool is_split = seq->low_width > 0;
     *out = (struct vs_shape){
         .seq_bits = seq->width,
-        .seq_unit = (uint64_t)1 << seq->shift,
-        .time_skip = ((uint64_t)1 << time->shift) - ((uint64_t)1 << seq->shift << seq->width),
+        .seq_unit = (uint64_t)1 << (is_split ? seq->low_shift : seq->shift),
+        .gap_bits = is_split ? seq->low_width : seq->width,
+        .gap_skip =
+            is_split ? skip(seq->shift, seq->low_shift, seq->low_width) : skip(time->shift, seq->shift, seq->width),
+        .far_skip = is_split ? skip(time->shift, seq->shift, high_width) : 0,
         .worker_unit = layout->worker >= 0 ? (uint64_t)1 << layout->field[layout->worker].shift : 0,
         .time_max = time->max,
         .epoch_us = layout->epoch_ms * 1000,

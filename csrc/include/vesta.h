@@ -79,6 +79,8 @@ VESTA_API const char *vesta_code_name(int code);
  *
  * `name:width` or `name:width=constant`; `time` and `seq` once each, together at most 62 bits; no field wider than
  * 53; the widths add up to 64 (63 gets a leading sign:1=0).  The leased field is called `worker` or `machine`.
+ * A sequence may stand in two parts below the time: `time:41 seq:8 worker:13 seq:1` is one of 9 bits, of which the
+ * lowest stands below the worker.
  * `unit` is 1ms, 10ms or 1s; `epoch` is RFC 3339 or Unix milliseconds; `seq_start=spread:N` starts the sequence of a
  * new time unit at hash(time, worker) % N.  A preset's name may stand first, followed by overrides:
  * `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
@@ -86,11 +88,12 @@ VESTA_API const char *vesta_code_name(int code);
 
 struct vesta_field {
     char name[VESTA_NAME_MAX];
-    uint8_t width;  /* bits, 1 to 53 */
-    uint8_t shift;  /* the field's lowest bit, 0 to 63 */
-    uint8_t fixed;  /* 1: written as name:width=constant, only `value` is possible */
-    uint64_t value; /* the constant; 0 for a field that is not fixed */
-    uint64_t max;   /* (1 << width) - 1 */
+    uint8_t width; /* bits, 1 to 53; of a sequence in two parts those of both */
+    uint8_t shift; /* the field's lowest bit, 0 to 63; of a sequence in two parts that of its upper one */
+    uint8_t fixed; /* 1: written as name:width=constant, only `value` is possible */
+    uint8_t low_width, low_shift; /* a sequence in two parts: its low bits stand here; else 0 */
+    uint64_t value;               /* the constant; 0 for a field that is not fixed */
+    uint64_t max;                 /* (1 << width) - 1 */
 };
 
 /* A layout is plain data: copy it freely, share it between threads.  Made by vesta_layout_parse only. */

@@ -112,11 +112,15 @@ static int layout_fields(lua_State *L) {
     lua_createtable(L, layout->field_count, 0);
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *field = &layout->field[i];
-        lua_createtable(L, 0, 5);
+        lua_createtable(L, 0, field->low_width ? 7 : 5);
         vs_lua_set_text(L, "name", field->name);
         vs_lua_set_integer(L, "width", field->width);
         vs_lua_set_integer(L, "shift", field->shift);
         vs_lua_set_integer(L, "max", (int64_t)field->max);
+        if (field->low_width) {
+            vs_lua_set_integer(L, "low_width", field->low_width);
+            vs_lua_set_integer(L, "low_shift", field->low_shift);
+        }
         if (field->fixed) vs_lua_set_integer(L, "constant", (int64_t)field->value);
         lua_rawseti(L, -2, i + 1);
     }

@@ -50,6 +50,7 @@ static void print_layout_json(const struct vesta_layout *layout, const char *tex
         const struct vesta_field *f = &layout->field[i];
         vs_outf("%s{\"name\":\"%s\",\"width\":%d,\"shift\":%d,\"max\":%" PRIu64, i ? "," : "", f->name, f->width,
                 f->shift, f->max);
+        if (f->low_width) vs_outf(",\"low_width\":%d,\"low_shift\":%d", f->low_width, f->low_shift);
         if (f->fixed) vs_outf(",\"constant\":%" PRIu64, f->value);
         vs_outf("}");
     }

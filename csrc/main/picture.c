@@ -1,6 +1,7 @@
 /* picture.c -- draws layouts and ids for people.  Knows no command; the pictures are UTF-8 whatever the locale says,
  * so that the same command prints the same bytes everywhere. */
 #include "main/main.h"
+#include "core/core.h"
 #include "os/os.h"
 
 #include <inttypes.h>
@@ -69,24 +70,25 @@ const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf) {
  *   │ │  └─ next ...
  */
 
-/* Writes the cells of a row: `cell` gives the text of field i; a field takes its width and a gap. */
+/* Writes the cells of a row; a part takes its width and a gap. */
 static void draw_bits(const struct vesta_layout *layout, bool filled, uint64_t id) {
+    struct vs_part parts[VS_PARTS_MAX];
     char row[ROW_MAX];
     size_t used = 0;
-    for (int i = 0; i < layout->field_count; i++) {
-        const struct vesta_field *f = &layout->field[i];
+    for (int i = 0, count = vs_parts_of(layout, parts); i < count; i++) {
+        const struct vesta_field *f = &layout->field[parts[i].field];
         row[used++] = ' ';
-        for (int bit = f->shift + f->width - 1; bit >= f->shift; bit--)
+        for (unsigned bit = parts[i].shift + parts[i].width; bit-- > parts[i].shift;)
             row[used++] = filled || f->fixed ? (char)('0' + (id >> bit & 1)) : f->name[0];
     }
     vs_outf(" %.*s\n", (int)used, row);
 }
 
-/* The strokes in front of field i's text: one for each higher field, and the corner of its own. */
-static void draw_strokes(const struct vesta_layout *layout, int i) {
+/* The strokes in front of part i's text: one for each higher part, and the corner of its own. */
+static void draw_strokes(const struct vs_part *parts, int i) {
     vs_outf("  ");
     for (int above = 0; above < i; above++)
-        vs_outf("│%*s", layout->field[above].width, "");
+        vs_outf("│%*s", (int)parts[above].width, "");
     vs_outf("└─ ");
 }
 
@@ -99,19 +101,34 @@ static const char *role(const struct vesta_layout *layout, int i) {
     return layout->field[i].fixed ? ", always" : "";
 }
 
+static void draw_low(unsigned width) {
+    if (width > 1)
+        vs_outf("seq's lowest %u bits\n", width);
+    else
+        vs_outf("seq's lowest bit\n");
+}
+
+static void draw_meaning(const struct vesta_layout *layout, int i) {
+    const struct vesta_field *f = &layout->field[i];
+    vs_outf("%s  %d %s%s", f->name, f->width, bits_word(f->width), role(layout, i));
+    if (f->fixed)
+        vs_outf(" %" PRIu64 "\n", f->value);
+    else
+        vs_outf(", 0 to %" PRIu64 "\n", f->max);
+}
+
 void vs_draw_layout(const struct vesta_layout *layout) {
+    struct vs_part parts[VS_PARTS_MAX];
     uint64_t constants = 0;
     for (int i = 0; i < layout->field_count; i++)
-        constants |= layout->field[i].value << layout->field[i].shift;
+        constants |= vs_field_put(&layout->field[i], layout->field[i].value);
     draw_bits(layout, false, constants);
-    for (int i = layout->field_count - 1; i >= 0; i--) {
-        const struct vesta_field *f = &layout->field[i];
-        draw_strokes(layout, i);
-        vs_outf("%s  %d %s%s", f->name, f->width, bits_word(f->width), role(layout, i));
-        if (f->fixed)
-            vs_outf(" %" PRIu64 "\n", f->value);
+    for (int i = vs_parts_of(layout, parts) - 1; i >= 0; i--) {
+        draw_strokes(parts, i);
+        if (parts[i].is_low)
+            draw_low(parts[i].width);
         else
-            vs_outf(", 0 to %" PRIu64 "\n", f->max);
+            draw_meaning(layout, parts[i].field);
     }
 }
 
@@ -121,14 +138,21 @@ static void draw_time(const struct vesta_parts *parts, int64_t now_ms) {
     if (parts->unix_ms > now_ms) vs_outf(": in the future");
 }
 
+static void draw_value(const struct vesta_layout *layout, int i, const struct vesta_parts *parts, int64_t now_ms) {
+    vs_outf("%s %" PRIu64, layout->field[i].name, parts->values[i]);
+    if (i == layout->time) draw_time(parts, now_ms);
+    if (i == layout->worker && strcmp(layout->field[i].name, "worker") != 0) vs_outf("  the worker");
+    vs_outf("\n");
+}
+
 void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms) {
+    struct vs_part places[VS_PARTS_MAX];
     draw_bits(layout, true, id);
-    for (int i = layout->field_count - 1; i >= 0; i--) {
-        const struct vesta_field *f = &layout->field[i];
-        draw_strokes(layout, i);
-        vs_outf("%s %" PRIu64, f->name, parts->values[i]);
-        if (i == layout->time) draw_time(parts, now_ms);
-        if (i == layout->worker && strcmp(f->name, "worker") != 0) vs_outf("  the worker");
-        vs_outf("\n");
+    for (int i = vs_parts_of(layout, places) - 1; i >= 0; i--) {
+        draw_strokes(places, i);
+        if (places[i].is_low)
+            draw_low(places[i].width);
+        else
+            draw_value(layout, places[i].field, parts, now_ms);
     }
 }

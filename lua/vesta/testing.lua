@@ -20,7 +20,8 @@ local PRESETS = {
   ["vesta-second"] = "seq:20 machine:10 unit=1s", ["vesta-milli"] = "seq:10 machine:10 unit=1ms",
   ["vesta-legacy-second"] = "seq:20 machine:10 unit=1s", ["vesta-legacy-milli"] = "seq:10 machine:10 unit=1ms",
   snowflake = "seq:12 worker:10 unit=1ms", twitter = "seq:12 worker:5 unit=1ms", leaf = "seq:12 worker:10 unit=1ms",
-  butterfly = "seq:9 worker:13 unit=1ms", uid = "seq:13 worker:22 unit=1s", sonyflake = "seq:8 machine:16 unit=10ms",
+  butterfly = "seq:8 worker:13 seq:1 unit=1ms", ["butterfly-v1.0.1"] = "seq:9 worker:13 unit=1ms",
+  uid = "seq:13 worker:22 unit=1s", sonyflake = "seq:8 machine:16 unit=10ms",
   yitter = "seq:6 worker:6 unit=1ms", js53 = "seq:16 worker:5 unit=1s",
 }
 testing.PRESETS = PRESETS
@@ -29,19 +30,19 @@ local UNIT_MS = { ["1ms"] = 1, ["10ms"] = 10, ["1s"] = 1000 }
 
 -- How many numbers there are, how many ticks in a time unit, how long that is.
 local function read_layout(text)
-  local workers, unit_ticks, unit_ms = 1, nil, nil
+  local workers, seq_bits, unit_ms = 1, 0, nil -- a sequence may stand in two parts
   for _, word in ipairs(helpers.split(PRESETS[text] or text, " ")) do
     local width = helpers.split(word, ":")
     local setting = helpers.split(word, "=")
     local bits = tonumber((helpers.split(width[2] or "", "=")[1]))
     if setting[1] == "unit" then unit_ms = UNIT_MS[setting[2]] end
-    if bits and width[1] == "seq" then unit_ticks = math.floor(2 ^ bits) end
+    if bits and width[1] == "seq" then seq_bits = seq_bits + bits end
     if bits and (width[1] == "worker" or width[1] == "machine") then workers = math.floor(2 ^ bits) end
   end
-  if not unit_ticks or not unit_ms then
+  if seq_bits == 0 or not unit_ms then
     error(('testing.world: layout "%s" is no preset, and has no seq:N and unit=1ms, 10ms or 1s'):format(text), 3)
   end
-  return workers, unit_ticks, unit_ms
+  return workers, math.floor(2 ^ seq_bits), unit_ms
 end
 
 ---------------------------------------------------------------- the world

@@ -21,7 +21,7 @@ static void presets_are_canonical(void) {
         CHECK(strlen(vesta_preset_at(i)->about) > 0);
         check_round_trip(&by_name);
     }
-    CHECK_EQ_I64(i, 12);
+    CHECK_EQ_I64(i, 13);
     CHECK(!vesta_preset_at(-1));
 }
 
@@ -37,6 +37,7 @@ static void ends_are_right(void) {
         {"twitter", "2080-07-10T17:30:30.209Z"},
         {"leaf", "2080-07-10T17:30:30.209Z"},
         {"butterfly", "2089-10-28T07:47:35.552Z"},
+        {"butterfly-v1.0.1", "2089-10-28T07:47:35.552Z"},
         {"uid", "2024-11-20T13:24:16Z"},
         {"sonyflake epoch=2025-01-01T00:00:00Z", "2199-03-19T03:28:58.880Z"},
         {"js53", "2161-02-07T06:28:16Z"},
@@ -85,7 +86,9 @@ static void texts_that_mean_the_same(void) {
         {"uid time:29 worker:21", "sign:1=0 time:29 worker:21 seq:13 unit=1s epoch=2016-05-19T16:00:00Z"},
         {"uid epoch=2026-01-01T00:00:00Z unit=10ms",
          "sign:1=0 time:28 worker:22 seq:13 unit=10ms epoch=2026-01-01T00:00:00Z"},
-        {"butterfly sign:1", "sign:1 time:41 seq:9 worker:13 unit=1ms epoch=2020-02-21T16:00:00Z"},
+        {"butterfly sign:1", "sign:1 time:41 seq:8 worker:13 seq:1 unit=1ms epoch=2020-02-21T16:00:00Z"},
+        {"butterfly seq:7 worker:12 seq:3",
+         "sign:1=0 time:41 seq:7 worker:12 seq:3 unit=1ms epoch=2020-02-21T16:00:00Z"},
         {"vesta-second method:2=1 version:1=1",
          "version:1=1 type:1=0 method:2=1 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z"},
         {"snowflake seq_start=spread:4095",
@@ -154,7 +157,8 @@ static const struct {
     {"time:32 seq:32 unit=1s epoch=0", "64 bits together"},
     /* fields */
     {"time:41 time:10" REST, "written twice"},
-    {"time:41 worker:10 seq:12 seq:1 unit=1ms epoch=0", "written twice"},
+    {"time:41 worker:10 seq:12 seq:1 unit=1ms epoch=0", "they are one: seq:13"},
+    {"time:41 seq:4 worker:10 seq:4 x:3 seq:1 unit=1ms epoch=0", "in one part or in two"},
     {"a:41 worker:10" REST, "'time' is missing"},
     {"time:41 worker:22 unit=1ms epoch=0", "'seq' is missing"},
     {"time:41 worker:5 machine:5" REST, "there is only one"},
@@ -385,6 +389,9 @@ static void fingerprints(void) {
         "version:1 typo:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
         "version:1 type:1=0 method:2 time:30 seq:20 worker:10 unit=1s epoch=2014-12-31T16:00:00Z",
         "vesta-milli",
+        "butterfly",
+        "butterfly-v1.0.1",
+        "butterfly seq:7 worker:13 seq:2",
     };
     for (size_t i = 0; i < VS_COUNT(all_differ); i++)
         for (size_t j = 0; j < i; j++) {

@@ -12,13 +12,24 @@ static void check_text(const struct vesta_layout *layout) {
 }
 
 static void check_bits(const struct vesta_layout *layout) {
+    struct vs_part parts[VS_PARTS_MAX];
+    uint64_t bits = 0;
     unsigned shift = 64;
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *f = &layout->field[i];
-        MUST(f->width >= 1 && f->width <= 53 && f->width <= shift);
-        shift -= f->width;
-        MUST(f->shift == shift && f->max == (UINT64_C(1) << f->width) - 1 && f->value <= f->max);
+        uint64_t own = vs_field_put(f, f->max);
+        MUST(f->width >= 1 && f->width <= 53 && f->low_width < f->width && (i == layout->seq || !f->low_width));
+        MUST(f->max == (UINT64_C(1) << f->width) - 1 && f->value <= f->max);
         MUST(vesta_layout_find(layout, f->name) == i);
+        MUST((bits & own) == 0 && __builtin_popcountll(own) == f->width);
+        bits |= own;
+    }
+    MUST(bits == UINT64_MAX);
+    int count = vs_parts_of(layout, parts);
+    MUST(count == layout->field_count + (layout->field[layout->seq].low_width > 0));
+    for (int i = 0; i < count; i++) {
+        shift -= parts[i].width;
+        MUST(parts[i].shift == shift);
     }
     MUST(shift == 0);
     MUST(layout->field[layout->time].width + layout->field[layout->seq].width <= 62);

@@ -1,0 +1,55 @@
+"""o1_butterfly_since_1_0_2.py -- the preset `butterfly` was the layout of Butterfly's 1.0.1: a number that was kept apart
+by it made ids that a Butterfly of today makes under another number.
+
+The ids stand in spec/vectors/ids.csv, from running Butterfly's own classes of each version.
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from harness import claim, main, same  # noqa: E402
+
+# One process each, number 9, one id after the other.
+SINCE_1_0_2 = (893538532788797459, 893538532788813842, 893538532788813843, 893538532788830226)
+UP_TO_1_0_1 = (893538526191165449, 893538526191173641, 893538526191181833, 893538526191190025)
+
+
+def read(world, layout, ids):
+    lines = world.run("explain", "--json", "--layout", layout, *map(str, ids)).out.splitlines()
+    return [(p["time"], p["seq"], p["worker"]) for p in map(json.loads, lines)]
+
+
+@claim("O1: ids of Butterfly since 1.0.2 are read with their number and counted up one by one")
+def since(world):
+    same(read(world, "butterfly", SINCE_1_0_2), [(213036187360, seq, 9) for seq in (1, 2, 3, 4)])
+
+
+@claim("O1: ids of Butterfly up to 1.0.1 are read so by the preset of that version")
+def before(world):
+    same(read(world, "butterfly-v1.0.1", UP_TO_1_0_1), [(213036185787, seq, 9) for seq in (1, 2, 3, 4)])
+
+
+@claim("O1: under the other version's preset three ids in a row show it: the number jumps")
+def told_apart(world):
+    assert len({worker for _, _, worker in read(world, "butterfly-v1.0.1", SINCE_1_0_2)}) > 1
+    assert len({worker for _, _, worker in read(world, "butterfly", UP_TO_1_0_1)}) > 1
+
+
+def of_butterfly(time, seq, worker):
+    """What its UuidSplicer answers; held against the ids above."""
+    return time << 22 | (seq >> 1) << 14 | worker << 1 | seq & 1
+
+
+@claim("O1: no id under number 18 is one that Butterfly gives under number 9, or 9 and 4096 more")
+def apart(world):
+    same([of_butterfly(213036187360, seq, 9) for seq in (1, 2, 3, 4)], list(SINCE_1_0_2))
+    ids = [int(i) for i in world.run("gen", "--layout", "butterfly", "--worker", "18", "-n", "20000").lines()]
+    same(len(set(ids)), 20000)
+    times = {(i >> 22) for i in ids}
+    others = {of_butterfly(time, seq, worker) for time in times for seq in range(512) for worker in (9, 9 + 4096)}
+    same((len(others), len(others & set(ids))), (len(times) * 1024, 0))
+    same({worker for _, _, worker in read(world, "butterfly", ids[::500])}, {18})
+
+
+main()
