@@ -44,11 +44,27 @@ int vs_state_dir(char *buf, size_t size) {
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
-static int make_dir(const char *path, int group) {
-    if (mkdir(path, group >= 0 ? 0770 : 0700) != 0) return errno == EEXIST ? 0 : -1;
-    if (group < 0) return 0;
+/* A folder's name is on disk when the folder above it is. */
+static int settle_dir(const char *above) {
+    int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 && errno == EACCES ? 0 : fsync(fd);
+    if (rc != 0 && errno == EINVAL) rc = 0; /* a file system that needs none */
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
+/* What root makes in a service's folder is the service's. */
+static int make_dir(const char *path, mode_t mode, int group) {
+    char above[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    if (slash) snprintf(above, sizeof above, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (mkdir(path, mode) != 0) return errno == EEXIST ? 0 : -1;
+    if (stat(above, &st) != 0) return -1;
+    if (vs_is_for_owner(&st) && chown(path, st.st_uid, st.st_gid) != 0) return -1;
     /* the umask may have cut the group's rights off */
-    return chown(path, (uid_t)-1, (gid_t)group) == 0 && chmod(path, 0770) == 0 ? 0 : -1;
+    if (group >= 0 && (chown(path, (uid_t)-1, (gid_t)group) != 0 || chmod(path, mode) != 0)) return -1;
+    return settle_dir(above);
 }
 
 int vs_make_dirs(const char *path, int group) {
@@ -61,10 +77,10 @@ int vs_make_dirs(const char *path, int group) {
     memcpy(part, path, length + 1);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(part, 0755) != 0 && errno != EEXIST) return -1;
+        if (make_dir(part, 0755, -1) != 0) return -1;
         *slash = '/';
     }
-    return make_dir(part, group);
+    return make_dir(part, group >= 0 ? 0770 : 0700, group);
 }
 
 int vs_share_file(int fd, int group) {

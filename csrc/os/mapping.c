@@ -11,30 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-/* File systems on which two machines could map one file, or whose mappings are not coherent. */
-static const struct {
-    unsigned long type;
-    const char *name;
-} refused_fs[] = {
-    {0x6969, "NFS"}, {0xff534d42, "CIFS"}, {0xfe534d42, "SMB"},
-    {0x517b, "SMB"}, {0x01021997, "9p"},   {0x65735546, "FUSE"},
-};
 
 static int io_error(struct vesta_error *err, const char *what, const char *path) {
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
-}
-
-int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err) {
-    struct statfs fs;
-    if (fstatfs(fd, &fs) != 0) return io_error(err, "look at the file system of", path);
-    for (size_t i = 0; i < sizeof refused_fs / sizeof *refused_fs; i++)
-        if (((unsigned long)fs.f_type & 0xffffffff) == refused_fs[i].type)
-            return vs_fail(err, VESTA_EIO, "%.150s lies on %s: %s must be on a file system of this machine", path,
-                           refused_fs[i].name, what);
-    return VESTA_OK;
 }
 
 /* When a file was made, or 0 where the file system does not say. */

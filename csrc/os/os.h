@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /* The machine's clocks, through the vdso.  Lives for ever. */
 const struct vesta_clock *vs_clock_system(void);
@@ -66,6 +67,15 @@ bool vs_lock_byte(int fd, int64_t byte, bool exclusive);
 bool vs_lock_byte_patiently(int fd, int64_t byte);
 void vs_unlock_byte(int fd, int64_t byte);
 
+/* Whose turn it is to write, by locks of an open file and not of a process; count 0: from `first` on for ever.
+ * False: somebody else has a part of it, or the file cannot be locked.  One opening has one turn at a time. */
+bool vs_queue_try(int fd, int64_t first, int64_t count, bool exclusive);
+bool vs_queue_wait(int fd, int64_t first, int64_t count, bool exclusive, int64_t us_max);
+/* The process that stands in the way by a lock of its own (fcntl's); -1: none, or it is an opening of a file. */
+int64_t vs_queue_process(int fd, int64_t first, int64_t count);
+/* Gives up all turns of this opening, also where a forked child has it open still. */
+void vs_queue_leave(int fd);
+
 /* ---- sleeping on a word of shared memory, across processes */
 void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us);
 void vs_futex_wake(_Atomic uint32_t *word);
@@ -79,5 +89,18 @@ int vs_process_usage(struct vs_process_usage *out);
 
 /* Gives an open file to `group` with mode 0660; nothing for -1.  0, or -1 with errno. */
 int vs_share_file(int fd, int group);
+
+/* ---- trust */
+
+/* VESTA_OK if nobody else can have put something in a folder's place, or into it: neither it nor a folder above it may
+ * be written by anyone, but for sticky ones in which it was made by this process's user, by root, or for `group`.
+ * Errors: VESTA_EIO with the remedy. */
+int vs_folder_check(const char *path, int group, struct vesta_error *err);
+
+/* Whether this is root in a folder of another: what is made there belongs to the folder's owner. */
+bool vs_is_for_owner(const struct stat *folder);
+/* A file that was just made in a folder: to its owner where root made it, and to `group` as vs_share_file.
+ * 0, or -1 with errno. */
+int vs_own_file(int fd, const struct stat *folder, int group);
 
 #endif

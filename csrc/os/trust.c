@@ -1,0 +1,61 @@
+/* trust.c -- whose folders and files are used, and to whom belongs what is made in them. */
+#include "core/core.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool anyone_writes(const struct stat *st) {
+    return (st->st_mode & S_IWOTH) != 0;
+}
+
+/* In a folder where anyone may put something, the owner says who did. */
+static bool is_ours(const struct stat *st, int group) {
+    return st->st_uid == geteuid() || st->st_uid == 0 || (group >= 0 && st->st_gid == (gid_t)group);
+}
+
+static int check_step(const char *path, const struct stat *st, const char *parent, const struct stat *above, int group,
+                      struct vesta_error *err) {
+    if (!anyone_writes(above)) return VESTA_OK;
+    if (!(above->st_mode & S_ISVTX))
+        return vs_fail(err, VESTA_EIO,
+                       "anyone may replace what lies in %.150s: take its right to write from others, or set the sticky "
+                       "bit (chmod +t)",
+                       parent);
+    if (is_ours(st, group)) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO,
+                   "%.150s was made by user %u, and anyone can make something in %.150s: give it to the user who runs "
+                   "this (chown), or take another folder",
+                   path, (unsigned)st->st_uid, parent);
+}
+
+int vs_folder_check(const char *path, int group, struct vesta_error *err) {
+    char at[PATH_MAX], whole[PATH_MAX];
+    struct stat st, above;
+    if (!realpath(path, at) || stat(at, &st) != 0)
+        return vs_fail(err, VESTA_EIO, "cannot look at %.150s: %s", path, strerror(errno));
+    if (anyone_writes(&st))
+        return vs_fail(err, VESTA_EIO, "anyone may write in %.150s: take that right from others (chmod o-w)", path);
+    while (strcmp(at, "/") != 0) {
+        strcpy(whole, at);
+        char *slash = strrchr(at, '/');
+        slash[slash == at ? 1 : 0] = '\0';
+        if (stat(at, &above) != 0) return vs_fail(err, VESTA_EIO, "cannot look at %.150s: %s", at, strerror(errno));
+        int rc = check_step(whole, &st, at, &above, group, err);
+        if (rc != VESTA_OK) return rc;
+        st = above;
+    }
+    return VESTA_OK;
+}
+
+bool vs_is_for_owner(const struct stat *folder) {
+    return geteuid() == 0 && folder->st_uid != 0 && !anyone_writes(folder);
+}
+
+int vs_own_file(int fd, const struct stat *folder, int group) {
+    if (vs_is_for_owner(folder) && fchown(fd, folder->st_uid, folder->st_gid) != 0) return -1;
+    return vs_share_file(fd, group);
+}

@@ -1,0 +1,226 @@
+/* folder.c -- see folder.h.  Everything goes by the folder's descriptor: its path may come to mean another folder at
+ * any moment, and is looked at again when a change was made. */
+#include "store/folder.h"
+#include "os/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TURN_US_MAX 500000 /* a turn is a dozen calls of the kernel, and none that waits for a disk to write */
+#define LEFT_S_MAX 60      /* a .new that is older was left by a process that is dead, or has to begin again */
+
+/* ------------------------------------------------------------------ the folder */
+
+static bool is_as_trusted(const struct vs_folder *folder, const struct stat *st) {
+    return folder->st.st_ino == st->st_ino && folder->st.st_dev == st->st_dev && folder->st.st_uid == st->st_uid &&
+           folder->st.st_mode == st->st_mode;
+}
+
+static bool trust(struct vs_folder *folder, struct vs_reply *reply) {
+    struct vesta_error err;
+    struct stat st;
+    if (fstat(folder->fd, &st) != 0) {
+        vs_answer(reply, VS_STORE_REFUSED, "cannot look at %.90s: %.40s", folder->path, strerror(errno));
+        return false;
+    }
+    if (is_as_trusted(folder, &st)) return true;
+    if (vs_folder_check(folder->path, folder->group, &err) != VESTA_OK) {
+        vs_answer(reply, VS_STORE_REFUSED, "%s", err.text);
+        return false;
+    }
+    folder->st = st;
+    return true;
+}
+
+bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply) {
+    folder->turn_fd = -1;
+    folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0) {
+        vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s: %.40s", folder->path, strerror(errno));
+        return false;
+    }
+    if (trust(folder, reply)) return true;
+    vs_folder_leave(folder);
+    return false;
+}
+
+void vs_folder_leave(struct vs_folder *folder) {
+    vs_folder_end_turn(folder);
+    close(folder->fd);
+    folder->fd = -1;
+}
+
+ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *text, struct vs_reply *reply) {
+    int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT) return 0;
+    ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
+    if (got < 0) vs_answer(reply, VS_STORE_REFUSED, "cannot read %.90s/%s: %.40s", folder->path, name, strerror(errno));
+    if (got == 0) {
+        vs_answer(reply, VS_STORE_REFUSED, "%.90s/%s cannot be used: it is empty", folder->path, name);
+        got = -1;
+    }
+    if (fd >= 0) close(fd);
+    return got;
+}
+
+/* ------------------------------------------------------------------ turns: byte 0 keeps an older vesta out, which
+ * locks it alone for as long as it writes; the names' bytes are behind it. */
+
+static bool meets_older(const struct vs_folder *folder, struct vs_reply *reply) {
+    int64_t pid = vs_queue_process(folder->turn_fd, 0, 1);
+    vs_answer(reply, VS_STORE_DOWN, "process %" PRId64 ", of an older vesta, keeps %.90s/lock locked: is it stopped?",
+              pid, folder->path);
+    return false;
+}
+
+static int open_turns(const struct vs_folder *folder) {
+    int fd = openat(folder->fd, "lock", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 || errno != ENOENT) return fd;
+    fd = openat(folder->fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, folder->group >= 0 ? 0660 : 0600);
+    if (fd >= 0) (void)vs_own_file(fd, &folder->st, folder->group); /* fails where another user made it meanwhile */
+    return fd;
+}
+
+bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bool writes, struct vs_reply *reply) {
+    int fd = folder->turn_fd = open_turns(folder);
+    if (fd < 0) {
+        vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
+        return false;
+    }
+    if (!vs_queue_wait(fd, 0, 1, false, TURN_US_MAX)) return meets_older(folder, reply);
+    int64_t byte = (int64_t)first + 1, bytes = (int64_t)count;
+    bool in_turn = folder->is_held_up ? vs_queue_try(fd, byte, bytes, writes)
+                                      : vs_queue_wait(fd, byte, bytes, writes, TURN_US_MAX);
+    folder->is_held_up = !in_turn;
+    return true;
+}
+
+void vs_folder_end_turn(struct vs_folder *folder) {
+    if (folder->turn_fd < 0) return;
+    vs_queue_leave(folder->turn_fd);
+    close(folder->turn_fd);
+    folder->turn_fd = -1;
+}
+
+/* ------------------------------------------------------------------ a change */
+
+static bool write_all(int fd, const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t put = write(fd, text, length);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        text += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+static bool cannot_write(const struct vs_folder *folder, const char *name, struct vs_reply *reply) {
+    vs_answer(reply, VS_STORE_REFUSED, "cannot write %.90s/%s: %.40s", folder->path, name, strerror(errno));
+    return false;
+}
+
+bool vs_folder_write(struct vs_folder *folder, const char *name, const char *text, size_t length,
+                     struct vs_reply *reply) {
+    uint64_t token;
+    if (vs_random(&token, sizeof token) != 0) return cannot_write(folder, name, reply);
+    snprintf(folder->fresh, sizeof folder->fresh, "%s.%d-%016" PRIx64 ".new", name, (int)getpid(), token);
+    snprintf(folder->next, sizeof folder->next, "%s.%d-%016" PRIx64 ".next", name, (int)getpid(), token);
+    int mode = folder->group >= 0 ? 0660 : 0600;
+    int fd = openat(folder->fd, folder->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    bool written =
+        fd >= 0 && vs_own_file(fd, &folder->st, folder->group) == 0 && write_all(fd, text, length) && fsync(fd) == 0;
+    if (!written) {
+        cannot_write(folder, name, reply);
+        if (fd >= 0) unlinkat(folder->fd, folder->fresh, 0);
+    }
+    if (fd >= 0) close(fd);
+    return written;
+}
+
+void vs_folder_drop(const struct vs_folder *folder) {
+    unlinkat(folder->fd, folder->fresh, 0);
+    unlinkat(folder->fd, folder->next, 0);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* What an older vesta left, or a process that died before it announced its change. */
+static bool was_left(const struct vs_folder *folder, const char *entry, const char *name) {
+    struct stat st;
+    size_t length = strlen(name);
+    if (!ends_with(entry, ".new")) return false;
+    if (strncmp(entry, name, length) == 0 && strcmp(entry + length, ".new") == 0) return true;
+    int64_t now_s = vs_clock_system()->unix_us(NULL) / 1000000;
+    return fstatat(folder->fd, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && now_s - st.st_mtime > LEFT_S_MAX;
+}
+
+/* Another's change of this name; its own is the only one that may stay. */
+static bool is_rival(const struct vs_folder *folder, const char *entry, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '.' && ends_with(entry, ".next") &&
+           strcmp(entry, folder->next) != 0;
+}
+
+/* Every rival that was announced before this began is gone when it ends, or the reply says why not. */
+static bool take_rivals_away(const struct vs_folder *folder, const char *name, struct vs_reply *reply) {
+    int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry = NULL;
+    bool done = dir != NULL;
+    while (done && (errno = 0, entry = readdir(dir))) {
+        if (was_left(folder, entry->d_name, name)) (void)unlinkat(folder->fd, entry->d_name, 0);
+        if (is_rival(folder, entry->d_name, name))
+            done = unlinkat(folder->fd, entry->d_name, 0) == 0 || errno == ENOENT;
+    }
+    done = done && errno == 0;
+    if (!done) cannot_write(folder, name, reply);
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    return done;
+}
+
+/* A rename that finds nothing was fenced. */
+static bool move(const struct vs_folder *folder, const char *from, const char *to, const char *name,
+                 struct vs_reply *reply, bool *fenced) {
+    if (renameat(folder->fd, from, folder->fd, to) == 0) return true;
+    int failed = errno;
+    *fenced = failed == ENOENT;
+    cannot_write(folder, name, reply);
+    if (failed == EIO) reply->outcome = VS_STORE_UNKNOWN; /* a disk that fails may have done it */
+    return false;
+}
+
+bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
+    return move(folder, folder->fresh, folder->next, name, reply, fenced) && take_rivals_away(folder, name, reply);
+}
+
+bool vs_folder_make(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
+    return move(folder, folder->next, name, name, reply, fenced);
+}
+
+static bool has_its_name(const struct vs_folder *folder) {
+    struct stat now;
+    return stat(folder->path, &now) == 0 && now.st_dev == folder->st.st_dev && now.st_ino == folder->st.st_ino;
+}
+
+bool vs_folder_settle(const struct vs_folder *folder, struct vs_reply *reply) {
+    if (fsync(folder->fd) != 0)
+        vs_answer(reply, VS_STORE_UNKNOWN, "cannot sync %.90s: %.40s", folder->path, strerror(errno));
+    else if (!has_its_name(folder))
+        vs_answer(reply, VS_STORE_UNKNOWN, "another folder took the place of %.90s during a write", folder->path);
+    else
+        return true;
+    return false;
+}

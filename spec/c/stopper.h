@@ -1,0 +1,129 @@
+/* stopper.h -- a process that is stopped between two of its system calls: behind the n-th one that it or a thread of it
+ * has made, all its threads stand still.  Then it may be killed, or let go on.  Knows nothing of vesta. */
+#ifndef SPEC_STOPPER_H
+#define SPEC_STOPPER_H
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STOPPER_THREADS_MAX 256
+
+struct stopper {
+    pid_t pid;  /* the process; the one child of who stops it */
+    long calls; /* made so far */
+    long last;  /* the number of the last one */
+    int status; /* of the process, where it ended */
+    pid_t thread[STOPPER_THREADS_MAX];
+    int threads;
+};
+
+/* In the child: what it does from here on is counted. */
+__attribute__((unused)) static void stopper_begin(void) {
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(77);
+    raise(SIGSTOP);
+}
+
+/* In the parent: the child has begun.  False: this machine lets nobody stop another so. */
+__attribute__((unused)) static bool stopper_met(struct stopper *s, pid_t pid) {
+    memset(s, 0, sizeof *s);
+    s->pid = s->thread[0] = pid;
+    s->threads = 1;
+    if (waitpid(pid, &s->status, __WALL) != pid || !WIFSTOPPED(s->status)) return false;
+    return ptrace(PTRACE_SETOPTIONS, pid, NULL,
+                  (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
+                                 PTRACE_O_EXITKILL)) == 0;
+}
+
+static int stopper_find(const struct stopper *s, pid_t tid) {
+    for (int i = 0; i < s->threads; i++)
+        if (s->thread[i] == tid) return i;
+    return -1;
+}
+
+/* Whether a thread's stop is the end of a call; counts it. */
+static bool stopper_counts(struct stopper *s, pid_t tid, int status) {
+    struct __ptrace_syscall_info info = {0};
+    if (WSTOPSIG(status) != (SIGTRAP | 0x80)) return false;
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, tid, (void *)sizeof info, &info) <= 0) return false;
+    if (info.op == PTRACE_SYSCALL_INFO_ENTRY) s->last = (long)info.entry.nr;
+    if (info.op != PTRACE_SYSCALL_INFO_EXIT) return false;
+    s->calls++;
+    return true;
+}
+
+/* The signal with which a thread goes on: its own, but none of the tracing. */
+static int stopper_signal(struct stopper *s, pid_t tid, int status) {
+    int sig = WSTOPSIG(status);
+    if (stopper_find(s, tid) < 0 && s->threads < STOPPER_THREADS_MAX) {
+        s->thread[s->threads++] = tid; /* a new thread begins with a SIGSTOP */
+        return 0;
+    }
+    return sig == (SIGTRAP | 0x80) || sig == SIGTRAP || status >> 16 ? 0 : sig;
+}
+
+static void stopper_lost(struct stopper *s, pid_t tid) {
+    int at = stopper_find(s, tid);
+    if (at >= 0) s->thread[at] = s->thread[--s->threads];
+}
+
+/* Holds the other threads, too, wherever they are. */
+static void stopper_hold(struct stopper *s, pid_t held) {
+    for (int i = 0; i < s->threads;) {
+        pid_t tid = s->thread[i];
+        int status;
+        if (tid != held) {
+            syscall(SYS_tgkill, s->pid, tid, SIGSTOP);
+            if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status)) {
+                s->thread[i] = s->thread[--s->threads];
+                continue;
+            }
+        }
+        i++;
+    }
+}
+
+/* Lets it run until it has made `n` calls and holds it there: true; false: it ended before. */
+__attribute__((unused)) static bool stopper_run_to(struct stopper *s, long n) {
+    int status;
+    ptrace(PTRACE_SYSCALL, s->pid, NULL, NULL);
+    for (;;) {
+        pid_t tid = waitpid(-1, &status, __WALL);
+        if (tid < 0 && errno == EINTR) continue;
+        if (tid < 0) return false;
+        if (WIFEXITED(status) || WIFSIGNALED(status)) {
+            stopper_lost(s, tid);
+            if (tid != s->pid) continue;
+            s->status = status;
+            return false;
+        }
+        if (stopper_counts(s, tid, status) && s->calls >= n) {
+            stopper_hold(s, tid);
+            return true;
+        }
+        ptrace(PTRACE_SYSCALL, tid, NULL, (void *)(long)stopper_signal(s, tid, status));
+    }
+}
+
+/* Lets it go on, unseen. */
+__attribute__((unused)) static void stopper_let_go(struct stopper *s) {
+    for (int i = 0; i < s->threads; i++)
+        ptrace(PTRACE_DETACH, s->thread[i], NULL, NULL);
+}
+
+/* Waits for its end: its status. */
+__attribute__((unused)) static int stopper_reap(struct stopper *s) {
+    while (waitpid(s->pid, &s->status, __WALL) < 0 && errno == EINTR)
+        ;
+    return s->status;
+}
+
+#endif

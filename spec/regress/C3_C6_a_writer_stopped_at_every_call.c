@@ -1,0 +1,149 @@
+/* A process that writes a record of a file: store is stopped behind each of its system calls.  Whatever is done there
+ * meanwhile -- another writes the record, a copy takes the folder's place, the process is killed -- of two writes over
+ * one version one is made, and the other process does not wait for the stopped one. */
+#include "crowd.h"
+#include "stopper.h"
+
+#include "os/os.h"
+#include "store/store.h"
+
+#define WAIT_US_MAX 3000000 /* what the issue allows */
+
+static struct vs_store *store_of(const char *namespace_) {
+    struct vs_store *store = NULL;
+    struct vesta_error err = {.text = ""};
+    char uri[200];
+    struct vs_store_opts opts = {.namespace_ = namespace_, .group = -1, .clock = vs_clock_system()};
+    snprintf(uri, sizeof uri, "file:%s", folder);
+    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return store;
+}
+
+static struct vs_reply reply;
+
+static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t epoch, uint64_t owner) {
+    struct vs_record record = {
+        .ver = old_ver + 1, .epoch = epoch, .until = 100 * owner, .held = true, .owner = {owner, 2}, .lease_ms = 15000};
+    store->ops->swap(store, 7, old_ver, &record, &reply);
+    return reply.outcome;
+}
+
+/* A store with record 7 at version 1. */
+static void new_store(const char *namespace_) {
+    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
+    struct vs_store *store = store_of(namespace_);
+    store->ops->ns_swap(store, 0, &ns, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    CHECK(claim(store, 0, 1, 1) == VS_STORE_OK);
+    store->ops->close(store);
+}
+
+/* The child: claims version 2 of record 7; its outcome is the tally's mark. */
+static pid_t child_that_claims(void) {
+    fflush(NULL);
+    atomic_store(&tally->mark, 99);
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    struct vs_store *store = store_of("ns");
+    store->ops->ns_read(store, &reply);
+    stopper_begin();
+    enum vs_outcome outcome = claim(store, 1, 2, 8);
+    atomic_store(&tally->mark, (size_t)outcome);
+    _exit(0);
+}
+
+static const char *call_name(const struct stopper *s) {
+    static char text[64];
+    snprintf(text, sizeof text, "stopped behind call %ld (number %ld)", s->calls, s->last);
+    return text;
+}
+
+/* What the others do while it stands still: 0 if the time was kept. */
+static enum vs_outcome the_other(const struct stopper *s) {
+    int64_t begun_us = now_us();
+    struct vs_store *store = store_of("ns");
+    store->ops->ns_read(store, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    enum vs_outcome outcome = claim(store, 1, 2, 9);
+    store->ops->close(store);
+    if (outcome != VS_STORE_OK && outcome != VS_STORE_CONFLICT)
+        CHECK_FAIL("%s: the other got outcome %d: %s", call_name(s), outcome, reply.text);
+    if (now_us() - begun_us > WAIT_US_MAX)
+        CHECK_FAIL("%s: the other waited %lld ms", call_name(s), (long long)(now_us() - begun_us) / 1000);
+    return outcome;
+}
+
+/* Both were told what they were told: `mine` the process that was stopped, `theirs` the other. */
+static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outcome theirs) {
+    struct vs_store *store = store_of("ns");
+    store->ops->read(store, 7, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    uint64_t owner = reply.record.owner[0];
+    if (mine == VS_STORE_OK && theirs == VS_STORE_OK) CHECK_FAIL("%s: both wrote version 2", call_name(s));
+    if (mine == VS_STORE_OK && owner != 8) CHECK_FAIL("%s: what was acknowledged is not there", call_name(s));
+    if (theirs == VS_STORE_OK && owner != 9) CHECK_FAIL("%s: the other's write is not there", call_name(s));
+    CHECK_EQ_U64(reply.record.ver, 2);
+    CHECK_EQ_U64(reply.record.until, 100 * owner);
+    store->ops->close(store);
+}
+
+static bool no_tracing; /* not allowed here */
+
+/* One run: stopped behind call n, `meanwhile` is done, it goes on (or is killed).  False: it makes fewer calls. */
+static bool stopped_at(long n, void (*meanwhile)(void), bool kills) {
+    struct stopper s;
+    empty_folder();
+    new_store("ns");
+    pid_t pid = child_that_claims();
+    if (!stopper_met(&s, pid)) {
+        no_tracing = true;
+        return false;
+    }
+    if (!stopper_run_to(&s, n)) return false;
+    if (meanwhile) meanwhile();
+    enum vs_outcome theirs = the_other(&s);
+    if (kills)
+        kill(pid, SIGKILL);
+    else
+        stopper_let_go(&s);
+    stopper_reap(&s);
+    check_one_winner(&s, atomic_load(&tally->mark), theirs);
+    return true;
+}
+
+static void at_every_call(void (*meanwhile)(void), bool kills) {
+    long n = 1;
+    tally_clear();
+    while (stopped_at(n, meanwhile, kills) && atomic_load(&check_failures) == 0)
+        n++;
+    if (no_tracing)
+        printf("# not shown: this machine lets no process trace another\n");
+    else
+        CHECK(n > 12 || atomic_load(&check_failures));
+}
+
+static void another_writes(void) {
+    at_every_call(NULL, false);
+}
+
+static void killed(void) {
+    at_every_call(NULL, true);
+}
+
+static void put_copy_in_place(void) {
+    char command[400];
+    snprintf(command, sizeof command, "cd %s && cp -a ns copy && mv ns away && mv copy ns", folder);
+    CHECK(system(command) == 0);
+}
+
+static void a_copy_takes_its_place(void) {
+    at_every_call(put_copy_in_place, false);
+}
+
+static const struct check_case cases[] = {
+    {"stopped behind every call of a write: another writes at once, and only one of both", another_writes},
+    {"killed behind every call of a write: another writes at once", killed},
+    {"stopped behind every call, a copy in the folder's place: what is acknowledged is there", a_copy_takes_its_place},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)
