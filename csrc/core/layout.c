@@ -271,6 +271,38 @@ static int join_parts(struct draft *d) {
     return VESTA_OK;
 }
 
+/* The text that spreads over so many, where the whole sequence stands below the time: its low bits go to the end. */
+static const char *spread_text(const struct vesta_layout *l, uint64_t spread, char *buf, size_t size) {
+    int low = 64 - __builtin_clzll(spread - 1), high = l->field[l->seq].width - low;
+    size_t used = (size_t)snprintf(buf, size, "seq");
+    if (l->seq < l->time || l->field[l->seq].low_width || high < 1) return buf;
+    used = (size_t)snprintf(buf, size, "its low bits: seq:%d", high);
+    for (int i = l->seq + 1; i < l->field_count && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, " %s:%u", l->field[i].name, l->field[i].width);
+    if (used < size) snprintf(buf + used, size - used, " seq:%d", low);
+    return buf;
+}
+
+/* The bits below the sequence are the same in all ids of a handle, so modulo 2, 4, 8 ... these would be, too. */
+static int check_spread(const struct draft *d) {
+    const struct vesta_layout *l = &d->layout;
+    const struct vesta_field *seq = &l->field[l->seq], *lowest = &l->field[l->field_count - 1];
+    uint64_t max = seq->low_width ? UINT64_C(1) << seq->low_width : seq->max;
+    unsigned width = seq->low_width ? seq->low_width : seq->width, shift = seq->low_width ? seq->low_shift : seq->shift;
+    char text[160];
+    if (max > UINT32_MAX) max = UINT32_MAX;
+    if ((d->has_start && d->spread == 0) || d->spread > max)
+        return vs_fail(
+            d->err, VESTA_ELAYOUT, "bad layout: seq_start=spread:%llu: with %u bits of seq%s it is 1 to %llu",
+            (unsigned long long)d->spread, width, seq->low_width ? " at the end" : "", (unsigned long long)max);
+    if (d->spread > 1 && shift > 0)
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: seq_start=spread:%llu spreads nothing: %s stands below the sequence, so ids of one "
+                       "generator would be equal modulo 2, 4, 8 ...; to spread them, put at the end %s",
+                       (unsigned long long)d->spread, lowest->name, spread_text(l, d->spread, text, sizeof text));
+    return VESTA_OK;
+}
+
 static int check_whole(struct draft *d) {
     const struct vesta_layout *l = &d->layout;
     if (l->time < 0 || l->seq < 0)
@@ -287,11 +319,7 @@ static int check_whole(struct draft *d) {
     if (!d->has_epoch && !d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: epoch= is missing, when time 0 is: epoch=2026-01-01T00:00:00Z");
-    uint64_t spread_max = l->field[l->seq].max < UINT32_MAX ? l->field[l->seq].max : UINT32_MAX;
-    if ((d->has_start && d->spread == 0) || d->spread > spread_max)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: seq_start=spread:%llu: with %u bits of seq it is 1 to %llu",
-                       (unsigned long long)d->spread, l->field[l->seq].width, (unsigned long long)spread_max);
-    return VESTA_OK;
+    return check_spread(d);
 }
 
 static uint64_t fingerprint(const struct vesta_layout *layout);

@@ -82,8 +82,8 @@ VESTA_API const char *vesta_code_name(int code);
  * A sequence may stand in two parts below the time: `time:41 seq:8 worker:13 seq:1` is one of 9 bits, of which the
  * lowest stands below the worker.
  * `unit` is 1ms, 10ms or 1s; `epoch` is RFC 3339 or Unix milliseconds; `seq_start=spread:N` starts the sequence of a
- * new time unit at hash(time, worker) % N.  A preset's name may stand first, followed by overrides:
- * `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
+ * new time unit at hash(time, worker) % N, and wants the sequence, or its second part, lowest.  A preset's name may
+ * stand first, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
  */
 
 struct vesta_field {
