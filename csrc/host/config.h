@@ -25,7 +25,7 @@
 #define VS_CONF_SEGMENTS_MAX 16
 #define VS_CONF_LISTEN_MAX 8
 #define VS_CONF_NOTES_MAX 64
-#define VS_CONF_KEYS_MAX 48 /* rows of the schema */
+#define VS_CONF_KEYS_MAX 64 /* rows of the schema */
 
 enum vs_origin { VS_FROM_DEFAULT, VS_FROM_FILE, VS_FROM_ENV, VS_FROM_FLAG };
 
@@ -63,7 +63,7 @@ struct vs_conf_space { /* namespaces.NAME */
     int64_t worker;
     int64_t pacing;       /* enum vesta_pacing */
     int64_t ahead_ms_max; /* -1: the layout's default, 0: not at all */
-    int64_t wait_ms_max;  /* how long a request may wait before the policy is asked */
+    int64_t wait_ms_max;  /* how long a request may wait before the policy is asked; -1: the server's default */
     int64_t park_ms_max;  /* how long a policy's word may keep it waiting */
     struct vs_conf_policy policy;
 };
@@ -90,8 +90,11 @@ struct vs_config {
     int space_count, store_count, segment_count;
     struct vs_conf_list http, resp, admin; /* addresses; none: off */
     const char *resp_password, *admin_token;
-    int64_t http_idle_ms_max, resp_idle_ms_max;
+    const char *http_socket_mode, *resp_socket_mode, *admin_socket_mode; /* octal */
+    int64_t http_idle_ms_max, resp_idle_ms_max, resp_auth_ms_max;
     int64_t threads;
+    int64_t connections_max, http_connections_max, resp_connections_max, admin_connections_max;
+    int64_t address_connections_max, memory_mib_max;
     int64_t log_level;  /* enum vs_log_level */
     int64_t log_format; /* 0: logfmt, 1: JSON */
     const char *log_file;

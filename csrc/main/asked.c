@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define SECRET_MAX 1024 /* of a password, with its NUL */
 
@@ -17,7 +18,7 @@ _Static_assert(VS_CONF_SPACES_MAX <= VS_SPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= 
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
-        *log_file, *policy, *wait_ms;
+        *log_file, *policy, *wait_ms, *connections, *address_connections, *memory_mib;
     struct vesta_opts opts;
 };
 
@@ -54,8 +55,14 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
                 "how long a Redis client may rest before it is cut off (default: 300000)"),
         VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin's routes (default: off)"),
+        VS_TEXT("connections", &flags->connections, "N",
+                "how many connections HTTP and Redis clients may have together (default: 10000)"),
+        VS_TEXT("address-connections", &flags->address_connections, "N",
+                "how many of them one address may have at each protocol (default: half)"),
+        VS_TEXT("memory-mib", &flags->memory_mib, "N", "how much memory clients may hold (default: 128)"),
         VS_TEXT("threads", &flags->threads, "N", "loops, one a thread (default: 1)"),
-        VS_TEXT("wait-ms", &flags->wait_ms, "MS", "how long a request may wait for an id (default: 100)"),
+        VS_TEXT("wait-ms", &flags->wait_ms, "MS",
+                "how long a request may wait for an id (default: 1500; 100 with a policy)"),
         VS_TEXT("policy", &flags->policy, "NAME|FILE",
                 "who judges pauses that outlast that; HUP loads it anew (default: nobody)"),
         VS_TEXT("user", &flags->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
@@ -112,6 +119,9 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
     add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->resp_idle_ms);
     add_flag(serving, "--admin", "admin.listen", flags->admin);
+    add_flag(serving, "--connections", "connections_max", flags->connections);
+    add_flag(serving, "--address-connections", "address_connections_max", flags->address_connections);
+    add_flag(serving, "--memory-mib", "memory_mib_max", flags->memory_mib);
     add_flag(serving, "--threads", "threads", flags->threads);
     add_flag(serving, "--user", "user", flags->user);
     add_flag(serving, "--log-level", "log.level", flags->level);
@@ -146,10 +156,22 @@ static struct vesta_opts opts_of(const struct vs_conf_space *space) {
     };
 }
 
-static void listen_at(struct vs_serving *serving, enum vs_face face, const struct vs_conf_list *list) {
+static void listen_at(struct vs_serving *serving, enum vs_face face, const struct vs_conf_list *list,
+                      const char *mode) {
     for (int i = 0; i < list->count; i++)
-        serving->listener[serving->listener_count++] =
-            (struct vs_serving_listener){.face = face, .address = list->text[i], .fd = -1};
+        serving->listener[serving->listener_count++] = (struct vs_serving_listener){
+            .face = face, .address = list->text[i], .mode = (unsigned)strtoul(mode, NULL, 8), .fd = -1};
+}
+
+/* Longer than the longest time unit, and than a lease's renewal takes: stock Redis clients do not try again, so a pause
+ * that ends soon is no client's business.  Shorter than the shortest patience of a client, which is 2 s.  Where there
+ * is a policy it is asked soon: to wait or not is its decision. */
+#define WAIT_MS_DEFAULT 1500
+#define WAIT_MS_POLICY_DEFAULT 100
+
+static int64_t wait_ms_max_of(const struct vs_conf_space *space) {
+    if (space->wait_ms_max >= 0) return space->wait_ms_max;
+    return space->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
 }
 
 /* vs_drop_rights wants NAME:GROUP, and so does --user. */
@@ -160,24 +182,40 @@ static void take_user(struct vs_serving *serving, const struct vs_config *config
     serving->user = serving->user_group;
 }
 
+/* A number that was not given is 0 in the limits. */
+static int given(int64_t number) {
+    return number > 0 ? (int)number : 0;
+}
+
+static struct vs_limits limits_of(const struct vs_config *config) {
+    return (struct vs_limits){.connections_max = (int)config->connections_max,
+                              .proto_max = {[VS_HTTP] = given(config->http_connections_max),
+                                            [VS_RESP] = given(config->resp_connections_max),
+                                            [VS_ADMIN] = given(config->admin_connections_max)},
+                              .address_max = given(config->address_connections_max),
+                              .memory_max = config->memory_mib_max << 20};
+}
+
 static void take_config(struct vs_serving *serving, const struct vesta_opts *flags) {
     const struct vs_config *config = serving->config;
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *from = &config->space[i];
         serving->space[i].opts = serving->conf.path ? opts_of(from) : *flags;
-        serving->space[i].wait_ms_max = from->wait_ms_max;
+        serving->space[i].wait_ms_max = wait_ms_max_of(from);
         serving->space[i].park_ms_max = from->park_ms_max;
     }
     serving->space_count = config->space_count;
-    listen_at(serving, VS_HTTP, &config->http);
-    listen_at(serving, VS_RESP, &config->resp);
-    listen_at(serving, VS_ADMIN, &config->admin);
+    listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
+    listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
+    listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
     take_user(serving, config);
     serving->app.resp_password = config->resp_password;
     serving->app.admin_token = config->admin_token;
     serving->app.leaf_any_key = config->leaf_any_key;
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
+    serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
+    serving->limits = limits_of(config);
     serving->threads = (int)config->threads;
     serving->log.level = (enum vs_log_level)config->log_level;
     serving->log.format = (enum vs_log_format)config->log_format;

@@ -66,7 +66,7 @@ int vs_bind_all(struct vs_serving *serving) {
     struct vesta_error err;
     for (int i = 0; i < serving->listener_count; i++) {
         struct vs_serving_listener *at = &serving->listener[i];
-        if (!at->handed && vs_listen(at->address, &at->fd, &err) != VESTA_OK) return vs_report(&err);
+        if (!at->handed && vs_listen(at->address, at->mode, &at->fd, &err) != VESTA_OK) return vs_report(&err);
     }
     return VS_GO;
 }

@@ -33,12 +33,12 @@ void vs_doctor_clock(struct vs_doctor *doctor) {
 
 void vs_doctor_limits(struct vs_doctor *doctor) {
     struct rlimit files;
-    const rlim_t want = VS_CONNECTIONS_MAX + FILES_BESIDES;
+    const rlim_t want = VS_CONNECTIONS_DEFAULT + FILES_BESIDES;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
     bool few = files.rlim_max < want;
     vs_found(doctor, few ? VS_WARN : VS_FINE, "files", few ? "raise the hard limit: LimitNOFILE=, `ulimit -Hn`" : NULL,
              "%llu descriptors at most, %s %d connections", (unsigned long long)files.rlim_max,
-             few ? "too few for" : "enough for", VS_CONNECTIONS_MAX);
+             few ? "too few for" : "enough for", VS_CONNECTIONS_DEFAULT);
 }
 
 /* ------------------------------------------------------------------ addresses */
@@ -65,7 +65,7 @@ static void look_at_address(struct vs_doctor *doctor, const char *what, const ch
         vs_found(doctor, VS_SICK, what, NULL, "%s", err.text);
     else if (answers(address, strcmp(what, "resp") == 0))
         vs_found(doctor, VS_FINE, what, NULL, "%s answers%s", address, reach);
-    else if (vs_listen(address, &fd, &err) == VESTA_OK)
+    else if (vs_listen(address, 0600, &fd, &err) == VESTA_OK)
         vs_found(doctor, VS_FINE, what, NULL, "%s is free%s", address, reach);
     else
         vs_found(doctor, VS_SICK, what, NULL, "%s", err.text);

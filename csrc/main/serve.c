@@ -98,6 +98,8 @@ static int run(struct vs_serving *serving) {
                                  .stopping = vs_life_stopping,
                                  .self = serving};
     struct vesta_error err;
+    opts.limits = serving->limits;
+    opts.auth_ms = serving->auth_ms;
     opts.idle_ms[VS_RESP] = serving->resp_idle_ms;
     opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
     for (int i = 0; i < serving->listener_count; i++) {
@@ -159,11 +161,11 @@ int vs_cmd_serve(int argc, char **argv) {
     if (rc == VS_GO) {
         for (int i = 0; i < 3; i++)
             signal((int[]){SIGHUP, SIGUSR1, SIGUSR2}[i], SIG_IGN); /* until the loops watch for them */
-        vs_serve_init();
         rc = serve(serving);
         vs_policies_close(serving);
         vs_spaces_close(serving);
         vs_unbind_all(serving);
+        vs_budget_free(serving->app.budget);
         vs_log_end();
     }
     vs_asked_free(serving);

@@ -22,11 +22,12 @@ struct vs_serving_space {
 struct vs_serving_listener {
     enum vs_face face;
     const char *address;
-    int fd;      /* -1: not bound yet */
-    bool handed; /* by a service manager */
+    unsigned mode; /* of a unix: address's file */
+    int fd;        /* -1: not bound yet */
+    bool handed;   /* by a service manager */
 };
 
-#define VS_SERVING_FLAGS_MAX 16
+#define VS_SERVING_FLAGS_MAX 24
 
 struct vs_serving {
     struct vs_conf_opts conf; /* read it again for what holds now */
@@ -37,7 +38,8 @@ struct vs_serving {
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;
-    uint64_t http_idle_ms, resp_idle_ms;
+    uint64_t http_idle_ms, resp_idle_ms, auth_ms;
+    struct vs_limits limits; /* of clients */
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
     const char *user;                 /* NAME[:GROUP], to become once everything is bound; NULL: stay */

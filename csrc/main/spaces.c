@@ -130,7 +130,7 @@ void vs_spaces_state(const struct vs_serving *serving) {
                info.holds_lease ? VS_DIGITS((int64_t)info.worker) : NULL, "lease_ms_left",
                info.holds_lease ? VS_DIGITS(info.lease_end_ms - vs_now_ms()) : NULL, "slot", VS_DIGITS(info.slot),
                "slots_used", VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
-               "connections", VS_DIGITS(atomic_load(&app->connections)), NULL);
+               "connections", VS_DIGITS(vs_budget_open(app->budget, VS_FACES)), NULL);
     }
 }
 

@@ -113,7 +113,7 @@ static void put_server(struct vs_app *app, struct vs_out *out) {
 
 static void put_clients(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "connected_clients:");
-    vs_put_uint(out, (uint64_t)atomic_load_explicit(&app->connections, memory_order_relaxed));
+    vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_FACES));
 }
 
 static void put_persistence(struct vs_app *app, struct vs_out *out) {

@@ -170,7 +170,7 @@ enum vs_outcome vs_on_admin_status(struct vs_request *r) {
     vs_json_uint(out, "pid", (uint64_t)getpid());
     vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
     vs_json_bool(out, "draining", r->session->draining);
-    vs_json_int(out, "connections", atomic_load(&app->connections));
+    vs_json_int(out, "connections", vs_budget_open(app->budget, VS_FACES));
     vs_json_uint(out, "parked", vs_total(app, &app->counts[0]->parked));
     put_policy(out, app);
     vs_json_open(out, "namespaces", '[');

@@ -19,8 +19,11 @@ struct vs_counts {
     vs_count requests[VS_FACES][VS_CODES_MAX];
     vs_count durations[VS_FACES][VS_DURATIONS_MAX]; /* requests by the time from read to written */
     vs_count duration_us[VS_FACES];
-    vs_count accepted[VS_FACES], refused[VS_FACES], closed[VS_FACES]; /* connections; refused ones are closed, too */
-    vs_count parked;                                                  /* now */
+    vs_count accepted[VS_FACES], closed[VS_FACES]; /* connections; those turned away are in both */
+    vs_count turned[VS_FACES][VS_TURNED_REASONS];  /* away */
+    vs_count shed[VS_FACES];                       /* closed because clients held too much memory */
+    vs_count rests;                                /* of listeners, for want of a descriptor */
+    vs_count parked;                               /* now */
 };
 
 /* Bounds of the durations that are told apart, ascending. */

@@ -116,7 +116,12 @@ static int bind_failed(const char *address, struct vesta_error *err) {
     }
 }
 
-int vs_listen(const char *address, int *fd, struct vesta_error *err) {
+/* Between bind and listen, so that nobody connects by rights that the umask happened to leave. */
+static bool set_mode(const union any *any, unsigned mode) {
+    return any->base.sa_family != AF_UNIX || chmod(any->local.sun_path, mode) == 0;
+}
+
+int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err) {
     union any any;
     socklen_t length;
     int on = 1, rc = parse(address, &any, &length, err);
@@ -127,7 +132,7 @@ int vs_listen(const char *address, int *fd, struct vesta_error *err) {
     /* REUSEADDR lets a restart pass connections that are still ending; REUSEPORT would let a second server in */
     if (any.base.sa_family != AF_UNIX) setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (any.base.sa_family == AF_INET6) setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(sock, &any.base, length) != 0 || listen(sock, VS_BACKLOG) != 0) {
+    if (bind(sock, &any.base, length) != 0 || !set_mode(&any, mode) || listen(sock, VS_BACKLOG) != 0) {
         rc = bind_failed(address, err);
         close(sock);
         return rc;

@@ -1,8 +1,11 @@
 /* loop.c -- loops: one a thread, sharing the listening sockets and the generator, nothing else; sweeping out slow and
  * idle connections; draining on TERM.  Knows libuv; knows no protocol. */
+#include "log/log.h"
+#include "os/os.h"
 #include "server/net.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -42,10 +45,17 @@ static bool is_torn(const struct conn *c) {
     return c->parked && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
 }
 
+/* Who must say a password has less time for it than who has said it may rest. */
+static bool says_no_password(struct conn *c, uint64_t now) {
+    bool stranger = c->session.face == VS_RESP && vs_session_is_stranger(&c->session);
+    if (!stranger || c->stranger_ms == 0) c->stranger_ms = stranger ? now : 0;
+    return stranger && now - c->stranger_ms >= c->loop->server->opts->auth_ms;
+}
+
 static void look_at(struct conn *c, uint64_t now) {
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.face];
     bool idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
-    if (idle || is_torn(c))
+    if (idle || is_torn(c) || says_no_password(c, now))
         vs_conn_end(c);
     else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
         too_slow(c);
@@ -73,18 +83,11 @@ static void close_loop(struct loop *loop) {
     pthread_mutex_unlock(&waking);
     uv_close((uv_handle_t *)&loop->sweep, NULL);
     uv_close((uv_handle_t *)&loop->retry, NULL);
+    uv_close((uv_handle_t *)&loop->rest, NULL);
     uv_close((uv_handle_t *)&loop->stop, NULL);
     uv_close((uv_handle_t *)&loop->wake, NULL);
     for (int i = 0; loop == loop->server->loops[0] && i < VS_SIGNALS; i++)
         uv_close((uv_handle_t *)&loop->server->signal[i], NULL);
-}
-
-void vs_listener_close(struct listener *listener) {
-    uv_os_fd_t fd;
-    if (!listener->listening) return;
-    if (!listener->handed && uv_fileno(&listener->io.handle, &fd) == 0) shutdown(fd, SHUT_RDWR);
-    uv_close(&listener->io.handle, NULL);
-    listener->listening = false;
 }
 
 static void on_sweep(uv_timer_t *timer) {
@@ -93,12 +96,11 @@ static void on_sweep(uv_timer_t *timer) {
     atomic_store_explicit(&loop->beat_ms, now, memory_order_relaxed);
     for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
         vs_listener_close(&loop->listener[i]);
-    for (int i = 0; i < VS_LISTENERS_MAX; i++)
-        if (loop->listener[i].listening && loop->listener[i].stalled) vs_conn_accept(&loop->listener[i].io.stream, 0);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
         next = TAILQ_NEXT(c, all);
         (loop->drain_ms ? drain_one : look_at)(c, now);
     }
+    if (loop == loop->server->loops[0]) vs_listeners_tell(loop->server, now);
     if (loop->drain_ms && TAILQ_EMPTY(&loop->conns)) close_loop(loop);
 }
 
@@ -163,31 +165,6 @@ static void set_server(struct vs_app *app, struct server *server) {
 
 /* ------------------------------------------------------------------ starting */
 
-static int listen_on(struct loop *loop, struct listener *listener, const struct vs_listener *from) {
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    union stream *io = &listener->io;
-    int fd = from->fd;
-    if (getsockname(fd, (struct sockaddr *)&address, &length) != 0) return UV_EINVAL;
-    bool local = address.ss_family == AF_UNIX;
-    int own = dup(fd), rc = own < 0 ? UV_EMFILE : vs_stream_init(loop, io, local ? UV_NAMED_PIPE : UV_TCP);
-    if (rc != 0) {
-        close(own);
-        return rc;
-    }
-    io->handle.data = listener;
-    listener->loop = loop;
-    listener->face = from->face;
-    listener->handed = from->handed;
-    listener->listening = true;
-    rc = local ? uv_pipe_open(&io->pipe, own) : uv_tcp_open(&io->tcp, own);
-    if (rc != 0) {
-        close(own);
-        return rc;
-    }
-    return uv_listen(&io->stream, VS_BACKLOG, vs_conn_accept);
-}
-
 /* Starts what a loop has; what a failure leaves half made is closed by on_stop. */
 static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
     int rc = 0;
@@ -195,10 +172,11 @@ static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
     uv_async_init(&loop->uv, &loop->wake, on_wake);
     uv_timer_init(&loop->uv, &loop->sweep);
     uv_timer_init(&loop->uv, &loop->retry);
+    vs_listeners_init(loop);
     loop->stop.data = loop->wake.data = loop->sweep.data = loop->retry.data = loop;
     uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
     for (int i = 0; i < opts->listener_count && rc == 0; i++)
-        rc = listen_on(loop, &loop->listener[i], &opts->listener[i]);
+        rc = vs_listener_open(loop, &loop->listener[i], &opts->listener[i]);
     return rc;
 }
 
@@ -239,25 +217,54 @@ static void watch_signals(struct server *server) {
     }
 }
 
-/* Every connection is a descriptor; the usual soft limit of 1024 would be met first. */
-static void raise_file_limit(void) {
+/* How many descriptors the process has, after asking for so many: the usual soft limit of 1024 would be met first. */
+static int raise_descriptors(int want) {
     struct rlimit limit;
-    rlim_t want = VS_CONNECTIONS_MAX + VS_ADMIN_SPARE + 256;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= want) return;
-    limit.rlim_cur = limit.rlim_max < want ? limit.rlim_max : want;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return want;
+    if (limit.rlim_cur < (rlim_t)want) {
+        limit.rlim_cur = limit.rlim_max < (rlim_t)want ? limit.rlim_max : (rlim_t)want;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
 }
 
-void vs_serve_init(void) {
-    /* or libuv sleeps after each accept, for the good of other processes on the same socket: here there are none */
-    setenv("UV_TCP_SINGLE_ACCEPT", "0", 0);
+static void tell_limits(const struct vs_limits *l) {
+    vs_log(VS_LOG_INFO, "limits of clients", "connections", VS_DIGITS(l->connections_max), "http",
+           VS_DIGITS(l->proto_max[VS_HTTP]), "resp", VS_DIGITS(l->proto_max[VS_RESP]), "admin",
+           VS_DIGITS(l->proto_max[VS_ADMIN]), "http_of_one_address", VS_DIGITS(l->of_address[VS_HTTP]),
+           "resp_of_one_address", VS_DIGITS(l->of_address[VS_RESP]), "memory_mib", VS_DIGITS(l->memory_max >> 20),
+           "descriptors", VS_DIGITS(l->descriptors), "reserved", VS_DIGITS(l->reserved), NULL);
+    if (l->cut_from)
+        vs_log(VS_LOG_WARN,
+               "the limit of file descriptors leaves room for fewer connections than are configured: raise it "
+               "(LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a container) or lower connections_max",
+               "configured", VS_DIGITS(l->cut_from), "connections", VS_DIGITS(l->connections_max), NULL);
+}
+
+/* What clients may have, measured by what the process has. */
+static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err) {
+    struct vs_limits limits = opts->limits;
+    struct vs_process_usage usage = {.open_fds = 32};
+    bool listens[VS_FACES] = {false};
+    vs_process_usage(&usage);
+    for (int i = 0; i < opts->listener_count; i++)
+        listens[opts->listener[i].face] = true;
+    int reserved = vs_limits_reserve((int)usage.open_fds, opts->threads, opts->listener_count, opts->app->space_count);
+    int admin_max = limits.proto_max[VS_ADMIN] ? limits.proto_max[VS_ADMIN] : VS_ADMIN_CONNECTIONS_DEFAULT;
+    int descriptors = raise_descriptors(limits.connections_max + admin_max + reserved);
+    int rc = vs_limits_settle(&limits, descriptors, reserved, listens, err);
+    if (rc != VESTA_OK) return rc;
+    opts->app->budget = vs_budget_new(&limits);
+    if (!opts->app->budget) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
+    tell_limits(&limits);
+    return VESTA_OK;
 }
 
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct server server = {.opts = opts};
     int rc = 0, running = 1;
     assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
-    raise_file_limit();
+    if ((rc = make_budget(opts, err)) != VESTA_OK) return rc;
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < opts->threads && rc == 0; i++)
         rc = make_loop(&server);
@@ -278,7 +285,9 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     }
     set_server(opts->app, NULL);
     opts->app->loop_count = 0;
-    for (int i = 0; i < server.count; i++)
+    for (int i = 0; i < server.count; i++) {
+        free(server.loops[i]->spare);
         free(server.loops[i]);
+    }
     return rc == 0 ? VESTA_OK : vs_fail(err, VESTA_EIO, "cannot start %d threads: %s", opts->threads, uv_strerror(rc));
 }

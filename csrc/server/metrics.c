@@ -177,7 +177,42 @@ static void put_accepted(struct metrics *m) {
 
 static void put_refused(struct metrics *m) {
     EACH_FACE(face)
-    sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).refused[face]));
+    for (int why = VS_LET_IN + 1; why < VS_TURNED_REASONS; why++)
+        sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", face_name[face], vs_turned_name[why],
+               total(m, &COUNTS(m).turned[face][why]));
+}
+
+static void put_limits(struct metrics *m) {
+    const struct vs_limits *limits = vs_budget_limits(m->app->budget);
+    EACH_FACE(face) {
+        sample(m, "{proto=\"%s\",of=\"proto\"} %d", face_name[face], limits->proto_max[face]);
+        sample(m, "{proto=\"%s\",of=\"address\"} %d", face_name[face], limits->of_address[face]);
+    }
+}
+
+static void put_limit(struct metrics *m) {
+    sample(m, " %d", vs_budget_limits(m->app->budget)->connections_max);
+}
+
+static void put_rests(struct metrics *m) {
+    sample(m, " %llu", total(m, &COUNTS(m).rests));
+}
+
+static void put_shed(struct metrics *m) {
+    EACH_FACE(face)
+    sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).shed[face]));
+}
+
+static void put_memory(struct metrics *m) {
+    sample(m, " %lld", (long long)vs_budget_memory(m->app->budget));
+}
+
+static void put_memory_max(struct metrics *m) {
+    sample(m, " %lld", (long long)vs_budget_limits(m->app->budget)->memory_max);
+}
+
+static void put_fds_reserved(struct metrics *m) {
+    sample(m, " %d", vs_budget_limits(m->app->budget)->reserved);
 }
 
 static void put_parked(struct metrics *m) {
@@ -276,7 +311,18 @@ static const struct family {
     {"vesta_request_duration_seconds", "From a request read to its answer written", HISTOGRAM, put_durations, false},
     {"vesta_connections", "Connections open", GAUGE, put_connections, false},
     {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, false},
-    {"vesta_connections_refused_total", "Connections refused because there were too many", COUNTER, put_refused, false},
+    {"vesta_connections_refused_total", "Connections turned away, by the limit that they met", COUNTER, put_refused,
+     false},
+    {"vesta_connections_limit", "Connections that a protocol, or one address at it, may have", GAUGE, put_limits,
+     false},
+    {"vesta_connections_total_limit", "Connections that the protocols which give ids may have together", GAUGE,
+     put_limit, false},
+    {"vesta_connections_shed_total", "Connections closed because clients held too much memory", COUNTER, put_shed,
+     false},
+    {"vesta_accept_rests_total", "Times that new connections had to wait for a file descriptor", COUNTER, put_rests,
+     false},
+    {"vesta_client_memory_bytes", "Memory held for clients", GAUGE, put_memory, false},
+    {"vesta_client_memory_limit_bytes", "Most memory that may be held for clients", GAUGE, put_memory_max, false},
     {"vesta_parked_requests", "Requests that wait for an id", GAUGE, put_parked, false},
     {"vesta_policy_calls_total", "Calls of policies", COUNTER, put_calls, true},
     {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, true},
@@ -292,6 +338,7 @@ static const struct family {
     {"process_virtual_memory_bytes", "Virtual memory", GAUGE, put_virtual, false},
     {"process_open_fds", "Open file descriptors", GAUGE, put_fds, false},
     {"process_max_fds", "Most file descriptors that may be open", GAUGE, put_fds_max, false},
+    {"vesta_reserved_fds", "File descriptors that no client can take", GAUGE, put_fds_reserved, false},
 };
 
 /* OpenMetrics names a family of counters without the ending of its samples. */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#define KEEPALIVE_S 60
 #define TURN_MAX (1 << 20) /* bytes of replies to one connection before the others have their turn */
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
@@ -22,7 +22,7 @@ static void work(struct conn *c, const char *data, size_t length);
 static void on_closed(uv_handle_t *handle) {
     struct conn *c = handle->data;
     vs_add(&c->loop->scratch.counts.closed[c->session.face], 1);
-    atomic_fetch_sub_explicit(&c->session.app->connections, 1, memory_order_relaxed); /* a count, orders nothing */
+    vs_budget_leave(c->session.app->budget, c->session.face, &c->peer);
     free(c->buf);
     free(c);
 }
@@ -317,58 +317,35 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
     work(c, c->buf, c->have);
 }
 
-/* ------------------------------------------------------------------ accepting */
+/* ------------------------------------------------------------------ beginning a connection */
 
-static void turn_away(struct conn *c) {
-    vs_add(&c->loop->scratch.counts.refused[c->session.face], 1);
-    const char *text = c->session.face == VS_RESP
-                           ? "-ERR max number of clients reached\r\n"
-                           : "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
-                             "Retry-After: 1\r\nConnection: close\r\n\r\n";
-    uv_buf_t buf = uv_buf_init((char *)text, (unsigned)strlen(text));
-    uv_try_write(&c->io.stream, &buf, 1);
-    vs_conn_finish(c);
+static int open_stream(struct conn *c, int fd) {
+    int rc = c->peer.family == 0 ? uv_pipe_open(&c->io.pipe, fd) : uv_tcp_open(&c->io.tcp, fd);
+    if (rc != 0) close(fd);
+    return rc;
 }
 
-int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type) {
-    return type == UV_TCP ? uv_tcp_init(&loop->uv, &io->tcp) : uv_pipe_init(&loop->uv, &io->pipe, 0);
-}
-
-void vs_conn_accept(uv_stream_t *stream, int status) {
-    struct listener *listener = stream->data;
+void vs_conn_begin(struct conn *c, const struct listener *listener, int fd, const struct vs_peer *peer) {
     struct loop *loop = listener->loop;
-    if (status == UV_EINVAL)
-        vs_listener_close(listener); /* another loop has shut the socket: libuv would ask for ever */
-    if (status != 0) return;         /* out of descriptors: libuv tries again when there are some */
-    struct conn *c = calloc(1, sizeof *c);
-    listener->stalled = !c;
-    if (!c) return;
     struct vs_app *app = loop->server->opts->app;
-    if (vs_stream_init(loop, &c->io, stream->type) != 0) {
-        free(c);
-        return;
-    }
-    c->io.handle.data = c;
     c->loop = loop;
+    c->peer = *peer;
+    c->fd = fd;
     c->session = (struct vs_session){.app = app, .scratch = &loop->scratch, .draining = loop->drain_ms != 0};
     c->session.face = listener->face;
-    c->session.local = stream->type == UV_NAMED_PIPE;
+    c->session.local = peer->family == 0;
+    c->session.peer = &c->peer;
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
-    c->active_ms = uv_now(&loop->uv);
-    vs_add(&loop->scratch.counts.accepted[listener->face], 1);
+    c->active_ms = c->stranger_ms = uv_now(&loop->uv);
+    if (peer->family == 0)
+        uv_pipe_init(&loop->uv, &c->io.pipe, 0);
+    else
+        uv_tcp_init(&loop->uv, &c->io.tcp); /* neither opens anything yet, nor can fail */
+    c->io.handle.data = c;
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
-    int before = atomic_fetch_add_explicit(&app->connections, 1, memory_order_relaxed);
-    if (uv_accept(stream, &c->io.stream) != 0 || uv_fileno(&c->io.handle, &c->fd) != 0) {
+    if (open_stream(c, fd) != 0)
         vs_conn_end(c);
-        return;
-    }
-    if (stream->type == UV_TCP) {
-        uv_tcp_nodelay(&c->io.tcp, 1);
-        uv_tcp_keepalive(&c->io.tcp, 1, KEEPALIVE_S);
-    }
-    if (before >= VS_CONNECTIONS_MAX + (listener->face == VS_ADMIN ? VS_ADMIN_SPARE : 0))
-        turn_away(c);
     else
         set_reading(c, true);
 }

@@ -20,9 +20,11 @@ struct conn {
     struct loop *loop;
     TAILQ_ENTRY(conn) all, parking;
     struct vs_session session;
+    struct vs_peer peer;
     char *buf; /* bytes of a request that is not complete, or could not be answered yet */
     size_t have, size;
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
+    uint64_t stranger_ms;           /* when it was first seen without its password; 0: it needs none, or said it */
     uint64_t parked_ns;             /* when the parked request came; 0: none is parked */
     bool reading, writing, parked;
     bool last;      /* the last reply is being written */
@@ -36,14 +38,16 @@ struct loop {
     struct server *server;
     uv_thread_t thread;
     struct listener {
-        union stream io;
+        uv_poll_t poll;
+        int fd; /* this loop's own, of the socket that all loops share */
         struct loop *loop;
         enum vs_face face;
         bool listening, handed;
-        bool stalled; /* a client waits for the memory of its connection: libuv asks only when it is accepted */
+        bool resting; /* nobody can be let in just now: for want of a descriptor or of memory */
     } listener[VS_LISTENERS_MAX];
     uv_async_t stop, wake;
-    uv_timer_t sweep, retry;
+    uv_timer_t sweep, retry, rest;
+    struct conn *spare; /* for the next to come */
     struct conns conns;
     struct line {
         struct conns conns;
@@ -66,16 +70,27 @@ struct server {
     int count;
     uv_signal_t signal[VS_SIGNALS]; /* on the first loop */
     bool stopping;
+    struct told { /* by the log, of those who found no place */
+        uint64_t at_ms, count;
+    } told_turned[VS_FACES], told_shed, told_rests;
+    uint64_t told_address[VS_FACES]; /* of those turned away, who had too many from one address */
 };
-
-/* Prepares a stream for a socket of that kind.  0, or libuv's negative code. */
-int vs_stream_init(struct loop *loop, union stream *io, uv_handle_type type);
 
 /* Serves the first of each line, and the next, until one must wait on. */
 void vs_conn_retry(struct loop *loop);
 
-/* uv_listen's callback; the stream's data is a struct listener. */
-void vs_conn_accept(uv_stream_t *listener, int status);
+/* Serves a client on its socket, which it owns from here on.  `c` is zeroed memory for it, and no longer the
+ * caller's; its place was taken. */
+void vs_conn_begin(struct conn *c, const struct listener *listener, int fd, const struct vs_peer *peer);
+
+/* Lets clients in from a listening socket.  0, or libuv's negative code: then the listener is not listening. */
+int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from);
+
+/* Prepares the timer that wakes resting listeners. */
+void vs_listeners_init(struct loop *loop);
+
+/* Logs who found no place, now and then.  Called on the first loop, twice a second. */
+void vs_listeners_tell(struct server *server, uint64_t now_ms);
 
 /* Ends a listener, if it is there.  The socket is shared with the other loops and with who bound it: it is shut down
  * for all, so that the next client is refused instead of waiting for nobody. */

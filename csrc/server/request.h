@@ -105,6 +105,7 @@ struct vs_session {
     struct vs_scratch *scratch;
     enum vs_face face;
     bool local; /* over a unix socket */
+    const struct vs_peer *peer;
     uint64_t id;
     bool draining;                          /* the server is stopping: this reply is the last */
     bool continued;                         /* HTTP: 100 Continue was sent for the request that is being read */

@@ -1,7 +1,9 @@
 /* server.h -- what the program above asks of the server: addresses, and to serve until told to stop.
  *
  *   listen.c    an address as text -> a bound socket
- *   loop.c      loops, sweeping, drain; with net.c the only file that knows libuv
+ *   loop.c      loops, sweeping, drain; with net.c and door.c the only files that know libuv
+ *   door.c      who comes in: accepting, turning away, resting where there are no descriptors
+ *   budget.c    what clients may have: places, by protocol and address, and memory
  *   net.c       connections: buffers, writing, waiting
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
  *   params.c    an HTTP request's parameters, and the type it wants; accept.c reads Accept
@@ -21,22 +23,17 @@
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
-#include "server/host.h"
+#include "server/budget.h"
 
 #include <stdatomic.h>
 
 #define VS_THREADS_MAX 64
 #define VS_SPACES_MAX 64
 #define VS_LISTENERS_MAX 24
-#define VS_CONNECTIONS_MAX 10000
-#define VS_ADMIN_SPARE 64 /* more of them for admins: who looks why there are too many must not be one too many */
 #define VS_BACKLOG 1024
 #define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
 #define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
 #define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
-
-enum vs_face { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_FACES };
-#define VS_ID_FACES VS_ADMIN /* faces below it give ids */
 
 /* A namespace that is served. */
 struct vs_space {
@@ -62,7 +59,7 @@ struct vs_app {
     atomic_bool drain_asked;   /* by the admin */
     const struct vesta_clock *clock;
     int64_t started_us;                             /* boot_us when the server began */
-    atomic_int connections;                         /* open now */
+    struct vs_budget *budget;                       /* of clients; made by vs_serve, the caller's to free */
     atomic_ullong clients;                          /* ever accepted */
     atomic_int held;                                /* requests that wait for a policy now, VS_HELD_MAX at most */
     struct server *server;                          /* loop.c's, while it serves */
@@ -73,8 +70,9 @@ struct vs_app {
 /* ------------------------------------------------------------------ listening and serving */
 
 /* Binds HOST:PORT, [v6]:PORT or unix:PATH and listens, without SO_REUSEPORT: a second server on the port fails.
+ * `mode`: the rights of a unix: address's file, whatever the umask; nobody can connect before it has them.
  * Errors: VESTA_EOPTION, VESTA_EIO; the text names the address and what to do. */
-int vs_listen(const char *address, int *fd, struct vesta_error *err);
+int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err);
 
 /* Connects to an address, as a client that waits no longer than that for anything.  A descriptor, or -1. */
 int vs_connect(const char *address, int patience_ms);
@@ -93,16 +91,15 @@ struct vs_serve_opts {
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;                /* 1 to VS_THREADS_MAX */
+    struct vs_limits limits;    /* as they were asked for */
     uint64_t idle_ms[VS_FACES]; /* how long a client may rest */
+    uint64_t auth_ms;           /* how long until it must have said the password */
     void (*ready)(void *self);  /* called once, when connections and signals will be answered */
     /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
     void (*on_signal)(void *self, int number);
     void (*stopping)(void *self); /* the first TERM or INT came; may be NULL */
     void *self;
 };
-
-/* Call once, before there are threads: changes the environment. */
-void vs_serve_init(void);
 
 /* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends
  * the process at once.  Errors: VESTA_EIO, VESTA_ENOMEM. */

@@ -20,6 +20,7 @@ static int64_t boot_us(void *self) {
 }
 
 static const struct vesta_clock fake = {NULL, unix_us, boot_us, NULL};
+static const struct vs_limits limits = {.connections_max = 16};
 static struct vs_app app;
 static struct vs_scratch scratch, other; /* of two loops */
 static struct vs_session session;
@@ -29,7 +30,7 @@ static struct vs_out out = {.at = replies, .size = sizeof replies};
 static void open_server(int spaces) {
     memset(&scratch, 0, sizeof scratch);
     memset(&other, 0, sizeof other);
-    app = (struct vs_app){.clock = &fake, .space_count = spaces, .loop_count = 2};
+    app = (struct vs_app){.clock = &fake, .space_count = spaces, .loop_count = 2, .budget = vs_budget_new(&limits)};
     app.counts[0] = &scratch.counts, app.counts[1] = &other.counts;
     for (int i = 0; i < spaces; i++) {
         struct vesta_opts opts = {
@@ -49,6 +50,7 @@ static void open_server(int spaces) {
 static void close_server(void) {
     for (int i = 0; i < app.space_count; i++)
         vesta_close(app.space[i].gen[VS_RESP]);
+    vs_budget_free(app.budget);
 }
 
 static const char *ask(const char *request) {

@@ -55,10 +55,12 @@ static void add_space(const char *name, const char *layout, int64_t wait_ms, uns
     space->layout = vesta_gen_layout(space->gen[VS_RESP]);
 }
 
+static const struct vs_limits limits = {.connections_max = 16, .memory_max = 4 << 20};
+
 static void open_server(const char *layout, enum vs_face face, int64_t wait_ms, unsigned flags) {
     unix_now_us = START_US;
     boot_now_us = INT64_C(1000000000);
-    app = (struct vs_app){.clock = &fake};
+    app = (struct vs_app){.clock = &fake, .budget = vs_budget_new(&limits)};
     add_space("default", layout, wait_ms, flags);
     session = (struct vs_session){.app = &app, .scratch = &scratch, .face = face};
 }
@@ -67,6 +69,7 @@ static void close_server(void) {
     vs_session_end(&session);
     for (int i = 0; i < app.space_count; i++)
         vesta_close(app.space[i].gen[VS_RESP]);
+    vs_budget_free(app.budget);
 }
 
 static int step(const char *request) {

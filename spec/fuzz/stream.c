@@ -45,6 +45,7 @@ static void open_once(void) {
         space->wait_us_max = 20000;
     }
     app.clock = &fake;
+    if (!app.budget) app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
 /* ------------------------------------------------------------------ what a run sends */

@@ -81,7 +81,7 @@ def _(world):
                            ('vesta_request_duration_seconds_bucket{proto="resp",le="+Inf"}', 303),
                            ('vesta_worker_id{namespace="default"}', 5), ('vesta_lease_held{namespace="default"}', 1),
                            ('vesta_connections_accepted_total{proto="resp"}', 2),
-                           ('vesta_connections_refused_total{proto="http"}', 0)):
+                           ('vesta_connections_refused_total{proto="http",reason="total"}', 0)):
             same((name, after[name]), (name, str(want)))
 
 

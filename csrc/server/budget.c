@@ -1,0 +1,236 @@
+/* budget.c -- places and memory of clients, counted for all loops.  Knows no socket; asked when a connection comes or
+ * goes and when a request needs memory of its own, never for a plain one. */
+#include "server/budget.h"
+#include "core/core.h"
+#include "os/os.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESERVE_SPARE 16 /* the log, a config or policy that is read, a name that is looked up, /proc */
+#define RESERVE_THREAD 8 /* a loop's own */
+#define RESERVE_SPACE 12 /* of a keeper and its store: folder, lock, record, connection, database and journal */
+#define SERVE_MIN 16     /* connections: with fewer there is no point in serving */
+#define ADMIN_MIN 4
+
+const char *const vs_turned_name[VS_TURNED_REASONS] = {
+    [VS_LET_IN] = "none", [VS_TURNED_TOTAL] = "total", [VS_TURNED_PROTO] = "proto", [VS_TURNED_ADDRESS] = "address"};
+
+const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]) {
+    char host[INET6_ADDRSTRLEN] = "";
+    if (peer->family == 0) return strcpy(buf, "unix");
+    inet_ntop(peer->family == 4 ? AF_INET : AF_INET6, peer->at, host, sizeof host);
+    snprintf(buf, VS_PEER_TEXT_MAX, peer->family == 4 ? "%s:%u" : "[%s]:%u", host, peer->port);
+    return buf;
+}
+
+/* ------------------------------------------------------------------ limits */
+
+int vs_limits_reserve(int open, int threads, int listeners, int spaces) {
+    return open + RESERVE_SPARE + threads * (RESERVE_THREAD + listeners) + spaces * RESERVE_SPACE;
+}
+
+static void share(struct vs_limits *l, const bool listens[VS_FACES]) {
+    int left = l->connections_max, sharers = 0;
+    for (int face = 0; face < VS_ID_FACES; face++) {
+        if (!listens[face]) continue;
+        left -= l->proto_max[face];
+        sharers += l->proto_max[face] == 0;
+    }
+    if (left < SERVE_MIN) left = SERVE_MIN; /* the total is looked at, too */
+    for (int face = 0; face < VS_ID_FACES; face++)
+        if (listens[face] && l->proto_max[face] == 0) l->proto_max[face] = left / sharers;
+    if (l->proto_max[VS_ADMIN] == 0) l->proto_max[VS_ADMIN] = VS_ADMIN_CONNECTIONS_DEFAULT;
+    if (!listens[VS_ADMIN]) l->proto_max[VS_ADMIN] = 0;
+}
+
+/* Everybody has less, in proportion. */
+static void cut(struct vs_limits *l, int room) {
+    int admin = l->proto_max[VS_ADMIN], admin_max = room / 8 > ADMIN_MIN ? room / 8 : ADMIN_MIN;
+    if (admin > admin_max) l->proto_max[VS_ADMIN] = admin = admin_max;
+    l->cut_from = l->connections_max;
+    for (int face = 0; face < VS_ID_FACES; face++)
+        if (l->proto_max[face] > 0)
+            l->proto_max[face] = 1 + (int)((int64_t)(l->proto_max[face] - 1) * (room - admin) / l->connections_max);
+    l->connections_max = room - admin;
+}
+
+int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const bool listens[VS_FACES],
+                     struct vesta_error *err) {
+    int room = descriptors - reserved;
+    l->descriptors = descriptors, l->reserved = reserved, l->cut_from = 0;
+    share(l, listens);
+    if (room < SERVE_MIN + l->proto_max[VS_ADMIN] && room < SERVE_MIN + ADMIN_MIN)
+        return vs_fail(err, VESTA_EIO,
+                       "%d file descriptors are too few: %d are kept for stores, keepers and the log, and clients need "
+                       "at least %d; raise the limit (LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a "
+                       "container)",
+                       descriptors, reserved, SERVE_MIN + ADMIN_MIN);
+    if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
+    for (int face = 0; face < VS_FACES; face++) {
+        int half = (l->proto_max[face] + 1) / 2;
+        l->of_address[face] = l->address_max && l->address_max < l->proto_max[face] ? l->address_max
+                              : l->address_max                                      ? l->proto_max[face]
+                                                                                    : half;
+    }
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ places
+ *
+ * Addresses are counted in a table with chains: as many entries as there are places, so there is always a free one. */
+
+struct entry {
+    struct vs_peer key; /* port is 0, and so is the part of an IPv6 address that a single host chooses */
+    uint8_t face;
+    int count, next; /* next: in its chain or among the free ones; -1: none */
+};
+
+struct vs_budget {
+    struct vs_limits limits;
+    pthread_mutex_t mutex; /* over places; held for a moment, around nothing else */
+    int open[VS_FACES];
+    uint64_t seed; /* who chooses addresses must not choose one chain */
+    int bucket_count, free;
+    int *bucket;
+    struct entry *entry;
+    _Atomic int64_t memory;
+};
+
+struct vs_budget *vs_budget_new(const struct vs_limits *limits) {
+    struct vs_budget *b = calloc(1, sizeof *b);
+    int places = limits->connections_max + limits->proto_max[VS_ADMIN];
+    if (!b || vs_random(&b->seed, sizeof b->seed) != 0) return free(b), NULL;
+    b->limits = *limits;
+    for (b->bucket_count = 64; b->bucket_count < places;)
+        b->bucket_count *= 2;
+    b->bucket = malloc((size_t)b->bucket_count * sizeof *b->bucket);
+    b->entry = calloc((size_t)places, sizeof *b->entry);
+    pthread_mutex_init(&b->mutex, NULL);
+    if (!b->bucket || !b->entry) return vs_budget_free(b), NULL;
+    memset(b->bucket, 0xff, (size_t)b->bucket_count * sizeof *b->bucket);
+    for (int i = 0; i < places; i++)
+        b->entry[i].next = i + 1 < places ? i + 1 : -1;
+    return b;
+}
+
+void vs_budget_free(struct vs_budget *b) {
+    if (!b) return;
+    pthread_mutex_destroy(&b->mutex);
+    free(b->bucket);
+    free(b->entry);
+    free(b);
+}
+
+const struct vs_limits *vs_budget_limits(const struct vs_budget *b) {
+    return &b->limits;
+}
+
+/* Of IPv6 the first 64 bits count: a host has all the others to itself. */
+static struct vs_peer key_of(const struct vs_peer *peer) {
+    struct vs_peer key = {.family = peer->family};
+    memcpy(key.at, peer->at, peer->family == 6 ? 8 : 4);
+    return key;
+}
+
+static int bucket_of(const struct vs_budget *b, enum vs_face face, const struct vs_peer *key) {
+    uint64_t word, hash = b->seed ^ (uint64_t)face;
+    memcpy(&word, key->at, sizeof word);
+    for (int i = 0; i < 2; i++, word = hash) {
+        hash ^= word;
+        hash *= UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return (int)(hash & (uint64_t)(b->bucket_count - 1));
+}
+
+/* Where the entry's index stands, or the end of its chain. */
+static int *find(struct vs_budget *b, enum vs_face face, const struct vs_peer *key) {
+    int *at = &b->bucket[bucket_of(b, face, key)];
+    while (*at >= 0) {
+        const struct entry *e = &b->entry[*at];
+        if (e->face == face && memcmp(&e->key, key, sizeof *key) == 0) break;
+        at = &b->entry[*at].next;
+    }
+    return at;
+}
+
+static bool enter_address(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+    struct vs_peer key = key_of(peer);
+    int *at = find(b, face, &key);
+    if (*at < 0) {
+        struct entry *e = &b->entry[ *at = b->free];
+        assert(b->free >= 0);
+        b->free = e->next;
+        *e = (struct entry){.key = key, .face = (uint8_t)face, .next = -1};
+    }
+    if (b->entry[*at].count >= b->limits.of_address[face]) return false;
+    b->entry[*at].count++;
+    return true;
+}
+
+static void leave_address(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+    struct vs_peer key = key_of(peer);
+    int *at = find(b, face, &key), i = *at;
+    assert(i >= 0 && b->entry[i].count > 0);
+    if (--b->entry[i].count > 0) return;
+    *at = b->entry[i].next;
+    b->entry[i].next = b->free;
+    b->free = i;
+}
+
+static enum vs_turned enter(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+    if (b->open[face] >= b->limits.proto_max[face]) return VS_TURNED_PROTO;
+    if (face != VS_ADMIN && b->open[VS_RESP] + b->open[VS_HTTP] >= b->limits.connections_max) return VS_TURNED_TOTAL;
+    if (peer->family != 0 && !enter_address(b, face, peer)) return VS_TURNED_ADDRESS;
+    b->open[face]++;
+    return VS_LET_IN;
+}
+
+enum vs_turned vs_budget_enter(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+    pthread_mutex_lock(&b->mutex);
+    enum vs_turned turned = enter(b, face, peer);
+    pthread_mutex_unlock(&b->mutex);
+    return turned;
+}
+
+void vs_budget_leave(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+    pthread_mutex_lock(&b->mutex);
+    b->open[face]--;
+    if (peer->family != 0) leave_address(b, face, peer);
+    pthread_mutex_unlock(&b->mutex);
+}
+
+int vs_budget_open(struct vs_budget *b, enum vs_face face) {
+    int sum = 0;
+    pthread_mutex_lock(&b->mutex);
+    for (int i = 0; i < VS_FACES; i++)
+        if (face == VS_FACES || face == (enum vs_face)i) sum += b->open[i];
+    pthread_mutex_unlock(&b->mutex);
+    return sum;
+}
+
+/* ------------------------------------------------------------------ memory: sums, which order nothing */
+
+bool vs_budget_take(struct vs_budget *b, size_t bytes) {
+    int64_t before = atomic_fetch_add_explicit(&b->memory, (int64_t)bytes, memory_order_relaxed);
+    if (before + (int64_t)bytes <= b->limits.memory_max) return true;
+    vs_budget_give(b, bytes);
+    return false;
+}
+
+void vs_budget_give(struct vs_budget *b, size_t bytes) {
+    atomic_fetch_sub_explicit(&b->memory, (int64_t)bytes, memory_order_relaxed);
+}
+
+int64_t vs_budget_memory(struct vs_budget *b) {
+    return atomic_load_explicit(&b->memory, memory_order_relaxed);
+}
+
+bool vs_budget_is_short(struct vs_budget *b) {
+    return vs_budget_memory(b) > b->limits.memory_max / 4 * 3;
+}

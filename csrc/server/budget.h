@@ -1,0 +1,71 @@
+/* budget.h -- what clients may have of the server: places, by listener's protocol, by address and in all; memory.
+ * Knows no socket.
+ *
+ * Descriptors that stores, keepers and the log need are no client's: the places of all clients are fewer than the
+ * process may have descriptors, by a reserve. */
+#ifndef VS_BUDGET_H
+#define VS_BUDGET_H
+
+#include "server/host.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum vs_face { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_FACES };
+#define VS_ID_FACES VS_ADMIN /* faces below it give ids */
+
+#define VS_CONNECTIONS_DEFAULT 10000
+#define VS_ADMIN_CONNECTIONS_DEFAULT 64 /* beside them: who looks why there are too many must not be one too many */
+#define VS_MEMORY_MIB_DEFAULT 128
+
+/* Who is at the other end. */
+struct vs_peer {
+    uint8_t family; /* 4, 6, or 0: over a unix socket, where addresses are not told apart */
+    uint16_t port;
+    unsigned char at[16];
+};
+#define VS_PEER_TEXT_MAX 56
+const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80" */
+
+/* Why a connection is turned away. */
+enum vs_turned { VS_LET_IN, VS_TURNED_TOTAL, VS_TURNED_PROTO, VS_TURNED_ADDRESS, VS_TURNED_REASONS };
+extern const char *const vs_turned_name[VS_TURNED_REASONS];
+
+struct vs_limits {
+    int connections_max;       /* of the protocols that give ids, together */
+    int proto_max[VS_FACES];   /* 0: an equal share of what the others leave */
+    int address_max;           /* of one address at one protocol; 0: half of the protocol's */
+    int64_t memory_max;        /* bytes: unread replies, incomplete requests, transactions of all clients */
+    int descriptors, reserved; /* of the process; those that no client can take.  Set by vs_limits_settle */
+    int of_address[VS_FACES];  /* the same */
+    int cut_from;              /* the same: connections that were asked for where there are fewer, else 0 */
+};
+
+/* Descriptors for what is no connection: `open` are, and these are to come. */
+int vs_limits_reserve(int open, int threads, int listeners, int spaces);
+
+/* Makes whole what was asked for: shares, and what fits the descriptors.  `listens`: at a protocol.
+ * Errors: VESTA_EIO: there are too few descriptors to serve at all. */
+int vs_limits_settle(struct vs_limits *limits, int descriptors, int reserved, const bool listens[VS_FACES],
+                     struct vesta_error *err);
+
+/* Places and memory, counted.  Own: free with vs_budget_free.  NULL: no memory. */
+struct vs_budget;
+struct vs_budget *vs_budget_new(const struct vs_limits *limits);
+void vs_budget_free(struct vs_budget *budget); /* may be NULL */
+const struct vs_limits *vs_budget_limits(const struct vs_budget *budget);
+
+/* A connection comes, and goes if it was let in.  Threads: any. */
+enum vs_turned vs_budget_enter(struct vs_budget *budget, enum vs_face face, const struct vs_peer *peer);
+void vs_budget_leave(struct vs_budget *budget, enum vs_face face, const struct vs_peer *peer);
+int vs_budget_open(struct vs_budget *budget, enum vs_face face); /* VS_FACES: all of them */
+
+/* false: clients would have more than they may.  Threads: any. */
+bool vs_budget_take(struct vs_budget *budget, size_t bytes);
+void vs_budget_give(struct vs_budget *budget, size_t bytes);
+int64_t vs_budget_memory(struct vs_budget *budget);
+/* Three quarters are taken: who holds memory and does nothing must go. */
+bool vs_budget_is_short(struct vs_budget *budget);
+
+#endif

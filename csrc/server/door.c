@@ -1,0 +1,224 @@
+/* door.c -- who comes in: accepting from the listening sockets, turning away at once who is one too many, resting where
+ * there is no descriptor.  Knows libuv; knows no protocol but each one's "too many".
+ *
+ * The sockets are polled, and accepted from here: libuv's own accepting gives its one reserve descriptor for a client
+ * that it cannot take, and where several loops do that at once one of them turns for ever. */
+#include "log/log.h"
+#include "server/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KEEPALIVE_S 60
+#define IN_A_ROW_MAX 32 /* clients let in before those who are there have their turn */
+#define REST_MS 50
+#define TELL_MS 10000
+
+/* ------------------------------------------------------------------ turning away */
+
+/* What came with the client is read, or closing the socket would tear up the answer before it is seen; nothing is
+ * waited for. */
+static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
+    static const char resp[] = "-ERR max number of clients reached\r\n",
+                      http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
+                               "Retry-After: 1\r\nConnection: close\r\n\r\n";
+    struct vs_counts *counts = &listener->loop->scratch.counts;
+    bool is_resp = listener->face == VS_RESP;
+    vs_add(&counts->turned[listener->face][why], 1);
+    vs_add(&counts->closed[listener->face], 1);
+    send(fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    recv(fd, listener->loop->in, sizeof listener->loop->in, MSG_DONTWAIT);
+    close(fd);
+}
+
+/* ------------------------------------------------------------------ resting */
+
+/* The socket stays readable, and a loop that asked again at once would do nothing else. */
+static void rest(struct listener *listener) {
+    struct loop *loop = listener->loop;
+    uv_poll_stop(&listener->poll);
+    listener->resting = true;
+    vs_add(&loop->scratch.counts.rests, 1);
+    if (!uv_is_active((uv_handle_t *)&loop->rest)) uv_timer_again(&loop->rest);
+}
+
+static void on_client(uv_poll_t *poll, int status, int events);
+
+static void on_rested(uv_timer_t *timer) {
+    struct loop *loop = timer->data;
+    uv_timer_stop(timer);
+    for (int i = 0; i < VS_LISTENERS_MAX; i++) {
+        struct listener *listener = &loop->listener[i];
+        if (!listener->listening || !listener->resting) continue;
+        listener->resting = false;
+        if (uv_poll_start(&listener->poll, UV_READABLE, on_client) != 0) rest(listener);
+    }
+}
+
+void vs_listeners_init(struct loop *loop) {
+    uv_timer_init(&loop->uv, &loop->rest);
+    loop->rest.data = loop;
+    uv_timer_start(&loop->rest, on_rested, REST_MS, REST_MS);
+    uv_timer_stop(&loop->rest); /* it keeps its time for uv_timer_again */
+}
+
+/* ------------------------------------------------------------------ letting in */
+
+union address {
+    struct sockaddr base;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_storage any;
+};
+
+static struct vs_peer peer_of(const union address *address) {
+    struct vs_peer peer = {.family = 0};
+    if (address->base.sa_family == AF_INET) {
+        peer = (struct vs_peer){.family = 4, .port = ntohs(address->v4.sin_port)};
+        memcpy(peer.at, &address->v4.sin_addr, 4);
+    } else if (address->base.sa_family == AF_INET6) {
+        peer = (struct vs_peer){.family = 6, .port = ntohs(address->v6.sin6_port)};
+        memcpy(peer.at, &address->v6.sin6_addr, 16);
+    }
+    return peer;
+}
+
+/* Whether the next may be asked for at once. */
+static bool none_came(struct listener *listener) {
+    switch (errno) {
+    case EAGAIN: return false;
+    case EINVAL: vs_listener_close(listener); return false; /* another loop has shut the socket */
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case EPERM: return true; /* of that client alone */
+    default: rest(listener); return false;
+    }
+}
+
+static bool let_in(struct listener *listener) {
+    struct loop *loop = listener->loop;
+    union address address = {.base = {.sa_family = AF_UNIX}};
+    socklen_t length = sizeof address;
+    if (!loop->spare && !(loop->spare = calloc(1, sizeof *loop->spare))) return rest(listener), false;
+    int fd = accept4(listener->fd, &address.base, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return none_came(listener);
+    struct vs_peer peer = peer_of(&address);
+    vs_add(&loop->scratch.counts.accepted[listener->face], 1);
+    enum vs_turned why = vs_budget_enter(loop->server->opts->app->budget, listener->face, &peer);
+    if (why != VS_LET_IN) return turn_away(listener, fd, why), true;
+    struct conn *c = loop->spare;
+    loop->spare = NULL;
+    vs_conn_begin(c, listener, fd, &peer);
+    return true;
+}
+
+static void on_client(uv_poll_t *poll, int status, int events) {
+    struct listener *listener = poll->data;
+    (void)events;
+    if (status < 0) {
+        rest(listener);
+        return;
+    }
+    for (int i = 0; i < IN_A_ROW_MAX; i++)
+        if (!let_in(listener)) return;
+}
+
+/* ------------------------------------------------------------------ listening */
+
+/* What each connection takes over from the socket that it comes from. */
+static void prepare(int fd) {
+    int on = 1, keepalive_s = KEEPALIVE_S;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &keepalive_s, sizeof keepalive_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten looks, one a second */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){10}, sizeof(int));
+}
+
+int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from) {
+    union address address;
+    socklen_t length = sizeof address;
+    if (getsockname(from->fd, &address.base, &length) != 0) return UV_EINVAL;
+    if (address.base.sa_family != AF_UNIX) prepare(from->fd);
+    int own = dup(from->fd), rc = own < 0 ? UV_EMFILE : uv_poll_init(&loop->uv, &listener->poll, own);
+    if (rc != 0) {
+        if (own >= 0) close(own);
+        return rc;
+    }
+    listener->poll.data = listener;
+    listener->fd = own;
+    listener->loop = loop;
+    listener->face = from->face;
+    listener->handed = from->handed;
+    listener->listening = true;
+    return uv_poll_start(&listener->poll, UV_READABLE, on_client);
+}
+
+void vs_listener_close(struct listener *listener) {
+    if (!listener->listening) return;
+    if (!listener->handed) shutdown(listener->fd, SHUT_RDWR);
+    uv_close((uv_handle_t *)&listener->poll, NULL);
+    close(listener->fd);
+    listener->listening = false;
+}
+
+/* ------------------------------------------------------------------ telling */
+
+/* How many there are that the log has not told of; 0 also where it told of others a moment ago. */
+static uint64_t untold(struct told *told, uint64_t count, uint64_t now_ms) {
+    uint64_t more = count - told->count;
+    if (more == 0 || (told->at_ms && now_ms - told->at_ms < TELL_MS)) return 0;
+    *told = (struct told){now_ms, count};
+    return more;
+}
+
+static uint64_t turned(const struct vs_app *app, enum vs_face face, enum vs_turned why) {
+    return vs_total(app, &app->counts[0]->turned[face][why]);
+}
+
+/* One event a protocol: the log takes the same sentence once a second only. */
+static void tell_turned(struct server *server, enum vs_face face, uint64_t now_ms) {
+    static const char *const sentences[VS_FACES] = {
+        [VS_RESP] = "clients of the Redis protocol were turned away: there are too many connections",
+        [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
+        [VS_ADMIN] = "clients of the admin's routes were turned away: there are too many connections"};
+    const struct vs_app *app = server->opts->app;
+    const struct vs_limits *limits = vs_budget_limits(app->budget);
+    uint64_t address = turned(app, face, VS_TURNED_ADDRESS), proto = turned(app, face, VS_TURNED_PROTO),
+             all = turned(app, face, VS_TURNED_TOTAL), *was = &server->told_address[face],
+             more = untold(&server->told_turned[face], address + proto + all, now_ms);
+    if (more == 0) return;
+    vs_log(VS_LOG_WARN, sentences[face], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
+           VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[face]),
+           "connections", VS_DIGITS(vs_budget_open(app->budget, face)), "limit", VS_DIGITS(limits->proto_max[face]),
+           "limit_of_all", VS_DIGITS(limits->connections_max), NULL);
+    *was = address;
+}
+
+static uint64_t total_shed(const struct vs_app *app) {
+    uint64_t sum = 0;
+    for (int face = 0; face < VS_FACES; face++)
+        sum += vs_total(app, &app->counts[0]->shed[face]);
+    return sum;
+}
+
+void vs_listeners_tell(struct server *server, uint64_t now_ms) {
+    const struct vs_app *app = server->opts->app;
+    for (int face = 0; face < VS_FACES; face++)
+        tell_turned(server, (enum vs_face)face, now_ms);
+    uint64_t shed = untold(&server->told_shed, total_shed(app), now_ms);
+    if (shed)
+        vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),
+               "memory_mib", VS_DIGITS(vs_budget_limits(app->budget)->memory_max >> 20), NULL);
+    uint64_t rests = untold(&server->told_rests, vs_total(app, &app->counts[0]->rests), now_ms);
+    if (rests)
+        vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has no more file descriptors",
+               "rests", VS_DIGITS((int64_t)rests), NULL);
+}
