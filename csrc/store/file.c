@@ -30,7 +30,6 @@
 
 struct file_store {
     struct vs_store base;
-    const struct vesta_clock *clock;
     struct vs_met met;
     struct vs_folder folder;
     char dir[PATH_MAX - 64];
@@ -48,42 +47,42 @@ static void name_of(uint64_t worker, char *name) {
 static bool begin(struct file_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
     if (!vs_folder_enter(&self->folder, reply)) return false;
-    int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
+    int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
     reply->store_ms = now_ms > 0 ? now_ms : 0;
     return true;
 }
 
 /* ------------------------------------------------------------------ reading */
 
-static void load_record(const struct file_store *self, uint64_t worker, struct vs_reply *reply) {
+static bool load_record(const struct file_store *self, uint64_t worker, struct vs_reply *reply) {
     char name[VS_FOLDER_NAME_MAX], text[VS_RECORD_TEXT_MAX];
     name_of(worker, name);
     reply->record = (struct vs_record){0};
     ssize_t length = vs_folder_load(&self->folder, name, text, reply);
-    if (length > 0) vs_answer_record(reply, text, (size_t)length, self->dir, worker);
-    if (length == 0) reply->outcome = VS_STORE_OK;
+    return length == 0 || (length > 0 && vs_take_record(reply, text, (size_t)length, self->dir, worker));
 }
 
-static void load_ns(const struct file_store *self, struct vs_reply *reply) {
+static bool load_ns(const struct file_store *self, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     reply->ns = (struct vs_ns_record){0};
     ssize_t length = vs_folder_load(&self->folder, NAMESPACE, text, reply);
-    if (length > 0) vs_answer_ns(reply, text, (size_t)length, self->dir);
-    if (length == 0) reply->outcome = VS_STORE_OK;
+    return length == 0 || (length > 0 && vs_take_ns(reply, text, (size_t)length, self->dir));
 }
 
 static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     if (!begin(self, reply)) return;
-    load_record(self, worker, reply);
+    if (load_record(self, worker, reply)) vs_done(reply);
     vs_folder_leave(&self->folder);
 }
 
 static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     if (!begin(self, reply)) return;
-    load_ns(self, reply);
-    vs_meet(&self->met, reply);
+    if (load_ns(self, reply)) {
+        vs_meet(&self->met, reply);
+        vs_done(reply);
+    }
     vs_folder_leave(&self->folder);
 }
 
@@ -100,13 +99,11 @@ struct change {
 
 /* Whether what stands there is what the change was decided on: false with the reply filled, perhaps by CONFLICT. */
 static bool is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
-    load_ns(self, reply);
-    if (reply->outcome != VS_STORE_OK || (change->record && !vs_is_met(&self->met, reply))) return false;
-    if (change->record) load_record(self, change->worker, reply);
-    if (reply->outcome != VS_STORE_OK) return false;
+    if (!load_ns(self, reply)) return false;
+    if (change->record && (!vs_is_met(&self->met, reply) || !load_record(self, change->worker, reply))) return false;
     bool due =
         change->record ? vs_follows(change->record, &reply->record, change->old_ver) : reply->ns.ver == change->old_ver;
-    if (!due) reply->outcome = VS_STORE_CONFLICT;
+    if (!due) vs_not_first(reply);
     return due;
 }
 
@@ -115,10 +112,9 @@ static void look_behind(struct file_store *self, const struct change *change, st
     struct vs_reply now;
     vs_reply_clear(&now);
     if (!vs_folder_settle(&self->folder, reply)) return;
-    reply->outcome = VS_STORE_OK;
-    if (!change->record) return;
-    load_ns(self, &now);
-    if (now.outcome != VS_STORE_OK || !vs_is_met(&self->met, &now))
+    if (!change->record || (load_ns(self, &now) && vs_is_met(&self->met, &now)))
+        vs_done(reply);
+    else
         vs_answer(reply, VS_STORE_UNKNOWN, "the namespace's record changed during a write");
 }
 
@@ -146,7 +142,7 @@ static bool try_change(struct file_store *self, const struct change *change, str
 static void nap(const struct file_store *self) {
     uint32_t dice = 0;
     (void)vs_random(&dice, sizeof dice);
-    self->clock->sleep_us(self->clock->self, dice % FENCED_NAP_US);
+    self->base.clock->sleep_us(self->base.clock->self, dice % FENCED_NAP_US);
 }
 
 static void change_it(struct file_store *self, const struct change *change, struct vs_reply *reply) {
@@ -188,23 +184,21 @@ static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct 
 
 /* ------------------------------------------------------------------ listing */
 
-static void scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+static bool scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     size_t room = 0;
     struct dirent *entry;
-    reply->outcome = VS_STORE_OK;
+    errno = 0; /* readdir says by it whether it came to the end */
     while ((entry = readdir(dir))) {
         uint64_t worker;
         if (!vs_is_number(entry->d_name, &worker)) continue;
         struct vs_listed *next = vs_list_room(listed, *count, &room);
-        if (!next) {
-            vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-            return;
-        }
-        load_record(self, worker, reply);
-        if (reply->outcome != VS_STORE_OK) return;
+        if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
+        if (!load_record(self, worker, reply)) return false;
         *next = (struct vs_listed){worker, reply->record};
         ++*count;
+        errno = 0;
     }
+    return errno == 0 || vs_answer(reply, VS_STORE_DOWN, "cannot list %.90s: %.40s", self->dir, strerror(errno));
 }
 
 /* In a turn for all names: a file that takes another's place during a scan may be told twice, or not at all.  Who may
@@ -218,7 +212,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
     int fd = openat(self->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir) {
-        scan(self, dir, listed, count, reply);
+        if (scan(self, dir, listed, count, reply)) vs_done(reply);
         closedir(dir);
     } else {
         vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", self->dir, strerror(errno));
@@ -245,7 +239,7 @@ static void file_names(struct vs_store *store, void (*tell)(void *to, const char
         if (entry->d_name[0] != '.' && access(path, F_OK) == 0) tell(to, entry->d_name);
     }
     closedir(dir);
-    reply->outcome = VS_STORE_OK;
+    vs_done(reply);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -279,7 +273,7 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     struct file_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_file;
-    self->clock = opts->clock;
+    self->base.clock = opts->clock;
     self->folder = (struct vs_folder){.path = self->dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->place_length = strlen(place);
     if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir)

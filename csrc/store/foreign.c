@@ -8,16 +8,12 @@
 bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
                     struct vs_reply *reply) {
     if (*list->count == VS_FOREIGN_MAX) {
-        vs_answer(reply, VS_STORE_REFUSED, "there are more than %d numbers", VS_FOREIGN_MAX);
-        return false;
+        return vs_answer(reply, VS_STORE_REFUSED, "there are more than %d numbers", VS_FOREIGN_MAX);
     }
     if (*list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
         struct vs_foreign *more = realloc(*list->rows, room * sizeof *more);
-        if (!more) {
-            vs_answer(reply, VS_STORE_DOWN, "no memory for %zu numbers", room);
-            return false;
-        }
+        if (!more) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu numbers", room);
         *list->rows = more;
         list->room = room;
     }

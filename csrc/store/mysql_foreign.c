@@ -4,24 +4,26 @@
 #include "store/foreign.h"
 #include "store/mysql_link.h"
 
+#include <inttypes.h>
 #include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of each row: the number, when its holder stops (NULL: never), and who that is.  %s: the name, escaped. */
+/* Of each row: the number, when its holder stops (NULL: never), who that is, and nothing.  %s: the name, escaped. */
 static const struct table {
     const char *name, *query;
 } tables[VS_FOREIGN_KINDS] = {
     [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
-                         " CONCAT_WS(' ', ip, process_id, uid) FROM butterfly_uuid_generator WHERE namespace = '%s'"
+                         " CONCAT_WS(' ', ip, process_id, uid), '' FROM butterfly_uuid_generator WHERE namespace = '%s'"
                          " ORDER BY work_id LIMIT %d"},
     [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
-                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT) FROM WORKER_NODE WHERE '' = '%s' ORDER BY ID"
+                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '' FROM WORKER_NODE WHERE '' = '%s' ORDER BY ID"
                 " LIMIT %d"},
-    [VS_VESTA_DB] = {"DB_MACHINE_ID_PROVIDER", /* a row without an address belongs to nobody yet */
-                     "SELECT ID, NULL, IP FROM DB_MACHINE_ID_PROVIDER WHERE IP IS NOT NULL AND '' = '%s' ORDER BY ID"
-                     " LIMIT %d"},
+    [VS_VESTA_DB] =
+        {"DB_MACHINE_ID_PROVIDER", /* a row without an address belongs to nobody yet */
+         "SELECT ID, NULL, IP, '' FROM DB_MACHINE_ID_PROVIDER WHERE IP IS NOT NULL AND '' = '%s' ORDER BY ID"
+         " LIMIT %d"},
 };
 
 static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_ROW row, struct vs_foreign_list *list,
@@ -29,20 +31,32 @@ static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_
     uint64_t worker;
     int64_t until_ms = row[1] ? strtoll(row[1], NULL, 10) : VS_FOREIGN_EVER;
     if (!row[0] || !vs_is_number(row[0], &worker)) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->where, table->name,
-                  row[0] ? row[0] : "NULL");
-        return false;
+        return vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->place.where,
+                         table->name, row[0] ? row[0] : "NULL");
     }
     return vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply);
+}
+
+/* Every row, and ours behind them. */
+static bool take_rows(struct mysql_store *self, const struct table *table, MYSQL_RES *result,
+                      struct vs_foreign_list *list, struct vs_reply *reply) {
+    char nonce[24];
+    MYSQL_ROW row;
+    snprintf(nonce, sizeof nonce, "%" PRIu64, self->nonce);
+    while ((row = mysql_fetch_row(result)) && row[3]) {
+        if (strcmp(row[3], nonce) == 0) return true;
+        if (!take_row(self, table, row, list, reply)) return false;
+    }
+    return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, self->place.where);
 }
 
 /* A table that is missing is not one of ours. */
 static void trouble(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.90s", self->where, mysql_error(self->my));
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.90s", self->place.where, mysql_error(self->my));
     else
-        vs_mysql_trouble(self, error, mysql_error(self->my), VS_STORE_DOWN, reply);
+        vs_mysql_said_no(self, reply);
     vs_mysql_drop(self);
 }
 
@@ -51,25 +65,28 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
     struct mysql_store *self = (struct mysql_store *)store;
     struct vs_foreign_list list = {rows, count, 0};
     const struct table *table = &tables[kind];
-    char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", query[1024];
+    char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", query[1200];
     size_t length = name ? strlen(name) : 0;
     *rows = NULL;
     *count = 0;
     vs_reply_clear(reply);
     if (!table->name || length > VS_FOREIGN_NAME_MAX) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->where);
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->place.where);
         return;
     }
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
     mysql_real_escape_string(self->my, escaped, name ? name : "", length);
-    snprintf(query, sizeof query, table->query, escaped, VS_FOREIGN_MAX + 1);
+    /* the last row is ours: where it is missing, so may others be */
+    int used = snprintf(query, sizeof query, "(");
+    used += snprintf(query + used, sizeof query - (size_t)used, table->query, escaped, VS_FOREIGN_MAX + 1);
+    snprintf(query + used, sizeof query - (size_t)used, ") UNION ALL (SELECT 0, NULL, NULL, '%" PRIu64 "')",
+             ++self->nonce);
     MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
     if (!result) {
         trouble(self, reply);
         return;
     }
-    MYSQL_ROW row;
-    while ((row = mysql_fetch_row(result)) && take_row(self, table, row, &list, reply))
-        continue;
+    bool is_whole = mysql_num_fields(result) == 4 && take_rows(self, table, result, &list, reply);
     mysql_free_result(result);
+    if (is_whole) vs_done(reply);
 }

@@ -1,13 +1,20 @@
 /* mysql_link.c -- the connection under mysql.c; see mysql_link.h.  Knows no record. */
 #include "store/mysql_link.h"
 #include "core/core.h"
+#include "os/os.h"
 
 #include <errmsg.h>
+#include <inttypes.h>
 #include <mysqld_error.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#define CONNECT_S                                                                                                      \
+    10 /* until the way to a server is given up; calls wait for it as long as they may, one after another */
 
 /* Nobody waits long for a row; text is refused, not cut; an abandoned connection ends by itself. */
 static const char session[] = "SET SESSION autocommit = 1, innodb_lock_wait_timeout = 1, wait_timeout = 3600,"
@@ -39,6 +46,7 @@ static const struct meaning {
     {ER_RECORD_FILE_FULL, VS_STORE_REFUSED, NULL},
     {CR_SSL_CONNECTION_ERROR, VS_STORE_REFUSED, NULL},
     {CR_AUTH_PLUGIN_CANNOT_LOAD, VS_STORE_REFUSED, NULL},
+    {ER_DUP_ENTRY, VS_STORE_CONFLICT, NULL},
     {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, "somebody keeps the row locked"},
     {ER_LOCK_DEADLOCK, VS_STORE_DOWN, NULL},
     {ER_CON_COUNT_ERROR, VS_STORE_DOWN, NULL},
@@ -49,16 +57,199 @@ static const struct meaning {
 };
 
 /* `otherwise`: UNKNOWN for a write that was sent, DOWN for all else. */
-void vs_mysql_trouble(struct mysql_store *self, unsigned error, const char *said, enum vs_outcome otherwise,
+bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply) {
     for (size_t i = 0; i < VS_COUNT(meanings); i++) {
         if (meanings[i].error != error) continue;
         bool sent = otherwise == VS_STORE_UNKNOWN && error == CR_SSL_CONNECTION_ERROR;
-        vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s", self->where,
-                  meanings[i].advice ? meanings[i].advice : said);
+        return vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s", place->where,
+                         meanings[i].advice ? meanings[i].advice : said);
+    }
+    return vs_answer(reply, otherwise, "%.60s: %.129s", place->where, said[0] ? said : "it does not answer");
+}
+
+bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {
+    unsigned error = mysql_errno(self->my);
+    vs_mysql_trouble(&self->place, error, mysql_error(self->my), reply->outcome, reply);
+    bool is_told = reply->outcome == VS_STORE_REFUSED || reply->outcome == VS_STORE_CONFLICT;
+    if (error >= CR_MIN_ERROR || !is_told) vs_mysql_drop(self);
+    return false;
+}
+
+bool vs_mysql_no_answer(struct mysql_store *self, const char *why, struct vs_reply *reply) {
+    vs_mysql_drop(self);
+    return vs_answer(reply, reply->outcome, "%.60s: %s", self->place.where, why);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+static bool is_off(const char *value) {
+    return strcmp(value, "0") == 0 || strcmp(value, "OFF") == 0;
+}
+
+bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value, struct vs_reply *reply) {
+    return is_off(value) || vs_mysql_trouble(place, ER_OPTION_PREVENTS_STATEMENT, "", VS_STORE_REFUSED, reply);
+}
+
+/* The answer to a query without parameters, whole; NULL with the reply filled. */
+static MYSQL_RES *query(const struct mysql_place *place, MYSQL *my, const char *text, unsigned columns,
+                        struct vs_reply *reply) {
+    MYSQL_RES *result = mysql_query(my, text) == 0 ? mysql_store_result(my) : NULL;
+    if (result && mysql_num_fields(result) == columns) return result;
+    vs_mysql_trouble(place, mysql_errno(my), mysql_error(my), VS_STORE_DOWN, reply);
+    mysql_free_result(result);
+    return NULL;
+}
+
+/* As init makes them.  Without its primary key a table takes two first claims of one number. */
+static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_reply *reply) {
+    static const char text[] =
+        "SELECT CONCAT(COUNT(*), '/', COALESCE(SUM(t.engine = 'InnoDB' AND"
+        " (SELECT GROUP_CONCAT(s.column_name ORDER BY s.seq_in_index) FROM information_schema.statistics AS s"
+        " WHERE s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.index_name = 'PRIMARY')"
+        " = IF(t.table_name = 'vesta_lease', 'ns,worker', 'ns')), 0)) FROM information_schema.tables AS t"
+        " WHERE t.table_schema = DATABASE() AND t.table_name IN ('vesta_namespace', 'vesta_lease')";
+    char cell[64] = "";
+    MYSQL_RES *result = query(place, my, text, 1, reply);
+    if (!result) return false;
+    MYSQL_ROW row = mysql_fetch_row(result);
+    if (row && row[0]) snprintf(cell, sizeof cell, "%s", row[0]);
+    mysql_free_result(result);
+    if (strcmp(cell, "2/2") == 0) return true;
+    if (!cell[0]) return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, place->where);
+    if (cell[0] != '2') return vs_mysql_trouble(place, ER_NO_SUCH_TABLE, "", VS_STORE_REFUSED, reply);
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "%.50s: its tables are not as `vesta store init` makes them: InnoDB, and their primary keys",
+                     place->where);
+}
+
+/* What a server says of itself; without its version it has not said it. */
+struct self_portrait {
+    char version[64], read_only[16], wsrep_on[16];
+};
+
+static void keep_variable(struct self_portrait *portrait, const char *name, const char *value) {
+    if (strcasecmp(name, "version") == 0) snprintf(portrait->version, sizeof portrait->version, "%s", value);
+    if (strcasecmp(name, "read_only") == 0) snprintf(portrait->read_only, sizeof portrait->read_only, "%s", value);
+    if (strcasecmp(name, "wsrep_on") == 0) snprintf(portrait->wsrep_on, sizeof portrait->wsrep_on, "%s", value);
+}
+
+static bool check_server(const struct mysql_place *place, MYSQL *my, struct vs_reply *reply) {
+    struct self_portrait portrait = {"", "", ""};
+    MYSQL_ROW row;
+    MYSQL_RES *result =
+        query(place, my, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'read_only', 'wsrep_on')", 2, reply);
+    if (!result) return false;
+    while ((row = mysql_fetch_row(result)))
+        if (row[0] && row[1]) keep_variable(&portrait, row[0], row[1]);
+    mysql_free_result(result);
+    if (!portrait.version[0] || !portrait.read_only[0])
+        return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, place->where);
+    if (!vs_mysql_check_read_only(place, portrait.read_only, reply)) return false;
+    if (strcmp(portrait.wsrep_on, "ON") == 0 && !place->uri.value[KEY_GALERA][0])
+        return vs_answer(
+            reply, VS_STORE_REFUSED,
+            "%.60s: a Galera cluster loses updates of several writers: send all to one node, say galera=single-writer",
+            place->where);
+    return true;
+}
+
+/* Whether this is a server that can be a store: the primary, not a cluster of many writers, with our tables. */
+bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply) {
+    return check_server(place, my, reply) && (!needs_tables || check_tables(place, my, reply));
+}
+
+/* ------------------------------------------------------------------ making a connection */
+
+/* A network is trusted no further than this machine. */
+static bool wants_tls(const struct mysql_place *place) {
+    const char *said = place->uri.value[KEY_TLS];
+    if (said[0]) return strcmp(said, "verify") == 0;
+    bool is_here = place->uri.value[KEY_SOCKET][0] || strcmp(place->host, "localhost") == 0 ||
+                   strcmp(place->host, "127.0.0.1") == 0 || strcmp(place->host, "::1") == 0;
+    return !is_here || place->uri.value[KEY_CA][0];
+}
+
+static void set_options(const struct mysql_place *place, MYSQL *my) {
+    unsigned seconds = CONNECT_S, off = 0;
+    unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" would mean a socket somewhere */
+    my_bool yes = 1;
+    if (!place->uri.value[KEY_SOCKET][0]) mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
+    mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+    mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &place->read_s);
+    mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &place->read_s);
+    mysql_options(my, MYSQL_OPT_LOCAL_INFILE, &off);
+    mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (!wants_tls(place)) return;
+    mysql_ssl_set(my, NULL, NULL, place->uri.value[KEY_CA][0] ? place->uri.value[KEY_CA] : NULL, NULL, NULL);
+    mysql_options(my, MYSQL_OPT_SSL_ENFORCE, &yes);
+    mysql_options(my, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+}
+
+/* A connection in the making.  It is whole in itself: the store may be closed, and the process forked, meanwhile. */
+struct making {
+    struct mysql_place place;
+    bool needs_tables;
+    MYSQL *my; /* NULL where it did not come about: the reply says why */
+    struct vs_reply reply;
+};
+
+static void init_library(void) {
+    mysql_library_init(0, NULL, NULL);
+}
+
+static void make(void *work) {
+    struct making *making = work;
+    const struct mysql_place *place = &making->place;
+    const char *socket = place->uri.value[KEY_SOCKET][0] ? place->uri.value[KEY_SOCKET] : NULL;
+    MYSQL *my = mysql_init(NULL);
+    if (!my) {
+        vs_answer(&making->reply, VS_STORE_DOWN, "no memory for a connection");
         return;
     }
-    vs_answer(reply, otherwise, "%.60s: %.129s", self->where, said[0] ? said : "it does not answer");
+    set_options(place, my);
+    if (!mysql_real_connect(my, socket ? "localhost" : place->host, place->uri.user, place->secret, place->uri.path + 1,
+                            place->port, socket, CLIENT_FOUND_ROWS) ||
+        mysql_query(my, session) != 0)
+        vs_mysql_trouble(place, mysql_errno(my), mysql_error(my), VS_STORE_DOWN, &making->reply);
+    else if (vs_mysql_check(place, my, making->needs_tables, &making->reply))
+        making->my = my;
+    if (!making->my) mysql_close(my);
+}
+
+static void drop_making(void *work) {
+    struct making *making = work;
+    if (making->my) mysql_close(making->my);
+    explicit_bzero(&making->place, sizeof making->place);
+    free(making);
+}
+
+static bool start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_library);
+    struct making *making = calloc(1, sizeof *making);
+    if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
+    making->place = self->place;
+    making->needs_tables = needs_tables;
+    vs_reply_clear(&making->reply);
+    self->making = vs_errand_send(make, drop_making, making);
+    if (self->making) return true;
+    drop_making(making);
+    return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
+}
+
+/* Waits for the connection that is on its way as long as this call may: the next one goes on waiting. */
+static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
+    if (!vs_errand_wait(self->making, &self->base))
+        return vs_answer(reply, VS_STORE_DOWN, "%.60s: no answer in time: the connection is still being made",
+                         self->place.where);
+    struct making *making = vs_errand_take(self->making);
+    self->making = NULL;
+    self->my = making->my;
+    making->my = NULL;
+    if (!self->my) *reply = making->reply;
+    drop_making(making);
+    return self->my != NULL;
 }
 
 /* ------------------------------------------------------------------ the connection */
@@ -68,143 +259,19 @@ static void leave_to_parent(struct mysql_store *self) {
     if (self->pid == getpid()) return;
     self->pid = getpid();
     self->my = NULL;
-    memset(self->stmt, 0, sizeof self->stmt);
+    self->making = NULL;
 }
 
 void vs_mysql_drop(struct mysql_store *self) {
     leave_to_parent(self);
-    if (self->my) mysql_close(self->my); /* first: a statement would read what is still to come of its rows */
+    if (self->my) mysql_close(self->my);
+    if (self->making) vs_errand_leave(self->making);
     self->my = NULL;
-    for (int i = 0; i < ST_COUNT; i++) {
-        if (self->stmt[i]) mysql_stmt_close(self->stmt[i]);
-        self->stmt[i] = NULL;
-    }
+    self->making = NULL;
 }
 
-int64_t vs_mysql_left_ms(const struct mysql_store *self) {
-    return (self->until_us - self->clock->boot_us(self->clock->self)) / 1000;
-}
-
-/* One cell of a query without parameters; false where it failed (the reply says so) or has no row. */
-static bool ask_cell(struct mysql_store *self, const char *query, unsigned column, char *out, size_t size,
-                     struct vs_reply *reply) {
-    out[0] = '\0';
-    if (vs_mysql_left_ms(self) <= 0) {
-        vs_answer(reply, VS_STORE_DOWN, "%.60s: no answer in time", self->where);
-        return false;
-    }
-    MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
-    if (!result) {
-        vs_mysql_trouble(self, mysql_errno(self->my), mysql_error(self->my), VS_STORE_DOWN, reply);
-        return false;
-    }
-    MYSQL_ROW row = mysql_fetch_row(result);
-    bool found = row && row[column];
-    if (found) snprintf(out, size, "%s", row[column]);
-    mysql_free_result(result);
-    return found;
-}
-
-static bool is_off(const char *value) {
-    return strcmp(value, "0") == 0 || strcmp(value, "OFF") == 0;
-}
-
-bool vs_mysql_check_read_only(struct mysql_store *self, const char *value, struct vs_reply *reply) {
-    if (is_off(value)) return true;
-    vs_mysql_trouble(self, ER_OPTION_PREVENTS_STATEMENT, "", VS_STORE_REFUSED, reply);
-    return false;
-}
-
-/* As init makes them.  Without its primary key a table takes two first claims of one number. */
-static bool check_tables(struct mysql_store *self, struct vs_reply *reply) {
-    static const char query[] =
-        "SELECT CONCAT(COUNT(*), '/', COALESCE(SUM(t.engine = 'InnoDB' AND"
-        " (SELECT GROUP_CONCAT(s.column_name ORDER BY s.seq_in_index) FROM information_schema.statistics AS s"
-        " WHERE s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.index_name = 'PRIMARY')"
-        " = IF(t.table_name = 'vesta_lease', 'ns,worker', 'ns')), 0)) FROM information_schema.tables AS t"
-        " WHERE t.table_schema = DATABASE() AND t.table_name IN ('vesta_namespace', 'vesta_lease')";
-    char cell[64];
-    if (!ask_cell(self, query, 0, cell, sizeof cell, reply) || strcmp(cell, "2/2") == 0)
-        return reply->outcome == VS_STORE_OK;
-    if (cell[0] == '2')
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "%.50s: its tables are not as `vesta store init` makes them: InnoDB, and their primary keys",
-                  self->where);
-    else
-        vs_mysql_trouble(self, ER_NO_SUCH_TABLE, "", VS_STORE_REFUSED, reply);
-    return false;
-}
-
-/* Whether this is a server that can be a store: the primary, not a cluster of many writers, with our tables. */
-bool vs_mysql_check(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
-    char cell[64];
-    reply->outcome = VS_STORE_OK;
-    if (!ask_cell(self, "SELECT " VS_SQL_READ_ONLY, 0, cell, sizeof cell, reply) ||
-        !vs_mysql_check_read_only(self, cell, reply))
-        return false;
-    ask_cell(self, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'", 1, cell, sizeof cell, reply);
-    if (strcmp(cell, "ON") == 0 && !self->uri.value[KEY_GALERA][0]) {
-        vs_answer(
-            reply, VS_STORE_REFUSED,
-            "%.60s: a Galera cluster loses updates of several writers: send all to one node, say galera=single-writer",
-            self->where);
-        return false;
-    }
-    if (!needs_tables || reply->outcome != VS_STORE_OK) return reply->outcome == VS_STORE_OK;
-    return check_tables(self, reply);
-}
-
-/* A network is trusted no further than this machine. */
-static bool wants_tls(const struct mysql_store *self) {
-    const char *said = self->uri.value[KEY_TLS];
-    if (said[0]) return strcmp(said, "verify") == 0;
-    bool is_here = self->uri.value[KEY_SOCKET][0] || strcmp(self->host, "localhost") == 0 ||
-                   strcmp(self->host, "127.0.0.1") == 0 || strcmp(self->host, "::1") == 0;
-    return !is_here || self->uri.value[KEY_CA][0];
-}
-
-static void set_options(const struct mysql_store *self, MYSQL *my) {
-    unsigned seconds = (unsigned)((self->call_ms_max + 999) / 1000), off = 0; /* the client counts in whole seconds */
-    unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" would mean a socket somewhere */
-    my_bool yes = 1;
-    if (!self->uri.value[KEY_SOCKET][0]) mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
-    mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-    mysql_options(my, MYSQL_OPT_READ_TIMEOUT, &seconds);
-    mysql_options(my, MYSQL_OPT_WRITE_TIMEOUT, &seconds);
-    mysql_options(my, MYSQL_OPT_LOCAL_INFILE, &off);
-    mysql_options(my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (!wants_tls(self)) return;
-    mysql_ssl_set(my, NULL, NULL, self->uri.value[KEY_CA][0] ? self->uri.value[KEY_CA] : NULL, NULL, NULL);
-    mysql_options(my, MYSQL_OPT_SSL_ENFORCE, &yes);
-    mysql_options(my, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
-}
-
-static void init_library(void) {
-    mysql_library_init(0, NULL, NULL);
-}
-
-static bool connect_to(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_library);
-    MYSQL *my = mysql_init(NULL);
-    if (!my) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
-        return false;
-    }
-    set_options(self, my);
-    const char *socket = self->uri.value[KEY_SOCKET][0] ? self->uri.value[KEY_SOCKET] : NULL;
-    self->my = my;
-    if (!mysql_real_connect(my, socket ? "localhost" : self->host, self->uri.user, self->secret, self->uri.path + 1,
-                            self->port, socket, CLIENT_FOUND_ROWS) ||
-        mysql_query(my, session) != 0)
-        vs_mysql_trouble(self, mysql_errno(my), mysql_error(my), VS_STORE_DOWN, reply);
-    else if (vs_mysql_check(self, needs_tables, reply))
-        return true;
-    vs_mysql_drop(self);
-    return false;
-}
-
-/* A server that has closed an idle connection has left its goodbye to be read. */
+/* A server that has closed an idle connection has left its goodbye to be read; and what it says unasked is no answer to
+ * what it is asked next. */
 static bool is_stale(const struct mysql_store *self) {
     struct pollfd fd = {.fd = mysql_get_socket(self->my), .events = POLLIN};
     return poll(&fd, 1, 0) != 0;
@@ -214,9 +281,89 @@ static bool is_stale(const struct mysql_store *self) {
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);
     leave_to_parent(self);
-    self->until_us = self->clock->boot_us(self->clock->self) + ms_max * 1000;
+    vs_call_begin(&self->base, ms_max);
     if (self->my && is_stale(self)) vs_mysql_drop(self);
-    if (!self->my) return connect_to(self, needs_tables, reply);
-    reply->outcome = VS_STORE_OK;
-    return true;
+    if (self->my) return true;
+    if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
+        vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
+    if (self->my && !is_stale(self)) return true;
+    if (self->my) vs_mysql_drop(self);
+    return (self->making || start_making(self, needs_tables, reply)) && await_making(self, reply);
+}
+
+/* ------------------------------------------------------------------ statements */
+
+void vs_sql_add(struct vs_sql *sql, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(sql->text + sql->length, sizeof sql->text - sql->length, format, args);
+    va_end(args);
+    assert(length >= 0 && sql->length + (size_t)length < sizeof sql->text);
+    sql->length += (size_t)length;
+}
+
+void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length) {
+    static const char digit[] = "0123456789abcdef";
+    const unsigned char *at = bytes;
+    assert(sql->length + 2 * length + 4 < sizeof sql->text);
+    vs_sql_add(sql, "x'");
+    for (size_t i = 0; i < length; i++) {
+        sql->text[sql->length++] = digit[at[i] >> 4];
+        sql->text[sql->length++] = digit[at[i] & 15];
+    }
+    vs_sql_add(sql, "'");
+}
+
+/* The client's own patience counts in whole seconds, for each message. */
+static bool await_answer(struct mysql_store *self) {
+    struct pollfd fd = {.fd = mysql_get_socket(self->my), .events = POLLIN};
+    int64_t slice_ms;
+    while ((slice_ms = vs_call_slice_ms(&self->base)) > 0)
+        if (poll(&fd, 1, (int)slice_ms) > 0) return true;
+    return false;
+}
+
+bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
+    if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
+    if (!await_answer(self)) return vs_mysql_no_answer(self, "no answer in time", reply);
+    return mysql_read_query_result(self->my) == 0 || vs_mysql_said_no(self, reply);
+}
+
+bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
+                   struct vs_reply *reply) {
+    *rows = (struct vs_rows){NULL, NULL, NULL};
+    if (!vs_mysql_send(self, sql, reply)) return false;
+    rows->result = mysql_field_count(self->my) == columns ? mysql_use_result(self->my) : NULL;
+    return rows->result || vs_mysql_no_answer(self, "an answer to something else", reply);
+}
+
+/* What is still to come of the rows is not read: the connection goes with it. */
+static int give_up_rows(struct vs_rows *rows) {
+    rows->result->handle = NULL;
+    vs_mysql_rows_done(rows);
+    return -1;
+}
+
+int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply) {
+    if (vs_call_slice_ms(&self->base) <= 0) {
+        vs_mysql_no_answer(self, "no list in time", reply);
+        return give_up_rows(rows);
+    }
+    rows->row = mysql_fetch_row(rows->result);
+    if (!rows->row && mysql_errno(self->my) == 0) return 0;
+    if (!rows->row) {
+        vs_mysql_said_no(self, reply);
+        return give_up_rows(rows);
+    }
+    rows->length = mysql_fetch_lengths(rows->result);
+    char nonce[24];
+    snprintf(nonce, sizeof nonce, "%" PRIu64, self->nonce);
+    if (rows->row[0] && strcmp(rows->row[0], nonce) == 0) return 1;
+    vs_mysql_no_answer(self, "an answer to something else", reply);
+    return give_up_rows(rows);
+}
+
+void vs_mysql_rows_done(struct vs_rows *rows) {
+    if (rows->result) mysql_free_result(rows->result);
+    rows->result = NULL;
 }

@@ -1,48 +1,88 @@
-/* mysql_link.h -- the connection under mysql.c: made, checked, dropped, left to a parent; and what a server's errors
- * mean.
+/* mysql_link.h -- the connection under mysql.c: made beside the calls, checked, dropped, left to a parent; statements
+ * and their answers; what a server's errors mean.
  */
 #ifndef VS_STORE_MYSQL_LINK_H
 #define VS_STORE_MYSQL_LINK_H
 
+#include "store/errand.h"
 #include "store/reply.h"
 
 #include <mysql.h>
 
-enum statement { ST_READ, ST_LIST, ST_INSERT, ST_UPDATE, ST_NS_READ, ST_NS_INSERT, ST_NS_UPDATE, ST_COUNT };
-
 /* "0" or "OFF" where the server takes writes: some versions name it, some count it. */
 #define VS_SQL_READ_ONLY "CAST(@@global.read_only AS CHAR)"
+
+#define VS_MYSQL_NO_ROW "an answer without a row: is sql_select_limit 0?"
 
 /* Of the URI. */
 enum { KEY_TLS, KEY_CA, KEY_SECRET_FILE, KEY_SOCKET, KEY_GALERA };
 
+/* Whom to connect to, and as whom: whole in itself, for a connection is made by another thread than the call's. */
+struct mysql_place {
+    struct vs_uri uri;
+    char host[256], secret[256], where[160];
+    unsigned port, read_s; /* read_s: how long one message may take; the client counts in whole seconds */
+};
+
 struct mysql_store {
     struct vs_store base;
-    const struct vesta_clock *clock;
-    int64_t call_ms_max, until_us; /* until_us: when the call under way is over, in boot time */
-    struct vs_uri uri;
-    char host[256], secret[256], namespace_[VESTA_NAMESPACE_MAX], where[160];
-    unsigned port;
+    int64_t call_ms_max;
+    struct mysql_place place;
+    char namespace_[VESTA_NAMESPACE_MAX];
     struct vs_met met;
-    pid_t pid; /* whose connection it is */
-    MYSQL *my; /* NULL: not connected */
-    MYSQL_STMT *stmt[ST_COUNT];
+    pid_t pid;                /* whose connection it is */
+    MYSQL *my;                /* NULL: not connected */
+    struct vs_errand *making; /* the connection that is on its way; NULL: none */
+    uint64_t nonce;           /* of the last statement: its answer says it again, so no other one is taken for it */
 };
 
 /* Opens a call: connected to a server that can be a store, with a deadline.  False with the reply filled. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply);
-int64_t vs_mysql_left_ms(const struct mysql_store *self);
 
-/* Fills the reply by an error.  `otherwise`, where the error does not say: UNKNOWN for a write that was sent. */
-void vs_mysql_trouble(struct mysql_store *self, unsigned error, const char *said, enum vs_outcome otherwise,
+/* Fills the reply by an error.  `otherwise`, where the error does not say: UNKNOWN for a write that was sent.  False.
+ */
+bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply);
+
+/* The last statement's error: as above, and the connection is dropped unless the server only said no. */
+bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply);
+
+/* An answer that is none: the connection is dropped, and the outcome stays what it was before. */
+bool vs_mysql_no_answer(struct mysql_store *self, const char *why, struct vs_reply *reply);
 
 /* Closes the connection; in a forked child it only forgets the parent's. */
 void vs_mysql_drop(struct mysql_store *self);
 
 /* A server that can be written to and, where needs_tables, has ours. */
-bool vs_mysql_check(struct mysql_store *self, bool needs_tables, struct vs_reply *reply);
-bool vs_mysql_check_read_only(struct mysql_store *self, const char *value, struct vs_reply *reply);
+bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply);
+bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value, struct vs_reply *reply);
+
+/* ------------------------------------------------------------------ statements */
+
+#define VS_SQL_MAX 8192
+struct vs_sql {
+    size_t length;
+    char text[VS_SQL_MAX];
+};
+__attribute__((format(printf, 2, 3))) void vs_sql_add(struct vs_sql *sql, const char *format, ...);
+/* Bytes, as a literal that no character set and no SQL mode reads otherwise. */
+void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length);
+
+/* Sends a statement and waits for the beginning of its answer.  False: the server said no, or said nothing in time; the
+ * reply is filled, with the outcome that it had where nobody knows better. */
+bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply);
+
+/* The rows of a SELECT whose first column is the nonce.  fetch: 1 with the row, 0 behind the last, -1 with the reply
+ * filled.  After 1 or 0, `done`; after -1 the result is gone. */
+struct vs_rows {
+    MYSQL_RES *result;
+    MYSQL_ROW row;
+    unsigned long *length;
+};
+bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
+                   struct vs_reply *reply);
+int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply);
+void vs_mysql_rows_done(struct vs_rows *rows);
 
 /* mysql_foreign.c: other generators' tables. */
 void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,

@@ -1,42 +1,56 @@
 /* reply.c -- how a backend fills in an answer. */
 #include "store/reply.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void vs_answer(struct vs_reply *reply, enum vs_outcome outcome, const char *format, ...) {
+void vs_sent(struct vs_reply *reply) {
+    reply->outcome = VS_STORE_UNKNOWN;
+}
+
+void vs_done(struct vs_reply *reply) {
+    reply->outcome = VS_STORE_OK;
+    reply->text[0] = '\0';
+}
+
+void vs_not_first(struct vs_reply *reply) {
+    reply->outcome = VS_STORE_CONFLICT;
+    reply->text[0] = '\0';
+}
+
+bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome, const char *format, ...) {
+    assert(outcome != VS_STORE_OK);
     va_list args;
     va_start(args, format);
     vsnprintf(reply->text, sizeof reply->text, format, args);
     va_end(args);
     reply->outcome = outcome;
+    return false;
 }
 
-void vs_answer_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {
+bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {
     const char *why = length > 0 ? vs_record_read(text, length, &reply->record) : "it is empty";
-    reply->outcome = VS_STORE_OK;
-    if (why) vs_answer(reply, VS_STORE_REFUSED, "%.90s/%" PRIu64 " cannot be used: %s", where, worker, why);
+    return !why || vs_answer(reply, VS_STORE_REFUSED, "%.90s/%" PRIu64 " cannot be used: %s", where, worker, why);
 }
 
-void vs_answer_ns(struct vs_reply *reply, const char *text, size_t length, const char *where) {
+bool vs_take_ns(struct vs_reply *reply, const char *text, size_t length, const char *where) {
     const char *why = length > 0 ? vs_ns_record_read(text, length, &reply->ns) : "it is empty";
-    reply->outcome = VS_STORE_OK;
-    if (why) vs_answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", where, why);
+    return !why || vs_answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", where, why);
 }
 
 void vs_meet(struct vs_met *met, const struct vs_reply *reply) {
-    if (reply->outcome == VS_STORE_OK) *met = (struct vs_met){reply->ns.ver, reply->ns.incarnation};
+    *met = (struct vs_met){reply->ns.ver, reply->ns.incarnation};
 }
 
 bool vs_is_met(struct vs_met *met, struct vs_reply *reply) {
     if (met->ver == 0) vs_meet(met, reply);
     if (reply->ns.ver && reply->ns.ver == met->ver && reply->ns.incarnation == met->incarnation) return true;
-    vs_answer(reply, VS_STORE_MOVED,
-              reply->ns.ver ? "the namespace's record has changed" : "the namespace is not in the store");
-    return false;
+    return vs_answer(reply, VS_STORE_MOVED,
+                     reply->ns.ver ? "the namespace's record has changed" : "the namespace is not in the store");
 }
 
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver) {
@@ -70,4 +84,24 @@ static int by_worker(const void *a, const void *b) {
 
 void vs_list_sort(struct vs_listed *listed, size_t count) {
     if (count) qsort(listed, count, sizeof *listed, by_worker);
+}
+
+/* ------------------------------------------------------------------ a call's time */
+
+#define SLICE_MS 50
+
+void vs_call_begin(struct vs_store *store, int64_t ms_max) {
+    store->until_us = store->clock->boot_us(store->clock->self) + ms_max * 1000;
+}
+
+int64_t vs_call_left_ms(const struct vs_store *store) {
+    int64_t cut_us = atomic_load(&store->cut_us);
+    int64_t until_us = cut_us && cut_us < store->until_us ? cut_us : store->until_us;
+    int64_t left_us = until_us - store->clock->boot_us(store->clock->self);
+    return left_us > 0 ? (left_us + 999) / 1000 : 0;
+}
+
+int64_t vs_call_slice_ms(const struct vs_store *store) {
+    int64_t left_ms = vs_call_left_ms(store);
+    return left_ms < SLICE_MS ? left_ms : SLICE_MS;
 }

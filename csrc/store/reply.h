@@ -4,13 +4,31 @@
 
 #include "store/store.h"
 
-/* Sets the outcome and the sentence. */
-__attribute__((format(printf, 3, 4))) void vs_answer(struct vs_reply *reply, enum vs_outcome outcome,
+/* A reply says "not done" (DOWN) from its beginning, "perhaps" (UNKNOWN) from the moment in which a write is sent, and
+ * anything else only by one of these.  An outcome that nobody set is never OK. */
+
+/* Empties the reply for a call. */
+static inline void vs_reply_clear(struct vs_reply *reply) {
+    *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
+}
+
+/* A write is about to leave: whatever goes wrong from here on, it may be done. */
+void vs_sent(struct vs_reply *reply);
+
+/* The one place where an outcome becomes OK: the answer to the statement that did the work came, was read to its end,
+ * and says that it was done. */
+void vs_done(struct vs_reply *reply);
+
+/* A write was not done, for what stands in reply->record (or ns). */
+void vs_not_first(struct vs_reply *reply);
+
+/* Why not, in a sentence; never OK.  False, so that a check can end with it. */
+__attribute__((format(printf, 3, 4))) bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome,
                                                      const char *format, ...);
 
-/* Reads a stored text into reply->record (or ns): OK, or REFUSED with `where` in the sentence. */
-void vs_answer_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker);
-void vs_answer_ns(struct vs_reply *reply, const char *text, size_t length, const char *where);
+/* Reads a stored text into reply->record (or ns), whole.  False: REFUSED, with `where` in the sentence. */
+bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker);
+bool vs_take_ns(struct vs_reply *reply, const char *text, size_t length, const char *where);
 
 /* The namespace's record as an ns_read met it: what a swap holds the stored one against. */
 struct vs_met {
@@ -18,7 +36,7 @@ struct vs_met {
 };
 /* reply->ns has just been read: remembers it. */
 void vs_meet(struct vs_met *met, const struct vs_reply *reply);
-/* reply->ns has just been read: true if it is the one that was met; else the reply says MOVED. */
+/* reply->ns has just been read: true if it is the one that was met (or the first); else the reply says MOVED. */
 bool vs_is_met(struct vs_met *met, struct vs_reply *reply);
 
 /* Whether a write may be done over what stands there: the version must be the one that it was decided on, and the write
@@ -33,10 +51,14 @@ void vs_list_sort(struct vs_listed *listed, size_t count);
 /* A record is named by its number, in digits and nothing else: 007 is no record. */
 bool vs_is_number(const char *name, uint64_t *number);
 
-/* Empties the reply for a call. */
-static inline void vs_reply_clear(struct vs_reply *reply) {
-    *reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
-}
+/* ------------------------------------------------------------------ a call's time */
+
+/* A call begins, and may take this long. */
+void vs_call_begin(struct vs_store *store, int64_t ms_max);
+/* What is left of it; 0 or less: it is over. */
+int64_t vs_call_left_ms(const struct vs_store *store);
+/* As much of that as may be waited for at once: a store that is cut meanwhile is noticed behind it. */
+int64_t vs_call_slice_ms(const struct vs_store *store);
 
 /* ------------------------------------------------------------------ URIs:
  * scheme://[user[:password]@]hosts/path[?k=v&k=v]

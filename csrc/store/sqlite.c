@@ -27,13 +27,11 @@
 
 struct sqlite_store {
     struct vs_store base;
-    const struct vesta_clock *clock;
     int64_t call_ms_max;
     struct vs_met met;
     char namespace_[VESTA_NAMESPACE_MAX];
     char path[PATH_MAX - 64];
-    sqlite3 *db;      /* during a call */
-    int64_t begun_us; /* boot time */
+    sqlite3 *db; /* during a call */
 };
 
 static struct sqlite_store *self_of(struct vs_store *store) {
@@ -49,18 +47,17 @@ _Static_assert(APPLICATION_ID == 1987277921, "the schema's application_id is our
 
 /* ------------------------------------------------------------------ errors */
 
-/* What SQLite said of anything but a commit: nothing was done. */
-static void trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
+/* What SQLite said of anything but a commit: nothing was done.  False. */
+static bool trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
     int kind = rc & 0xff;
     bool passes = kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_NOMEM || kind == SQLITE_INTERRUPT;
-    vs_answer(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, "%.80s: %.60s", self->path,
-              kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
+    return vs_answer(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, "%.80s: %.60s", self->path,
+                     kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
 }
 
 static bool run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply) {
     int rc = sqlite3_exec(self->db, sql, NULL, NULL, NULL);
-    if (rc != SQLITE_OK) trouble(self, rc, reply);
-    return rc == SQLITE_OK;
+    return rc == SQLITE_OK || trouble(self, rc, reply);
 }
 
 /* A statement with the namespace as ?1 and, where it has one, the worker as ?2. */
@@ -100,10 +97,9 @@ static bool is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
         return false;
     if (id == 0 && tables == 0) return run(self, schema, reply);
     if (id == APPLICATION_ID && version == SCHEMA_VERSION) return true;
-    vs_answer(reply, VS_STORE_REFUSED, "%.80s %s", self->path,
-              id != APPLICATION_ID ? "is another program's database: give vesta a file of its own"
-                                   : "was made by a newer vesta");
-    return false;
+    return vs_answer(reply, VS_STORE_REFUSED, "%.80s %s", self->path,
+                     id != APPLICATION_ID ? "is another program's database: give vesta a file of its own"
+                                          : "was made by a newer vesta");
 }
 
 static void close_db(struct sqlite_store *self) {
@@ -116,7 +112,7 @@ static int wait_for_lock(void *arg, int tries) {
     const struct sqlite_store *self = arg;
     (void)tries;
     usleep(1000);
-    return self->clock->boot_us(self->clock->self) - self->begun_us < self->call_ms_max * 1000;
+    return vs_call_left_ms(&self->base) > 0;
 }
 
 /* Opens and locks; false with the reply filled, and nothing to undo. */
@@ -127,14 +123,13 @@ static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
     if (rc != SQLITE_OK) {
         trouble(self, rc, reply);
     } else {
-        self->begun_us = self->clock->boot_us(self->clock->self);
+        vs_call_begin(&self->base, self->call_ms_max);
         sqlite3_busy_handler(self->db, wait_for_lock, self);
         sqlite3_db_config(self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         sqlite3_db_config(self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
         if (run(self, "PRAGMA synchronous = EXTRA; BEGIN IMMEDIATE", reply) && is_ours(self, reply)) {
-            int64_t now_ms = self->clock->unix_us(self->clock->self) / 1000;
+            int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
             reply->store_ms = now_ms > 0 ? now_ms : 0;
-            reply->outcome = VS_STORE_OK;
             return true;
         }
     }
@@ -144,60 +139,63 @@ static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 /* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
-static void commit(const struct sqlite_store *self, struct vs_reply *reply) {
+static bool commit(const struct sqlite_store *self, struct vs_reply *reply) {
+    vs_sent(reply);
     int rc = sqlite3_exec(self->db, "COMMIT", NULL, NULL, NULL), kind = rc & 0xff;
-    if (rc == SQLITE_OK) return;
+    if (rc == SQLITE_OK) return true;
     trouble(self, rc, reply);
     bool undone = kind == SQLITE_BUSY || kind == SQLITE_FULL;
     if (undone && !sqlite3_get_autocommit(self->db))
         undone = sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK;
-    if (!undone) reply->outcome = VS_STORE_UNKNOWN;
+    if (!undone) vs_sent(reply);
+    return false;
 }
 
-/* Commits what was written, and closes. */
-static void end(struct sqlite_store *self, bool wrote, struct vs_reply *reply) {
-    if (wrote) commit(self, reply);
-    close_db(self);
+static void end(struct sqlite_store *self) {
+    close_db(self); /* rolls back what was not committed */
     vs_process_unlock();
 }
 
 /* ------------------------------------------------------------------ rows */
 
 /* A row's text and version agree, or somebody wrote one by hand. */
-static void check_ver(struct vs_reply *reply, sqlite3_stmt *stmt, int column, uint64_t ver) {
-    if (reply->outcome == VS_STORE_OK && (uint64_t)sqlite3_column_int64(stmt, column) != ver)
-        vs_answer(reply, VS_STORE_REFUSED, "a row's ver is not that of its record: somebody changed it by hand");
+static bool check_ver(struct vs_reply *reply, sqlite3_stmt *stmt, int column, uint64_t ver) {
+    return (uint64_t)sqlite3_column_int64(stmt, column) == ver ||
+           vs_answer(reply, VS_STORE_REFUSED, "a row's ver is not that of its record: somebody changed it by hand");
 }
 
-static void take_record(const struct sqlite_store *self, sqlite3_stmt *stmt, uint64_t worker, struct vs_reply *reply) {
+static bool take_record(const struct sqlite_store *self, sqlite3_stmt *stmt, uint64_t worker, struct vs_reply *reply) {
     const char *text = sqlite3_column_blob(stmt, 0);
-    vs_answer_record(reply, text, (size_t)sqlite3_column_bytes(stmt, 0), self->path, worker);
-    check_ver(reply, stmt, 1, reply->record.ver);
+    return vs_take_record(reply, text, (size_t)sqlite3_column_bytes(stmt, 0), self->path, worker) &&
+           check_ver(reply, stmt, 1, reply->record.ver);
 }
 
-static void load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
+/* True: reply->record is what stands there; ver 0: nothing does. */
+static bool load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     sqlite3_stmt *stmt =
         prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
-    if (!stmt) return;
+    if (!stmt) return false;
     int rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW)
-        take_record(self, stmt, worker, reply);
-    else if (rc != SQLITE_DONE)
-        trouble(self, rc, reply);
+    bool well = rc == SQLITE_ROW    ? take_record(self, stmt, worker, reply)
+                : rc == SQLITE_DONE ? true
+                                    : trouble(self, rc, reply);
     sqlite3_finalize(stmt);
+    return well;
 }
 
-static void load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
+static bool take_ns(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_reply *reply) {
+    const char *text = sqlite3_column_blob(stmt, 0);
+    return vs_take_ns(reply, text, (size_t)sqlite3_column_bytes(stmt, 0), self->path) &&
+           check_ver(reply, stmt, 1, reply->ns.ver);
+}
+
+static bool load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
     sqlite3_stmt *stmt = prepare(self, "SELECT record, ver FROM vesta_namespace WHERE ns = ?1", 0, reply);
-    if (!stmt) return;
+    if (!stmt) return false;
     int rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW) {
-        vs_answer_ns(reply, sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0), self->path);
-        check_ver(reply, stmt, 1, reply->ns.ver);
-    } else if (rc != SQLITE_DONE) {
-        trouble(self, rc, reply);
-    }
+    bool well = rc == SQLITE_ROW ? take_ns(self, stmt, reply) : rc == SQLITE_DONE ? true : trouble(self, rc, reply);
     sqlite3_finalize(stmt);
+    return well;
 }
 
 /* Writes a row; the last two parameters are its version and its text. */
@@ -210,6 +208,8 @@ static bool save(const struct sqlite_store *self, const char *sql, uint64_t work
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) trouble(self, rc, reply);
     sqlite3_finalize(stmt);
+    if (rc == SQLITE_DONE && sqlite3_changes(self->db) == 0)
+        return vs_answer(reply, VS_STORE_DOWN, "%.80s: nothing was written", self->path);
     return rc == SQLITE_DONE;
 }
 
@@ -218,52 +218,64 @@ static bool save(const struct sqlite_store *self, const char *sql, uint64_t work
 static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
     struct sqlite_store *self = self_of(store);
     if (!begin(self, reply)) return;
-    load_record(self, worker, reply);
-    end(self, false, reply);
+    if (load_record(self, worker, reply)) vs_done(reply);
+    end(self);
+}
+
+static bool write_record(struct sqlite_store *self, uint64_t worker, const struct vs_record *record,
+                         struct vs_reply *reply) {
+    char text[VS_RECORD_TEXT_MAX];
+    reply->record = *record;
+    reply->record.written_ms = reply->store_ms;
+    return save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)", worker,
+                record->ver, text, vs_record_write(&reply->record, text), reply) &&
+           commit(self, reply);
 }
 
 static void sqlite_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                         struct vs_reply *reply) {
     struct sqlite_store *self = self_of(store);
-    char text[VS_RECORD_TEXT_MAX];
-    bool wrote = false;
     if (!begin(self, reply)) return;
-    load_ns(self, reply);
-    if (reply->outcome == VS_STORE_OK && vs_is_met(&self->met, reply)) load_record(self, worker, reply);
-    if (reply->outcome == VS_STORE_OK && !vs_follows(record, &reply->record, old_ver)) {
-        reply->outcome = VS_STORE_CONFLICT;
-    } else if (reply->outcome == VS_STORE_OK) {
-        reply->record = *record;
-        reply->record.written_ms = reply->store_ms;
-        wrote = save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)",
-                     worker, record->ver, text, vs_record_write(&reply->record, text), reply);
-    }
-    end(self, wrote, reply);
+    bool known = load_ns(self, reply) && vs_is_met(&self->met, reply) && load_record(self, worker, reply);
+    if (known && !vs_follows(record, &reply->record, old_ver))
+        vs_not_first(reply);
+    else if (known && write_record(self, worker, record, reply))
+        vs_done(reply);
+    end(self);
 }
 
 static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct sqlite_store *self = self_of(store);
     if (!begin(self, reply)) return;
-    load_ns(self, reply);
-    vs_meet(&self->met, reply);
-    end(self, true, reply); /* the first call has made the tables */
+    if (load_ns(self, reply)) {
+        struct vs_reply made = *reply; /* the first call has made the tables; whatever comes of it, this was read */
+        vs_meet(&self->met, reply);
+        if (commit(self, &made))
+            vs_done(reply);
+        else
+            vs_answer(reply, VS_STORE_DOWN, "%s", made.text);
+    }
+    end(self);
+}
+
+static bool write_ns(struct sqlite_store *self, const struct vs_ns_record *record, struct vs_reply *reply) {
+    char text[VS_RECORD_TEXT_MAX];
+    reply->ns = *record;
+    return save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", record->ver,
+                record->ver, text, vs_ns_record_write(record, text), reply) &&
+           commit(self, reply);
 }
 
 static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                            struct vs_reply *reply) {
     struct sqlite_store *self = self_of(store);
-    char text[VS_RECORD_TEXT_MAX];
-    bool wrote = false;
     if (!begin(self, reply)) return;
-    load_ns(self, reply);
-    if (reply->outcome == VS_STORE_OK && reply->ns.ver != old_ver) {
-        reply->outcome = VS_STORE_CONFLICT;
-    } else if (reply->outcome == VS_STORE_OK) {
-        reply->ns = *record;
-        wrote = save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", record->ver,
-                     record->ver, text, vs_ns_record_write(record, text), reply);
-    }
-    end(self, wrote, reply);
+    bool known = load_ns(self, reply);
+    if (known && reply->ns.ver != old_ver)
+        vs_not_first(reply);
+    else if (known && write_ns(self, record, reply))
+        vs_done(reply);
+    end(self);
 }
 
 static void sqlite_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
@@ -277,9 +289,24 @@ static void sqlite_names(struct vs_store *store, void (*tell)(void *to, const ch
         if (name) tell(to, name);
         rc = SQLITE_OK;
     }
-    if (rc != SQLITE_DONE) trouble(self, rc, reply);
+    if (rc == SQLITE_DONE)
+        vs_done(reply);
+    else
+        trouble(self, rc, reply);
     sqlite3_finalize(stmt);
-    end(self, false, reply);
+    end(self);
+}
+
+/* Adds the row that was stepped to; false with the reply filled. */
+static bool list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_listed **listed, size_t *count,
+                     size_t *room, struct vs_reply *reply) {
+    uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);
+    struct vs_listed *next = vs_list_room(listed, *count, room);
+    if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
+    if (!take_record(self, stmt, worker, reply)) return false;
+    *next = (struct vs_listed){worker, reply->record};
+    ++*count;
+    return true;
 }
 
 static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
@@ -290,19 +317,16 @@ static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_
     sqlite3_stmt *stmt =
         prepare(self, "SELECT record, ver, worker FROM vesta_lease WHERE ns = ?1 ORDER BY worker", 0, reply);
     size_t room = 0;
-    int rc = SQLITE_DONE;
-    while (stmt && reply->outcome == VS_STORE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);
-        struct vs_listed *next = vs_list_room(listed, *count, &room);
-        take_record(self, stmt, worker, reply);
-        if (!next) vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-        if (reply->outcome != VS_STORE_OK) break;
-        *next = (struct vs_listed){worker, reply->record};
-        ++*count;
-    }
-    if (reply->outcome == VS_STORE_OK && rc != SQLITE_DONE) trouble(self, rc, reply);
+    int rc = SQLITE_OK;
+    bool well = stmt != NULL;
+    while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+        well = list_row(self, stmt, listed, count, &room, reply);
+    if (well && rc == SQLITE_DONE)
+        vs_done(reply);
+    else if (well)
+        trouble(self, rc, reply);
     sqlite3_finalize(stmt);
-    end(self, false, reply);
+    end(self);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -345,7 +369,7 @@ static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct
     struct sqlite_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_sqlite;
-    self->clock = opts->clock;
+    self->base.clock = opts->clock;
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
     if (snprintf(self->path, sizeof self->path, "%s", path) >= (int)sizeof self->path)

@@ -5,6 +5,7 @@
 #include "store/store.h"
 #include "core/core.h"
 #include "store/module.h"
+#include "store/reply.h"
 
 #include <stdio.h>
 
@@ -33,6 +34,10 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
     return rc == VESTA_OK ? find(uri, err)->open(uri, opts, store, err) : rc;
 }
 
+void vs_store_cut(struct vs_store *store, int64_t boot_us) {
+    atomic_store(&store->cut_us, boot_us);
+}
+
 const char *vs_store_public(const char *uri, char *buf) {
     snprintf(buf, VS_URI_MAX, "%s", uri);
     const char *user = strstr(uri, "://"), *at = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;
@@ -42,8 +47,11 @@ const char *vs_store_public(const char *uri, char *buf) {
 }
 
 void vs_store_init(struct vs_store *store, struct vs_reply *reply) {
-    *reply = (struct vs_reply){.outcome = VS_STORE_OK};
-    if (store->ops->init) store->ops->init(store, reply);
+    vs_reply_clear(reply);
+    if (store->ops->init)
+        store->ops->init(store, reply);
+    else
+        vs_done(reply); /* nothing to make */
 }
 
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,

@@ -7,6 +7,8 @@
 
 #include "core/lease.h"
 
+#include <stdatomic.h>
+
 /* The longest that one call waits for a store: below the shortest renew period, so that a call that found no answer is
  * over when the next is due. */
 #define VS_STORE_CALL_MS 800
@@ -24,6 +26,11 @@ struct vs_reply {
 
 struct vs_store {
     const struct vs_store_ops *ops;
+    const struct vesta_clock *clock;
+    int64_t call_ms_max,
+        list_ms_max;        /* the longest that a call, or a listing, may take, with all that its client adds */
+    int64_t until_us;       /* when the call under way is over, in boot time */
+    _Atomic int64_t cut_us; /* no call waits past that; 0: nobody said so */
 };
 
 /* Generators whose own tables or nodes tell which numbers they have given out. */
@@ -96,6 +103,10 @@ bool vs_store_is_local(const char *uri);
 
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);
+
+/* No call of this store waits past that instant (boot time), the one under way neither: somebody has to end.  Threads:
+ * any, while the store is open. */
+void vs_store_cut(struct vs_store *store, int64_t boot_us);
 
 /* The URI as it may be shown: *** in a password's place.  Shape: buf of VS_URI_MAX bytes; returns buf. */
 const char *vs_store_public(const char *uri, char *buf);

@@ -100,7 +100,7 @@ static void on_record(int rc, const char *value, int length, const struct Stat *
     struct item *item = (struct item *)(uintptr_t)data;
     struct listing *listing = item->listing;
     struct vs_reply one = {.outcome = VS_STORE_OK};
-    if (rc == ZOK) vs_answer_record(&one, value, length > 0 ? (size_t)length : 0, listing->store->where, item->number);
+    if (rc == ZOK) vs_take_record(&one, value, length > 0 ? (size_t)length : 0, listing->store->where, item->number);
     pthread_mutex_lock(&listing->store->mutex);
     if (rc == ZOK && one.outcome == VS_STORE_OK) {
         item->found = true;

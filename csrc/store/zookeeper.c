@@ -69,7 +69,7 @@ static void take_ns(struct zk_store *self, const struct zk_call *call, struct vi
         vs_zk_trouble(self, call->rc, reply);
         return;
     }
-    vs_answer_ns(reply, call->text, (size_t)call->length, self->where);
+    if (!vs_take_ns(reply, call->text, (size_t)call->length, self->where)) return;
     view->has_ns = true;
     view->ns_stat = call->stat;
     view->stored = reply->ns.incarnation;
@@ -83,7 +83,7 @@ static void take_record(struct zk_store *self, const struct zk_call *call, uint6
         vs_zk_trouble(self, call->rc, reply);
         return;
     }
-    vs_answer_record(reply, call->text, (size_t)call->length, self->where, worker);
+    if (!vs_take_record(reply, call->text, (size_t)call->length, self->where, worker)) return;
     view->stat = call->stat;
     reply->record.written_ms = call->stat.mtime > 0 ? call->stat.mtime : 0;
 }
@@ -395,8 +395,9 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     struct zk_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_zookeeper;
-    self->clock = opts->clock;
-    self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
+    self->clock = self->base.clock = opts->clock;
+    self->base.list_ms_max = VS_STORE_LIST_MS;
+    self->call_ms_max = self->base.call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     int rc = read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
         if (uri.password[0]) snprintf(own, sizeof own, "%s:%s", uri.user, uri.password);

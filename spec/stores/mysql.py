@@ -147,7 +147,7 @@ def _():
     fresh("lost").__exit__()
     with Caller(CALL, uri(port=proxy.port), "lost") as caller:
         caller.ask("ns", "OK")
-        caller.ask("swap 7 1 20", "OK")  # prepared now: one message a swap
+        caller.ask("swap 7 1 20", "OK")  # connected now: one message a swap
         proxy.lose_answers = True
         caller.ask("swap 7 2 30", "UNKNOWN")
         proxy.lose_answers = False
@@ -363,7 +363,7 @@ def _():
             session.stdin.write("BEGIN; SELECT ver FROM vesta.vesta_lease WHERE ns = 'severed' FOR UPDATE;\n")
             assert session.stdout.readline() == "1\n"
             caller.send("swap 7 1 20")
-            waits = "SELECT id FROM information_schema.processlist WHERE command = 'Execute' AND info LIKE 'UPDATE vesta_lease%'"
+            waits = "SELECT id FROM information_schema.processlist WHERE command = 'Query' AND info LIKE 'UPDATE vesta_lease%'"
             db.sql("KILL " + until(lambda: db.sql(waits), "the write waits for the row"))
             got = caller.answer()
             assert got["outcome"] == "UNKNOWN", got

@@ -1,0 +1,110 @@
+/* errand.c -- a thread for one piece of work; see errand.h.  Knows no store's protocol. */
+#include "store/errand.h"
+#include "store/reply.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct vs_errand {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_done, is_left; /* of the mutex; whoever comes second frees it */
+    void (*run)(void *work);
+    void (*drop)(void *work);
+    void *work;
+};
+
+static void free_errand(struct vs_errand *errand) {
+    pthread_cond_destroy(&errand->changed);
+    pthread_mutex_destroy(&errand->mutex);
+    free(errand);
+}
+
+static void *go(void *arg) {
+    struct vs_errand *errand = arg;
+    errand->run(errand->work);
+    pthread_mutex_lock(&errand->mutex);
+    bool is_left = errand->is_left;
+    errand->is_done = true;
+    pthread_cond_broadcast(&errand->changed);
+    pthread_mutex_unlock(&errand->mutex);
+    if (!is_left) return NULL;
+    errand->drop(errand->work);
+    free_errand(errand);
+    return NULL;
+}
+
+static int start(struct vs_errand *errand) {
+    pthread_t thread;
+    sigset_t all, was;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
+    int rc = pthread_create(&thread, NULL, go, errand);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    if (rc == 0) pthread_detach(thread);
+    return rc;
+}
+
+struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work) {
+    struct vs_errand *errand = calloc(1, sizeof *errand);
+    pthread_condattr_t attr;
+    if (!errand) return NULL;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&errand->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&errand->mutex, NULL);
+    errand->run = run;
+    errand->drop = drop;
+    errand->work = work;
+    if (start(errand) == 0) return errand;
+    free_errand(errand);
+    return NULL;
+}
+
+/* In slices: the store may be cut meanwhile, and nobody would tell this lock. */
+static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + wait_ms * 1000000;
+    until.tv_sec += ns / 1000000000;
+    until.tv_nsec = ns % 1000000000;
+    pthread_cond_timedwait(&errand->changed, &errand->mutex, &until);
+}
+
+bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store) {
+    int64_t left_ms;
+    pthread_mutex_lock(&errand->mutex);
+    while (!errand->is_done && (left_ms = vs_call_slice_ms(store)) > 0)
+        wait_a_slice(errand, left_ms);
+    bool is_done = errand->is_done;
+    pthread_mutex_unlock(&errand->mutex);
+    return is_done;
+}
+
+bool vs_errand_is_done(struct vs_errand *errand) {
+    pthread_mutex_lock(&errand->mutex);
+    bool is_done = errand->is_done;
+    pthread_mutex_unlock(&errand->mutex);
+    return is_done;
+}
+
+void *vs_errand_take(struct vs_errand *errand) {
+    void *work = errand->work;
+    pthread_mutex_lock(&errand->mutex); /* its thread may hold it still */
+    pthread_mutex_unlock(&errand->mutex);
+    free_errand(errand);
+    return work;
+}
+
+void vs_errand_leave(struct vs_errand *errand) {
+    pthread_mutex_lock(&errand->mutex);
+    bool is_done = errand->is_done;
+    errand->is_left = true;
+    pthread_mutex_unlock(&errand->mutex);
+    if (!is_done) return;
+    errand->drop(errand->work);
+    free_errand(errand);
+}
