@@ -203,7 +203,9 @@ static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver,
                     struct vs_reply *reply) {
     vs_sent(reply); /* until that is known */
     if (!load_ns(self, reply) || !vs_is_met(&self->met, reply) || !load_record(self, worker, reply)) return;
-    if (vs_follows(record, &reply->record, old_ver))
+    if (vs_is_same_write(record, &reply->record))
+        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: it said that nothing was written, and it was", self->place.where);
+    else if (vs_follows(record, &reply->record, old_ver))
         vs_answer(reply, VS_STORE_DOWN, "%.60s: it changed meanwhile", self->place.where);
     else
         vs_not_first(reply);
@@ -333,7 +335,9 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
         vs_done(reply);
     } else if (fate == FATE_NONE) {
         vs_sent(reply); /* until that is known */
-        if (load_ns(self, reply)) vs_not_first(reply);
+        bool is_read = load_ns(self, reply);
+        if (is_read && (reply->ns.ver != record->ver || reply->ns.incarnation != record->incarnation))
+            vs_not_first(reply);
     }
 }
 

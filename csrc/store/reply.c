@@ -59,6 +59,11 @@ bool vs_follows(const struct vs_record *next, const struct vs_record *stands, ui
     return stands->ver == old_ver && (old_ver == 0 || goes_on);
 }
 
+bool vs_is_same_write(const struct vs_record *record, const struct vs_record *stands) {
+    return record->ver == stands->ver && record->epoch == stands->epoch && record->until == stands->until &&
+           memcmp(record->owner, stands->owner, sizeof record->owner) == 0;
+}
+
 struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room) {
     if (count == *room) {
         size_t more = *room ? *room * 2 : 64;

@@ -44,6 +44,9 @@ bool vs_is_met(struct vs_met *met, struct vs_reply *reply);
  * by another way; then nobody's renewal is done over another's claim. */
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver);
 
+/* Whether what stands there is this very write. */
+bool vs_is_same_write(const struct vs_record *record, const struct vs_record *stands);
+
 /* A growing list of records; room for the next one, or NULL where memory is out. */
 struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room);
 void vs_list_sort(struct vs_listed *listed, size_t count);

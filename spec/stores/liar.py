@@ -1,0 +1,189 @@
+"""liar.py -- a proxy that lies: it understands its server's answers, and gives one of them falsely.
+
+    liar = MysqlLiar(port); liar.lie("empty", at=2)    the second answer from now on has no rows
+
+Lies: nothing (cut), short (cut in the middle), half (well framed, and half of it missing), empty (no rows, no body), zeros
+(every byte of what it says), noughts (every value is 0), bare (an OK, and nothing else), late (behind the deadline), twice,
+another (an earlier answer of the same kind), stranger (an earlier answer of any other kind).
+"""
+import socket
+import struct
+import threading
+import time
+
+LIES = ("nothing", "short", "half", "empty", "zeros", "noughts", "bare", "late", "twice", "another", "stranger")
+
+
+class Liar:
+    """Reads whole messages on both sides; how, its child says."""
+
+    def __init__(self, target, late_s=1.0):
+        self.target, self.late_s = target, late_s
+        self.lock = threading.Lock()
+        self.told = {}  # the first two answers of each kind that were told as they were
+        self.tell_truth()
+        self.answers = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def lie(self, what, at=1, only=None, every=False):
+        """The at-th answer from now on is a lie; `only`: of those whose kind that is true of.  every: it, and all after it."""
+        with self.lock:
+            self.what, self.at, self.only, self.every, self.lied = what, at, only, every, False
+
+    def tell_truth(self):
+        with self.lock:
+            self.what, self.at, self.only, self.every, self.lied = None, 0, None, False, False
+
+    def accept(self):
+        while True:
+            client = self.listener.accept()[0]
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                client.close()
+                continue
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.go, args=(client, server), daemon=True).start()
+
+    def go(self, client, server):
+        try:
+            self.relay(client, server)
+        except (OSError, EOFError):
+            pass
+        for end in (client, server):
+            end.close()
+
+    @staticmethod
+    def read(end, count):
+        data = b""
+        while len(data) < count:
+            more = end.recv(count - len(data))
+            if not more:
+                raise EOFError
+            data += more
+        return data
+
+    def choose(self, kind):
+        """What to make of an answer of that kind: a lie, or None."""
+        with self.lock:
+            self.answers += 1
+            if self.what is None or (self.only and not self.only(kind)):
+                return None
+            self.at -= 1
+            if self.at > 0 or (self.at < 0 and not self.every):
+                return None
+            self.lied = True
+            return self.what
+
+    def answer(self, client, kind, true, **made):
+        """Sends an answer, or a lie in its place.  `made`: the lies that its child can make of it, as bytes."""
+        what = self.choose(kind)
+        if what is None:
+            same = self.told.setdefault(kind, [])
+            if len(same) < 2:
+                same.append(true)
+            client.sendall(true)
+        elif what == "nothing":
+            raise EOFError
+        elif what == "short":
+            client.sendall(true[:max(1, len(true) // 2)])
+            raise EOFError
+        elif what == "late":
+            time.sleep(self.late_s)
+            client.sendall(true)
+        elif what == "twice":
+            client.sendall(true + true)
+        elif what == "another":
+            client.sendall(self.fit(next((told for told in self.told.get(kind, []) if told != true), true), true))
+        elif what == "stranger":
+            client.sendall(self.fit(next((told[0] for other, told in sorted(self.told.items()) if other != kind), true), true))
+        else:
+            client.sendall(made.get(what, true))
+
+    def fit(self, other, _true):
+        return other
+
+
+# ---------------------------------------------------------------- MariaDB
+
+def packets(payloads, first):
+    return b"".join(struct.pack("<I", len(payload))[:3] + bytes([(first + n) % 256]) + payload for n, payload in enumerate(payloads))
+
+
+def is_eof(payload):
+    return payload[:1] == b"\xfe" and len(payload) < 9
+
+
+OK = b"\0\1\0\2\0\0\0"  # one row, no insert id, autocommit
+
+
+class MysqlLiar(Liar):
+    """Answers are counted from the greeting on."""
+
+    def packet(self, end):
+        head = self.read(end, 4)
+        return head[3], self.read(end, struct.unpack("<I", head[:3] + b"\0")[0])
+
+    def relay(self, client, server):
+        self.say(client, "greeting", *self.collect(server, False))
+        while True:
+            seq, payload = self.packet(client)
+            server.sendall(packets([payload], seq))
+            first, said = self.collect(server, False)
+            self.say(client, "welcome", first, said)
+            if said[0][:1] in (b"\0", b"\xff"):
+                break
+        while True:
+            seq, payload = self.packet(client)
+            server.sendall(packets([payload], seq))
+            if payload[:1] == b"\1":  # goodbye
+                raise EOFError
+            self.say(client, self.kind(payload), *self.collect(server, True))
+
+    @staticmethod
+    def kind(payload):
+        words = payload[1:].decode("latin-1").split()
+        table = next((word for word in words if word.startswith("vesta_") or word.startswith("information")), "")
+        return " ".join([words[0] if words else "", table])
+
+    def collect(self, server, has_rows):
+        """A whole answer: the first packet's number, and the payloads."""
+        first, payload = self.packet(server)
+        said = [payload]
+        if not has_rows or payload[:1] in (b"\0", b"\xff", b"\xfb") or is_eof(payload):
+            return first, said
+        ends = 0
+        while ends < 2:
+            said.append(self.packet(server)[1])
+            ends += is_eof(said[-1])
+            if said[-1][:1] == b"\xff":
+                break
+        return first, said
+
+    def say(self, client, kind, first, said):
+        begin = next((n for n, payload in enumerate(said) if is_eof(payload)), len(said)) + 1
+        rows = said[begin:-1]
+        empty = said[:begin] + said[-1:] if rows else [b""]
+        half = said[:begin] + [rows[0][:len(rows[0]) // 2]] + said[-1:] if rows else [said[0][:len(said[0]) // 2]]
+        noughts = said[:begin] + [self.noughts(row) for row in rows] + said[-1:] if rows else [OK]
+        self.answer(client, kind, packets(said, first), empty=packets(empty, first), half=packets(half, first),
+                    noughts=packets(noughts, first), bare=packets([OK], first),
+                    zeros=packets([bytes(len(payload)) for payload in said], first))
+
+    @staticmethod
+    def noughts(row):
+        """Every value of a row of text is 0; one that is NULL stays that."""
+        out, at = b"", 0
+        while at < len(row):
+            length = row[at]
+            if length == 0xfb:
+                out, at = out + b"\xfb", at + 1
+                continue
+            skip = 1
+            if length == 0xfc:
+                length, skip = struct.unpack("<H", row[at + 1:at + 3])[0], 3
+            out, at = out + b"\x010", at + skip + length
+        return out

@@ -1,0 +1,149 @@
+"""lies.py -- a store that lies, at every call of the contract: lies.py STORE_CALL SCHEME [all]
+
+Whatever it says: an OK is the truth, what was not done is not there, and once it tells the truth the same object goes on.  A
+complete acknowledgement of this very write, forged, is the one lie that nothing can tell.  `all`: each answer of each call;
+else the last answer of each, and the first calls of a connection.
+"""
+import sys
+
+from liar import LIES, MysqlLiar
+from servers import Caller, MariaDB, claim, main
+
+CALL, SCHEME = sys.argv[1:3]
+ALL = "all" in sys.argv[3:]
+HASTY_MS = 400
+LATE_S = 1.6  # behind the deadline, and behind what the client of MariaDB adds to it
+
+
+class Maria:
+    def __init__(self):
+        self.db = MariaDB().start()
+        self.db.sql("CREATE DATABASE vesta")
+        self.liar = MysqlLiar(self.db.port, LATE_S)
+        with Caller(CALL, self.uri(self.db.port)) as caller:
+            caller.ask("init", "OK")
+
+    def uri(self, port=None):
+        return "mysql://root@127.0.0.1:%d/vesta" % (port or self.liar.port)
+
+    def record(self, ns, number):
+        """What stands there: its version and its `until`; None where nothing does."""
+        text = self.db.sql("SELECT record FROM vesta.vesta_lease WHERE ns = '%s' AND worker = %d" % (ns, number)).replace("\\n", "\n")
+        return (value(text, "ver"), value(text, "until")) if text else None
+
+    def namespace(self, ns):
+        text = self.db.sql("SELECT record FROM vesta.vesta_namespace WHERE ns = '%s'" % ns).replace("\\n", "\n")
+        return (value(text, "ver"), int(self.db.sql("SELECT incarnation FROM vesta.vesta_namespace WHERE ns = '%s'" % ns))) if text else None
+
+    def count(self, ns):
+        return int(self.db.sql("SELECT COUNT(*) FROM vesta.vesta_lease WHERE ns = '%s'" % ns))
+
+
+def value(text, name):
+    return int(next(line for line in text.split("\n") if line.startswith(name + " ")).split()[1])
+
+
+place = {"mysql": Maria}[SCHEME]()
+_turn = [0]
+
+
+def fresh():
+    """A namespace with numbers 7 and 8, told truly, so that the liar has something to mistake an answer for."""
+    _turn[0] += 1
+    ns = "n%d" % _turn[0]
+    place.liar.tell_truth()
+    with Caller(CALL, place.uri(), ns, 20000) as caller:
+        caller.ask("make 5 77", "OK")
+        for number in (7, 8):
+            caller.ask("swap %d 0 10" % number, "OK")
+            caller.ask("read %d" % number, "OK")
+        caller.ask("swap 8 1 11", "OK")
+        caller.ask("list", "OK")
+        caller.ask("ns", "OK")
+    return ns
+
+
+def truth_of(order, ns):
+    words = order.split()
+    if words[0] in ("read", "swap"):
+        return place.record(ns, int(words[1]))
+    if words[0] == "list":
+        return place.count(ns)
+    return place.namespace(ns)
+
+
+def said_of(order, got):
+    """The same, as the answer has it."""
+    word = order.split()[0]
+    if word in ("read", "swap"):
+        return (got["ver"], got["until"]) if got["ver"] else None
+    if word == "list":
+        return got["count"]
+    return (got["ns_ver"], got["incarnation"]) if got["ns_ver"] else None
+
+
+def is_done(order, truth):
+    """Whether the write that was ordered stands there."""
+    words = order.split()
+    if words[0] == "swap":
+        return truth == (int(words[2]) + 1, int(words[3]))
+    return truth is not None and truth[1] == int(words[-1])
+
+
+ORDERS = ("ns", "read 7", "swap 7 1 20", "swap 9 0 20", "list", "advance 4711")
+
+
+def meet(order, lie, at, connected, ns):
+    """One lie at one answer of one call; whether the call came as far as that."""
+    case = "%s, answer %d, %s%s" % (order, at, lie, "" if connected else ", not connected")
+    with Caller(CALL, place.uri(), ns, HASTY_MS) as caller:
+        if connected:
+            caller.settle("ns")
+        place.liar.lie(lie, at)
+        got = caller.ask(order)
+        lied = place.liar.lied
+        truth = truth_of(order, ns)
+        if got["outcome"] == "OK":
+            assert same(said_of(order, got), truth), "%s: OK %r, and the store has %r" % (case, said_of(order, got), truth)
+        if order.split()[0] in ("swap", "advance") and got["outcome"] == "OK":
+            assert is_done(order, truth), "%s: OK, and the store has %r" % (case, truth)
+        place.liar.tell_truth()
+        after = caller.settle("ns")
+        assert (after["ns_ver"], after["incarnation"]) == seen(place.namespace(ns)), case
+        if got["outcome"] not in ("OK", "UNKNOWN") and order.split()[0] in ("swap", "advance"):
+            assert not is_done(order, truth_of(order, ns)), "%s: %s, and it was done" % (case, got["outcome"])
+        caller.settle("read 7")
+    return lied
+
+
+def same(said, truth):
+    return said == truth if SCHEME != "zk" or not isinstance(truth, tuple) else said and said[0] == truth[0]
+
+
+def seen(namespace):
+    return namespace
+
+
+for order in ORDERS:
+    @claim("%s: whatever one answer says, an OK is the truth, and the same object goes on" % order)
+    def _(order=order):
+        cases = told = 0
+        for connected in (True, False):
+            for lie in LIES:
+                at = 0
+                while True:
+                    at += 1
+                    if not ALL and not connected and (lie in ("late", "nothing") or at % 3):
+                        if at > 6:
+                            break
+                        continue
+                    lied = meet(order, lie, at, connected, fresh())
+                    told += lied
+                    cases += 1
+                    if not lied or at > 12:
+                        break
+        print("# %d lies told in %d cases" % (told, cases))
+        assert told >= len(LIES), told
+
+
+main()
