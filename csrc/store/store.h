@@ -27,8 +27,8 @@ struct vs_reply {
 struct vs_store {
     const struct vs_store_ops *ops;
     const struct vesta_clock *clock;
-    int64_t call_ms_max,
-        list_ms_max;        /* the longest that a call, or a listing, may take, with all that its client adds */
+    /* The longest that a call, or a listing, may take, with all that its client adds; 0: as long as a disk does. */
+    int64_t call_ms_max, list_ms_max;
     int64_t until_us;       /* when the call under way is over, in boot time */
     _Atomic int64_t cut_us; /* no call waits past that; 0: nobody said so */
 };
