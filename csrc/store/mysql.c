@@ -452,7 +452,8 @@ static int mysql_store_check(const char *uri, struct vesta_error *err) {
 static void mysql_store_close(struct vs_store *store) {
     struct mysql_store *self = self_of(store);
     vs_mysql_drop(self);
-    explicit_bzero(&self->place, sizeof self->place);
+    explicit_bzero(self->place.secret, sizeof self->place.secret);
+    explicit_bzero(&self->place.uri, sizeof self->place.uri);
     free(self);
 }
 

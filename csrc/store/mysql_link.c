@@ -220,7 +220,8 @@ static void make(void *work) {
 static void drop_making(void *work) {
     struct making *making = work;
     if (making->my) mysql_close(making->my);
-    explicit_bzero(&making->place, sizeof making->place);
+    explicit_bzero(making->place.secret, sizeof making->place.secret);
+    explicit_bzero(&making->place.uri, sizeof making->place.uri);
     free(making);
 }
 
