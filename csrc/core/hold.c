@@ -39,7 +39,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 /* A lease that the map already has: the record must still be ours. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
-    bool ours = vs_lease_is_ours(lease, &ev->record) || (VS_IS_MUTANT(RESUMES_UNASKED) && lease->published);
+    bool ours = vs_lease_is_ours(lease, &ev->record);
     /* A claim that never arrived: should it still, its token is nobody's.  Or one that a restored store brought back,
      * from before the floor was set: what was granted after it is lost, and may still be used by whoever got it. */
     if (!lease->published && (!ours || lease->from < vs_lease_floor(lease))) {

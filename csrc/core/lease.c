@@ -45,6 +45,7 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
     uint64_t granted = lease->until > lease->record.until ? lease->until : lease->record.until;
+    if (VS_IS_MUTANT(LOWERS_BOUND)) granted = lease->until;
     uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
     bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
     uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
@@ -101,9 +102,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
     *r = lease->record;
     r->ver = lease->record.ver + 1;
     memcpy(r->owner, lease->owner, sizeof r->owner);
-    r->until = VS_IS_MUTANT(MARK_BEHIND) && held            ? vs_tick_at(&lease->shape, ev->unix_us)
-               : VS_IS_MUTANT(DELETES_ON_SHUTDOWN) && !held ? 0
-                                                            : until;
+    r->until = until;
     r->fingerprint = lease->fingerprint;
     r->lease_ms = lease->timing.lease_ms;
     r->seen_ms = ev->unix_us / 1000;
@@ -189,7 +188,7 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
  * have a new holder there, which would look like a store that went back. */
 static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
-    return asks && ev->lost;
+    return asks && ev->lost && !VS_IS_MUTANT(NEVER_MOOT);
 }
 
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {

@@ -151,8 +151,8 @@ static void retire(struct keeping *k) {
     if (rc != VESTA_OK) {
         vs_map_say(map, err.text);
         nap(&k->office, file->clock->boot_us(file->clock->self) + STORE_RETRY_US, false);
-    } else /* release: pairs with pause_lease; the name is free before anyone is sent to look for the successor */
-        atomic_store_explicit(&map->shared.stopped, VESTA_CLOSED, memory_order_release);
+    } else /* the name is free before anyone is sent to look for the successor */
+        vs_map_retire(map);
 }
 
 static void serve(struct keeping *k) {
