@@ -37,17 +37,18 @@ _Noreturn void bench_die(const char *what) {
 struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_pacing pacing, int64_t behind_us) {
     struct vs_header header = {.pacing = pacing, .worker = 1, .has_worker = 1, .group = -1};
     struct vs_mapping mapping;
-    struct vs_header stale;
+    struct vs_anchor anchor;
     struct vesta_layout layout;
     struct vesta_error err;
-    enum vs_found found;
+    char why[VS_WHY_MAX];
     const struct vesta_clock *clock = vs_clock_system();
     if (vesta_layout_parse(layout_text, &layout, &err) != VESTA_OK) bench_die(err.text);
-    if (vs_mapping_attach(path, &found, &mapping, &stale, &err) != VESTA_OK) bench_die(err.text);
-    if (found == VS_FOUND_TRUSTED) return mapping.map;
     vesta_layout_text(&layout, header.layout);
     header.fingerprint = layout.fingerprint;
-    if (vs_mapping_make(path, &header, clock, &mapping, &err) != VESTA_OK) bench_die(err.text);
+    if (vs_maps_dir(header.maps) != 0) bench_die("VESTA_MAPS");
+    if (vs_anchor_make(path, &header, &anchor, &err) != VESTA_OK) bench_die(err.text);
+    if (vs_mapping_open(&anchor, clock, &mapping, why, &err) != VESTA_OK) bench_die(err.text);
+    if (vs_map_active(mapping.map) >= 0) return mapping.map; /* another process was first */
     struct vs_shape shape;
     vs_shape_of(&layout, &shape);
     uint64_t from = vs_tick_at(&shape, clock->unix_us(clock->self) - behind_us);

@@ -1,7 +1,8 @@
-/* map.h -- the memory of a generator, as it lies in the shared file.  Every word that changes is here and nowhere
- * else: that is why fork, reload and kill -9 can neither lose nor repeat a tick.
+/* map.h -- the memory of a generator, shared by all processes that use it.  Every word that changes is here and nowhere
+ * else: that is why fork, reload and kill -9 can neither lose nor repeat a tick.  It lies in memory that dies with the
+ * boot, so nothing can bring an older state of it back; what lasts, the anchor, is its header alone, in a file.
  *
- *     header   written once, before the file has a name
+ *     header   written once, before the map has a name
  *     shared   which slot is active, what the clock was last seen at
  *     slot[i]  one lease each, append-only: fields first, then published; closed for ever by one exchange of `tick`
  */
@@ -13,13 +14,17 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define VS_MAP_MAGIC "vesta.g"
+#define VS_ANCHOR_MAGIC "vesta.g"
+#define VS_MAP_MAGIC "vesta.m"
 #define VS_MAP_FORMAT 3
 #ifndef VS_SLOTS_MAX
-#define VS_SLOTS_MAX 1000 /* leases in the life of a file; then a new file is made */
+#define VS_SLOTS_MAX                                                                                                   \
+    100 /* leases in the life of a map; then a new one is made.  43 KB: containers have 64 MB for all */
 #endif
+#define VS_KEY_BYTES 16
 #define VS_URI_MAX 1024
 #define VS_IDENTITY_MAX 256
+#define VS_MAPS_MAX 128
 #define VS_SAID_MAX 192
 #define VS_RENEWALS 6 /* answers of a store to a renewal */
 #define VS_LINE 128   /* two cache lines: the adjacent-line prefetcher pairs them */
@@ -33,25 +38,32 @@ enum vs_rest { VS_AWAKE = 0, VS_REST_ASKED, VS_RESTING };
 
 enum vs_slot_state { VS_SLOT_EMPTY = 0, VS_SLOT_CLAIMING = 1 };
 
+/* What a generator is: the whole of an anchor, and the head of a map. */
 struct vs_header {
     char magic[8];
     uint32_t format;
-    uint32_t pacing;   /* enum vesta_pacing, never the default */
-    uint64_t size;     /* bytes of the whole file */
-    uint64_t dev, ino; /* of this very file: a copy has another inode */
-    int64_t born_ns;   /* its birth, where the file system says: a removed file's inode is soon used again */
+    uint32_t pacing;                 /* enum vesta_pacing, never the default */
+    uint64_t size;                   /* bytes of the whole file */
+    unsigned char key[VS_KEY_BYTES]; /* random: an anchor's maps are known by it, wherever a copy of the anchor lies */
+    /* of a map only: its very own inode, so that no copy passes for it */
+    uint64_t dev, ino;
+    int64_t born_ns; /* where the file system says: a removed file's inode may be used again */
     uint64_t fingerprint;
     uint64_t ahead_ticks_max;
     uint64_t worker; /* the number to claim, where has_worker */
     uint32_t has_worker;
-    int32_t group; /* gid that shares the files, or -1 */
-    char boot_id[40];
+    int32_t group;    /* gid that shares the files, or -1 */
+    char boot_id[40]; /* of a map only */
     char layout[VESTA_LAYOUT_TEXT_MAX];
     char namespace_[VESTA_NAMESPACE_MAX + 7];
     char store[VS_URI_MAX];
     char lease[16];                 /* a preset's name */
     char identity[VS_IDENTITY_MAX]; /* who asks the store */
-    uint32_t own_identity;          /* 1: it was given; 0: it follows from the path, so a copy has another */
+    uint32_t own_identity;          /* 1: it was given; 0: it follows from the path that the anchor was made at */
+    uint32_t reserved;
+    uint64_t incarnation;       /* of the namespace that granted this generator's leases; 0: not known yet */
+    char path[VS_IDENTITY_MAX]; /* where the anchor was made */
+    char maps[VS_MAPS_MAX];     /* the folder of its maps */
 };
 
 struct vs_shared {
@@ -106,6 +118,10 @@ struct vs_map {
     struct vs_slot slot[VS_SLOTS_MAX];
 };
 
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_LONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2 &&
+                   ATOMIC_CHAR_LOCK_FREE == 2,
+               "words that processes share need atomics without a lock: one would lie in one process alone");
+_Static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic int64_t) == 8, "a shared word is what it counts");
 _Static_assert(sizeof(struct vs_header) <= 4096, "the header fits its page");
 _Static_assert(sizeof(struct vs_shared) == 6 * VS_LINE, "the shared words are six lines");
 _Static_assert(sizeof(struct vs_slot) == 3 * VS_LINE, "a slot is three lines");
@@ -135,10 +151,13 @@ struct vs_file_identity {
 /* True if and only if this very file was made in this boot.  Machine ids prove nothing: disks are cloned. */
 bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now);
 
-/* Why a header is not one of ours, as the end of a sentence, or NULL if it is; `bytes` is the file's size. */
-const char *vs_map_reject(const struct vs_header *header, uint64_t bytes);
+/* Whether a map is one of this anchor: of its key, and of the same generator. */
+bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor);
 
-/* Writes the changing words of a new map; the header is the caller's. */
+/* Why a header is no anchor of ours, as the end of a sentence, or NULL if it is; `bytes` is the file's size. */
+const char *vs_anchor_reject(const struct vs_header *header, uint64_t bytes);
+
+/* Writes the changing words of a new map; the header is the caller's, and stands there. */
 void vs_map_format(struct vs_map *map, const struct vesta_clock *clock);
 
 /* A keeper shall leave office, and rest before it takes it again. */

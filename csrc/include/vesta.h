@@ -216,8 +216,9 @@ VESTA_API int vesta_time_parse(const char *text, int64_t *unix_ms, struct vesta_
 
 /* ------------------------------------------------------------------ generators
  *
- * All mutable words of a generator live in one shared mapping of a file.  Every process that opens the same path
- * shares one cursor, so forks, nginx workers and reloads need no care, and kill -9 leaves an exact cursor behind.
+ * A generator file says what a generator is; all its mutable words live in shared memory, in a map that the file names
+ * by a key (/dev/shm, or $VESTA_MAPS where the file is made).  Every process that opens the same path shares one
+ * cursor, so forks, nginx workers and reloads need no care, and kill -9 leaves an exact cursor behind.
  */
 
 struct vesta_gen;

@@ -31,8 +31,10 @@ struct vs_file {
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char path[VS_IDENTITY_MAX];
+    struct vs_anchor anchor;    /* as it was read; what a successor of the map is made from */
+    char why_lone[VS_WHY_MAX];  /* why the map is this process's alone; "": it is not */
+    char store[VS_URI_MAX];     /* where the leases are: the last handle's word, else the anchor's.  Process lock */
     char secret[VS_SECRET_MAX]; /* the last handle's word; "": the URI says it.  Process lock */
-    int lock_fd;                /* <path>.keeper; one a process, even where a used-up file and its successor are open */
     pthread_t thread;
     pid_t keeper_pid;      /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
     pid_t joining_pid;     /* the process in which somebody ends `thread` just now.  Process lock */
@@ -59,17 +61,10 @@ struct vs_handle {
 
 /* ---- keeper.c */
 
-/* The bytes of `lock_fd` that elect the keeper, say that this process is here, and that its keeper is in office: of
- * each file its own, so that a removed or used-up file that somebody still has open stands in nobody's way. */
-static inline int64_t vs_byte_keeper(const struct vs_file *file) {
-    return (int64_t)(file->mapping.ino & (UINT64_MAX >> 3)) * 4;
-}
-static inline int64_t vs_byte_here(const struct vs_file *file) {
-    return vs_byte_keeper(file) + 1;
-}
-static inline int64_t vs_byte_in_office(const struct vs_file *file) {
-    return vs_byte_keeper(file) + 2;
-}
+/* The bytes of the map itself that elect its keeper, say that this process is here, and that its keeper is in office:
+ * of no other file, because two containers' maps may have one inode number, and a removed map's keeper must stand in
+ * nobody's way. */
+enum vs_byte { VS_BYTE_KEEPER, VS_BYTE_HERE, VS_BYTE_IN_OFFICE };
 
 /* Starts this process's keeper of a file, or wakes it.  Call with the process lock held.  0, or an errno. */
 int vs_keeper_start(struct vs_file *file);
@@ -83,6 +78,25 @@ void vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 /* Asks this process's policies and waits: fills in ev->found and ev->worker or ev->text. */
 void vs_question_ask(struct vs_file *file, struct vs_office *office, const struct vs_listed *listed, size_t count,
                      int64_t store_ms, struct vs_event *ev);
+
+/* ---- files.c: the registry of this process's files */
+
+/* Enters the map of an anchor, which it makes where there is none; `wish` says store and secret.  With the process lock
+ * held.  VESTA_EPAUSE: another thread is closing it just now. */
+int vs_file_enter(const struct vs_anchor *anchor, const struct vs_wish *wish, struct vs_file **out,
+                  struct vesta_error *err);
+/* Enters the map that takes the place of a used-up or removed one.  With the process lock held. */
+int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err);
+/* Ends a handle's use of a file; handle is NULL where it was not made.  Call without the process lock. */
+void vs_file_leave(const struct vs_handle *handle, struct vs_file *file);
+/* Whether nobody gives ids from a map any more: another takes its place. */
+bool vs_is_used_up(const struct vs_map *map);
+
+/* ---- attach.c: from a path to its anchor */
+
+/* The anchor of a wish, made where there is none and `makes`; *found says which.  A wish that it does not meet is an
+ * error, and so is a store that is not its own, as far as this machine can tell without waiting. */
+int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err);
 
 /* ---- open.c */
 

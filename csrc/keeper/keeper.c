@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ELECTION_US 200000 /* how often the others look whether the keeper has died */
@@ -20,7 +21,9 @@ struct keeping {
     struct vs_office office; /* first: the office's operations find the rest behind it */
     struct vs_file *file;
     struct vs_store *store;
-    bool elected; /* the lock is ours; not that of whose place was taken because it was silent */
+    char uri[VS_URI_MAX]; /* of that store */
+    bool is_orphan;       /* another map has the name of ours: newcomers are there, and all are to follow */
+    bool elected;         /* the lock is ours; not that of whose place was taken because it was silent */
 };
 
 /* How office was come by. */
@@ -40,23 +43,67 @@ static bool told_to_stop(struct vs_file *file) {
     return atomic_load_explicit(&file->stop, memory_order_acquire) != VS_KEEP_ON;
 }
 
+/* ------------------------------------------------------------------ the store and the file that names it */
+
+/* At another address than the file's: is it the store that granted its leases?  Where it is not, that is one process's
+ * mistake, which must not end the others' ids. */
+static int check_store(struct keeping *k, struct vesta_error *err) {
+    uint64_t known = atomic_load(&k->file->mapping.map->shared.incarnation);
+    struct vs_reply reply;
+    if (strcmp(k->uri, k->file->anchor.header.store) == 0) return VESTA_OK;
+    k->store->ops->ns_read(k->store, &reply);
+    bool answered = reply.outcome == VS_STORE_OK;
+    if (answered && known && reply.ns.ver && reply.ns.incarnation == known) return VESTA_OK;
+    k->store->ops->close(k->store);
+    return vs_fail(err, VESTA_EMISMATCH, "%.180s",
+                   answered
+                       ? "the store at the address given is not the one that granted this file's leases: name that "
+                         "one where it is now, or take another path"
+                       : reply.text);
+}
+
+/* Which store granted the lease, and where it is, is told to those who start after the next boot. */
+static void note_store(struct keeping *k) {
+    struct vs_header *header = &k->file->anchor.header;
+    uint64_t incarnation = atomic_load(&k->file->mapping.map->shared.incarnation);
+    if (!k->office.lease.published) return;
+    if (header->incarnation == incarnation && strcmp(header->store, k->uri) == 0) return;
+    vs_process_lock();
+    header->incarnation = incarnation;
+    memcpy(header->store, k->uri, sizeof header->store);
+    vs_process_unlock();
+    (void)vs_anchor_note(k->file->path, &k->file->anchor); /* a file that cannot be written only knows less */
+}
+
 /* ------------------------------------------------------------------ what an office asks of the world */
 
 /* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
 static void beat(struct vs_office *office) {
     struct keeping *k = keeping_of(office);
     vs_office_beat(office, 0);
-    if (!k->elected) k->elected = vs_lock_byte(k->file->lock_fd, vs_byte_keeper(k->file), true);
+    if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
+}
+
+/* Newcomers do not find this map.  Looked at where leaving costs nobody an id: while the store answers, or while there
+ * is nothing to lose. */
+static bool is_orphan(struct keeping *k) {
+    const struct vs_lease *lease = &k->office.lease;
+    bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
+    bool stopped = atomic_load(&k->office.map->shared.stopped) != 0;
+    return is_well && !stopped && !vs_mapping_is_named(&k->file->mapping);
 }
 
 /* Sleeps until an instant, a wish or a stop. */
 static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     const struct vesta_clock *clock = office->clock;
     _Atomic uint32_t *word = &office->map->shared.want;
+    note_store(keeping_of(office));
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
-        bool stop = told_to_stop(keeping_of(office)->file) || vs_map_must_rest(office->map);
+        struct keeping *k = keeping_of(office);
+        k->is_orphan = k->is_orphan || is_orphan(k);
+        bool stop = told_to_stop(k->file) || vs_map_must_rest(office->map) || k->is_orphan;
         if (left_us <= 0 || stop || vs_office_is_replaced(office) || (on_want && want != office->want_seen)) return;
         beat(office);
         vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);
@@ -66,15 +113,16 @@ static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
 static enum vs_stop asked_to_stop(struct vs_office *office) {
     struct vs_file *file = keeping_of(office)->file;
     enum vs_stop stop = atomic_load_explicit(&file->stop, memory_order_acquire);
-    bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->lock_fd, vs_byte_here(file), true);
+    if (stop == VS_KEEP_ON && keeping_of(office)->is_orphan) return VS_GIVE_BACK;
+    bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, true);
     return shared ? VS_HAND_OVER : stop;
 }
 
 /* Keepers in office share a byte; who can have it alone for a moment is the only one. */
 static bool is_alone(struct vs_office *office) {
     const struct vs_file *file = keeping_of(office)->file;
-    bool alone = vs_lock_byte(file->lock_fd, vs_byte_in_office(file), true);
-    vs_lock_byte(file->lock_fd, vs_byte_in_office(file), false);
+    bool alone = vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, true);
+    vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, false);
     return alone;
 }
 
@@ -141,18 +189,11 @@ static const struct vs_office_ops office_ops = {
 
 /* ------------------------------------------------------------------ a term of office */
 
+/* Whoever wants ids of this map finds or makes the one that takes its place.  A failstop is kept up. */
 static void retire(struct keeping *k) {
-    struct vs_file *file = k->file;
-    struct vs_map *map = file->mapping.map;
-    struct vesta_error err;
-    vs_process_lock();
-    int rc = vs_mapping_retire(file->path, file->mapping.dev, file->mapping.ino, &err);
-    vs_process_unlock();
-    if (rc != VESTA_OK) {
-        vs_map_say(map, err.text);
-        nap(&k->office, file->clock->boot_us(file->clock->self) + STORE_RETRY_US, false);
-    } else /* the name is free before anyone is sent to look for the successor */
-        vs_map_retire(map);
+    uint32_t going_on = 0; /* release: pairs with pause_lease; what was given back comes first */
+    atomic_compare_exchange_strong_explicit(&k->file->mapping.map->shared.stopped, &going_on, VESTA_CLOSED,
+                                            memory_order_release, memory_order_relaxed);
 }
 
 static void serve(struct keeping *k) {
@@ -161,7 +202,8 @@ static void serve(struct keeping *k) {
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
     k->office.is_judged = is_judged(k->file);
     vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
-    if (vs_office_serve(&k->office) == VS_TERM_USED_UP) retire(k);
+    enum vs_term term = vs_office_serve(&k->office);
+    if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) retire(k);
 }
 
 /* False: it is to be left to another process for a while.  That one may be able to open the store where this one is
@@ -175,6 +217,7 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
         char secret[VS_SECRET_MAX];
         vs_process_lock();
         memcpy(secret, file->secret, sizeof secret);
+        memcpy(k->uri, file->store, sizeof k->uri);
         vs_process_unlock();
         k->office = (struct vs_office){
             map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid(), .token = seat->token};
@@ -184,7 +227,8 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
             .namespace_ = map->header.namespace_, .group = map->header.group, .clock = file->clock};
         vs_office_rest(&k->office);
         if (*secret) opts.secret = secret;
-        rc = vs_store_open(map->header.store, &opts, &k->store, &err);
+        rc = vs_store_open(k->uri, &opts, &k->store, &err);
+        if (rc == VESTA_OK) rc = check_store(k, &err);
         explicit_bzero(secret, sizeof secret);
     }
     bool stays = false;
@@ -196,6 +240,7 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
         vs_map_say(map, err.text);
         atomic_store(&map->shared.retry_boot_us, file->clock->boot_us(file->clock->self) + STORE_RETRY_US);
     }
+    if (k) explicit_bzero(k->uri, sizeof k->uri);
     free(k);
     return stays;
 }
@@ -225,7 +270,7 @@ static bool is_silent(const struct vs_file *file, struct seat *seat) {
 /* Elected, or in the place of who is silent. */
 static bool take_seat(struct vs_file *file, struct seat *seat) {
     struct vs_map *map = file->mapping.map;
-    seat->elected = vs_lock_byte(file->lock_fd, vs_byte_keeper(file), true);
+    seat->elected = vs_lock_byte(file->mapping.fd, VS_BYTE_KEEPER, true);
     if (seat->elected) seat->was = atomic_load(&map->shared.keeper_token);
     if (!seat->elected && !is_silent(file, seat)) return false;
     if (vs_random(&seat->token, sizeof seat->token) != 0) return false;
@@ -234,9 +279,9 @@ static bool take_seat(struct vs_file *file, struct seat *seat) {
 }
 
 static void leave_seat(struct vs_file *file) {
-    vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* giving back had locked the others out */
-    vs_unlock_byte(file->lock_fd, vs_byte_in_office(file));
-    vs_unlock_byte(file->lock_fd, vs_byte_keeper(file));
+    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* giving back had locked the others out */
+    vs_unlock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE);
+    vs_unlock_byte(file->mapping.fd, VS_BYTE_KEEPER);
 }
 
 static void *keeper_main(void *arg) {
@@ -247,7 +292,7 @@ static void *keeper_main(void *arg) {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
         bool seated = take_seat(file, &seat), stays = true;
         if (seated) {
-            vs_lock_byte(file->lock_fd, vs_byte_in_office(file), false);
+            vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, false);
             stays = hold_office(file, &seat);
         }
         if (seated || seat.elected) leave_seat(file);
@@ -269,7 +314,7 @@ void vs_keeper_want(struct vs_map *map) {
 int vs_keeper_start(struct vs_file *file) {
     if (file->keeper_pid == getpid()) return 0;
     sigset_t all, was;
-    vs_lock_byte(file->lock_fd, vs_byte_here(file), false); /* a forked child has not inherited it */
+    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     sigfillset(&all);

@@ -3,6 +3,7 @@
 #include "core/core.h"
 #include "core/generator.h"
 #include "core/lease.h"
+#include "os/mapping.h"
 #include "os/os.h"
 #include "store/store.h"
 
@@ -71,9 +72,11 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
     if (*name == '\0')
         return vs_fail(err, VESTA_EOPTION, "the path '%s' names a folder, not a file", VS_QUOTE(given, strlen(given)));
     snprintf(folder, sizeof folder, "%.*s", slash == given ? 1 : slash ? (int)(slash - given) : 1, slash ? given : ".");
-    if (vs_make_dirs(folder, wish->group) != 0)
+    if (!wish->looks_only && vs_make_dirs(folder, wish->group) != 0)
         return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(errno));
-    if (!realpath(folder, real))
+    if (!realpath(folder, real) && wish->looks_only && errno == ENOENT)
+        memcpy(real, folder, sizeof real);
+    else if (!realpath(folder, real))
         return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
     length = snprintf(wish->path, sizeof wish->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     if ((size_t)length >= VS_IDENTITY_MAX)
@@ -117,8 +120,7 @@ static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) 
 
 /* ------------------------------------------------------------------ the wish */
 
-int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
-    memset(wish, 0, sizeof *wish);
+static int read_wish(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
     wish->opts = opts;
     wish->secret = opts->secret;
     wish->clock = opts->clock ? opts->clock : vs_clock_system();
@@ -132,6 +134,17 @@ int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct ves
     if (rc == VESTA_OK) rc = find_group(opts->group, &wish->group, err);
     if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, wish, err);
     return rc;
+}
+
+int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
+    memset(wish, 0, sizeof *wish);
+    return read_wish(opts, wish, err);
+}
+
+int vs_wish_look(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
+    memset(wish, 0, sizeof *wish);
+    wish->looks_only = true;
+    return read_wish(opts, wish, err);
 }
 
 /* In ticks: whole units only, because a part of one would say nothing about time. */
@@ -204,6 +217,9 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
     vesta_layout_text(&wish->layout, header->layout);
     snprintf(header->namespace_, sizeof header->namespace_, "%s",
              opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
+    memcpy(header->path, wish->path, sizeof header->path);
+    if (vs_maps_dir(header->maps) != 0)
+        return vs_fail(err, VESTA_EOPTION, "VESTA_MAPS is no absolute path, or longer than %d bytes", VS_MAPS_MAX - 1);
     return opts->flags & VESTA_UNSAFE_PRIVATE ? VESTA_OK : name_lease(wish, header, err);
 }
 
@@ -213,7 +229,11 @@ static int mismatch(struct vesta_error *err, const struct vs_wish *wish, const c
                     const char *asked) {
     size_t length = strlen(wish->path);
     const char *path = length > 60 ? wish->path + length - 60 : wish->path;
-    return vs_fail(err, VESTA_EMISMATCH, "%s has %s %.150s, not %.150s as asked", path, what, has, asked);
+    return vs_fail(
+        err, VESTA_EMISMATCH,
+        "%s has %s %.120s, not %.120s as asked: keep it, or give this one a path and a namespace of its own; "
+        "or end all that use the file and remove it, and it is made anew",
+        path, what, has, asked);
 }
 
 static const char *pacing_name(enum vesta_pacing pacing) {
@@ -228,16 +248,6 @@ static int match_worker(const struct vs_wish *wish, const struct vs_header *head
     return mismatch(err, wish, "the worker number", has, asked);
 }
 
-/* A URI is kept whole, and a password in it with it; of two that differ by that nobody is shown the difference. */
-static int match_no_store(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
-    char has[VS_URI_MAX], asked[VS_URI_MAX];
-    vs_store_public(header->store, has);
-    vs_store_public(wish->store, asked);
-    bool differs = strcmp(has, asked) != 0;
-    return mismatch(err, wish, "the store", has,
-                    differs ? asked : "it with another password (a secret_file may change)");
-}
-
 int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = wish->opts;
     char asked[VESTA_LAYOUT_TEXT_MAX];
@@ -247,7 +257,6 @@ int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, 
     }
     if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
         return mismatch(err, wish, "the namespace", header->namespace_, opts->namespace_);
-    if (wish->store[0] && strcmp(header->store, wish->store) != 0) return match_no_store(wish, header, err);
     if (opts->lease && strcmp(header->lease, opts->lease) != 0)
         return mismatch(err, wish, "the lease", header->lease, opts->lease);
     if (opts->identity && strcmp(header->identity, opts->identity) != 0)

@@ -12,6 +12,7 @@ struct vs_wish {
     const struct vesta_opts *opts;
     const struct vesta_clock *clock;
     bool has_layout;
+    bool looks_only;
     struct vesta_layout layout; /* the layout asked for, else the default */
     char path[VS_IDENTITY_MAX];
     char store[VS_URI_MAX]; /* "" where none was named */
@@ -19,8 +20,12 @@ struct vs_wish {
     int group;              /* gid or -1 */
 };
 
-/* Checks each option by itself and fills in the defaults that need no file.  Errors: as vesta_open. */
+/* Checks each option by itself, fills in the defaults that need no file, and makes the file's folder.  Errors: as
+ * vesta_open. */
 int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err);
+
+/* The same for who only looks: makes nothing; where the folder is not there yet, the path is as it was written. */
+int vs_wish_look(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err);
 
 /* The header of a file that this wish would make.  Errors: VESTA_ENOGEN where too little was said, VESTA_EOPTION. */
 int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err);

@@ -136,7 +136,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
 
 /* ------------------------------------------------------------------ from the config */
 
-static struct vesta_opts opts_of(const struct vs_conf_space *space) {
+struct vesta_opts vs_space_opts(const struct vs_conf_space *space) {
     return (struct vesta_opts){
         .layout = space->layout,
         .path = space->path,
@@ -200,7 +200,7 @@ static void take_config(struct vs_serving *serving, const struct vesta_opts *fla
     const struct vs_config *config = serving->config;
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *from = &config->space[i];
-        serving->space[i].opts = serving->conf.path ? opts_of(from) : *flags;
+        serving->space[i].opts = serving->conf.path ? vs_space_opts(from) : *flags;
         serving->space[i].wait_ms_max = wait_ms_max_of(from);
         serving->space[i].park_ms_max = from->park_ms_max;
     }

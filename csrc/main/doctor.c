@@ -52,6 +52,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *space = &config->space[i];
         struct vesta_layout layout = {0};
+        doctor->incarnation = 0;
         vs_doctor_space(doctor, space, &layout);
         if (space->uri) vs_doctor_store(doctor, space, &layout);
         if (space->policy.name) /* vs_config_read has loaded it */

@@ -14,8 +14,9 @@ enum vs_health { VS_FINE, VS_WARN, VS_SICK };
 
 struct vs_doctor {
     int json;
-    bool any_namespace; /* a file was named, and no namespace that it should be of */
-    bool sick;          /* something was found that must be set right */
+    bool any_namespace;   /* a file was named, and no namespace that it should be of */
+    bool sick;            /* something was found that must be set right */
+    uint64_t incarnation; /* of the store that granted the leases of the namespace looked at; 0: none has */
     const struct vs_config *config;
     const struct vesta_clock *clock;
 };

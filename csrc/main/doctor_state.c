@@ -1,9 +1,9 @@
 /* doctor_state.c -- the folder for state, generator files, and how long their layouts last: read only. */
 #include "core/core.h"
-#include "keeper/options.h"
+#include "keeper/file.h"
 #include "main/doctor.h"
+#include "main/serving.h"
 #include "os/become.h"
-#include "os/mapping.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void look_at_room(struct vs_doctor *doctor, const char *path) {
     if (statvfs(path, &fs) != 0) return;
     uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     char room[VS_GROUPED_MAX];
-    if (bytes < sizeof(struct vs_map) || (fs.f_files > 0 && fs.f_favail == 0))
+    if (bytes < sizeof(struct vs_header) || (fs.f_files > 0 && fs.f_favail == 0))
         vs_found(doctor, VS_SICK, "state", "make room", "%s is full", path);
     else if (bytes < FREE_BYTES_MIN)
         vs_found(doctor, VS_WARN, "state", "make room", "%s has %s bytes left", path, vs_grouped(bytes, room));
@@ -67,6 +67,8 @@ static void look_at_folder(struct vs_doctor *doctor, const char *path) {
         vs_found(doctor, VS_SICK, "state", "give it away with chown",
                  "%s is user %ld's with mode %o, and not writable for %s", path, (long)st.st_uid, st.st_mode & 07777,
                  who);
+    else if (vs_anchor_folder_check(path, &err) != VESTA_OK)
+        vs_found(doctor, VS_SICK, "state", NULL, "%s", err.text);
     else if (st.st_mode & S_IWOTH)
         vs_found(doctor, VS_WARN, "state", "chmod o-w", "%s can be written by everybody (mode %o)", path,
                  st.st_mode & 07777);
@@ -145,67 +147,77 @@ static void look_at_lease(struct vs_doctor *doctor, const char *name, const stru
         vs_found(doctor, VS_SICK, name, "a person must look: two may have had one number", "stopped for good: %s",
                  *said ? said : "the keeper left no word");
     else
-        vs_found(doctor, VS_FINE, name, NULL, "%s, %u of %d leases of its file are used", left, used, VS_SLOTS_MAX);
+        vs_found(doctor, VS_FINE, name, NULL, "%s, %u of %d leases of its map are used", left, used, VS_SLOTS_MAX);
     if (*said) vs_found(doctor, VS_WARN, name, NULL, "the keeper's last words: %s", said);
 }
 
-/* A file against what it should be; wanted may be NULL. */
-static void look_at_header(struct vs_doctor *doctor, const char *name, const char *path, const struct vs_header *header,
-                           const struct vesta_layout *wanted) {
-    char text[VESTA_LAYOUT_TEXT_MAX];
-    if (!doctor->any_namespace && strcmp(header->namespace_, name) != 0)
-        vs_found(doctor, VS_SICK, name, "choose another path", "%s is of the namespace '%s'", path, header->namespace_);
-    if (!wanted || wanted->fingerprint == header->fingerprint) return;
-    vesta_layout_text(wanted, text);
-    vs_found(doctor, VS_SICK, name, "keep the layout, or take a new namespace", "%s is of the layout %s, not %s", path,
-             header->layout, text);
-}
-
-/* map is NULL for a file of an earlier boot. */
-static void look_at_file(struct vs_doctor *doctor, const struct vs_conf_space *space, const char *path,
-                         const struct vs_header *header, const struct vs_map *map) {
-    struct vesta_layout wanted, layout;
-    bool wants = space->layout && vesta_layout_parse(space->layout, &wanted, NULL) == VESTA_OK;
-    look_at_header(doctor, space->name, path, header, wants ? &wanted : NULL);
+/* map is NULL where nobody has used the file since the boot. */
+static void look_at_file(struct vs_doctor *doctor, const char *name, const char *path, const struct vs_header *header,
+                         const struct vs_map *map) {
+    struct vesta_layout layout;
     if (vesta_layout_parse(header->layout, &layout, NULL) != VESTA_OK) {
-        vs_found(doctor, VS_SICK, space->name, "move it away, a new one will be made", "%s has no layout", path);
+        vs_found(doctor, VS_SICK, name, "move it away, a new one will be made", "%s has no layout", path);
         return;
     }
-    look_at_layout(doctor, space->name, &layout);
+    look_at_layout(doctor, name, &layout);
     if (!map) {
-        vs_found(doctor, VS_FINE, space->name, NULL, "%s is of an earlier boot, and will be made anew", path);
+        vs_found(doctor, VS_FINE, name, NULL, "nobody has used %s since the machine's start", path);
         return;
     }
-    look_at_lease(doctor, space->name, map, &layout);
-    look_at_seen(doctor, space->name, map);
+    look_at_lease(doctor, name, map, &layout);
+    look_at_seen(doctor, name, map);
 }
 
-void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout) {
-    char state[PATH_MAX], path[PATH_MAX];
-    struct vs_header header;
-    struct vs_mapping mapping;
+/* The live map of a file; its name says where it is, for who asks what lies there. */
+static void look_at_map(struct vs_doctor *doctor, const char *name, const struct vs_anchor *anchor,
+                        struct vs_mapping *mapping) {
     struct vesta_error err;
     enum vs_found found;
-    if (vesta_layout_parse(space->layout ? space->layout : VS_LAYOUT_DEFAULT, layout, &err) != VESTA_OK) {
+    char at[VS_MAP_NAME_MAX];
+    if (vs_mapping_name(&anchor->header, at) != 0) return;
+    if (vs_mapping_attach(at, anchor, &found, mapping, &err) != VESTA_OK)
+        vs_found(doctor, VS_SICK, name, NULL, "%s", err.text);
+    else if (found == VS_FOUND_STALE)
+        vs_found(doctor, VS_FINE, name, NULL, "its map %s is of no use any more, and will be replaced", at);
+}
+
+/* Whether there is memory that all processes of this machine share. */
+static void look_at_maps(struct vs_doctor *doctor, const char *name, const char *maps) {
+    struct statvfs fs;
+    if (!vs_maps_are_shared(maps))
+        vs_found(doctor, VS_WARN, name, "mount a tmpfs there, or name one by VESTA_MAPS",
+                 "%s is no memory (tmpfs): each process takes a lease of its own", maps);
+    else if (statvfs(maps, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < sizeof(struct vs_map))
+        vs_found(doctor, VS_WARN, name, "make it larger (docker: --shm-size)",
+                 "%s is full: each process takes a lease of its own", maps);
+}
+
+/* What vesta_open would say to it, by the same code. */
+void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout) {
+    struct vesta_opts opts = vs_space_opts(space);
+    struct vs_mapping mapping = {.map = NULL};
+    struct vs_anchor anchor;
+    struct vs_wish wish;
+    struct vesta_error err;
+    char maps[VS_MAPS_MAX];
+    bool found;
+    if (doctor->any_namespace) opts.namespace_ = NULL;
+    if (vs_wish_look(&opts, &wish, &err) != VESTA_OK ||
+        vs_anchor_find(&wish, false, &found, &anchor, &err) != VESTA_OK) {
         vs_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
         return;
     }
-    if (space->path)
-        snprintf(path, sizeof path, "%s", space->path);
-    else if (vs_state_dir(state, sizeof state) != 0 ||
-             snprintf(path, sizeof path, "%s/%s.gen", state, space->name) >= PATH_MAX)
-        return;
-    if (vs_mapping_attach(path, &found, &mapping, &header, &err) != VESTA_OK) {
-        vs_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
-        return;
-    }
-    if (found == VS_FOUND_NONE) {
-        vs_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", path);
+    *layout = wish.layout;
+    if (found) memcpy(maps, anchor.header.maps, sizeof maps);
+    if (found || vs_maps_dir(maps) == 0) look_at_maps(doctor, space->name, maps);
+    if (!found) {
+        vs_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", wish.path);
         look_at_layout(doctor, space->name, layout);
         return;
     }
-    const struct vs_header *own = found == VS_FOUND_TRUSTED ? &mapping.map->header : &header;
-    look_at_file(doctor, space, path, own, found == VS_FOUND_TRUSTED ? mapping.map : NULL);
-    if (!space->layout) vesta_layout_parse(own->layout, layout, NULL); /* a file keeps the one that it has */
-    if (found == VS_FOUND_TRUSTED) vs_mapping_unmap(mapping.map);
+    look_at_map(doctor, space->name, &anchor, &mapping);
+    look_at_file(doctor, space->name, wish.path, &anchor.header, mapping.map);
+    doctor->incarnation = mapping.map ? atomic_load(&mapping.map->shared.incarnation) : anchor.header.incarnation;
+    if (!space->layout) vesta_layout_parse(anchor.header.layout, layout, NULL); /* a file keeps the one that it has */
+    if (mapping.map) vs_mapping_close(&mapping);
 }

@@ -27,6 +27,10 @@ static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_spa
         vs_found(doctor, VS_FINE, "store", NULL, "%s: the namespace is not there yet, and will be made", space->name);
     else if (ns->ver == 0)
         vs_found(doctor, VS_SICK, "store", todo, "%s: the namespace is not in the store", space->name);
+    else if (doctor->incarnation && doctor->incarnation != ns->incarnation && !ns->floor_ms)
+        vs_found(doctor, VS_SICK, "store",
+                 "name the one that did where it is now, or bring its data back, or take another path and namespace",
+                 "%s: it is not the store that granted the leases of the generator file", space->name);
     else if (layout->fingerprint && layout->fingerprint != ns->fingerprint)
         vs_found(doctor, VS_SICK, "store", "open a new generator file with that --layout, or take a new namespace",
                  "%s: in the store it has the layout %s", space->name, ns->layout);

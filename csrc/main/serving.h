@@ -56,6 +56,8 @@ int vs_asked_read(struct vs_serving *serving, int argc, char **argv);
 /* Logs what is odd about the config. */
 void vs_asked_tell(const struct vs_serving *serving);
 void vs_asked_free(struct vs_serving *serving);
+/* How a namespace of a config is opened; texts are the config's. */
+struct vesta_opts vs_space_opts(const struct vs_conf_space *space);
 
 /* Opens a generator for each namespace and face.  VS_GO, or an exit code after a message. */
 int vs_spaces_open(struct vs_serving *serving);

@@ -1,21 +1,59 @@
-/* mapping.c -- generator files.  A file gets its name when it is complete and on disk, so nobody ever sees half a
- * header; a file of this boot is never replaced, because somebody may be issuing from it. */
+/* mapping.c -- live maps: found by the key of an anchor, trusted only where nothing can have set them back, made whole
+ * before they have a name. */
 #include "os/mapping.h"
 #include "core/core.h"
 #include "os/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+#define TMPFS 0x01021994
+#define NO_REPLACE 1   /* RENAME_NOREPLACE, which linux/fs.h tells beside much else */
+#define BYTE_REPLACE 7 /* of a stale map: whoever puts another in its place */
 
 static int io_error(struct vesta_error *err, const char *what, const char *path) {
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
 }
+
+/* ------------------------------------------------------------------ names */
+
+int vs_maps_dir(char out[VS_MAPS_MAX]) {
+    const char *set = getenv("VESTA_MAPS");
+    int length = snprintf(out, VS_MAPS_MAX, "%s", set && *set ? set : "/dev/shm");
+    return out[0] == '/' && length < VS_MAPS_MAX ? 0 : -1;
+}
+
+int vs_mapping_name(const struct vs_header *anchor, char name[VS_MAP_NAME_MAX]) {
+    char key[2 * VS_KEY_BYTES + 1], offset[VS_BOOT_OFFSET_MAX];
+    for (int i = 0; i < VS_KEY_BYTES; i++)
+        snprintf(key + 2 * i, 3, "%02x", anchor->key[i]);
+    if (vs_boot_offset(offset) != 0) return -1;
+    snprintf(name, VS_MAP_NAME_MAX, "%.*s/vesta-%s%s", VS_MAPS_MAX - 1, anchor->maps, key, offset);
+    return 0;
+}
+
+bool vs_mapping_is_named(const struct vs_mapping *mapping) {
+    struct stat st;
+    if (!mapping->name[0]) return true;
+    if (lstat(mapping->name, &st) != 0) return errno != ENOENT && errno != ENOTDIR;
+    return st.st_dev == mapping->dev && st.st_ino == mapping->ino;
+}
+
+void vs_mapping_remove(const struct vs_mapping *mapping) {
+    if (mapping->name[0] && vs_mapping_is_named(mapping)) unlink(mapping->name);
+}
+
+/* ------------------------------------------------------------------ trust */
 
 /* When a file was made, or 0 where the file system does not say. */
 static int64_t born_ns(int fd) {
@@ -32,6 +70,21 @@ static int identify(int fd, const struct stat *st, struct vs_file_identity *out,
     return vs_boot_id(out->boot_id) == 0 ? VESTA_OK : io_error(err, "read", "the kernel's boot id");
 }
 
+/* Who may have made the map of an anchor: whoever owns the anchor, who is asking, root, and the group that shares it.
+ */
+static bool is_ours(const struct stat *st, const struct vs_anchor *anchor) {
+    int group = anchor->header.group;
+    return st->st_uid == geteuid() || st->st_uid == anchor->owner || st->st_uid == 0 ||
+           (group >= 0 && st->st_gid == (gid_t)group);
+}
+
+/* One name, nobody else's to write, and whole: what else one's own file may be, it is of no use. */
+static bool is_sound(const struct stat *st, const struct vs_anchor *anchor) {
+    int group = anchor->header.group;
+    bool is_closed = group < 0 ? (st->st_mode & 0177) == 0 : (st->st_mode & 0117) == 0 && st->st_gid == (gid_t)group;
+    return st->st_nlink == 1 && is_closed && st->st_size == sizeof(struct vs_map);
+}
+
 static int map_file(int fd, const char *path, struct vs_map **map, struct vesta_error *err) {
     void *at = mmap(NULL, sizeof(struct vs_map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED) return io_error(err, "map", path);
@@ -39,136 +92,203 @@ static int map_file(int fd, const char *path, struct vs_map **map, struct vesta_
     return VESTA_OK;
 }
 
-static int attach_fd(int fd, const char *path, enum vs_found *found, struct vs_mapping *out, struct vs_header *stale,
-                     struct vesta_error *err) {
+static bool is_on_tmpfs(int fd) {
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_type & 0xffffffff) == TMPFS;
+}
+
+static bool is_used_up(const struct vs_map *map) {
+    /* acquire: pairs with retire; who closed it has given its number back by then */
+    return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
+}
+
+static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, enum vs_found *found,
+                     struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
     struct vs_file_identity now;
-    if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
-    if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
-    int rc = vs_file_system_check(fd, path, "a generator file", err);
-    if (rc != VESTA_OK || (rc = identify(fd, &st, &now, err)) != VESTA_OK) return rc;
-    memset(stale, 0, sizeof *stale);
-    if (pread(fd, stale, sizeof *stale, 0) < 0) return io_error(err, "read", path);
-    const char *why = vs_map_reject(stale, (uint64_t)st.st_size);
-    if (why)
-        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away, a new one will be made", path, why);
-    if (!vs_map_trusted(stale, &now)) {
-        *found = VS_FOUND_STALE;
+    struct vs_header header;
+    if (fstat(fd, &st) != 0) return io_error(err, "look at", name);
+    if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd))
+        return vs_fail(
+            err, VESTA_EIO,
+            "%.150s is %s: somebody has taken the name of our map; remove it, or remove %.150s, and the next "
+            "map has another name",
+            name,
+            !S_ISREG(st.st_mode)   ? "no regular file"
+            : is_ours(&st, anchor) ? "not in memory (tmpfs)"
+                                   : "another user's",
+            anchor->header.path);
+    int rc = identify(fd, &st, &now, err);
+    if (rc != VESTA_OK) return rc;
+    *found = VS_FOUND_STALE;
+    memset(&header, 0, sizeof header);
+    if (!is_sound(&st, anchor) || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return VESTA_OK;
+    if (!vs_map_is_of(&header, &anchor->header) || !vs_map_trusted(&header, &now)) return VESTA_OK;
+    if ((rc = map_file(fd, name, &out->map, err)) != VESTA_OK) return rc;
+    if (is_used_up(out->map)) {
+        vs_mapping_unmap(out->map);
         return VESTA_OK;
     }
-    rc = map_file(fd, path, &out->map, err);
-    if (rc == VESTA_OK) {
-        *found = VS_FOUND_TRUSTED;
-        out->dev = st.st_dev;
-        out->ino = st.st_ino;
-    }
+    *found = VS_FOUND_TRUSTED;
+    out->dev = st.st_dev;
+    out->ino = st.st_ino;
+    out->fd = fd;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    return VESTA_OK;
+}
+
+/* As vs_mapping_attach; the descriptor of a stale map stays open for whoever takes its place. */
+static int look(const char *name, const struct vs_anchor *anchor, enum vs_found *found, int *stale_fd,
+                struct vs_mapping *out, struct vesta_error *err) {
+    *found = VS_FOUND_NONE;
+    int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return VESTA_OK;
+    if (fd < 0)
+        return vs_fail(err, VESTA_EIO,
+                       "cannot open the map %.150s: %s; it is to be the one of %.150s: let its owner remove it, or "
+                       "run as that user",
+                       name, strerror(errno), anchor->header.path);
+    int rc = attach_fd(fd, name, anchor, found, out, err);
+    if (rc == VESTA_OK && *found == VS_FOUND_STALE)
+        *stale_fd = fd;
+    else if (rc != VESTA_OK)
+        close(fd);
     return rc;
 }
 
-int vs_mapping_attach(const char *path, enum vs_found *found, struct vs_mapping *out, struct vs_header *stale,
+int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err) {
-    *found = VS_FOUND_NONE;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ELOOP)
-        return vs_fail(err, VESTA_EIO, "%.150s is a symbolic link: give the path of the file itself", path);
-    if (fd < 0) return errno == ENOENT ? VESTA_OK : io_error(err, "open", path);
-    int rc = attach_fd(fd, path, found, out, stale, err);
-    close(fd);
+    int stale_fd = -1, rc = look(name, anchor, found, &stale_fd, out, err);
+    if (rc == VESTA_OK && *found == VS_FOUND_STALE) close(stale_fd);
     return rc;
 }
 
 /* ------------------------------------------------------------------ making */
 
-static int fill_file(int fd, const char *path, const struct vs_header *header, const struct vesta_clock *clock,
-                     struct vs_mapping *out, struct vesta_error *err) {
+static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
+                struct vesta_error *err) {
     struct stat st;
     struct vs_file_identity now;
     struct vs_map *map = NULL;
-    int rc = vs_file_system_check(fd, path, "a generator file", err);
-    if (rc != VESTA_OK) return rc;
-    if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
-    if ((rc = identify(fd, &st, &now, err)) != VESTA_OK) return rc;
-    /* really allocated: a full disk must be an error here, not a SIGBUS later */
-    if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0) return io_error(err, "make room for", path);
-    if ((rc = map_file(fd, path, &map, err)) != VESTA_OK) return rc;
-    map->header = *header;
-    memcpy(map->header.magic, VS_MAP_MAGIC, sizeof map->header.magic);
-    map->header.format = VS_MAP_FORMAT;
-    map->header.size = sizeof(struct vs_map);
+    /* really reserved: a full file system must be an error here, not a SIGBUS later */
+    if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0)
+        return io_error(err, "make room for a map in", anchor->header.maps);
+    if (fstat(fd, &st) != 0) return io_error(err, "look at", "a map");
+    int rc = identify(fd, &st, &now, err);
+    if (rc != VESTA_OK || (rc = map_file(fd, "a map", &map, err)) != VESTA_OK) return rc;
+    map->header = anchor->header;
+    memset(map->header.magic, 0, sizeof map->header.magic);
+    memcpy(map->header.magic, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC);
+    map->header.size = sizeof *map;
     map->header.dev = now.dev;
     map->header.ino = now.ino;
     map->header.born_ns = now.born_ns;
     memcpy(map->header.boot_id, now.boot_id, sizeof map->header.boot_id);
     vs_map_format(map, clock);
-    if (msync(map, sizeof *map, MS_SYNC) != 0 || fsync(fd) != 0) {
-        vs_mapping_unmap(map);
-        return io_error(err, "write", path);
-    }
-    *out = (struct vs_mapping){map, now.dev, now.ino};
+    *out = (struct vs_mapping){.map = map, .dev = now.dev, .ino = now.ino, .fd = fd};
     return VESTA_OK;
 }
 
-/* A new file gets its name by link(2), which fails where there is one; in a stale one's place it comes by rename(2), so
- * that whoever only attaches never finds the name free. */
-static int name_new(const char *path, const struct vs_header *header, const struct vesta_clock *clock, bool replaces,
-                    struct vs_mapping *out, struct vesta_error *err) {
-    char temp[PATH_MAX];
-    if (snprintf(temp, sizeof temp, "%s.new.%d", path, (int)getpid()) >= (int)sizeof temp)
-        return vs_fail(err, VESTA_EIO, "the path is too long: %.150s", path);
-    unlink(temp); /* left by a process of the same number that was killed here */
+/* What root makes for a service is the service's. */
+static int own(int fd, const struct vs_anchor *anchor) {
+    bool is_anothers = geteuid() == 0 && anchor->owner != 0;
+    if (is_anothers && fchown(fd, anchor->owner, anchor->owner_group) != 0) return -1;
+    return vs_share_file(fd, anchor->header.group);
+}
+
+/* The first map of a name fails where there is one by now; one in a stale map's place comes over it, so that whoever
+ * only looks never finds the name free. */
+static int give_name(const char *temp, const char *name, bool replaces) {
+    return replaces ? rename(temp, name) : (int)syscall(SYS_renameat2, AT_FDCWD, temp, AT_FDCWD, name, NO_REPLACE);
+}
+
+/* VESTA_EPAUSE: another process was faster. */
+static int make_named(const char *name, const struct vs_anchor *anchor, const struct vesta_clock *clock, bool replaces,
+                      struct vs_mapping *out, struct vesta_error *err) {
+    char temp[VS_MAP_NAME_MAX + 24];
+    uint64_t random;
+    if (vs_random(&random, sizeof random) != 0) return io_error(err, "get random bytes for", name);
+    snprintf(temp, sizeof temp, "%s.%016" PRIx64, name, random);
     int fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return io_error(err, "make", temp);
-    int rc = vs_share_file(fd, header->group) == 0 ? VESTA_OK : io_error(err, "give to the group", temp);
-    if (rc == VESTA_OK) rc = fill_file(fd, path, header, clock, out, err);
-    if (rc == VESTA_OK && (replaces ? rename(temp, path) : link(temp, path)) != 0) {
+    if (fd < 0) return io_error(err, "make a map in", anchor->header.maps);
+    int rc = own(fd, anchor) == 0 ? VESTA_OK : io_error(err, "give away", temp);
+    if (rc == VESTA_OK) rc = fill(fd, anchor, clock, out, err);
+    if (rc == VESTA_OK && give_name(temp, name, replaces) != 0) {
+        rc = errno == EEXIST ? VESTA_EPAUSE : io_error(err, "make", name);
         vs_mapping_unmap(out->map);
-        rc = io_error(err, "make", path);
     }
-    close(fd);
-    unlink(temp);
+    if (rc == VESTA_OK)
+        snprintf(out->name, sizeof out->name, "%s", name);
+    else
+        unlink(temp), close(fd);
     return rc;
 }
 
-/* With the creation lock: the second look, and then nobody else can make or remove the file. */
-static int make_locked(const char *path, const struct vs_header *header, const struct vesta_clock *clock,
-                       struct vs_mapping *out, struct vesta_error *err) {
-    enum vs_found found;
-    struct vs_header stale;
-    int rc = vs_mapping_attach(path, &found, out, &stale, err);
-    if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
-    return name_new(path, header, clock, found == VS_FOUND_STALE, out, err);
-}
-
-static int with_lock(const char *path, int group, int *lock_fd, struct vesta_error *err) {
-    char lock[PATH_MAX];
-    if (snprintf(lock, sizeof lock, "%s.lock", path) >= (int)sizeof lock)
-        return vs_fail(err, VESTA_EIO, "the path is too long: %.150s", path);
-    *lock_fd = vs_lock_open(lock, group);
-    if (*lock_fd < 0) return io_error(err, "make", lock);
-    if (vs_lock_byte_patiently(*lock_fd, 0)) return VESTA_OK;
-    close(*lock_fd);
-    return io_error(err, "lock", lock);
-}
-
-int vs_mapping_make(const char *path, const struct vs_header *header, const struct vesta_clock *clock,
-                    struct vs_mapping *out, struct vesta_error *err) {
-    int lock_fd = -1, rc = with_lock(path, header->group, &lock_fd, err);
-    if (rc != VESTA_OK) return rc;
-    rc = make_locked(path, header, clock, out, err);
-    close(lock_fd);
-    return rc;
-}
-
-int vs_mapping_retire(const char *path, uint64_t dev, uint64_t ino, struct vesta_error *err) {
-    char aside[PATH_MAX];
+/* In a stale map's place, if it still is there.  Its own lock keeps two from doing so one after the other. */
+static int replace(const char *name, int stale_fd, const struct vs_anchor *anchor, const struct vesta_clock *clock,
+                   struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
-    int lock_fd = -1, rc = with_lock(path, -1, &lock_fd, err);
-    if (rc != VESTA_OK) return rc;
-    snprintf(aside, sizeof aside, "%s.retired", path);
-    if (stat(path, &st) == 0 && st.st_dev == dev && st.st_ino == ino && rename(path, aside) != 0)
-        rc = io_error(err, "put aside", path);
-    close(lock_fd);
+    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* who waits for ever for another helps nobody */
+    if (fstat(stale_fd, &st) != 0) return io_error(err, "look at", name);
+    struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
+    snprintf(stale.name, sizeof stale.name, "%s", name);
+    return vs_mapping_is_named(&stale) ? make_named(name, anchor, clock, true, out, err) : VESTA_EPAUSE;
+}
+
+bool vs_maps_are_shared(const char *folder) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool yes = fd >= 0 && is_on_tmpfs(fd);
+    if (fd < 0 && errno != ENOENT && errno != ENOTDIR) yes = true; /* may be there: what fails next says why */
+    if (fd >= 0) close(fd);
+    return yes;
+}
+
+/* Memory of this process and of those that it forks: no other can find it, and nothing of it is left behind. */
+static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
+                     struct vesta_error *err) {
+    int fd = (int)syscall(SYS_memfd_create, "vesta", 1u /* MFD_CLOEXEC */);
+    if (fd < 0) return io_error(err, "make", "a map in memory");
+    int rc = fill(fd, anchor, clock, out, err);
+    if (rc != VESTA_OK) close(fd);
     return rc;
+}
+
+#define TRIES 100 /* others that were faster, one after another: more than there can be */
+
+static int open_named(const char *name, const struct vs_anchor *anchor, const struct vesta_clock *clock,
+                      struct vs_mapping *out, bool *is_ours_to_make, struct vesta_error *err) {
+    int rc = VESTA_EPAUSE;
+    for (int i = 0; i < TRIES && rc == VESTA_EPAUSE; i++) {
+        enum vs_found found;
+        int stale_fd = -1;
+        *is_ours_to_make = false;
+        rc = look(name, anchor, &found, &stale_fd, out, err);
+        if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
+        *is_ours_to_make = true;
+        rc = found == VS_FOUND_NONE ? make_named(name, anchor, clock, false, out, err)
+                                    : replace(name, stale_fd, anchor, clock, out, err);
+        if (stale_fd >= 0) close(stale_fd);
+    }
+    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "%.150s comes and goes: who removes it?", name) : rc;
+}
+
+int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
+                    char why[VS_WHY_MAX], struct vesta_error *err) {
+    struct vesta_error own;
+    char name[VS_MAP_NAME_MAX];
+    bool may_fail = true;
+    int rc = VESTA_EIO;
+    why[0] = '\0';
+    if (vs_mapping_name(&anchor->header, name) != 0)
+        return vs_fail(err, VESTA_EIO, "cannot tell this process's time namespace: is /proc mounted?");
+    if (vs_maps_are_shared(anchor->header.maps))
+        rc = open_named(name, anchor, clock, out, &may_fail, &own);
+    else
+        vs_fail(&own, VESTA_EIO, "%.100s is no memory (tmpfs)", anchor->header.maps);
+    if (rc == VESTA_OK) return VESTA_OK;
+    if (!may_fail) return vs_fail(err, rc, "%s", own.text);
+    snprintf(why, VS_WHY_MAX, "%.140s: this process has a lease of its own, which it gives back at its end", own.text);
+    return make_lone(anchor, clock, out, err);
 }
 
 struct vs_map *vs_mapping_private(void) {
@@ -178,4 +298,9 @@ struct vs_map *vs_mapping_private(void) {
 
 void vs_mapping_unmap(struct vs_map *map) {
     munmap(map, sizeof *map);
+}
+
+void vs_mapping_close(struct vs_mapping *mapping) {
+    vs_mapping_unmap(mapping->map);
+    if (mapping->fd >= 0) close(mapping->fd);
 }

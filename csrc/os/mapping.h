@@ -1,38 +1,58 @@
-/* mapping.h -- generator files: made whole before they have a name, trusted only in the boot that made them. */
+/* mapping.h -- live maps: the words of a generator in memory that all processes of this host share and that dies with
+ * the boot.  A map is made whole before it has a name; any number of them is safe, as each begins empty, and only one
+ * that went backward could repeat: nothing can bring an older state of such memory back. */
 #ifndef VS_MAPPING_H
 #define VS_MAPPING_H
 
-#include "core/map.h"
+#include "os/anchor.h"
+
+#define VS_MAP_NAME_MAX (VS_MAPS_MAX + 96)
 
 struct vs_mapping {
     struct vs_map *map;
     uint64_t dev, ino;
+    int fd;                     /* kept open: the keeper's locks lie on it.  -1: a private generator's */
+    char name[VS_MAP_NAME_MAX]; /* "": memory of this process and its children alone */
 };
 
 enum vs_found { VS_FOUND_NONE, VS_FOUND_STALE, VS_FOUND_TRUSTED };
 
-/* Looks at the file of a path.  *found says what is there; a trusted file is mapped, of a stale one (another boot, or
- * a copy) only the header is given.  Errors: VESTA_EIO: a file that is not ours to use, and why. */
-int vs_mapping_attach(const char *path, enum vs_found *found, struct vs_mapping *out, struct vs_header *stale,
+/* Where the map of an anchor is, seen from this process: by key, and by the time namespace, as two of them count the
+ * uptime from different instants.  0, or -1 where the kernel does not tell. */
+int vs_mapping_name(const struct vs_header *anchor, char name[VS_MAP_NAME_MAX]);
+
+/* Looks at the map of that name.  *found says what is there; a trusted map is mapped.  Stale: ours, and of no use, so
+ * that its place may be taken.  Errors: VESTA_EIO: something that is not ours, and what to do. */
+int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err);
 
-/* Makes the file of a path from a header (magic, boot, dev, ino and size are filled in here), or maps the one that
- * another process made meanwhile.  A stale file in its place is removed, a file of this boot never.
- * Call with the process lock held. */
-int vs_mapping_make(const char *path, const struct vs_header *header, const struct vesta_clock *clock,
-                    struct vs_mapping *out, struct vesta_error *err);
+/* Maps the map of an anchor, and makes it where there is none or only a stale one.  Where it cannot be made (no such
+ * place, no room), it is memory of this process and its children alone, and `why` says so; else `why` is "".
+ * Call with the process lock held.  Errors: as vs_mapping_attach; VESTA_ENOMEM. */
+#define VS_WHY_MAX 256
+int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
+                    char why[VS_WHY_MAX], struct vesta_error *err);
 
-/* Puts a used-up file aside (it stays mapped where it is mapped) so that the next make finds the name free.
- * Does nothing if the path no longer names that file.  Call with the process lock held. */
-int vs_mapping_retire(const char *path, uint64_t dev, uint64_t ino, struct vesta_error *err);
+/* Whether the name still leads to this very map: it may have been removed, or another be in its place. */
+bool vs_mapping_is_named(const struct vs_mapping *mapping);
 
-/* VESTA_OK if the file system of an open file or folder is this machine's own; `path` and `what`, which must lie on one,
- * are for the message. */
+/* Takes the name away from a map that nobody needs any more. */
+void vs_mapping_remove(const struct vs_mapping *mapping);
+
+/* VESTA_OK if the file system of an open file or folder is this machine's own; `path` and `what`, which must lie on
+ * one, are for the message. */
 int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err);
 
 /* An anonymous map for VESTA_UNSAFE_PRIVATE: shared with forked children, with nobody else. */
 struct vs_map *vs_mapping_private(void);
 
+/* Also closes `fd`, and with it this process's locks on the map. */
+void vs_mapping_close(struct vs_mapping *mapping);
 void vs_mapping_unmap(struct vs_map *map);
+
+/* The folder for maps: $VESTA_MAPS, else /dev/shm.  0, or -1: it is longer than VS_MAPS_MAX, or not absolute. */
+int vs_maps_dir(char out[VS_MAPS_MAX]);
+/* Whether a folder lies in memory, as maps must. */
+bool vs_maps_are_shared(const char *folder);
 
 #endif

@@ -32,6 +32,11 @@ int vs_random(void *buf, size_t size);
 #define VS_BOOT_ID_MAX 40
 int vs_boot_id(char *buf);
 
+/* What tells this process's uptime (CLOCK_BOOTTIME) from that of others on this machine: "" but in a time namespace.
+ * 0, or -1 where the kernel does not tell. */
+#define VS_BOOT_OFFSET_MAX 48
+int vs_boot_offset(char buf[VS_BOOT_OFFSET_MAX]);
+
 /* The folder where state lives: $VESTA_STATE, else /var/lib/vesta if writable, else the user's state folder.
  * The folder need not exist yet.  0, or -1: no candidate, or the path is longer than size. */
 int vs_state_dir(char *buf, size_t size);

@@ -1,4 +1,4 @@
-/* unique_files.c -- files that are used up after four leases: retired and replaced while threads and processes issue,
+/* unique_files.c -- maps that are used up after four leases: closed and replaced while threads and processes issue,
  * counted.  Linked to floors that are built with VS_SLOTS_MAX=4. */
 #include "crowd.h"
 
@@ -16,7 +16,7 @@ static void *issue_until_marked(void *arg) {
     return NULL;
 }
 
-/* Every release needs a new slot, every fifth a new file. */
+/* Every release needs a new slot, every fifth a new map. */
 static void release_often(struct vesta_gen *gen, int times) {
     struct vesta_error err = {.text = ""};
     for (int i = 0; i < times; i++) {
@@ -43,7 +43,6 @@ static void used_up_under_threads(void) {
         for (int i = 0; i < ISSUERS; i++)
             pthread_join(threads[i], NULL);
         check_tally(40);
-        CHECK(access(in_folder("default.gen.retired"), F_OK) == 0);
         vesta_close(gen);
         vesta_close(other);
     }
@@ -71,7 +70,7 @@ static void use_up_in_process(uint64_t pacing) {
     vesta_close(gen);
 }
 
-/* Everybody has the file open when it turns out to be used up: one puts it aside, one makes the next, all go on. */
+/* Everybody has the map open when it turns out to be used up: one makes the next in its place, all go on. */
 static void used_up_under_processes(void) {
     pid_t pids[ISSUERS];
     for (int round = 0; round < 10; round++) {
@@ -91,26 +90,27 @@ static void used_up_under_processes(void) {
     }
 }
 
-/* A file that was put aside is another's name by now: a handle does not follow to a generator of another kind. */
-static void a_stranger_in_the_place_of_a_used_up_file(void) {
-    struct vesta_pause pause = {.why = VESTA_LEASE};
-    uint64_t id;
+/* The file of a map was removed, and its path is another's by now: a handle goes on with its own. */
+static void a_stranger_in_the_place_of_a_removed_file(void) {
+    struct vesta_info info;
     empty_folder();
     tally_clear();
     struct vesta_gen *gen = open_default(VESTA_PACING_CLOCK);
     NEED(gen != NULL);
     use_up(gen);
-    for (int i = 0; i < 30000 && pause.why != VESTA_CLOSED; i++) { /* asking for a fifth lease retires the file */
-        CHECK(vesta_next(gen, &id, &pause) == VESTA_EPAUSE);
-        if (pause.why == VESTA_LEASE) vesta_keep(gen);
-        usleep(1000);
-    }
-    CHECK_STR(vesta_why_name(pause.why), "closed");
+    CHECK(unlink(in_folder("default.gen")) == 0);
     struct vesta_gen *stranger = must_open((struct vesta_opts){
         .layout = TIGHT, .namespace_ = "theirs", .any_worker = 1, .path = in_folder("default.gen")});
-    CHECK(vesta_next_wait(gen, &id, 100000, &pause) == VESTA_EPAUSE);
-    CHECK(vesta_keep(gen) == VESTA_EMISMATCH);
+    NEED(stranger != NULL);
+    CHECK(issue(gen, 10, 1)); /* a fifth lease, and so a second map */
+    vesta_get_info(gen, &info);
+    CHECK_STR(info.namespace_, "default");
+    CHECK_EQ_U64(info.slots_used, 1);
+    check_tally(50);
+    tally_clear();
     CHECK(issue(stranger, 10, 1));
+    vesta_get_info(stranger, &info);
+    CHECK_STR(info.namespace_, "theirs");
     vesta_close(stranger);
     vesta_close(gen);
 }
@@ -118,7 +118,7 @@ static void a_stranger_in_the_place_of_a_used_up_file(void) {
 static const struct check_case cases[] = {
     {"files used up under threads: none twice", used_up_under_threads},
     {"files used up under processes: none twice", used_up_under_processes},
-    {"a stranger in the place of a used-up file is not followed", a_stranger_in_the_place_of_a_used_up_file},
+    {"a stranger in the place of a removed file is not followed", a_stranger_in_the_place_of_a_removed_file},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,0 +1,113 @@
+/* attach.c -- from a path to its anchor: what is there, whether it is what was asked for, and whether the store is the
+ * one that granted its leases.  Whoever asks, a server or `vesta doctor`, asks here. */
+#include "core/core.h"
+#include "keeper/file.h"
+#include "os/os.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ the store */
+
+/* The folder of a `file:` store, or NULL. */
+static const char *folder_of(const char *uri) {
+    static const char scheme[] = "file:";
+    return strncmp(uri, scheme, sizeof scheme - 1) == 0 ? uri + sizeof scheme - 1 : NULL;
+}
+
+/* What stands in a store of this machine, of others nothing: they would have to be waited for. */
+static int look_at_namespace(const char *uri, const struct vs_wish *wish, const struct vs_header *header,
+                             struct vs_ns_record *ns, struct vesta_error *err) {
+    struct vs_store_opts opts = {
+        .namespace_ = header->namespace_, .group = header->group, .clock = wish->clock, .secret = wish->secret};
+    struct vs_store *store;
+    struct vs_reply reply;
+    memset(ns, 0, sizeof *ns);
+    int rc = vs_store_open(uri, &opts, &store, err);
+    if (rc != VESTA_OK) return rc;
+    if (store->ops->is_local) store->ops->ns_read(store, &reply);
+    if (store->ops->is_local && reply.outcome == VS_STORE_OK) *ns = reply.ns;
+    store->ops->close(store);
+    return VESTA_OK;
+}
+
+/* Before a file is made that could never get a lease: the namespace may have another layout already. */
+static int check_layout(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    struct vs_ns_record ns;
+    int rc = look_at_namespace(header->store, wish, header, &ns, err);
+    if (rc != VESTA_OK || !ns.ver || ns.fingerprint == header->fingerprint) return rc;
+    return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
+                   header->namespace_, ns.layout, header->layout);
+}
+
+/* Another address than the file's.  An address may change; what may not is the store behind it: where none has granted
+ * a lease yet, nothing tells it but its address. */
+static int check_address(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    struct vs_ns_record ns = {.ver = 0};
+    char has[VS_URI_MAX], asked[VS_URI_MAX];
+    const char *folder = folder_of(wish->store);
+    bool is_local = vs_store_is_local(wish->store), is_there = is_local && (!folder || access(folder, F_OK) == 0);
+    int rc = is_there ? look_at_namespace(wish->store, wish, header, &ns, err) : VESTA_OK;
+    if (rc != VESTA_OK) return rc;
+    bool is_same = ns.ver && ns.incarnation == header->incarnation;
+    if (header->incarnation && is_local == vs_store_is_local(header->store) && (!is_local || is_same)) return VESTA_OK;
+    vs_store_public(header->store, has);
+    vs_store_public(wish->store, asked);
+    return vs_fail(err, VESTA_EMISMATCH,
+                   "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: say "
+                   "where that one is now, or take another path; or end all that use the file and remove it",
+                   wish->path, has, strcmp(has, asked) == 0 ? "it with another password" : asked);
+}
+
+/* A folder for state that was moved as a whole: its file still says where the store was. */
+static int follow_store(struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    const char *folder = folder_of(header->store);
+    struct vs_ns_record ns;
+    if (wish->store[0] || !folder || !header->incarnation || access(folder, F_OK) == 0) return VESTA_OK;
+    int length = snprintf(wish->store, sizeof wish->store, "file:%s", wish->path);
+    char *slash = strrchr(wish->store, '/');
+    if (length < (int)sizeof wish->store && slash) *slash = '\0';
+    if (look_at_namespace(wish->store, wish, header, &ns, err) == VESTA_OK && ns.ver &&
+        ns.incarnation == header->incarnation)
+        return VESTA_OK;
+    wish->store[0] = '\0';
+    return vs_fail(
+        err, VESTA_EIO,
+        "the folder %.120s, from where %.120s has its leases, is gone: bring it back, or say where it is now: "
+        "--store file:DIR",
+        folder, wish->path);
+}
+
+/* ------------------------------------------------------------------ the anchor */
+
+static int check_found(struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+    int rc = vs_wish_matches(wish, header, err);
+    if (rc == VESTA_OK) rc = follow_store(wish, header, err);
+    if (rc == VESTA_OK && wish->store[0] && strcmp(wish->store, header->store) != 0)
+        rc = check_address(wish, header, err);
+    return rc;
+}
+
+/* Before a file is made that no one could use. */
+static int check_wanted(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
+    char warning[256];
+    uint64_t values[VESTA_FIELDS_MAX];
+    int rc = vs_check_lifetime(&wish->layout, wish->clock, warning, sizeof warning, err);
+    if (rc == VESTA_OK) rc = vs_fields_parse(&wish->layout, wish->opts->fields, values, err);
+    if (rc == VESTA_OK) rc = vs_wish_header(wish, header, err);
+    return rc;
+}
+
+int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err) {
+    struct vs_header header;
+    int rc = vs_anchor_read(wish->path, wish->group, found, out, err);
+    if (rc != VESTA_OK) return rc;
+    if (*found) return check_found(wish, &out->header, err);
+    if (!makes) return VESTA_OK;
+    if ((rc = check_wanted(wish, &header, err)) != VESTA_OK) return rc;
+    if ((rc = check_layout(wish, &header, err)) != VESTA_OK) return rc;
+    if ((rc = vs_anchor_make(wish->path, &header, out, err)) != VESTA_OK) return rc;
+    return check_found(wish, &out->header, err); /* another process may have been first, with another wish */
+}

@@ -1,0 +1,122 @@
+/* files.c -- the registry of this process's files: one mapping and one keeper a map and process. */
+#include "core/core.h"
+#include "keeper/file.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static struct vs_file *files; /* process lock; the newest of a key first */
+
+bool vs_is_used_up(const struct vs_map *map) {
+    return atomic_load(&map->shared.stopped) == VESTA_CLOSED;
+}
+
+/* The file that a newcomer would enter.  Looked for before its map is opened: to close any descriptor of a map drops
+ * all locks that the process has on it. */
+static struct vs_file *find_file(const struct vs_anchor *anchor) {
+    char name[VS_MAP_NAME_MAX];
+    if (vs_mapping_name(&anchor->header, name) != 0) return NULL;
+    for (struct vs_file *file = files; file; file = file->next) {
+        bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
+        bool same_name = !file->mapping.name[0] || strcmp(file->mapping.name, name) == 0;
+        if (same_key && same_name && !vs_is_used_up(file->mapping.map) && vs_mapping_is_named(&file->mapping))
+            return file;
+    }
+    return NULL;
+}
+
+/* A header is believed only where it agrees with itself: a damaged number would spill into its neighbours. */
+static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
+                        struct vesta_error *err) {
+    uint64_t max = vs_worker_max(layout);
+    bool has_lease = memchr(header->lease, '\0', sizeof header->lease) && vs_lease_preset(header->lease);
+    if (layout->fingerprint == header->fingerprint && header->worker <= max && has_lease) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made",
+                   path);
+}
+
+static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const struct vs_wish *wish,
+                     struct vesta_error *err) {
+    struct vs_header *header = &file->anchor.header;
+    file->anchor = *anchor;
+    int rc = vesta_layout_parse(header->layout, &file->layout, err);
+    if (rc == VESTA_OK) rc = check_header(wish->path, header, &file->layout, err);
+    if (rc == VESTA_OK) rc = vs_wish_identity(wish->path, header, err); /* a copy asks by its own name */
+    if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, wish->clock, &file->mapping, file->why_lone, err);
+    return rc;
+}
+
+static int new_file(const struct vs_anchor *anchor, const struct vs_wish *wish, struct vs_file **out,
+                    struct vesta_error *err) {
+    struct vs_file *file = calloc(1, sizeof *file);
+    if (!file) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    int rc = fill_file(file, anchor, wish, err);
+    if (rc != VESTA_OK) {
+        free(file);
+        return rc;
+    }
+    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
+    file->clock = wish->clock;
+    snprintf(file->path, sizeof file->path, "%s", wish->path);
+    memcpy(file->store, anchor->header.store, sizeof file->store);
+    file->next = files;
+    files = file;
+    *out = file;
+    return VESTA_OK;
+}
+
+int vs_file_enter(const struct vs_anchor *anchor, const struct vs_wish *wish, struct vs_file **out,
+                  struct vesta_error *err) {
+    struct vs_file *file = find_file(anchor);
+    int rc = VESTA_OK;
+    if (file && file->closing) return VESTA_EPAUSE;
+    if (!file && (rc = new_file(anchor, wish, &file, err)) != VESTA_OK) return rc;
+    if (wish->store[0]) snprintf(file->store, sizeof file->store, "%s", wish->store);
+    if (wish->secret) snprintf(file->secret, sizeof file->secret, "%s", wish->secret);
+    file->handles++;
+    *out = file;
+    return VESTA_OK;
+}
+
+int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err) {
+    struct vs_wish wish = {.clock = old->clock, .secret = *old->secret ? old->secret : NULL};
+    snprintf(wish.path, sizeof wish.path, "%s", old->path);
+    snprintf(wish.store, sizeof wish.store, "%s", old->store);
+    return vs_file_enter(&old->anchor, &wish, out, err);
+}
+
+/* Nobody can find this map any more: the file that named it is gone. */
+static bool is_forlorn(const struct vs_file *file) {
+    struct stat st;
+    return file->mapping.name[0] && lstat(file->path, &st) != 0 && errno == ENOENT;
+}
+
+static void forget(struct vs_file *file, bool is_forlorn) {
+    struct vs_file **at = &files;
+    while (*at != file)
+        at = &(*at)->next;
+    *at = file->next;
+    if (is_forlorn && vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, true)) vs_mapping_remove(&file->mapping);
+    vs_mapping_close(&file->mapping); /* and with it the locks on it */
+}
+
+/* The keeper is joined without the process lock, which it may need; `closing` keeps others out meanwhile. */
+void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
+    vs_process_lock();
+    if (handle) file->question.choosers -= handle->chooses;
+    bool last = --file->handles == 0;
+    file->closing = last;
+    vs_process_unlock();
+    if (!last) return;
+    bool forlorn = is_forlorn(file), lone = !file->mapping.name[0];
+    vs_keeper_stop(file, forlorn || lone ? VS_GIVE_BACK : VS_HAND_OVER);
+    vs_process_lock();
+    forget(file, forlorn);
+    vs_process_unlock();
+    explicit_bzero(file->secret, sizeof file->secret);
+    explicit_bzero(file->store, sizeof file->store);
+    free(file);
+}

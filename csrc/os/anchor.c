@@ -1,0 +1,181 @@
+/* anchor.c -- generator files: made whole before they have a name, used only where nobody but their owner, root or a
+ * named group can have put them there.  Nothing here depends on which file it is: only on what stands in it. */
+#include "os/anchor.h"
+#include "core/core.h"
+#include "os/mapping.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int io_error(struct vesta_error *err, const char *what, const char *path) {
+    return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
+}
+
+/* ------------------------------------------------------------------ whose folder, whose file */
+
+static void folder_of(const char *path, char *folder) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+static int check_folder(const char *folder, struct stat *st, struct vesta_error *err) {
+    if (stat(folder, st) != 0) return io_error(err, "look at the folder", folder);
+    if (!(st->st_mode & S_IWOTH)) return VESTA_OK;
+    if (!(st->st_mode & S_ISVTX))
+        return vs_fail(err, VESTA_EIO,
+                       "%.150s may be written by everybody (mode %o), who could put another file in the place of ours: "
+                       "chmod o-w it, or take a folder of your own",
+                       folder, st->st_mode & 07777);
+    if (st->st_uid == geteuid() || st->st_uid == 0) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO,
+                   "%.150s may be written by everybody and is user %ld's: take a folder of your own, or of root",
+                   folder, (long)st->st_uid);
+}
+
+int vs_anchor_folder_check(const char *folder, struct vesta_error *err) {
+    struct stat st;
+    return check_folder(folder, &st, err);
+}
+
+/* Who can write to a folder decides what lies in it: its owner, and the group that it is shared with.  Where everybody
+ * can, the file's owner alone says who made it. */
+static bool is_trusted(const struct stat *file, const struct stat *folder, int group) {
+    if (file->st_uid == geteuid() || file->st_uid == 0) return true;
+    if (folder->st_mode & S_IWOTH) return false;
+    bool is_shared = (folder->st_mode & S_IWGRP) && file->st_gid == folder->st_gid;
+    bool is_named = group >= 0 && file->st_gid == (gid_t)group;
+    return file->st_uid == folder->st_uid || is_shared || is_named;
+}
+
+static int check_owner(const char *path, const struct stat *file, int group, struct vesta_error *err) {
+    char dir[PATH_MAX];
+    struct stat folder;
+    folder_of(path, dir);
+    int rc = check_folder(dir, &folder, err);
+    if (rc != VESTA_OK) return rc;
+    if (!is_trusted(file, &folder, group))
+        return vs_fail(
+            err, VESTA_EIO,
+            "%.150s is user %ld's, who could change it under us: run as that user, name the group that shares "
+            "it, or remove the file and a new one will be made",
+            path, (long)file->st_uid);
+    if (file->st_mode & S_IWOTH)
+        return vs_fail(err, VESTA_EIO, "%.150s may be written by everybody (mode %o): chmod o-w it", path,
+                       file->st_mode & 07777);
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, struct vesta_error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
+    if (S_ISDIR(st.st_mode)) return errno = EISDIR, io_error(err, "open", path);
+    if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
+    int rc = vs_file_system_check(fd, path, "a generator file", err);
+    if (rc != VESTA_OK || (rc = check_owner(path, &st, group, err)) != VESTA_OK) return rc;
+    memset(out, 0, sizeof *out);
+    if (pread(fd, &out->header, sizeof out->header, 0) < 0) return io_error(err, "read", path);
+    const char *why = vs_anchor_reject(&out->header, (uint64_t)st.st_size);
+    if (why)
+        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away, a new one will be made", path, why);
+    out->owner = st.st_uid;
+    out->owner_group = st.st_gid;
+    return VESTA_OK;
+}
+
+int vs_anchor_read(const char *path, int group, bool *found, struct vs_anchor *out, struct vesta_error *err) {
+    *found = false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno == ELOOP)
+        return vs_fail(err, VESTA_EIO, "%.150s is a symbolic link: give the path of the file itself", path);
+    if (fd < 0) return errno == ENOENT ? VESTA_OK : io_error(err, "open", path);
+    int rc = read_fd(fd, path, group, out, err);
+    *found = rc == VESTA_OK;
+    close(fd);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ making */
+
+/* A name that no other process uses, not even one of the same number in another container. */
+static int temp_name(const char *path, char *temp, struct vesta_error *err) {
+    uint64_t random;
+    if (vs_random(&random, sizeof random) != 0)
+        return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes: %s", strerror(errno));
+    if (snprintf(temp, PATH_MAX, "%s.new.%016" PRIx64, path, random) >= PATH_MAX)
+        return vs_fail(err, VESTA_EIO, "the path is too long: %.150s", path);
+    return VESTA_OK;
+}
+
+static int fill_file(int fd, const char *path, const struct vs_header *header, struct vesta_error *err) {
+    char dir[PATH_MAX];
+    struct stat folder;
+    int rc = vs_file_system_check(fd, path, "a generator file", err);
+    if (rc != VESTA_OK) return rc;
+    folder_of(path, dir);
+    if (stat(dir, &folder) != 0 || vs_own_file(fd, &folder, header->group) != 0)
+        return io_error(err, header->group >= 0 ? "give to the group" : "give to the folder's owner", path);
+    ssize_t done = pwrite(fd, header, sizeof *header, 0);
+    if (done >= 0 && done != (ssize_t)sizeof *header) errno = ENOSPC;
+    if (done != (ssize_t)sizeof *header) return io_error(err, "write", path);
+    return fsync(fd) == 0 ? VESTA_OK : io_error(err, "write", path);
+}
+
+/* A whole file beside the path, on disk before it has the name: a crash leaves no half a header there. */
+static int make_temp(const char *path, const struct vs_header *header, char *temp, struct vesta_error *err) {
+    int rc = temp_name(path, temp, err);
+    if (rc != VESTA_OK) return rc;
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return io_error(err, "make", path);
+    rc = fill_file(fd, path, header, err);
+    close(fd);
+    if (rc != VESTA_OK) unlink(temp);
+    return rc;
+}
+
+int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_anchor *out, struct vesta_error *err) {
+    struct vs_header whole = *header;
+    char temp[PATH_MAX], dir[PATH_MAX];
+    bool found;
+    folder_of(path, dir);
+    int rc = vs_anchor_folder_check(dir, err);
+    if (rc != VESTA_OK) return rc;
+    memset(whole.magic, 0, sizeof whole.magic);
+    memcpy(whole.magic, VS_ANCHOR_MAGIC, sizeof VS_ANCHOR_MAGIC);
+    whole.format = VS_MAP_FORMAT;
+    whole.size = sizeof whole;
+    if (vs_random(whole.key, sizeof whole.key) != 0)
+        return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes for a key: %s", strerror(errno));
+    if ((rc = make_temp(path, &whole, temp, err)) != VESTA_OK) return rc;
+    /* link(2) never replaces: who was first has made it for all */
+    if (link(temp, path) != 0 && errno != EEXIST) rc = io_error(err, "make", path);
+    unlink(temp);
+    if (rc == VESTA_OK) rc = vs_anchor_read(path, header->group, &found, out, err);
+    if (rc == VESTA_OK && !found) rc = vs_fail(err, VESTA_EIO, "%.150s was removed as soon as it was made", path);
+    return rc;
+}
+
+bool vs_anchor_note(const char *path, const struct vs_anchor *anchor) {
+    struct vs_anchor now;
+    struct vesta_error err;
+    char temp[PATH_MAX];
+    bool found;
+    if (vs_anchor_read(path, anchor->header.group, &found, &now, &err) != VESTA_OK || !found) return false;
+    if (memcmp(now.header.key, anchor->header.key, sizeof now.header.key) != 0) return false;
+    if (now.owner != geteuid() && geteuid() != 0) return false; /* ours would take its place, and its rights */
+    now.header.incarnation = anchor->header.incarnation;
+    memcpy(now.header.store, anchor->header.store, sizeof now.header.store);
+    if (make_temp(path, &now.header, temp, &err) != VESTA_OK) return false;
+    bool kept = geteuid() != 0 || lchown(temp, now.owner, now.owner_group) == 0;
+    if (kept && rename(temp, path) == 0) return true;
+    unlink(temp);
+    return false;
+}

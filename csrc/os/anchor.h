@@ -1,0 +1,31 @@
+/* anchor.h -- generator files.  A file says what a generator is and by which key its map is found; it holds no cursor,
+ * so copies, backups, links and mounts of it are harmless.  Whose file is used is decided here and nowhere else. */
+#ifndef VS_ANCHOR_H
+#define VS_ANCHOR_H
+
+#include "core/map.h"
+
+#include <sys/types.h>
+
+struct vs_anchor {
+    struct vs_header header;
+    uid_t owner;
+    gid_t owner_group;
+};
+
+/* Looks at the file of a path.  `group`: a group that the caller has named, or -1: its members' files are used, too.
+ * Errors: VESTA_EIO: a file that is not ours to use, and why. */
+int vs_anchor_read(const char *path, int group, bool *found, struct vs_anchor *out, struct vesta_error *err);
+
+/* Makes the file of a path from a header (magic, format, size and key are filled in here), or reads the one that
+ * another process made meanwhile.  What root makes in another's folder belongs to the folder's owner. */
+int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_anchor *out, struct vesta_error *err);
+
+/* Writes down which store granted the leases, if the file of the path still is this anchor.  A convenience for the next
+ * start: false where it could not be done. */
+bool vs_anchor_note(const char *path, const struct vs_anchor *anchor);
+
+/* Whether a generator file may be put into this folder at all, and be found there unchanged. */
+int vs_anchor_folder_check(const char *folder, struct vesta_error *err);
+
+#endif
