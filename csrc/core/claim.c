@@ -180,7 +180,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     lease->record = ev->record;
     if (ev->doubt_us) {
         vs_lease_say(lease, "the clock leapt and is not believed yet");
-        vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_READ);
+        vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, false, VS_PH_READ);
         return;
     }
     if (vs_lease_is_ahead(lease, ev)) {
@@ -234,7 +234,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
 void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record))) {
         /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
-        vs_act(lease, out, VS_PH_LOOK, VS_DO_READ);
+        vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
     }
     if (VS_IS_MUTANT(CLAIM_BY_OWNER) && ev->outcome == VS_STORE_CONFLICT && ev->record.epoch == lease->record.epoch) {

@@ -143,12 +143,10 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         /* the cursor before the clock: a reading can then not be older than what moved the cursor */
         uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
         if (UNLIKELY(tick & VS_CLOSED)) return VESTA_ECLOSED;
-        VS_POINT();
+        VS_POINT(took_cursor);
         int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
         uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
         bool opens_unit = open >= tick; /* equal: the last unit was used up, nothing of this one is given */
-        if (VS_IS_MUTANT(RESET_BEFORE_ROLLBACK_TEST))
-            opens_unit = open >> gen->shape.seq_bits != tick >> gen->shape.seq_bits;
         int rc = may_advance(gen, map, index, now_us, pause);
         if (UNLIKELY(rc != VESTA_OK)) return rc;
         if (opens_unit) {
@@ -158,8 +156,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         uint64_t bound = bound_at(gen, slot, time);
         if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, start, now_us, pause);
         uint64_t take = n < bound - start ? n : bound - start, next = start + take;
-        if (VS_IS_MUTANT(EXHAUSTION_REPEATS) && start == open && start == tick) next = start;
-        VS_POINT();
+        VS_POINT(takes);
         /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
@@ -176,7 +173,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
  * wait hides that. */
 static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
-    VS_POINT();
+    VS_POINT(read_clock);
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     /* acquire: as in bound_at.  A closed cursor is above every limit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
@@ -187,7 +184,7 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uin
     if (UNLIKELY(since_us >= unit_us || opens_unit ||
                  leap_is_observed(atomic_load_explicit(&gen->map, memory_order_acquire))))
         return false;
-    VS_POINT();
+    VS_POINT(takes);
     /* acq_rel: as in take_clock */
     if (UNLIKELY(!atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
                                                           memory_order_relaxed)))
@@ -204,11 +201,13 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return VESTA_ECLOSED;
     if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK; /* another was faster */
+    VS_POINT(raises_pass);
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     int rc = may_advance(gen, map, index, now_us, pause);
     if (rc != VESTA_OK) return rc;
     uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
     if (bound <= tick) return pause_at(gen, map, index, tick, now_us, pause);
+    VS_POINT(knows_bound);
     vs_raise_u64(&slot->pass, bound);
     return VESTA_OK;
 }
@@ -218,7 +217,7 @@ static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
     /* acquire: pairs with vs_raise_u64; a pass that is seen was at most the limit */
     uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
     if (UNLIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) == pass)) return false;
-    VS_POINT();
+    VS_POINT(takes);
     /* acq_rel: as in take_clock */
     *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
     if (LIKELY(*tick < pass)) return true;
@@ -230,9 +229,13 @@ static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
 
 static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t *tick,
                         struct vesta_pause *pause) {
+    if (VS_IS_MUTANT(KEEPS_REFUSED_TICK)) *tick = VS_CLOSED; /* none was refused yet */
     while (!take_passed(&map->slot[index], tick)) {
         int rc = raise_pass(gen, map, index, pause);
         if (rc != VESTA_OK) return rc;
+        if (VS_IS_MUTANT(KEEPS_REFUSED_TICK) &&
+            *tick < atomic_load_explicit(&map->slot[index].pass, memory_order_acquire))
+            return VESTA_OK;
     }
     return VESTA_OK;
 }
@@ -250,7 +253,7 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
             continue;
         }
         uint64_t take = n < pass - tick ? n : pass - tick;
-        VS_POINT();
+        VS_POINT(takes);
         if (atomic_compare_exchange_weak_explicit(&slot->tick, &tick, tick + take, memory_order_acq_rel,
                                                   memory_order_relaxed)) {
             *first = tick;
@@ -303,7 +306,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
                                                  : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
         if (LIKELY(rc == VESTA_OK)) {
             remember(gen, map, slot);
-            VS_POINT();
+            VS_POINT(composes);
             *id = compose_any(gen, slot, tick);
             return VESTA_OK;
         }
@@ -324,7 +327,7 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     if (UNLIKELY(!slot)) return next_any(gen, id, pause);
     if (gen->pacing != VESTA_PACING_HISTORY) return next_clock(gen, slot, id, pause);
     if (UNLIKELY(!take_passed(slot, &tick))) return next_any(gen, id, pause);
-    VS_POINT();
+    VS_POINT(composes);
     *id = compose(gen, slot, tick);
     return VESTA_OK;
 }
@@ -397,6 +400,7 @@ int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, ui
     struct vs_slot *slot = &map->slot[pause->slot];
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     vs_raise_u64(&slot->allowed, tick);
+    VS_POINT(allowed);
     vs_raise_u64(&slot->pass, tick < limit ? tick : limit);
     return VESTA_OK;
 }
@@ -432,6 +436,7 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
     /* release: pairs with the acquire in next_any; the map is whole */
     atomic_store_explicit(&gen->map, map, memory_order_release);
+    VS_POINT(moved_map);
     /* A thread that is inside the old file may give ids from it for a moment longer: they are as unique as before. */
     atomic_store_explicit(&gen->slot, NULL, memory_order_release);
 }

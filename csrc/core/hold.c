@@ -39,7 +39,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 /* A lease that the map already has: the record must still be ours. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
-    bool ours = vs_lease_is_ours(lease, &ev->record) || (VS_IS_MUTANT(RESUMES_UNASKED) && lease->published);
+    bool ours = vs_lease_is_ours(lease, &ev->record);
     /* A claim that never arrived: should it still, its token is nobody's.  Or one that a restored store brought back,
      * from before the floor was set: what was granted after it is lost, and may still be used by whoever got it. */
     if (!lease->published && (!ours || lease->from < vs_lease_floor(lease))) {
@@ -58,6 +58,13 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
         vs_act_renew(lease, ev, out); /* adopted only by a write that the store acknowledges */
 }
 
+/* Whether another renewal at once can do more than the last one: where the window was used up.  One that the store's
+ * clock, or the layout's end, keeps small is not had more often because issuers ask for it. */
+static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
+    int64_t used_ms = vs_lease_ms_of(lease, ev->cursor) - vs_lease_ms_of(lease, lease->renewed_cursor);
+    return ev->boot_us - lease->renewed_boot_us >= VS_LEASE_AGAIN_MS * 1000 || used_ms >= lease->timing.window_ms / 2;
+}
+
 void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (ev->stop) {
         vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
@@ -69,7 +76,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     }
     if (ev->doubt_us) {
         /* one wrong jump of the clock must not poison the future: nothing is raised on it */
-        vs_act_sleep(lease, ev, out, ev->doubt_us / 1000 + 1, false, VS_PH_HELD);
+        vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, false, VS_PH_HELD);
         return;
     }
     if (ev->leave) {
@@ -82,8 +89,10 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     bool active = ev->cursor != lease->renewed_cursor;
     bool due = (active && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms);
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
-    if ((due || short_of) && lease->until < vs_tick_end(&lease->shape))
+    if ((due || (short_of && may_again(lease, ev))) && lease->until < vs_tick_end(&lease->shape))
         vs_act_renew(lease, ev, out);
+    else if (short_of)
+        vs_act_sleep(lease, ev, out, VS_LEASE_AGAIN_MS, false, VS_PH_HELD);
     else
         vs_act_sleep(lease, ev, out, active && age_ms < t->renew_ms ? t->renew_ms - age_ms : t->renew_ms, true,
                      VS_PH_HELD);
@@ -93,7 +102,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     bool believed = (VS_IS_MUTANT(ADOPTS_UNKNOWN) && ev->outcome == VS_STORE_UNKNOWN) ||
                     (VS_IS_MUTANT(FAILED_HEARTBEAT_COUNTS) && ev->outcome == VS_STORE_DOWN);
     if (ev->outcome == VS_STORE_UNKNOWN && !believed) {
-        vs_act(lease, out, VS_PH_LOOK, VS_DO_READ);
+        vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
     }
     if (ev->outcome == VS_STORE_CONFLICT) {
@@ -104,7 +113,10 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             return;
         }
         lease->record = ev->record; /* an earlier write of ours arrived: on top of it */
-        vs_act_renew(lease, ev, out);
+        if (lease->unsettled++ == 0)
+            vs_act_renew(lease, ev, out);
+        else
+            vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
     }
     if (!believed && vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;

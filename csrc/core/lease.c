@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RETRY_SOON_MS 50 /* after an unknown outcome */
-
 /* ------------------------------------------------------------------ small parts */
 
 void vs_lease_say(struct vs_lease *lease, const char *format, ...) {
@@ -45,6 +43,7 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
     uint64_t granted = lease->until > lease->record.until ? lease->until : lease->record.until;
+    if (VS_IS_MUTANT(LOWERS_BOUND)) granted = lease->until;
     uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
     bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
     uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
@@ -67,9 +66,12 @@ void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int6
     lease->record = *stored;
     lease->until = lease->asked;
     lease->was_lost = false;
+    lease->troubles = lease->unsettled = 0;
     lease->renewed_cursor = lease->asked_cursor;
     if (lease->granted < lease->until) lease->granted = lease->until;
-    lease->renewed_boot_us = boot_us;
+    /* from when it was sent: a write that took long is followed the sooner by the next one */
+    lease->renewed_boot_us = lease->sent_boot_us;
+    lease->lag_ms = (boot_us - lease->sent_boot_us) / 1000;
     /* counted from before the request was sent: the store's lease began no earlier */
     lease->deadline_us = lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
 }
@@ -101,9 +103,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
     *r = lease->record;
     r->ver = lease->record.ver + 1;
     memcpy(r->owner, lease->owner, sizeof r->owner);
-    r->until = VS_IS_MUTANT(MARK_BEHIND) && held            ? vs_tick_at(&lease->shape, ev->unix_us)
-               : VS_IS_MUTANT(DELETES_ON_SHUTDOWN) && !held ? 0
-                                                            : until;
+    r->until = until;
     r->fingerprint = lease->fingerprint;
     r->lease_ms = lease->timing.lease_ms;
     r->seen_ms = ev->unix_us / 1000;
@@ -125,19 +125,42 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     vs_act_swap(lease, ev, out, VS_PH_RENEW, bound_wanted(lease, ev, cursor), true);
 }
 
-/* Between 3/4 and 5/4 of it: who met the same trouble at the same time shall not come again at the same time. */
+/* ------------------------------------------------------------------ rests
+ *
+ * One rule for everything that leaves a holder no wiser: no answer, a write of which nobody knows what became of it,
+ * one that was overtaken.  Its first time since a write was acknowledged may be an accident, and costs little; from
+ * then on there is a second between two tries, and more with a shared store, where others wait, too: one connection a
+ * second at most, and two writes.  A successful look ends nothing: it is the writes that fail. */
+
+/* Between once and one and a half times that: who met the same trouble at the same time shall not come again at the
+ * same time. */
 static int64_t spread(struct vs_lease *lease, int64_t ms) {
     lease->dice = lease->dice * 6364136223846793005u + 1442695040888963407u;
-    return ms - ms / 4 + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
+    return ms + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
 }
 
-/* How long to leave the store alone.  A window must survive a few failures, so the rests stay near the period. */
-static int64_t rest_ms(struct vs_lease *lease, enum vs_outcome outcome) {
-    int64_t ms = outcome == VS_STORE_UNKNOWN && lease->troubles <= 1 ? RETRY_SOON_MS : VS_LEASE_RETRY_MS;
-    if (!lease->timing.is_shared) return outcome == VS_STORE_UNKNOWN ? RETRY_SOON_MS : ms;
-    for (unsigned i = 1; i < lease->troubles && ms < lease->timing.renew_ms; i++)
+/* A window must survive a few failures, so the rests stay near the period. */
+static int64_t rest_ms(struct vs_lease *lease) {
+    unsigned times = lease->troubles > lease->unsettled ? lease->troubles : lease->unsettled;
+    int64_t ms = VS_LEASE_RETRY_MS, most = lease->timing.renew_ms > ms ? lease->timing.renew_ms : ms;
+    if (!lease->timing.is_shared) return ms;
+    for (unsigned i = 1; i < times && ms < most; i++)
         ms *= 2;
-    return spread(lease, ms < lease->timing.renew_ms || lease->troubles <= 1 ? ms : lease->timing.renew_ms);
+    return spread(lease, ms < most ? ms : most);
+}
+
+void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next) {
+    bool is_known = ev->outcome != VS_STORE_UNKNOWN;
+    if (is_known && ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
+    if (lease->unsettled++ + lease->troubles == 0) {
+        vs_act(lease, out, next, next == VS_PH_NS_READ ? VS_DO_NS_READ : VS_DO_READ);
+        return;
+    }
+    const char *what = !is_known                       ? "the store did not say whether it wrote"
+                       : ev->outcome == VS_STORE_MOVED ? "the namespace is another than it was a moment ago"
+                                                       : "an earlier write of this generator came in between";
+    vs_lease_say(lease, "%s", ev->text[0] ? ev->text : what);
+    vs_act_sleep(lease, ev, out, rest_ms(lease), false, next);
 }
 
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again) {
@@ -147,12 +170,12 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
         return false;
     }
     if (ev->outcome == VS_STORE_MOVED) { /* perhaps replaced, perhaps put right: what stands there now decides */
-        vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
+        vs_act_unsettled(lease, ev, out, VS_PH_NS_READ);
         return true;
     }
     lease->troubles++;
     vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
-    vs_act_sleep(lease, ev, out, rest_ms(lease, ev->outcome), false, again);
+    vs_act_sleep(lease, ev, out, rest_ms(lease), false, again);
     return true;
 }
 
@@ -182,14 +205,15 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
     else if (lease->phase == VS_PH_RECOVER)
         vs_act_begin_anew(lease, out);
     else
-        vs_act_sleep(lease, ev, out, lease->timing.renew_ms, true, VS_PH_HELD);
+        vs_act_sleep(lease, ev, out, lease->timing.renew_ms - (ev->boot_us - lease->renewed_boot_us) / 1000, true,
+                     VS_PH_HELD);
 }
 
 /* Another keeper of this file has closed the slot, and knows more: the number may be given back below our bound, and
  * have a new holder there, which would look like a store that went back. */
 static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
-    return asks && ev->lost;
+    return asks && ev->lost && !VS_IS_MUTANT(NEVER_MOOT);
 }
 
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {

@@ -189,6 +189,8 @@ struct vs_lease {
     int64_t deadline_us;             /* of what was acknowledged; 0: none */
     int64_t store_ms, store_boot_us; /* the store's clock at its last answer, and when that was; 0: not heard yet */
     unsigned troubles;               /* answers in a row that were neither yes nor a conflict */
+    unsigned unsettled;              /* writes since one was acknowledged of which it is not known what they did */
+    int64_t lag_ms;                  /* how long the last acknowledged write took */
     uint64_t dice;                   /* spreads retries */
     int slot;                        /* -1: none taken */
     bool published;

@@ -22,8 +22,17 @@ bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us) {
     int64_t was = atomic_load(&shared->left_boot_us);
     if (atomic_load(&shared->leave) == slot + 1) return true; /* and the keeper has not decided yet */
     if (was && boot_us - was < LEAVE_US) return false;
-    if (atomic_compare_exchange_strong(&shared->left_boot_us, &was, boot_us)) atomic_store(&shared->leave, slot + 1);
+    if (!atomic_compare_exchange_strong(&shared->left_boot_us, &was, boot_us)) return true;
+    VS_POINT(asks_to_leave);
+    atomic_store(&shared->leave, slot + 1);
     return true;
+}
+
+bool vs_map_drop(struct vs_map *map) {
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    VS_POINT(drops);
+    return active >= 0 && vs_slot_close(&map->slot[active], &cursor);
 }
 
 /* ------------------------------------------------------------------ a heartbeat */
@@ -90,9 +99,11 @@ static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
  */
 static void tell_incarnation(struct vs_office *office, int slot) {
     struct vs_map *map = office->map;
-    if (slot <= vs_map_active(map)) return;
+    if (slot <= vs_map_active(map) && !VS_IS_MUTANT(INCARNATION_SET_BACK)) return;
+    VS_POINT(tells_incarnation);
     uint64_t was = atomic_exchange(&map->shared.incarnation, office->lease.incarnation);
-    if (was != office->lease.incarnation) set_stopped(map, VESTA_FAILSTOP, 0);
+    VS_POINT(told_incarnation);
+    if (was != office->lease.incarnation && !VS_IS_MUTANT(STOP_OUTLIVES)) set_stopped(map, VESTA_FAILSTOP, 0);
 }
 
 static void do_publish(struct vs_office *office, const struct vs_action *action) {
@@ -112,23 +123,37 @@ static void do_stay(struct vs_office *office) {
 static void close_slots(struct vs_map *map) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
-    for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++)
-        if (atomic_load_explicit(&map->slot[i].tick, memory_order_acquire) != VS_CLOSED)
-            vs_slot_close(&map->slot[i], &cursor);
+    for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++) {
+        uint64_t tick = atomic_load_explicit(&map->slot[i].tick, memory_order_acquire);
+        if (VS_IS_MUTANT(REST_LEAVES_FRESH) && tick == VS_FRESH) continue;
+        if (tick != VS_CLOSED) vs_slot_close(&map->slot[i], &cursor);
+    }
+}
+
+void vs_map_retire(struct vs_map *map) {
+    if (!VS_IS_MUTANT(RETIRES_OPEN)) close_slots(map);
+    VS_POINT(retires);
+    uint32_t going_on = 0; /* a failstop is kept up: it would be forgotten with its map */
+    /* release: pairs with pause_lease; nothing is given here any more when anyone is sent to look for the successor */
+    atomic_compare_exchange_strong_explicit(&map->shared.stopped, &going_on, VESTA_CLOSED, memory_order_release,
+                                            memory_order_relaxed);
 }
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
-    if (atomic_load(&map->shared.incarnation) != failed_in) return; /* another keeper knows that it was put right */
+    bool is_known = atomic_load(&map->shared.incarnation) == failed_in;
+    if (!is_known && !VS_IS_MUTANT(STOPS_UNASKED)) return; /* another keeper knows that it was put right */
+    VS_POINT(fails);
     atomic_store(&map->shared.failed_in, failed_in);
+    VS_POINT(fails_in);
     set_stopped(map, 0, VESTA_FAILSTOP);
-    VS_POINT();
+    VS_POINT(stopped);
     close_slots(map);
 }
 
 static void carry_out(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
     struct vs_map *map = office->map;
     ev->kind = VS_EV_DONE;
-    VS_POINT();
+    VS_POINT(carries_out);
     switch (action->kind) {
     case VS_DO_SLEEP: do_sleep(office, action), ev->kind = VS_EV_WAKE; break;
     case VS_DO_NS_READ:
@@ -172,6 +197,7 @@ static bool is_superseded(const struct vs_office *office) {
     if (vs_office_is_replaced(office)) return true;
     uint32_t stopped = atomic_load_explicit(&office->map->shared.stopped, memory_order_acquire);
     if (stopped) return stopped == VESTA_CLOSED; /* a failstop is kept up */
+    if (VS_IS_MUTANT(STAYS_IN_OFFICE)) return false;
     return office->lease.published && vs_map_active(office->map) != office->lease.slot;
 }
 
@@ -190,8 +216,10 @@ enum vs_term vs_office_serve(struct vs_office *office) {
         if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office))) return VS_TERM_LEFT;
         if (must_enter_anew(office)) return VS_TERM_LEFT;
         ev.stop = stop == VS_GIVE_BACK;
+        VS_POINT(looks_around);
         look_around(office, &ev);
         vs_lease_step(&office->lease, &ev, &action);
+        if (VS_IS_MUTANT(INCARNATION_EARLY)) atomic_store(&office->map->shared.incarnation, office->lease.incarnation);
         atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state(&office->lease, &ev),
                               memory_order_relaxed);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
@@ -206,7 +234,9 @@ void vs_office_rest(struct vs_office *office) {
     struct vs_shared *shared = &office->map->shared;
     if (vs_map_must_rest(office->map) && (!office->ops->alone || office->ops->alone(office))) {
         close_slots(office->map);
+        VS_POINT(closed_for_rest);
         atomic_store(&shared->rest_want, atomic_load(&shared->want));
+        VS_POINT(rests);
         atomic_store(&shared->rest, VS_RESTING);
         vs_map_say(office->map, "at rest until ids are asked for");
     }
@@ -227,7 +257,9 @@ void vs_office_rest(struct vs_office *office) {
 static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+    VS_POINT(finds_lease);
     int active = vs_map_active(map), at = active;
+    VS_POINT(finds_active);
     opts->slot = -1;
     if (active >= 0 && vs_slot_cursor(&map->slot[active], &cursor)) {
         opts->published = true;

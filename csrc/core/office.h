@@ -68,6 +68,13 @@ void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, 
  * a minute ago, and is decided. */
 bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us);
 
+/* Closes the active slot, wherever its cursor stands: what it was granted is lost.  False: none was open. */
+bool vs_map_drop(struct vs_map *map);
+
+/* Ends a map for ever: another one is in its place, or can be made there.  Another keeper of it may have a slot open.
+ */
+void vs_map_retire(struct vs_map *map);
+
 /* What a keeper last met, for people: readers may see two sentences mixed, never one without an end. */
 void vs_map_say(struct vs_map *map, const char *text);
 

@@ -7,10 +7,13 @@
 
 static void fill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
     slot->worker = worker;
+    VS_POINT(fills_worker);
     slot->owner[0] = owner[0];
+    VS_POINT(fills_half_owner);
     slot->owner[1] = owner[1];
+    VS_POINT(fills_owner);
     slot->from = from;
-    VS_POINT();
+    VS_POINT(fills_from);
     /* release: pairs with the acquire of a successor that looks for claims to adopt */
     atomic_store_explicit(&slot->state, VS_SLOT_CLAIMING, memory_order_release);
 }
@@ -25,37 +28,49 @@ static int take_again(struct vs_slot *slot, uint64_t worker, const uint64_t owne
 }
 #endif
 
+static uint32_t count_slot(struct vs_map *map, uint32_t used) {
+    if (VS_IS_MUTANT(SLOT_BY_STORE)) {
+        VS_POINT(counts_by_store);
+        atomic_store(&map->shared.slots_used, used + 1);
+        return used;
+    }
+    /* release: pairs with the acquire of whoever goes over the slots that are in use */
+    return atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
+}
+
 int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from) {
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
 #ifdef VS_SIM
     if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], worker, owner, from);
 #endif
     if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
-    /* release: pairs with the acquire of whoever goes over the slots that are in use */
-    uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
+    uint32_t index = count_slot(map, used);
     if (index >= VS_SLOTS_MAX) return -1;
-    VS_POINT();
-    uint64_t empty = 0;
+    VS_POINT(counts_slot);
+    uint64_t empty = VS_IS_MUTANT(FRESH_REVIVES) ? atomic_load(&map->slot[index].tick) : 0;
     /* Only from empty: who closed every slot meanwhile, for a rest or a failstop, has closed this one, and it stays so.
      * release: pairs with the acquire of a successor that looks for claims to adopt. */
     atomic_compare_exchange_strong_explicit(&map->slot[index].tick, &empty, VS_FRESH, memory_order_release,
                                             memory_order_relaxed);
-    VS_POINT();
+    VS_POINT(makes_fresh);
     fill(&map->slot[index], worker, owner, from);
     return (int)index;
 }
 
 void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_us) {
     vs_raise_i64(&slot->deadline_boot_us, deadline_boot_us);
+    VS_POINT(raises_deadline);
     vs_raise_u64(&slot->limit, limit);
 }
 
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us) {
     struct vs_slot *slot = &map->slot[index];
     vs_raise_u64(&slot->full_at, slot->from); /* full from the start: the first taker reads the clock */
+    VS_POINT(publishes_full);
     vs_raise_u64(&slot->pass, slot->from);
+    VS_POINT(publishes_pass);
     vs_slot_raise(slot, limit, deadline_boot_us);
-    VS_POINT();
+    VS_POINT(publishes_limit);
     uint64_t fresh = VS_FRESH;
     if (VS_IS_MUTANT(STALE_KEEPER_REOPENS)) {
         atomic_store_explicit(&slot->full_at, 0, memory_order_relaxed); /* or takers would wait for ever below it */
@@ -63,7 +78,7 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
     } else /* only from VS_FRESH: a keeper that slept here must not set back a cursor that its successor opened */
         atomic_compare_exchange_strong_explicit(&slot->tick, &fresh, slot->from, memory_order_acq_rel,
                                                 memory_order_relaxed);
-    VS_POINT();
+    VS_POINT(opens_slot);
     uint32_t was = atomic_load_explicit(&map->shared.active, memory_order_relaxed), to = (uint32_t)index + 1;
     /* release: pairs with active_of; only raised, so that the newest lease stays the active one */
     while (was < to && !atomic_compare_exchange_weak_explicit(&map->shared.active, &was, to, memory_order_acq_rel,
@@ -80,6 +95,20 @@ static bool close_by_limit(struct vs_slot *slot, uint64_t *cursor) {
     *cursor = tick < limit ? tick : limit;
     return true;
 }
+
+/* One of the two words is read before the exchange. */
+static bool close_too_late(struct vs_slot *slot, uint64_t *cursor) {
+    uint64_t tick = atomic_load(&slot->tick), limit = atomic_load(&slot->limit);
+    VS_POINT(closes_slot);
+    uint64_t was = atomic_exchange(&slot->tick, VS_CLOSED);
+    if (was & VS_CLOSED) return false;
+    if (VS_IS_MUTANT(LIMIT_BEFORE_CLOSE))
+        tick = was;
+    else
+        limit = atomic_load(&slot->limit);
+    *cursor = tick < limit ? tick : limit;
+    return true;
+}
 #endif
 
 /* A taker that was refused has pushed the word past the limit; nothing there was given. */
@@ -91,10 +120,12 @@ static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
 #ifdef VS_SIM
     if (VS_IS_MUTANT(CLOSE_BY_LIMIT)) return close_by_limit(slot, cursor);
+    if (VS_IS_MUTANT(CURSOR_BEFORE_CLOSE) || VS_IS_MUTANT(LIMIT_BEFORE_CLOSE)) return close_too_late(slot, cursor);
 #endif
+    VS_POINT(closes_slot);
     /* acq_rel: every taker before this exchange has loaded its bound, so the limit read next is at least that */
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
-    VS_POINT();
+    VS_POINT(closed_slot);
     if (tick & VS_CLOSED) return false;
     *cursor = capped(slot, tick);
     return true;

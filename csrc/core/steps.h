@@ -10,6 +10,8 @@
 
 #include "core/lease.h"
 
+#define VS_LEASE_DOUBT_MS 250  /* how often a clock that leapt is looked at: it may be set right at any time */
+#define VS_LEASE_AGAIN_MS 500  /* between two renewals that issuers want */
 #define VS_LEASE_RETRY_MS 1000 /* after a refusal, a store that is down, or a number that somebody holds */
 
 /* ---- timing.c */
@@ -39,6 +41,9 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
+/* A write that was not acknowledged, and of which this is no answer either: what stands there is looked at, in the
+ * phase `next`; at once the first time, then after a rest, and that is said. */
+void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next);
 /* A reply that is neither yes nor a conflict.  True if it was one, and *out is filled: the phase `again`, later; or
  * the namespace is looked at anew. */
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again);

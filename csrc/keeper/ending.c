@@ -47,10 +47,8 @@ int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
 
 int vesta_drop(struct vesta_gen *gen) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    uint64_t cursor;
     if (gen->handle->is_private) return VESTA_EOPTION;
-    struct vs_slot *slot = open_slot(map);
-    if (slot) vs_slot_close(slot, &cursor);
+    vs_map_drop(map);
     vs_keeper_want(map);
     return VESTA_OK;
 }

@@ -189,13 +189,6 @@ static const struct vs_office_ops office_ops = {
 
 /* ------------------------------------------------------------------ a term of office */
 
-/* Whoever wants ids of this map finds or makes the one that takes its place.  A failstop is kept up. */
-static void retire(struct keeping *k) {
-    uint32_t going_on = 0; /* release: pairs with pause_lease; what was given back comes first */
-    atomic_compare_exchange_strong_explicit(&k->file->mapping.map->shared.stopped, &going_on, VESTA_CLOSED,
-                                            memory_order_release, memory_order_relaxed);
-}
-
 static void serve(struct keeping *k) {
     char host[64], holder[VS_HOLDER_MAX];
     vs_host_name(host, sizeof host);
@@ -203,7 +196,7 @@ static void serve(struct keeping *k) {
     k->office.is_judged = is_judged(k->file);
     vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
     enum vs_term term = vs_office_serve(&k->office);
-    if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) retire(k);
+    if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->office.map);
 }
 
 /* False: it is to be left to another process for a while.  That one may be able to open the store where this one is

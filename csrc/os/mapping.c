@@ -98,7 +98,7 @@ static bool is_on_tmpfs(int fd) {
 }
 
 static bool is_used_up(const struct vs_map *map) {
-    /* acquire: pairs with retire; who closed it has given its number back by then */
+    /* acquire: pairs with vs_map_retire; who closed it has given its number back by then */
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
 }
 

@@ -71,6 +71,13 @@ __attribute__((unused)) static void closed(bool found, uint64_t cursor) {
         CHECK_EQ_I64(did.until_boot_us - ev.boot_us, (ms)*1000);                                                       \
     } while (0)
 
+/* Sleeps for that long, and wakes. */
+__attribute__((unused)) static void rest_of_ms(int64_t ms) {
+    SLEEPS_MS(ms);
+    pass_ms(ms);
+    wake();
+}
+
 static void start_with(struct vs_lease_opts opts) {
     layout = parsed(LAYOUT);
     opts.layout = &layout;

@@ -20,7 +20,7 @@ static int some_proc(void) {
 /* The process that keeps some path, if there is one: the more interesting victim. */
 static int some_keeper(void) {
     int path = (int)rnd_below((uint32_t)sim.paths);
-    int proc = sim.path[path].keeper;
+    int proc = path_keeper(path);
     return proc >= 0 && sim.proc[proc].alive ? proc : some_proc();
 }
 
@@ -110,7 +110,7 @@ static void another(void) {
 }
 
 static void two_keepers(void) {
-    int path = (int)rnd_below((uint32_t)sim.paths), keeper = sim.path[path].keeper;
+    int path = (int)rnd_below((uint32_t)sim.paths), keeper = path_keeper(path);
     if (keeper < 0) return;
     keeper_forget_lock(path);
     if (chance(50)) proc_pause(keeper, rnd_between(100 * MS, 12 * SEC));
@@ -127,13 +127,47 @@ static void store_away(void) {
     store_down(sim.now_us + (chance(70) ? rnd_around(2 * SEC) : rnd_around(12 * SEC)));
 }
 
+static void drop(void) {
+    int proc = some_proc();
+    if (proc >= 0) proc_drop(proc);
+}
+
+/* A machine that is copied when vesta_prepare_snapshot says that it may be, and that goes on twice: soon, or after its
+ * first life has done much. */
+static void snapshot(void) {
+    int proc = some_proc();
+    if (proc >= 0) proc_snapshot(proc);
+}
+
+static void go_on_from_image(void) {
+    for (int i = 0; i < sim.paths; i++)
+        if (image_exists(i)) {
+            image_restore();
+            return;
+        }
+    snapshot();
+}
+
 static const struct fault {
     uint32_t weight;
     void (*strike)(void);
 } faults[] = {
-    {14, crash},      {6, crash_whole_path}, {14, stop_and_continue}, {6, freeze_path}, {28, set_clock},
-    {8, fork_one},    {6, release},          {8, release_alone},      {4, copy},        {9, another},
-    {9, two_keepers}, {3, reboot},           {5, store_away},
+    {14, crash},
+    {6, crash_whole_path},
+    {14, stop_and_continue},
+    {6, freeze_path},
+    {28, set_clock},
+    {8, fork_one},
+    {6, release},
+    {8, release_alone},
+    {4, copy},
+    {9, another},
+    {9, two_keepers},
+    {3, reboot},
+    {5, store_away},
+    {4, drop},
+    {6, snapshot},
+    {10, go_on_from_image},
 };
 #define FAULTS (sizeof faults / sizeof *faults)
 
@@ -191,6 +225,7 @@ static void storm(void) {
 static void begin_calm(void) {
     TRACE("calm: clocks are right, the store answers, nobody crashes");
     sim.calm = true;
+    image_forget();
     store_heal();
     for (int i = 0; i < sim.hosts; i++) {
         struct host *h = &sim.host[i];

@@ -8,6 +8,8 @@
 
 #define ELECTION_US (600 * MS)
 #define ISSUERS_MAX 3
+#define REST_US_MAX (15 * SEC)
+#define REST_STEP_US (10 * MS)
 
 static int index_of(const struct proc *p) {
     return (int)(p - sim.proc);
@@ -28,7 +30,8 @@ static void office_sleep(struct vs_office *office, int64_t until_boot_us, bool o
     for (;;) {
         int64_t left_us = until_boot_us - host_boot_us(host);
         bool wanted = on_want && atomic_load(&office->map->shared.want) != office->want_seen;
-        if (left_us <= 0 || k->proc->stop != VS_KEEP_ON || wanted) return;
+        if (left_us <= 0 || k->proc->stop != VS_KEEP_ON || vs_map_must_rest(office->map) || wanted) return;
+        vs_sim_point("sleeps");
         thread_sleep(left_us, &sim.file[k->file]);
     }
 }
@@ -69,6 +72,7 @@ static void hold_office(struct proc *self, int file) {
     k.office =
         (struct vs_office){f->map, &sim.host[f->host].clock, sim.layout, &office_ops, .pid = (uint32_t)index_of(self)};
     snprintf(holder, sizeof holder, "process %d", index_of(self));
+    vs_office_rest(&k.office);
     vs_office_enter(&k.office, holder, &sim.timing);
     if (k.office.lease.slot >= 0)
         TRACE("process %d takes office of file %d with slot %d, %s", index_of(self), k.file, k.office.lease.slot,
@@ -78,14 +82,13 @@ static void hold_office(struct proc *self, int file) {
 }
 
 static void keeper_main(struct proc *self) {
-    struct path *path = &sim.path[self->path];
     int file = self->file;
-    const struct file *f = &sim.file[file];
+    struct file *f = &sim.file[file];
     do {
-        if (path->keeper < 0) {
-            path->keeper = index_of(self);
+        if (f->keeper < 0) {
+            f->keeper = index_of(self);
             hold_office(self, file);
-            if (path->keeper == index_of(self)) path->keeper = -1;
+            if (f->keeper == index_of(self)) f->keeper = -1;
         } else {
             thread_sleep(ELECTION_US + rnd_around(SEC), f);
         }
@@ -100,20 +103,28 @@ static void start_keeper(struct proc *p) {
     p->keeper = thread_start(index_of(p), "keeper", keeper_main);
 }
 
+static bool is_used_up(int file) {
+    return atomic_load(&sim.file[file].map->shared.stopped) == VESTA_CLOSED;
+}
+
+/* On to a used-up file's successor. */
+static void move_on(struct proc *p) {
+    if (!is_used_up(p->file)) return;
+    p->file = file_open(p->path);
+    p->keeper = NULL; /* the used-up file's keeper ends by itself */
+    vs_gen_move(&p->gen, sim.file[p->file].map);
+}
+
 /* What vs_handle_kick does: on to the file's successor, else somebody has to fetch a lease. */
 static void kick(struct proc *p) {
-    if (atomic_load(&sim.file[p->file].map->shared.stopped) == VESTA_CLOSED) {
-        p->file = file_open(p->path);
-        vs_gen_move(&p->gen, sim.file[p->file].map);
-        p->keeper = NULL; /* the used-up file's keeper ends by itself */
-    }
+    move_on(p);
     start_keeper(p);
     file_kick(p->file);
 }
 
 /* ------------------------------------------------------------------ issuers */
 
-static int ask(struct proc *self, struct vesta_pause *pause) {
+static int take(struct proc *self, struct vesta_pause *pause) {
     uint64_t ids[BATCH_MAX];
     size_t got = 1;
     struct before before;
@@ -131,6 +142,11 @@ static void verdict(struct proc *self, const struct vesta_pause *pause) {
     if (pause->why == VESTA_CLOCK_BACK && !map->header.has_worker && chance(90)) {
         if (vs_map_active(map) == (int)pause->slot) vs_map_leave(f->map, pause->slot, host_boot_us(&sim.host[f->host]));
         kick(self);
+        return;
+    }
+    if (chance(50)) {
+        sim.counts.loans++;
+        vesta_borrow(&self->gen, pause, chance(50) ? -1 : rnd_around(2000));
         return;
     }
     uint64_t now = vs_tick_at(&sim.shape, host_unix_us(&sim.host[f->host]));
@@ -174,7 +190,7 @@ static void issuer_main(struct proc *self) {
     for (;;) {
         int burst = 1 + (int)rnd_below(sim.calm ? 4 : 10);
         while (burst-- > 0)
-            if (ask(self, &pause) != VESTA_OK) wait_out(self, &pause);
+            if (take(self, &pause) != VESTA_OK) wait_out(self, &pause);
         think();
     }
 }
@@ -197,7 +213,7 @@ int proc_start(int path) {
     int proc = new_proc(path, file_open(path));
     if (proc < 0) return -1;
     TRACE("process %d starts at %s", proc, sim.path[path].identity);
-    for (int n = 1 + (int)rnd_below(ISSUERS_MAX); n > 0; n--)
+    for (int n = sim.told ? 0 : 1 + (int)rnd_below(ISSUERS_MAX); n > 0; n--)
         thread_start(proc, "issuer", issuer_main);
     return proc;
 }
@@ -219,7 +235,8 @@ void proc_kill(int proc) {
     TRACE("process %d is gone", proc);
     bool itself = thread_proc() == proc;
     p->alive = false;
-    if (path->keeper == proc) path->keeper = -1;
+    for (int i = 0; i < sim.files; i++)
+        if (sim.file[i].keeper == proc) sim.file[i].keeper = -1;
     if (path->respawn_us == NEVER) path->respawn_us = sim.now_us + rnd_around(4 * SEC);
     sim.respawns = true;
     threads_kill(proc);
@@ -242,12 +259,56 @@ void proc_release(int proc, bool exits) {
     threads_wake(&sim.file[p->file]);
 }
 
+void proc_kick(int proc) {
+    kick(&sim.proc[proc]);
+}
+
+/* What vesta_drop does. */
+static void drop_main(struct proc *self) {
+    if (vs_map_drop(atomic_load(&self->gen.map))) sim.counts.drops++;
+    kick(self);
+}
+
+void proc_drop(int proc) {
+    TRACE("process %d drops its lease", proc);
+    thread_start(proc, "dropper", drop_main);
+}
+
+/* What vesta_prepare_snapshot does; who called it then copies the machine. */
+static void snapshot_main(struct proc *self) {
+    move_on(self);
+    int file = self->file;
+    struct vs_map *map = sim.file[file].map;
+    atomic_store(&map->shared.rest, VS_REST_ASKED);
+    start_keeper(self);
+    for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
+        if (waited_us >= REST_US_MAX) return;
+        threads_wake(&sim.file[file]);
+        thread_sleep(REST_STEP_US, NULL);
+    }
+    if (atomic_load(&map->shared.rest) != VS_RESTING || is_used_up(file)) return;
+    TRACE("file %d is at rest", file);
+    sim.counts.rests++;
+    for (int i = 0; i < sim.procs;
+         i++) /* an id that a thread has in its hand is copied with it, which no rest can help */
+        if (sim.proc[i].alive && sim.proc[i].path == self->path && thread_has_tick(i)) return;
+    image_take(self->path);
+}
+
+void proc_snapshot(int proc) {
+    TRACE("process %d prepares a snapshot", proc);
+    thread_start(proc, "snapshot", snapshot_main);
+}
+
+int path_keeper(int path) {
+    return sim.path[path].file >= 0 ? sim.file[sim.path[path].file].keeper : -1;
+}
+
 void keeper_forget_lock(int path) {
-    struct path *p = &sim.path[path];
-    if (p->keeper < 0) return;
-    TRACE("process %d loses the keeper's lock and does not know it", p->keeper);
+    if (path_keeper(path) < 0) return;
+    TRACE("process %d loses the keeper's lock and does not know it", path_keeper(path));
     sim.counts.two_keepers++;
-    p->keeper = -1;
+    sim.file[sim.path[path].file].keeper = -1;
 }
 
 bool path_alive(int path) {

@@ -3,11 +3,13 @@
 #include "sim.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 
 #define STACK_BYTES 65536
+#define STORY_STEP_US (900 * SEC) /* the longest that a step of a story may take */
 
 struct thread {
     bool alive;
@@ -16,14 +18,18 @@ struct thread {
     void (*run)(struct proc *self);
     int64_t wake_us, stopped_until_us; /* the second is its process's */
     const struct file *waits_for;
-    bool entered; /* false: its `first` starts it, true: its `here` goes on with it */
+    bool entered;  /* false: its `first` starts it, true: its `here` goes on with it */
+    bool has_tick; /* it stands where it has taken one and not returned it */
+    bool kept;     /* an image has its stack: no other thread takes this place */
+};
+
+struct context {
+    ucontext_t first;
+    jmp_buf here;
 };
 
 static struct thread threads[THREADS_MAX];
-static struct {
-    ucontext_t first;
-    jmp_buf here;
-} contexts[THREADS_MAX]; /* apart from the threads, which are looked through at every turn */
+static struct context contexts[THREADS_MAX]; /* apart from the threads, which are looked through at every turn */
 static char stacks[THREADS_MAX][STACK_BYTES] __attribute__((aligned(64)));
 static struct thread *current;
 static jmp_buf scheduler;
@@ -74,11 +80,12 @@ static void prepare(ucontext_t *context, char *stack) {
 
 struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self)) {
     struct thread *t = threads;
-    while (t < threads + THREADS_MAX && t->alive)
+    while (t < threads + THREADS_MAX && (t->alive || t->kept))
         t++;
     if (t == threads + THREADS_MAX) return NULL;
     if (t - threads >= top) top = (int)(t - threads) + 1;
-    *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us + rnd_between(0, 2 * MS)};
+    *t = (struct thread){.alive = true, .proc = proc, .run = run, .wake_us = sim.now_us};
+    if (!sim.told) t->wake_us += rnd_between(0, 2 * MS);
     snprintf(t->name, sizeof t->name, "%s", name);
     prepare(&contexts[t - threads].first, stacks[t - threads]);
     return t;
@@ -132,8 +139,22 @@ void threads_wake(const struct file *file) {
             threads[i].wake_us = sim.now_us;
 }
 
-void vs_sim_point(void) {
-    if (!current || sim.locked || --quantum > 0) return;
+/* Where a story wants a thread to stand. */
+static struct {
+    const char *point; /* NULL: nowhere */
+    int times;
+} target;
+
+void vs_sim_point(const char *name) {
+    if (!current || sim.locked) return;
+    if (sim.told) {
+        if (!target.point || strcmp(target.point, name) != 0 || --target.times > 0) return;
+        target.point = NULL;
+        leave();
+        return;
+    }
+    if (--quantum > 0) return;
+    current->has_tick = strcmp(name, "composes") == 0;
     /* mostly others have a turn; now and then this thread stands here for long, as under SIGSTOP or a busy machine */
     if (!sim.calm && chance(2))
         current->wake_us = sim.now_us + (chance(60) ? rnd_between(0, 30 * MS) : rnd_between(0, 40 * SEC));
@@ -146,6 +167,7 @@ static void run(struct thread *t) {
     int file = sim.proc[t->proc].file;
     quantum = chance(12) ? 200 : 1 + (int)rnd_below(8);
     t->waits_for = NULL;
+    t->has_tick = false;
     current = t;
     sim.counts.switches++;
     go(t);
@@ -182,7 +204,86 @@ void sched_turn(int64_t until_us) {
 void sched_reset(uint64_t seed) {
     state = seed;
     for (int i = 0; i < top; i++)
-        threads[i].alive = false;
+        threads[i].alive = threads[i].kept = false;
     top = 0;
     current = NULL;
+}
+
+/* ------------------------------------------------------------------ as a story tells */
+
+bool thread_has_tick(int proc) {
+    for (int i = 0; i < top; i++)
+        if (threads[i].alive && threads[i].proc == proc && threads[i].has_tick) return true;
+    return false;
+}
+
+bool thread_is_alive(const struct thread *t) {
+    return t && t->alive;
+}
+
+/* Time moves on to what this thread waits for; others stand where they are. */
+static void wait_for(const struct thread *t) {
+    int64_t next_us = store_next_us();
+    if (next_us > sim.now_us) sim.now_us = t->wake_us < next_us ? t->wake_us : next_us;
+    if (store_next_us() <= sim.now_us) store_deliver();
+}
+
+bool thread_run_to(struct thread *t, const char *point, int n) {
+    int64_t until_us = sim.now_us + STORY_STEP_US;
+    target.point = point;
+    target.times = n;
+    while (t->alive && !sim.found && sim.now_us < until_us) {
+        if (t->wake_us > sim.now_us) {
+            wait_for(t);
+            continue;
+        }
+        current = t;
+        go(t);
+        current = NULL;
+        for (int i = 0; i < sim.files; i++)
+            oracle_file(i);
+        if (point && !target.point) return true;
+    }
+    target.point = NULL;
+    return !point && !t->alive;
+}
+
+/* ------------------------------------------------------------------ images: threads in the middle of what they do */
+
+static struct kept {
+    int at;
+    struct thread thread;
+    struct context context;
+    char stack[STACK_BYTES];
+} kept[KEPT_MAX];
+static int kept_count;
+
+void threads_forget(void) {
+    for (int i = 0; i < kept_count; i++)
+        threads[kept[i].at].kept = false;
+    kept_count = 0;
+}
+
+void threads_keep(bool (*belongs)(int proc)) {
+    threads_forget();
+    for (int i = 0; i < top && kept_count < KEPT_MAX; i++) {
+        if (!threads[i].alive || &threads[i] == current || !belongs(threads[i].proc)) continue;
+        struct kept *k = &kept[kept_count++];
+        k->at = i;
+        threads[i].kept = true;
+        k->thread = threads[i];
+        k->context = contexts[i];
+        memcpy(k->stack, stacks[i], STACK_BYTES);
+    }
+}
+
+void threads_put_back(void) {
+    for (int i = 0; i < kept_count; i++) {
+        int at = kept[i].at;
+        threads[at] = kept[i].thread;
+        contexts[at] = kept[i].context;
+        memcpy(stacks[at], kept[i].stack, STACK_BYTES);
+        if (!threads[at].entered) prepare(&contexts[at].first, stacks[at]); /* it holds its own address */
+    }
+    threads_forget();
 }

@@ -19,6 +19,7 @@
 #define TOKENS_MAX 2048 /* claims in the life of a schedule */
 #define IDS_MAX 24000   /* ids in the life of a schedule */
 #define BATCH_MAX 12
+#define KEPT_MAX 24 /* threads of an image */
 #define LEAPS_MAX 16
 
 #define MS INT64_C(1000)
@@ -53,8 +54,12 @@ enum finding {
     X(takeovers)                                                                                                       \
     X(from_living)                                                                                                     \
     X(pauses)                                                                                                          \
-    X(rollbacks) X(leaps) X(crashes) X(reboots) X(unknowns) X(forks) X(copies) X(releases) X(adoptions) X(two_keepers) \
-        X(retired) X(fenced) X(failovers) X(left) X(switches)
+    X(rollbacks)                                                                                                       \
+    X(leaps)                                                                                                           \
+    X(crashes)                                                                                                         \
+    X(reboots)                                                                                                         \
+    X(unknowns) X(forks) X(copies) X(releases) X(adoptions) X(two_keepers) X(retired) X(fenced) X(failovers) X(left)   \
+        X(switches) X(rests) X(restored) X(drops) X(loans)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -73,6 +78,7 @@ struct host {
 struct file {
     struct vs_map *map;
     int path, host;
+    int keeper; /* the process that has the keeper's lock, -1 */
     unsigned boot;
     /* the oracle's own idea of which clock may be believed */
     int64_t legit_us;
@@ -89,7 +95,6 @@ struct file {
 
 struct path {
     int host, file; /* -1: no file of that name */
-    int keeper;     /* the process that has the keeper's lock, -1 */
     bool has_worker;
     uint64_t worker;
     enum vesta_pacing pacing;
@@ -121,6 +126,7 @@ struct world {
     int64_t now_us;
     bool tracing, quiet; /* quiet: the story is kept, not printed */
     bool calm;
+    bool told;     /* a story says who runs, and until where: story.c */
     bool locked;   /* the running thread is not left */
     bool respawns; /* a path's respawn_us was set */
     const struct vesta_layout *layout;
@@ -155,7 +161,7 @@ int64_t rnd_between(int64_t from, int64_t until); /* [from, until) */
 bool chance(uint32_t percent);
 int64_t rnd_around(int64_t mean); /* mostly below twice the mean, now and then far above */
 
-/* NULL: as many threads as there can be are alive. */
+/* NULL: as many threads as there can be are alive.  In a story it runs when it is told to. */
 struct thread *thread_start(int proc, const char *name, void (*run)(struct proc *self));
 void threads_kill(int proc);
 void threads_stop(int proc, int64_t until_us); /* all of a process */
@@ -168,6 +174,23 @@ void threads_wake(const struct file *file);
 void sched_turn(int64_t until_us);
 /* The stack of the running thread is left for ever. */
 void thread_exit(void) __attribute__((noreturn));
+/* Some thread of this process has taken a tick and not returned it yet. */
+bool thread_has_tick(int proc);
+/* In a story: runs this thread, and moves time where it waits, until it stands at a point of that name for the n-th
+ * time, or, where the name is NULL, until it ends.  False: it ended before, or neither happens for long. */
+bool thread_run_to(struct thread *thread, const char *point, int n);
+bool thread_is_alive(const struct thread *thread);
+/* The memory of a path's processes as it is now, threads in the middle of what they do and all; and back to it. */
+void image_take(int path);
+bool image_exists(int path);
+void image_restore(void);
+void image_forget(void);
+/* How often a path's processes were put back to an image. */
+unsigned image_lives(int path);
+/* The threads' part of it. */
+void threads_keep(bool (*belongs)(int proc));
+void threads_put_back(void);
+void threads_forget(void);
 
 /* ---- world.c: hosts, files, trust */
 
@@ -193,6 +216,9 @@ void store_fail_over(void);
 void store_heal(void);
 void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);
+/* In a story: what becomes of the next write.  Where nothing is heard of it, its outcome is unknown. */
+extern enum store_fate { FATE_DONE, FATE_LOST, FATE_UNHEARD, FATE_LATE } store_fate;
+extern int64_t store_late_us;
 uint64_t store_granted(const uint64_t owner[2]);
 
 /* ---- process.c */
@@ -202,6 +228,14 @@ int proc_fork(int parent);
 void proc_kill(int proc);
 void proc_pause(int proc, int64_t us);
 void proc_release(int proc, bool exits);
+/* A thread of this process rests the file and then takes an image of the path, as who copies a machine does. */
+void proc_snapshot(int proc);
+/* The process gives up what its open slot was granted. */
+void proc_drop(int proc);
+/* What vs_handle_kick does. */
+void proc_kick(int proc);
+/* The process that keeps the path's file, or -1. */
+int path_keeper(int path);
 /* The path's keeper loses its lock but not its office. */
 void keeper_forget_lock(int path);
 bool path_alive(int path);

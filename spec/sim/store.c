@@ -2,6 +2,7 @@
  * without anybody hearing of it.  It loses what it has acknowledged in a fail-over only, which a person then puts
  * right. */
 #include "sim.h"
+#include "store/reply.h"
 
 #include <assert.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 struct message {
     int64_t due_us; /* NEVER: it has arrived */
     struct vs_action action;
-    uint64_t ns_ver; /* of the namespace as the asker knows it */
-    int host, asker; /* asker: the process that waits for the answer, -1: none */
+    struct vs_met met; /* the namespace as the asker knows it */
+    int host, asker;   /* asker: the process that waits for the answer, -1: none */
     struct reply reply;
 };
 
@@ -31,7 +32,11 @@ static uint32_t lossy;  /* percent of requests that something happens to */
 static struct token { uint64_t owner[2], until; } tokens[TOKENS_MAX];
 static int token_count;
 
+enum store_fate store_fate;
+int64_t store_late_us;
+
 void store_reset(void) {
+    store_fate = FATE_DONE;
     for (int i = 0; i < message_top; i++)
         messages[i] = (struct message){.due_us = NEVER, .asker = -1};
     message_top = 0;
@@ -136,11 +141,13 @@ static void count_write(const struct vs_record *was, const struct vs_record *now
 
 /* ------------------------------------------------------------------ operations: one atomic step each */
 
-static enum vs_outcome swap(const struct vs_action *action, uint64_t ns_ver, int host) {
+/* What every backend does, by the backends' own rules. */
+static enum vs_outcome swap(const struct vs_action *action, struct vs_met *met, int host) {
     struct vs_record *r = &records[action->worker];
+    struct vs_reply stands = {.ns = ns};
     if (sim.timing.is_shared) replicate();
-    if (ns_ver != ns.ver) return VS_STORE_MOVED;
-    if (r->ver != action->old_ver) return VS_STORE_CONFLICT;
+    if (!vs_is_met(met, &stands)) return VS_STORE_MOVED;
+    if (!vs_follows(&action->record, r, action->old_ver)) return VS_STORE_CONFLICT;
     count_write(r, &action->record);
     *r = action->record;
     r->written_ms = store_ms(host);
@@ -155,7 +162,7 @@ static void carry_out(struct message *m) {
     reply->outcome = VS_STORE_OK;
     if (m->action.kind == VS_DO_SWAP) {
         assert(m->action.worker < WORKERS_MAX);
-        reply->outcome = swap(&m->action, m->ns_ver, m->host);
+        reply->outcome = swap(&m->action, &m->met, m->host);
     } else if (m->action.kind == VS_DO_NS_SWAP) {
         if (ns.ver == m->action.old_ver)
             ns = m->action.ns;
@@ -192,7 +199,8 @@ static bool is_free(const struct message *m) {
     return m->due_us == NEVER && (m->asker < 0 || !sim.proc[m->asker].alive);
 }
 
-static struct message *post(const struct vs_action *action, uint64_t ns_ver, int asker, int host, int64_t due_us) {
+static struct message *post(const struct vs_action *action, const struct vs_ns_record *known, int asker, int host,
+                            int64_t due_us) {
     int i = 0;
     while (i < message_top && !is_free(&messages[i]))
         i++;
@@ -200,16 +208,30 @@ static struct message *post(const struct vs_action *action, uint64_t ns_ver, int
     if (i == message_top) message_top++;
     messages[i].due_us = due_us;
     messages[i].action = *action;
-    messages[i].ns_ver = ns_ver;
+    messages[i].met = (struct vs_met){known->ver, known->incarnation};
     messages[i].asker = asker;
     messages[i].host = host;
     return &messages[i];
 }
 
+static const char *name_of(enum vs_do kind) {
+    switch (kind) {
+    case VS_DO_NS_READ: return "ns_read";
+    case VS_DO_NS_SWAP: return "ns_swap";
+    case VS_DO_CHOOSE: return "choose";
+    case VS_DO_READ: return "read";
+    default: return "swap";
+    }
+}
+
+static bool is_write(const struct vs_action *action) {
+    return action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
+}
+
 /* A request that loses its way: UNKNOWN to the asker, and done never, at once, or much later. */
-static void ask_and_lose(const struct vs_action *action, uint64_t ns_ver, int host) {
+static void ask_and_lose(const struct vs_action *action, const struct vs_ns_record *known, int host) {
     if (chance(65))
-        post(action, ns_ver, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
+        post(action, known, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
     thread_sleep(chance(50) ? TIMEOUT_US : rnd_between(1, 50 * MS), NULL);
     sim.counts.unknowns++;
 }
@@ -220,35 +242,67 @@ static void list(struct vs_office *office, int host, struct vs_event *ev) {
     for (uint64_t i = 0; i <= sim.worker_max; i++)
         if (records[i].ver) listed[count++] = (struct vs_listed){i, records[i]};
     vs_office_choose(office, listed, count, store_ms(host), ev);
-    if (moody && chance(50)) { /* a policy may choose any number; the claim decides */
+    if (!sim.told && moody && chance(50)) { /* a policy may choose any number; the claim decides */
         ev->found = true;
         ev->worker = rnd() & sim.worker_max;
     }
-    vs_sim_point();
+    vs_sim_point("lists");
 }
 
-void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
-    int proc = thread_proc(), host = sim.path[sim.proc[proc].path].host;
-    bool is_write = action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
-    if (sim.now_us < down_until_us || chance(lossy)) {
-        ev->outcome = is_write && (sim.now_us >= down_until_us || chance(20)) ? VS_STORE_UNKNOWN : VS_STORE_DOWN;
-        if (ev->outcome == VS_STORE_UNKNOWN)
-            ask_and_lose(action, office->lease.ns.ver, host);
-        else
-            thread_sleep(rnd_between(1, 100 * MS), NULL);
-        return;
-    }
-    if (action->kind == VS_DO_CHOOSE) {
-        list(office, host, ev);
-        return;
-    }
-    int64_t there_us = rnd_between(50, chance(90) ? 3 * MS : 400 * MS);
-    struct message *m = post(action, office->lease.ns.ver, proc, host, sim.now_us + there_us);
-    thread_sleep(there_us + rnd_between(50, chance(90) ? 3 * MS : 400 * MS), NULL);
+/* Sends, and waits for the answer.  False: the asker was put back to what it was before it had heard. */
+static bool hear(struct vs_office *office, const struct vs_action *action, struct vs_event *ev, int64_t there_us,
+                 int64_t back_us) {
+    int proc = thread_proc(), path = sim.proc[proc].path;
+    unsigned lives = image_lives(path);
+    struct message *m = post(action, &office->lease.ns, proc, sim.path[path].host, sim.now_us + there_us);
+    thread_sleep(there_us + back_us, NULL);
+    if (lives != image_lives(path)) return false;
     assert(m->due_us == NEVER && m->asker == proc);
     m->asker = -1;
     ev->outcome = m->reply.outcome;
     ev->store_ms = m->reply.store_ms;
     ev->record = m->reply.record;
     ev->ns = m->reply.ns;
+    return true;
+}
+
+/* In a story each request takes a millisecond there and one back, unless the story says what becomes of it. */
+static bool ask_as_told(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    enum store_fate fate = store_fate;
+    int host = sim.path[sim.proc[thread_proc()].path].host;
+    if (is_write(action)) store_fate = FATE_DONE;
+    if (fate == FATE_DONE || !is_write(action)) return hear(office, action, ev, MS, MS);
+    if (fate != FATE_LOST)
+        post(action, &office->lease.ns, -1, host, sim.now_us + (fate == FATE_LATE ? store_late_us : MS));
+    thread_sleep(2 * MS, NULL);
+    return false;
+}
+
+static bool ask_by_chance(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    int host = sim.path[sim.proc[thread_proc()].path].host;
+    if (sim.now_us >= down_until_us && !chance(lossy)) {
+        int64_t there_us = rnd_between(50, chance(90) ? 3 * MS : 400 * MS);
+        return hear(office, action, ev, there_us, rnd_between(50, chance(90) ? 3 * MS : 400 * MS));
+    }
+    if (is_write(action) && (sim.now_us >= down_until_us || chance(20))) {
+        ask_and_lose(action, &office->lease.ns, host);
+        return false;
+    }
+    thread_sleep(rnd_between(1, 100 * MS), NULL);
+    ev->outcome = VS_STORE_DOWN;
+    return true;
+}
+
+void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    char point[32];
+    if (action->kind == VS_DO_CHOOSE && (sim.told || (sim.now_us >= down_until_us && !chance(lossy)))) {
+        list(office, sim.path[sim.proc[thread_proc()].path].host, ev);
+        return;
+    }
+    snprintf(point, sizeof point, "asks_%s", name_of(action->kind));
+    vs_sim_point(point);
+    bool heard = sim.told ? ask_as_told(office, action, ev) : ask_by_chance(office, action, ev);
+    if (!heard) ev->outcome = is_write(action) ? VS_STORE_UNKNOWN : VS_STORE_DOWN;
+    snprintf(point, sizeof point, "heard_%s", name_of(action->kind));
+    vs_sim_point(point);
 }

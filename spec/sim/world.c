@@ -49,7 +49,7 @@ int64_t host_unix_us(const struct host *host) {
 
 static int64_t read_unix(void *self) {
     struct host *host = self;
-    vs_sim_point();
+    vs_sim_point("reads_clock");
     int64_t us = host_unix_us(host);
     if (us > host->read_max_us) host->read_max_us = us;
     return us;
@@ -77,6 +77,7 @@ static void boot(int host) {
 
 void host_reboot(int host) {
     TRACE("host %d reboots", host);
+    image_forget();
     sim.counts.reboots++;
     for (int i = 0; i < sim.procs; i++)
         if (sim.proc[i].alive && sim.path[sim.proc[i].path].host == host) proc_kill(i);
@@ -99,7 +100,7 @@ static int new_inode(int path) {
     assert(sim.files < FILES_MAX);
     int file = sim.files++;
     struct file *f = &sim.file[file];
-    *f = (struct file){.map = &maps[file], .path = path, .host = sim.path[path].host};
+    *f = (struct file){.map = &maps[file], .path = path, .host = sim.path[path].host, .keeper = -1};
     f->boot = sim.host[f->host].boots;
     memset(f->map, 0, sizeof *f->map);
     return file;
@@ -154,9 +155,10 @@ void file_retire(int file) {
     struct file *f = &sim.file[file];
     sim.counts.retired++;
     TRACE("file %d is used up", file);
+    vs_sim_point("frees_name");
     if (sim.path[f->path].file == file) sim.path[f->path].file = -1;
-    vs_sim_point();
-    atomic_store(&f->map->shared.stopped, VESTA_CLOSED);
+    vs_sim_point("freed_name");
+    vs_map_retire(f->map);
 }
 
 void file_kick(int file) {
@@ -191,7 +193,7 @@ static void choose_layout(void) {
 static void make_path(int path, bool has_worker) {
     struct path *p = &sim.path[path];
     uint64_t unit = (uint64_t)1 << sim.shape.seq_bits;
-    *p = (struct path){.host = (int)rnd_below((uint32_t)sim.hosts), .file = -1, .keeper = -1};
+    *p = (struct path){.host = (int)rnd_below((uint32_t)sim.hosts), .file = -1};
     p->has_worker = has_worker;
     p->worker = rnd_below(2);
     p->pacing = chance(55) ? VESTA_PACING_HISTORY : VESTA_PACING_CLOCK;
@@ -208,9 +210,10 @@ void world_make(uint64_t seed) {
     memset(&sim.counts, 0, sizeof sim.counts);
     sim.seed = seed;
     sim.now_us = 0;
-    sim.calm = false;
+    sim.calm = sim.told = false;
     sim.found = NOTHING;
     sim.files = sim.procs = 0;
+    image_forget();
     sched_reset(seed);
     store_reset();
     oracle_reset();

@@ -1,0 +1,119 @@
+/* term.h -- a keeper's term of office in virtual time: the real office and lease engine over a store in plain memory,
+ * of which a spec says what each call comes to and how long it takes, and requests that come when the spec wants them.
+ */
+#ifndef SPEC_TERM_H
+#define SPEC_TERM_H
+
+#include "core/core.h"
+#include "core/office.h"
+#include "world.h"
+
+#define TERM_LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define TERM_NOON_US INT64_C(1800000000000000)
+#define TERM_INCARNATION 55
+
+struct term;
+
+/* What a call comes to.  A write that is `done` stands in the store, whatever its outcome says of it. */
+struct term_answer {
+    enum vs_outcome outcome;
+    bool done;
+    int64_t us;
+};
+
+struct term {
+    struct world w;
+    struct vs_office office;
+    struct vs_record stored;
+    struct vs_ns_record ns;
+    struct term_answer (*answer)(struct term *, const struct vs_action *, bool is_write);
+    void (*pass)(struct term *, int64_t until_boot_us); /* time passes while the keeper sleeps; NULL: nothing happens */
+    int64_t end_boot_us, store_off_ms;
+    bool has_connection;
+    unsigned calls, writes, connections;
+    unsigned writes_of_s, connections_of_s, writes_most, connections_most; /* in one second */
+    int64_t second;
+};
+
+static struct term term;
+
+static void term_count(unsigned *all, unsigned *of_second, unsigned *most) {
+    int64_t second = term.w.time.boot_us / SECOND;
+    if (second != term.second) term.writes_of_s = term.connections_of_s = 0;
+    term.second = second;
+    ++*all;
+    if (++*of_second > *most) *most = *of_second;
+}
+
+static void term_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+    bool is_write = action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
+    struct term_answer answer = {VS_STORE_OK, true, 1 * MS};
+    term.calls++;
+    if (!term.has_connection) term_count(&term.connections, &term.connections_of_s, &term.connections_most);
+    term.has_connection = true;
+    if (is_write) term_count(&term.writes, &term.writes_of_s, &term.writes_most);
+    if (term.answer) answer = term.answer(&term, action, is_write);
+    if (answer.outcome == VS_STORE_UNKNOWN || answer.outcome == VS_STORE_DOWN) term.has_connection = false;
+    pass_us(&term.w.time, answer.us);
+    bool fits = action->kind == VS_DO_SWAP && action->old_ver == term.stored.ver;
+    if (answer.outcome == VS_STORE_OK && action->kind == VS_DO_SWAP && !fits) answer.outcome = VS_STORE_CONFLICT;
+    if (answer.done && fits) {
+        term.stored = action->record;
+        term.stored.written_ms = term.w.time.unix_us / 1000 + term.store_off_ms;
+    }
+    ev->outcome = answer.outcome;
+    ev->store_ms = term.w.time.unix_us / 1000 + term.store_off_ms;
+    ev->ns = term.ns;
+    ev->record = term.stored;
+    if (action->kind == VS_DO_CHOOSE) vs_office_choose(office, NULL, 0, ev->store_ms, ev);
+}
+
+static void term_sleep(struct vs_office *office, int64_t until_boot_us, bool on_want) {
+    (void)office, (void)on_want;
+    int64_t until = until_boot_us < term.end_boot_us ? until_boot_us : term.end_boot_us;
+    if (term.pass)
+        term.pass(&term, until);
+    else if (until > term.w.time.boot_us)
+        pass_us(&term.w.time, until - term.w.time.boot_us);
+}
+
+static enum vs_stop term_stop(struct vs_office *office) {
+    (void)office;
+    return term.w.time.boot_us >= term.end_boot_us ? VS_HAND_OVER : VS_KEEP_ON;
+}
+
+static bool term_random(struct vs_office *office, void *out, size_t size) {
+    (void)office;
+    memset(out, 7, size);
+    return true;
+}
+
+static const struct vs_office_ops term_ops = {
+    .ask = term_ask, .sleep = term_sleep, .stop = term_stop, .random = term_random};
+
+/* A new file whose number is given by hand, or drawn; nothing is leased yet. */
+static void term_begin(const char *layout, enum vesta_pacing pacing, bool has_worker) {
+    memset(&term, 0, sizeof term);
+    world_open(&term.w, layout, pacing, 0, TERM_NOON_US);
+    struct vs_header *header = &term.w.map->header;
+    header->has_worker = has_worker;
+    header->worker = 7;
+    snprintf(header->identity, sizeof header->identity, "here.gen");
+    term.ns =
+        (struct vs_ns_record){.ver = 1, .fingerprint = term.w.layout.fingerprint, .incarnation = TERM_INCARNATION};
+    term.second = -1;
+}
+
+/* In office for so long. */
+static void term_serve(const struct vs_lease_timing *timing, int64_t for_us) {
+    term.end_boot_us = term.w.time.boot_us + for_us;
+    term.office = (struct vs_office){term.w.map, &term.w.clock, &term.w.layout, &term_ops, .pid = 1};
+    vs_office_enter(&term.office, "here pid 1", timing);
+    CHECK(vs_office_serve(&term.office) == VS_TERM_LEFT);
+}
+
+static void term_end(void) {
+    world_close(&term.w);
+}
+
+#endif
