@@ -87,7 +87,9 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, vs_lease_next(lease, ev));
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
     bool active = ev->cursor != lease->renewed_cursor;
-    bool due = (active && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms);
+    /* at rest, too: the first request behind any rest shall find room, and not wait for the store */
+    bool shrinks = left_ms < t->window_ms * 2 / 3;
+    bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms);
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
     if ((due || (short_of && may_again(lease, ev))) && lease->until < vs_tick_end(&lease->shape))
         vs_act_renew(lease, ev, out);

@@ -15,7 +15,7 @@ struct vs_lease_timing {
     const char *name;
     int64_t window_ms;   /* W: how far ahead of need `until` is set */
     int64_t renew_ms;    /* R: not more often than this unless issuers wait */
-    int64_t idle_ms;     /* and not more often than this while no id is given; 0: not at all then */
+    int64_t idle_ms;     /* at least this often while no id is given; 0: only when a third of the window is over */
     int64_t lease_ms;    /* L: how long others must leave the number alone after the last write */
     int64_t deadline_ms; /* issuing stops this long after an acknowledged write was sent; 0: never */
     int64_t skew_ms;     /* S: how far clocks may be apart from the store's; nothing is granted past store + S + W */
@@ -23,7 +23,8 @@ struct vs_lease_timing {
     bool is_shared;      /* many ask the store over a network: retries back off and spread */
 };
 
-/* On one host there is no one to miss a heartbeat, so an idle holder writes nothing. */
+/* On one host there is no one to miss a heartbeat, so an idle holder writes only to keep its window from running out: a
+ * write a minute.  The window is minutes long, because whoever is stopped or hangs on a disk may have the store locked. */
 extern const struct vs_lease_timing vs_lease_timing_file;
 
 /* "local", "strict", "balanced", "autonomous"; NULL for other names. */

@@ -7,7 +7,7 @@
 
 /* The deadlines are 0.8 L, less what two clocks may drift apart in L: chrony slews by a twelfth. */
 const struct vs_lease_timing vs_lease_timing_file = {
-    .name = "local", .window_ms = 5000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
+    .name = "local", .window_ms = 180000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
 
 static const struct vs_lease_timing shared[] = {
     {.name = "strict",

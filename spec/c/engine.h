@@ -83,7 +83,7 @@ static void start_with(struct vs_lease_opts opts) {
     opts.layout = &layout;
     opts.identity = "/var/lib/vesta/default.gen";
     opts.holder = "host pid 1";
-    opts.timing = vs_lease_timing_file;
+    opts.timing = vs_lease_timing_for(&vs_lease_timing_file, true);
     opts.entropy = 77;
     memset(&ev, 0, sizeof ev);
     ev.unix_us = NOON_MS * 1000;

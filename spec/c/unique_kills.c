@@ -71,23 +71,27 @@ static void all_killed_and_started_again(void) {
 
 /* ------------------------------------------------------------------ the keeper */
 
+static struct vesta_gen *open_given(void) {
+    return must_open((struct vesta_opts){.layout = FAST, .pacing = pacing, .has_worker = 1, .worker = 1});
+}
+
 static void keep_only(uint64_t unused) {
     (void)unused;
-    struct vesta_gen *gen = open_default();
+    struct vesta_gen *gen = open_given();
     if (!gen || !issue(gen, 1, 1)) return;
     atomic_store(&tally->mark, 1);
     for (;;)
         pause();
 }
 
-/* A lease is five seconds long: with its keeper dead, issuers must get more of it from another. */
+/* The window of a number that is given by hand is five seconds long: with its keeper dead, issuers must get more of it from another. */
 static void a_keeper_is_killed(void) {
     pacing = VESTA_PACING_CLOCK;
     empty_folder();
     tally_clear();
     pid_t keeper = spawn(keep_only, 0);
     AWAIT(atomic_load(&tally->mark) == 1);
-    struct vesta_gen *gen = open_default();
+    struct vesta_gen *gen = open_given();
     NEED(gen != NULL);
     CHECK(issue(gen, 1000, 1)); /* inside the keeper's lease */
     struct vesta_info before, after;

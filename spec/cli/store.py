@@ -188,7 +188,7 @@ def _(world):
         same(world.run("store", "init", "--store", uri, "--namespace", "adv", "--layout", "snowflake").code, 0)
         before = show(world, uri, "adv")
         floors = []
-        for lease, margin_ms in (("strict", 20000), ("local", 20000), ("autonomous", 1210000), (None, 1210000), ("strict", None)):
+        for lease, margin_ms in (("strict", 20000), ("local", 370000), ("autonomous", 1210000), (None, 1210000), ("strict", None)):
             more = ("--lease", lease) if lease else ()
             done = world.run("store", "advance", "--store", uri, "--namespace", "adv", "--yes", "--json", *more)
             same(done.code, 0)

@@ -1,0 +1,45 @@
+"""O2: with all defaults on one host, one of twenty requests that came every six seconds was answered 503 `lease`.
+
+Two servers, one with a number given by hand and one that draws its own; requests do not wait at all (--wait-ms 0), and the
+machine's cores are busy.  The same in virtual time, a million times: O2_a_request_after_any_rest_finds_room.c."""
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
+from serving import Server, World, claim, main  # noqa: E402
+
+REST_S = 6.3  # longer than the window of a number that was given by hand
+
+
+class Drawn(Server):
+    def __init__(self, world, *flags, **more):
+        super().__init__(world, *flags, **more)
+        at = self.args.index("--worker")
+        del self.args[at:at + 2]
+
+
+@claim("a request after six seconds of rest is answered at once, on a machine whose cores are busy")
+def _(world):
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+    try:
+        folders = [world.path(name) for name in ("given", "drawn")]
+        for folder in folders:
+            os.mkdir(folder)
+        flags = dict(layout="snowflake", pacing="clock")
+        with Server(World(folders[0]), "--wait-ms", "0", **flags) as given, Drawn(World(folders[1]), "--wait-ms", "0", **flags) as drawn:
+            for server in given, drawn:
+                assert server.get("/genid").status == 200
+            for _ in range(3):
+                time.sleep(REST_S)
+                for server in given, drawn:
+                    reply = server.get("/genid")
+                    assert reply.status == 200, reply.body
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+main()
