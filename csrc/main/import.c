@@ -14,7 +14,10 @@
 #define DAY_MS INT64_C(86400000)
 #define SLACK_MS 1000 /* a mark that ends so little earlier is the same */
 #define TRIES_MAX 5
-#define IDENTITY "import:" /* of marks: no holder has it, unless its operator says so */
+#define BUTTERFLY_KEEPS_MS DAY_MS           /* how far ahead a Butterfly at work writes its time */
+#define CLOCKS_APART_MS 600000              /* more than that is no clock, but a zone */
+#define UID_EPOCH_MS INT64_C(1463673600000) /* UidGenerator's own, where none was set: an instant, in every zone */
+#define IDENTITY "import:"                  /* of marks: no holder has it, unless its operator says so */
 
 static const struct kind {
     const char *name, *scheme;
@@ -27,15 +30,28 @@ static const struct kind {
     [VS_VESTA_DB] = {"vesta", "mysql", false},
 };
 
+/* Butterfly's layouts, in the order of --butterfly's words. */
+static const char *const butterflies[] = {"butterfly-v1.0.1", "butterfly"};
+
 enum deed { DEED_MARK, DEED_RAISE, DEED_SAME, DEED_CLASH, DEEDS };
 static const char *const deeds[] = {"mark", "raise", "same", "clash"};
 
 struct asked {
     struct vs_at at, from; /* from: where the original keeps its numbers; its name there */
-    int kind, json, yes, from_given;
+    int kind, json, yes, from_given, butterfly, butterfly_given;
+    const char *zone; /* of the original's JVMs */
+    int64_t zone_ms;  /* how far it is ahead of UTC; unused where the zone is the database's */
     uint64_t days;
     uint64_t done[DEEDS];
 };
+
+static bool is_butterfly(const struct asked *asked) {
+    return asked->kind == VS_BUTTERFLY_DB || asked->kind == VS_BUTTERFLY_ZK;
+}
+
+static bool is_databases_zone(const struct asked *asked) {
+    return asked->kind == VS_BUTTERFLY_DB && strcmp(asked->zone, "database") == 0;
+}
 
 /* ------------------------------------------------------------------ what a number becomes */
 
@@ -160,9 +176,27 @@ static int by_worker(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t count) {
+/* A client that sends dates without a zone wrote its own: the database took them for its zone's. */
+static void take_zone(const struct asked *asked, struct vs_foreign *rows, size_t count) {
+    if (asked->kind != VS_BUTTERFLY_DB || is_databases_zone(asked)) return;
     for (size_t i = 0; i < count; i++)
-        if (rows[i].worker > asked->at.worker_max) {
+        rows[i].until_ms = rows[i].wall_ms - asked->zone_ms;
+}
+
+/* Later than a Butterfly writes: it was in another zone than was said. */
+static bool is_too_late(const struct asked *asked, const struct vs_foreign *row) {
+    return asked->kind == VS_BUTTERFLY_DB && row->until_ms > asked->at.store_ms + BUTTERFLY_KEEPS_MS + CLOCKS_APART_MS;
+}
+
+static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t count) {
+    char iso[VESTA_ISO_MAX];
+    for (size_t i = 0; i < count; i++)
+        if (is_too_late(asked, &rows[i])) {
+            vs_say("number %" PRIu64 " (%s) would be held until %s, and Butterfly writes 24 hours ahead: its JVM is in "
+                   "another zone than --zone %s; nothing was written",
+                   rows[i].worker, vs_shown_text(rows[i].who), vs_iso(rows[i].until_ms, iso), asked->zone);
+            return VS_FAILED;
+        } else if (rows[i].worker > asked->at.worker_max) {
             vs_say("number %" PRIu64 " (%s) is beyond the namespace's layout, which ends at %" PRIu64
                    ": nothing was written",
                    rows[i].worker, vs_shown_text(rows[i].who), asked->at.worker_max);
@@ -189,6 +223,37 @@ static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t c
     return rc == VS_GO ? (asked->done[DEED_CLASH] ? VS_FAILED : VS_DONE) : rc;
 }
 
+static bool has_fields_of(const struct vesta_layout *layout, const char *preset) {
+    struct vesta_layout other;
+    if (vesta_layout_parse(preset, &other, NULL) != VESTA_OK || layout->field_count != other.field_count) return false;
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *a = &layout->field[i], *b = &other.field[i];
+        if (strcmp(a->name, b->name) != 0 || a->width != b->width || a->low_width != b->low_width) return false;
+    }
+    return true;
+}
+
+/* Numbers keep ids apart only under the layout that the original's ids have. */
+static int check_layout(const struct asked *asked) {
+    const struct vesta_layout *layout = &asked->at.layout;
+    char iso[VESTA_ISO_MAX];
+    if (is_butterfly(asked) && has_fields_of(layout, butterflies[!asked->butterfly])) {
+        vs_say("the namespace has the layout %s, and these numbers are those of --layout %s: ids of the two would "
+               "meet, so make a namespace of that layout; nothing was written",
+               butterflies[!asked->butterfly], butterflies[asked->butterfly]);
+        return VS_FAILED;
+    }
+    if (asked->kind == VS_UID && asked->days && layout->epoch_ms != UID_EPOCH_MS &&
+        (layout->epoch_ms + asked->zone_ms) % DAY_MS != 0) {
+        vs_say(
+            "the namespace's epoch, %s, is no midnight at %s, and UidGenerator's epochStr is one: with another epoch "
+            "numbers must stay out of use for ever, without --days; nothing was written",
+            vs_iso(layout->epoch_ms, iso), asked->zone);
+        return VS_FAILED;
+    }
+    return VS_GO;
+}
+
 static int run(struct asked *asked) {
     struct vs_store *source = asked->from.store;
     struct vs_foreign *rows = NULL;
@@ -196,10 +261,12 @@ static int run(struct asked *asked) {
     struct vs_reply reply;
     size_t count = 0;
     int rc = vs_at_need(&asked->at);
+    if (rc == VS_GO) rc = check_layout(asked);
     if (rc != VS_GO) return rc;
     source->ops->foreign(source, (enum vs_foreign_kind)asked->kind,
                          kinds[asked->kind].has_name ? asked->from.name : NULL, &rows, &count, &reply);
     if (reply.outcome != VS_STORE_OK) rc = vs_at_told(&asked->from, &reply);
+    take_zone(asked, rows, count);
     if (count) qsort(rows, count, sizeof *rows, by_worker);
     if (rc == VS_GO) rc = fits(asked, rows, count);
     if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
@@ -207,6 +274,40 @@ static int run(struct asked *asked) {
     free(roll.listed);
     free(rows);
     return rc;
+}
+
+/* "+08:00", "Z": how far ahead of UTC. */
+static int read_zone(struct asked *asked) {
+    char text[40];
+    int64_t unix_ms;
+    snprintf(text, sizeof text, "1970-01-02T00:00:00%s", asked->zone);
+    if (strlen(asked->zone) > 6 || vesta_time_parse(text, &unix_ms, NULL) != VESTA_OK)
+        return vs_usage("--zone is %s, which must be an offset such as +08:00 or Z%s", vs_shown_text(asked->zone),
+                        asked->kind == VS_BUTTERFLY_DB ? ", or database" : "");
+    asked->zone_ms = DAY_MS - unix_ms;
+    return VS_GO;
+}
+
+/* Nothing in a table says which zone its dates were written in, nor in an epoch which midnight it is. */
+static int check_zone(struct asked *asked) {
+    bool is_needed = asked->kind == VS_BUTTERFLY_DB || (asked->kind == VS_UID && asked->days);
+    if (is_needed && asked->zone) return is_databases_zone(asked) ? VS_GO : read_zone(asked);
+    if (asked->zone) return vs_usage("--zone is nothing that %s asks for", kinds[asked->kind].name);
+    if (!is_needed) return VS_GO;
+    if (asked->kind == VS_UID)
+        return vs_usage("--zone is missing: where UidGenerator's JVMs run, as +08:00 or Z; its epoch is a midnight "
+                        "there, and --days needs the same epoch here");
+    return vs_usage("--zone is missing: where Butterfly's JVMs run, as +08:00 or Z, since they write last_expire_time "
+                    "in their zone; or database, where that is the database's, too, or their driver converts");
+}
+
+static int check_butterfly(const struct asked *asked) {
+    if (is_butterfly(asked) && !asked->butterfly_given)
+        return vs_usage("--butterfly is missing: 1.0.1 for ids of that version and before, 1.0.2 for that and since; "
+                        "three ids in a row tell: docs/migrate.md, Butterfly");
+    if (!is_butterfly(asked) && asked->butterfly_given)
+        return vs_usage("--butterfly is nothing that %s has", kinds[asked->kind].name);
+    return VS_GO;
 }
 
 static int check(const struct asked *asked) {
@@ -234,6 +335,9 @@ int vs_workers_import(int argc, char **argv) {
         VS_TEXT("source", &asked.from.uri, "URI",
                 "where they are: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake"),
         VS_TEXT("name", &asked.from.name, "NAME", "Butterfly's namespace, or Leaf's leaf.name"),
+        {"butterfly", 0, VS_OPT_CHOICE, &asked.butterfly, "1.0.1|1.0.2",
+         "whose layout its ids have: 1.0.1's and before, or 1.0.2's and since", 0, 0, &asked.butterfly_given},
+        VS_TEXT("zone", &asked.zone, "+HH:MM|database", "where Butterfly's or UidGenerator's JVMs run"),
         VS_AT_OPTIONS(&asked.at),
         {"days", 0, VS_OPT_COUNT, &asked.days, "N",
          "how long numbers that the original never frees stay out of use (default: for ever)", 1, 36500, NULL},
@@ -246,7 +350,8 @@ int vs_workers_import(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
-    if ((rc = check(&asked)) != VS_GO) return rc;
+    if ((rc = check(&asked)) != VS_GO || (rc = check_butterfly(&asked)) != VS_GO || (rc = check_zone(&asked)) != VS_GO)
+        return rc;
     if ((rc = vs_at_open(&asked.at)) == VS_GO) {
         struct vs_at source = {.uri = asked.from.uri}; /* its name there need be none of ours */
         rc = vs_at_open(&source);

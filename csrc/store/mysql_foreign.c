@@ -9,20 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of each row: the number, when its holder stops (NULL: never), who that is, and nothing.  %s: the name, escaped. */
+/* Of each row: the number, when its holder stops (NULL: never), who that is, nothing, and that time as the server shows
+ * it, which is what a client wrote that sends its own zone's dates.  %s: the name, escaped. */
 static const struct table {
     const char *name, *query;
 } tables[VS_FOREIGN_KINDS] = {
     [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
-                         " CONCAT_WS(' ', ip, process_id, uid), '' FROM butterfly_uuid_generator WHERE namespace = '%s'"
-                         " ORDER BY work_id LIMIT %d"},
+                         " CONCAT_WS(' ', ip, process_id, uid), '',"
+                         " TIMESTAMPDIFF(SECOND, '1970-01-01', last_expire_time) * 1000"
+                         " FROM butterfly_uuid_generator WHERE namespace = '%s' ORDER BY work_id LIMIT %d"},
     [VS_UID] = {"WORKER_NODE", /* a number is used once, by one start, and never again */
-                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '' FROM WORKER_NODE WHERE '' = '%s' ORDER BY ID"
-                " LIMIT %d"},
+                "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM WORKER_NODE WHERE '' = '%s'"
+                " ORDER BY ID LIMIT %d"},
     [VS_VESTA_DB] =
         {"DB_MACHINE_ID_PROVIDER", /* a row without an address belongs to nobody yet */
-         "SELECT ID, NULL, IP, '' FROM DB_MACHINE_ID_PROVIDER WHERE IP IS NOT NULL AND '' = '%s' ORDER BY ID"
+         "SELECT ID, NULL, IP, '', NULL FROM DB_MACHINE_ID_PROVIDER WHERE IP IS NOT NULL AND '' = '%s' ORDER BY ID"
          " LIMIT %d"},
 };
 
@@ -34,7 +36,9 @@ static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_
         return vs_answer(reply, VS_STORE_REFUSED, "%.60s: %s has a row with the number '%.20s'", self->place.where,
                          table->name, row[0] ? row[0] : "NULL");
     }
-    return vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply);
+    if (!vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply)) return false;
+    if (row[4]) (*list->rows)[*list->count - 1].wall_ms = strtoll(row[4], NULL, 10);
+    return true;
 }
 
 /* Every row, and ours behind them. */
@@ -79,14 +83,14 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
     /* the last row is ours: where it is missing, so may others be */
     int used = snprintf(query, sizeof query, "(");
     used += snprintf(query + used, sizeof query - (size_t)used, table->query, escaped, VS_FOREIGN_MAX + 1);
-    snprintf(query + used, sizeof query - (size_t)used, ") UNION ALL (SELECT 0, NULL, NULL, '%" PRIu64 "')",
+    snprintf(query + used, sizeof query - (size_t)used, ") UNION ALL (SELECT 0, NULL, NULL, '%" PRIu64 "', NULL)",
              ++self->nonce);
     MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
     if (!result) {
         trouble(self, reply);
         return;
     }
-    bool is_whole = mysql_num_fields(result) == 4 && take_rows(self, table, result, &list, reply);
+    bool is_whole = mysql_num_fields(result) == 5 && take_rows(self, table, result, &list, reply);
     mysql_free_result(result);
     if (is_whole) vs_done(reply);
 }

@@ -38,9 +38,10 @@ enum vs_foreign_kind { VS_BUTTERFLY_DB, VS_BUTTERFLY_ZK, VS_LEAF, VS_UID, VS_VES
 
 struct vs_foreign {
     uint64_t worker;
-    int64_t until_ms; /* when its holder stops unless it renews; or one of these */
+    int64_t until_ms; /* when its holder stops unless it renews, as the store understands it; or one of these */
 #define VS_FOREIGN_EVER INT64_MAX
 #define VS_FOREIGN_FREE (-1)
+    int64_t wall_ms; /* the same as the date and time that stand there, read as if in UTC; 0: none do */
     char who[VS_HOLDER_MAX];
 };
 #define VS_FOREIGN_MAX 100000 /* numbers in one answer; more are refused */

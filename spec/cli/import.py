@@ -10,6 +10,7 @@ from harness import claim, fails, main, same
 
 DAY_MS = 86400000
 NS = ("--namespace", "orders")
+SINCE, UTC = ("--butterfly", "1.0.2"), ("--butterfly", "1.0.2", "--zone", "Z")  # MariaDB is in UTC here, and so are its clients
 # Small fields: whoever claims a number meets the marks.
 LAYOUTS = {"butterfly": "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z", "uid": "uid epoch=2026-01-01T00:00:00Z"}
 
@@ -101,20 +102,20 @@ def _(world):
                       " ('biz', 3, NOW() - INTERVAL 3 DAY, UUID(), '10.0.0.3', '6'), ('other', 2, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.4', '7'),"
                       " ('it''s', 9, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.5', '8')")
     uri = target(world, LAYOUTS["butterfly"])
-    found = marks(world, uri, ("--from", "butterfly-db", "--source", source, "--name", "biz"), held=[0, 1], free=[3])
+    found = marks(world, uri, ("--from", "butterfly-db", *UTC, "--source", source, "--name", "biz"), held=[0, 1], free=[3])
     now_ms = time.time() * 1000
     assert abs(found[0]["left_ms"] - DAY_MS - 60000) < 60000 and found[0]["until_ms"] >= now_ms + DAY_MS, found[0]
     assert abs(found[1]["left_ms"] - 3600000 - 60000) < 60000 and "10.0.0.2 5" in found[1]["holder"], found[1]
     same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})  # all that are left
-    quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", "--source", source, "--name", "it's")
+    quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", *UTC, "--source", source, "--name", "it's")
     same([n["worker"] for n in quoted["numbers"]], [9])
-    same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", "--source", source, "--name", "' OR '1'='1")["found"], 0)
+    same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", *UTC, "--source", source, "--name", "' OR '1'='1")["found"], 0)
 
 
 @claim("a number that goes on being used in Butterfly's table is raised by another run")
 def _(world):
     source = database("bf2", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() + INTERVAL 1 HOUR)")
-    args = ("--from", "butterfly-db", "--source", source, "--name", "biz", "--yes")
+    args = ("--from", "butterfly-db", "--butterfly", "1.0.2", "--zone", "database", "--source", source, "--name", "biz", "--yes")
     uri = target(world)
     same(counts(imported(world, uri, *args)), (1, 0, 0, 0))
     before = look(world, uri)[5]
@@ -138,13 +139,13 @@ def _(world):
           (root + "/worker_3", worker % (3, now_ms - DAY_MS, 13)), (root + "/worker_9", ""), (root + "/worker_0/session", "{}"),
           (root + "/expand_lock", "x"))
     source = served.zk_uri("", "/butterfly")
-    found = marks(world, target(world, "butterfly"), ("--from", "butterfly-zk", "--source", source, "--name", "biz"), held=[0, 7], free=[3, 9])
+    found = marks(world, target(world, "butterfly"), ("--from", "butterfly-zk", *SINCE, "--source", source, "--name", "biz"), held=[0, 7], free=[3, 9])
     assert "10.0.0.2 12" in found[7]["holder"] and abs(found[7]["left_ms"] - 3600000 - 60000) < 60000, found[7]
     root = "/butterfly/sequence/bad"
     for i, text in enumerate(("gibberish", '{"lastExpireTime":"soon"}', '{"lastExpireTime":-5}', '{"lastExpireTime":99999999999999999999}',
                               '{"ip":"\\"lastExpireTime\\":7"}', '{"lastExpireTime":7x}')):
         nodes((root + "%d/worker_1" % i, text))
-        fails(world.run("workers", "import", "--from", "butterfly-zk", "--source", source, "--name", "bad%d" % i, "--store", target(world, name="b"), *NS, "--yes"),
+        fails(world.run("workers", "import", "--from", "butterfly-zk", *SINCE, "--source", source, "--name", "bad%d" % i, "--store", target(world, name="b"), *NS, "--yes"),
               1, "worker_1 is not what Butterfly writes")
     same(look(world, "sqlite:" + world.path("b.db")), {})
 
@@ -213,7 +214,7 @@ def _(world):
     served.mariadb()
     uri = served.mysql_uri()
     same(world.run("store", "init", "--store", uri, "--namespace", "back", "--layout", "snowflake").code, 0)
-    run = ("workers", "import", "--from", "butterfly-db", "--source", source, "--name", "biz", "--store", uri, "--namespace", "back", "--yes", "--json")
+    run = ("workers", "import", "--from", "butterfly-db", *UTC, "--source", source, "--name", "biz", "--store", uri, "--namespace", "back", "--yes", "--json")
     same(world.run("gen", "--store", uri, "--namespace", "back", "--layout", "snowflake", "--worker", "5", "--path", world.path("b.gen"), "--lease", "balanced").code, 0)
     served.mariadb().sql("UPDATE vesta.vesta_lease SET written_us = written_us - 800000000 WHERE ns = 'back'")
     before = json.loads(world.run("workers", "--store", uri, "--namespace", "back", "--json").out)["workers"][0]
@@ -242,6 +243,13 @@ def _(world):
                        (("--from", "uid", *db, "--name", "a"), "nothing that uid has"), (("--from", "leaf", *zk), "leaf.name"),
                        (("--from", "butterfly-zk", *zk), "Butterfly's namespace"), (("--from", "leaf", *zk, "--name", "a/../b"), "no '/'"),
                        (("--from", "leaf", *zk, "--name", ".."), "no '/'"), (("--from", "leaf", *zk, "--name", "x" * 251), "250 bytes"),
+                       (("--from", "butterfly-zk", *zk, "--name", "a"), "--butterfly is missing: 1.0.1"), (("--from", "leaf", *zk, "--name", "a", *SINCE), "nothing that leaf has"),
+                       (("--from", "butterfly-db", *db, "--name", "a", *SINCE), "--zone is missing: where Butterfly's JVMs run"),
+                       (("--from", "butterfly-db", *db, "--name", "a", *SINCE, "--zone", "Asia/Shanghai"), "an offset such as +08:00 or Z, or database"),
+                       (("--from", "butterfly-db", *db, "--name", "a", *SINCE, "--zone", "+8"), "an offset such as"),
+                       (("--from", "butterfly-zk", *zk, "--name", "a", *UTC), "--zone is nothing that butterfly-zk asks for"),
+                       (("--from", "uid", *db, "--days", "3"), "--zone is missing: where UidGenerator's JVMs run"),
+                       (("--from", "uid", *db, "--days", "3", "--zone", "database"), "such as +08:00 or Z\n"), (("--from", "uid", *db, "--zone", "Z"), "nothing that uid asks for"),
                        (("--from", "uid", *db, "--days", "0"), "from 1 to 36500"), (("--from", "uid", *db, "extra"), '"extra"'),
                        (("--from", "uid", "--source", "mysql://u@h"), "names no database"), (("--frm", "uid"), "did you mean --from?")):
         fails(world.run("workers", "import", *store, *args), 2, part)
