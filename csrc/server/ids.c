@@ -1,8 +1,9 @@
 /* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
 #include "server/request.h"
 
-#include <string.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* ------------------------------------------------------------------ giving */
@@ -223,6 +224,18 @@ enum vs_outcome vs_on_expid(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
+/* As Java's Date.  The C library has digits, "-03", where a zone has no letters; Java reads and writes GMT-03:00. */
+static size_t write_date(const struct tm *tm, char *buf, size_t size) {
+    char zone[16] = "", offset[8] = "";
+    strftime(zone, sizeof zone, "%Z", tm);
+    if (*zone != '+' && *zone != '-') return strftime(buf, size, "%a %b %d %H:%M:%S %Z %Y", tm);
+    strftime(offset, sizeof offset, "%z", tm); /* "-0300" */
+    bool is_gmt = strcmp(offset + 1, "0000") == 0;
+    size_t used = strftime(buf, size, "%a %b %d %H:%M:%S GMT", tm);
+    if (!is_gmt) used += (size_t)snprintf(buf + used, size - used, "%.3s:%.2s", offset, offset + 3);
+    return used + strftime(buf + used, size - used, " %Y", tm);
+}
+
 enum vs_outcome vs_on_transtime(struct vs_request *r) {
     uint64_t time;
     char text[64];
@@ -237,7 +250,7 @@ enum vs_outcome vs_on_transtime(struct vs_request *r) {
     time_t seconds = (time_t)(unix_ms / 1000 - (unix_ms % 1000 < 0));
     if (!localtime_r(&seconds, &tm))
         return vs_refuse(r, "bad_field", "time %llu has no date", (unsigned long long)time);
-    vs_put(r->out, text, strftime(text, sizeof text, "%a %b %d %H:%M:%S %Z %Y", &tm)); /* as Java's Date */
+    vs_put(r->out, text, write_date(&tm, text, sizeof text));
     return VS_ANSWERED;
 }
 
