@@ -57,6 +57,16 @@ describe("vesta.layout", function()
     assert.are.equal(1023, fields[6].max)
   end)
 
+  it("names a sequence in two parts once, and says where its low bits are", function()
+    local split = vesta.layout "butterfly"
+    local seq = split:fields()[3]
+    assert.are.same({ name = "seq", width = 9, shift = 14, max = 511, low_width = 1, low_shift = 0 }, seq)
+    local parts = split:explain "893538532788813843"
+    assert.are.same({ 213036187360, 3, 9 }, { parts.time, parts.seq, parts.worker })
+    assert.are.equal("893538532788813843", split:make(parts))
+    assert.is_nil(vesta.layout(milli):fields()[5].low_width)
+  end)
+
   it("knows the first instant it cannot say", function()
     local end_ms, iso = vesta.layout("snowflake"):ends()
     assert.are.equal(1288834974657 + 2 ^ 41, end_ms)

@@ -7,8 +7,10 @@ import json
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+for folder in ("cli", "server"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
 from harness import claim, main, same  # noqa: E402
+from serving import Server  # noqa: E402
 
 # One process each, number 9, one id after the other.
 SINCE_1_0_2 = (893538532788797459, 893538532788813842, 893538532788813843, 893538532788830226)
@@ -50,6 +52,34 @@ def apart(world):
     others = {of_butterfly(time, seq, worker) for time in times for seq in range(512) for worker in (9, 9 + 4096)}
     same((len(others), len(others & set(ids))), (len(times) * 1024, 0))
     same({worker for _, _, worker in read(world, "butterfly", ids[::500])}, {18})
+
+
+def places(layout):
+    """Of each bit of the tick, from the lowest, the place in an id: as docs/server.md tells a client that composes blocks."""
+    shift, at = 64, {"time": [], "seq": []}
+    for word in layout.split():
+        name, _, width = word.partition(":")
+        if width and "=" not in name:
+            shift -= int(width.split("=")[0])
+            at.setdefault(name, [])[:0] = range(shift, shift + int(width.split("=")[0]))
+    return at["seq"] + at["time"]
+
+
+@claim("O1: a server's blocks, composed as the manual says, are ids in a row; /expid and /v1/ids name the sequence once")
+def served(world):
+    with Server(world, layout="butterfly", pacing="history") as server:
+        block = json.loads(server.get("/v1/blocks?n=2000").body)
+        assert "seq:8 worker:13 seq:1 " in block["layout"], block
+        bits = places(block["layout"])
+        ids = [int(block["base"]) + sum((tick >> i & 1) << place for i, place in enumerate(bits))
+               for tick in range(int(block["first"]), int(block["first"]) + block["count"])]
+        got = read(world, "butterfly", ids)
+        same({worker for _, _, worker in got}, {5})
+        same([time * 512 + seq - int(block["first"]) for time, seq, _ in got], list(range(block["count"])))
+        for path in ("/expid?id=%d", "/v1/ids/%d"):
+            body = server.get(path % SINCE_1_0_2[1]).body
+            same((body.count('"seq"'), json.loads(body)["seq"], json.loads(body)["worker"]), (1, 2, 9))
+        same(server.get("/makeid?time=213036187360&seq=2&worker=9").body, str(SINCE_1_0_2[1]))
 
 
 main()
