@@ -4,8 +4,8 @@
 -- rest of Butterfly: pacing = "history" (ids follow a time of their own, which lags the clock and bursts beyond its
 -- rate) and lease = "autonomous" (a number lasts a day without the store), both in the namespace's config.
 --
--- Of the original (Butterfly 1.0.1: ZookeeperWorkerIdHandler, PaddedLong's clock check) it keeps the start at a
--- hash, the linear probe, the doubling, slots that are free once released or expired or one's own, and the bounds on
+-- Of the original (Butterfly 1.0.1 to 1.1.2: ZookeeperWorkerIdHandler, PaddedLong's clock check) it keeps the start at
+-- a hash, the linear probe, the doubling, slots that are free once released or expired or one's own, and the bounds on
 -- time that runs ahead of the clock: up to 2 s are waited for, twice as long as it takes, and more is refused.
 -- Defects it has not: a slot that is taken without looking whether somebody was faster; all who found 16 slots full
 -- beginning again at slot 16; a heartbeat that failed and counted as done; ids after a refusal that ran into the next

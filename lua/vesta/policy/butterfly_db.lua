@@ -3,10 +3,10 @@
 --
 -- No options.  pacing = "history" and lease = "autonomous" make the rest of Butterfly; see butterfly.
 --
--- Of the original (Butterfly 1.0.1: DbWorkerIdHandler, table butterfly_uuid_generator) it keeps the order, which keeps
--- the numbers low.  Defects it has not: a number whose row was deleted on a clean stop and lay below the highest is
--- taken again, so that restarts do not climb to 8192; expiry is decided by the store's clock, not by each machine's;
--- one failed heartbeat does not end all later ones.
+-- Of the original (Butterfly 1.0.1 to 1.1.2: DbWorkerIdHandler, table butterfly_uuid_generator) it keeps the order,
+-- which keeps the numbers low.  Defects it has not: a number whose row was deleted on a clean stop and lay below the
+-- highest is taken again, so that restarts do not climb to 8192; expiry is decided by the store's clock, not by each
+-- machine's; one failed heartbeat does not end all later ones.
 
 local function choose_worker(ctx)
   local given, wrong = read_options(ctx, {})
