@@ -197,7 +197,6 @@ static bool is_superseded(const struct vs_office *office) {
     if (vs_office_is_replaced(office)) return true;
     uint32_t stopped = atomic_load_explicit(&office->map->shared.stopped, memory_order_acquire);
     if (stopped) return stopped == VESTA_CLOSED; /* a failstop is kept up */
-    if (VS_IS_MUTANT(STAYS_IN_OFFICE)) return false;
     return office->lease.published && vs_map_active(office->map) != office->lease.slot;
 }
 
@@ -232,7 +231,8 @@ enum vs_term vs_office_serve(struct vs_office *office) {
 /* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
 void vs_office_rest(struct vs_office *office) {
     struct vs_shared *shared = &office->map->shared;
-    if (vs_map_must_rest(office->map) && (!office->ops->alone || office->ops->alone(office))) {
+    bool alone = !office->ops->alone || office->ops->alone(office) || VS_IS_MUTANT(RESTS_BESIDE);
+    if (vs_map_must_rest(office->map) && alone) {
         close_slots(office->map);
         VS_POINT(closed_for_rest);
         atomic_store(&shared->rest_want, atomic_load(&shared->want));

@@ -30,7 +30,6 @@ static int take_again(struct vs_slot *slot, uint64_t worker, const uint64_t owne
 
 static uint32_t count_slot(struct vs_map *map, uint32_t used) {
     if (VS_IS_MUTANT(SLOT_BY_STORE)) {
-        VS_POINT(counts_by_store);
         atomic_store(&map->shared.slots_used, used + 1);
         return used;
     }
@@ -44,6 +43,7 @@ int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], u
     if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], worker, owner, from);
 #endif
     if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
+    VS_POINT(takes_slot);
     uint32_t index = count_slot(map, used);
     if (index >= VS_SLOTS_MAX) return -1;
     VS_POINT(counts_slot);

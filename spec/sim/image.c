@@ -60,6 +60,7 @@ void image_restore(void) {
     for (int i = 0; i < image.procs; i++)
         if (image.proc[i].path == path) sim.proc[i] = image.proc[i];
     threads_put_back();
+    oracle_clock(image.path.host); /* whatever the clock has become meanwhile is met now */
     lives[path]++;
     image.exists = false;
     sim.counts.restored++;

@@ -1,107 +1,14 @@
-/* process.c -- processes: issuers that call vesta_next and vesta_next_n as a program would, and keepers that run the
- * core's term of office against the virtual store. */
+/* process.c -- processes: issuers that call vesta_next and vesta_next_n as a program would, and what else a program
+ * asks of its lease; how processes begin and end. */
 #include "sim.h"
 #include "core/core.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define ELECTION_US (600 * MS)
 #define ISSUERS_MAX 3
 #define REST_US_MAX (15 * SEC)
 #define REST_STEP_US (10 * MS)
-
-static int index_of(const struct proc *p) {
-    return (int)(p - sim.proc);
-}
-
-/* ------------------------------------------------------------------ keepers */
-
-/* What an office asks of the world: see vs_office_ops. */
-struct keeping {
-    struct vs_office office; /* first */
-    struct proc *proc;
-    int file;
-};
-
-static void office_sleep(struct vs_office *office, int64_t until_boot_us, bool on_want) {
-    struct keeping *k = (struct keeping *)office;
-    const struct host *host = &sim.host[sim.file[k->file].host];
-    for (;;) {
-        int64_t left_us = until_boot_us - host_boot_us(host);
-        bool wanted = on_want && atomic_load(&office->map->shared.want) != office->want_seen;
-        if (left_us <= 0 || k->proc->stop != VS_KEEP_ON || vs_map_must_rest(office->map) || wanted) return;
-        vs_sim_point("sleeps");
-        thread_sleep(left_us, &sim.file[k->file]);
-    }
-}
-
-static bool others_are_here(const struct proc *self) {
-    for (int i = 0; i < sim.procs; i++)
-        if (sim.proc[i].alive && &sim.proc[i] != self && sim.proc[i].path == self->path) return true;
-    return false;
-}
-
-static enum vs_stop office_stop(struct vs_office *office) {
-    struct keeping *k = (struct keeping *)office;
-    if (office->lease.phase == VS_PH_FENCED) oracle_fenced(&office->lease);
-    sim.counts.left += office->lease.phase == VS_PH_CLOSING && office->lease.leaves;
-    return k->proc->stop == VS_GIVE_BACK && others_are_here(k->proc) ? VS_HAND_OVER : k->proc->stop;
-}
-
-static bool office_random(struct vs_office *office, void *out, size_t size) {
-    (void)office;
-    for (size_t i = 0; i < size; i += 8) {
-        uint64_t x = rnd();
-        memcpy((char *)out + i, &x, size - i < 8 ? size - i : 8);
-    }
-    return true;
-}
-
-static const struct vs_office_ops office_ops = {
-    .ask = store_ask,
-    .sleep = office_sleep,
-    .stop = office_stop,
-    .random = office_random,
-};
-
-static void hold_office(struct proc *self, int file) {
-    struct file *f = &sim.file[file];
-    char holder[VS_HOLDER_MAX];
-    struct keeping k = {.proc = self, .file = file};
-    k.office =
-        (struct vs_office){f->map, &sim.host[f->host].clock, sim.layout, &office_ops, .pid = (uint32_t)index_of(self)};
-    snprintf(holder, sizeof holder, "process %d", index_of(self));
-    vs_office_rest(&k.office);
-    vs_office_enter(&k.office, holder, &sim.timing);
-    if (k.office.lease.slot >= 0)
-        TRACE("process %d takes office of file %d with slot %d, %s", index_of(self), k.file, k.office.lease.slot,
-              k.office.lease.published ? "open" : "claimed");
-    sim.counts.adoptions += k.office.lease.slot >= 0 && !k.office.lease.published;
-    if (vs_office_serve(&k.office) == VS_TERM_USED_UP) file_retire(k.file);
-}
-
-static void keeper_main(struct proc *self) {
-    int file = self->file;
-    struct file *f = &sim.file[file];
-    do {
-        if (f->keeper < 0) {
-            f->keeper = index_of(self);
-            hold_office(self, file);
-            if (f->keeper == index_of(self)) f->keeper = -1;
-        } else {
-            thread_sleep(ELECTION_US + rnd_around(SEC), f);
-        }
-    } while (self->stop == VS_KEEP_ON && atomic_load(&f->map->shared.stopped) != VESTA_CLOSED);
-    if (self->file == file) self->keeper = NULL;
-    if (self->exits) proc_kill(index_of(self));
-}
-
-static void start_keeper(struct proc *p) {
-    if (p->keeper) return;
-    p->stop = VS_KEEP_ON;
-    p->keeper = thread_start(index_of(p), "keeper", keeper_main);
-}
 
 static bool is_used_up(int file) {
     return atomic_load(&sim.file[file].map->shared.stopped) == VESTA_CLOSED;
@@ -118,7 +25,7 @@ static void move_on(struct proc *p) {
 /* What vs_handle_kick does: on to the file's successor, else somebody has to fetch a lease. */
 static void kick(struct proc *p) {
     move_on(p);
-    start_keeper(p);
+    keeper_start(p);
     file_kick(p->file);
 }
 
@@ -131,7 +38,7 @@ static int take(struct proc *self, struct vesta_pause *pause) {
     oracle_before(self->file, &before);
     int rc = chance(70) ? vesta_next(&self->gen, ids, pause)
                         : vesta_next_n(&self->gen, ids, 1 + rnd_below(BATCH_MAX), &got, pause);
-    if (rc == VESTA_OK) oracle_ids(&before, index_of(self), ids, got);
+    if (rc == VESTA_OK) oracle_ids(&before, proc_index(self), ids, got);
     return rc;
 }
 
@@ -235,8 +142,10 @@ void proc_kill(int proc) {
     TRACE("process %d is gone", proc);
     bool itself = thread_proc() == proc;
     p->alive = false;
-    for (int i = 0; i < sim.files; i++)
+    for (int i = 0; i < sim.files; i++) {
         if (sim.file[i].keeper == proc) sim.file[i].keeper = -1;
+        sim.file[i].in_office[proc] = false;
+    }
     if (path->respawn_us == NEVER) path->respawn_us = sim.now_us + rnd_around(4 * SEC);
     sim.respawns = true;
     threads_kill(proc);
@@ -254,7 +163,7 @@ void proc_release(int proc, bool exits) {
     TRACE("process %d gives its lease back%s", proc, exits ? " and ends" : "");
     sim.counts.releases++;
     p->exits = exits;
-    start_keeper(p);
+    keeper_start(p);
     p->stop = VS_GIVE_BACK;
     threads_wake(&sim.file[p->file]);
 }
@@ -280,7 +189,8 @@ static void snapshot_main(struct proc *self) {
     int file = self->file;
     struct vs_map *map = sim.file[file].map;
     atomic_store(&map->shared.rest, VS_REST_ASKED);
-    start_keeper(self);
+    keeper_start(self);
+    vs_sim_point("asked_to_rest");
     for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
         if (waited_us >= REST_US_MAX) return;
         threads_wake(&sim.file[file]);
@@ -297,18 +207,7 @@ static void snapshot_main(struct proc *self) {
 
 void proc_snapshot(int proc) {
     TRACE("process %d prepares a snapshot", proc);
-    thread_start(proc, "snapshot", snapshot_main);
-}
-
-int path_keeper(int path) {
-    return sim.path[path].file >= 0 ? sim.file[sim.path[path].file].keeper : -1;
-}
-
-void keeper_forget_lock(int path) {
-    if (path_keeper(path) < 0) return;
-    TRACE("process %d loses the keeper's lock and does not know it", path_keeper(path));
-    sim.counts.two_keepers++;
-    sim.file[sim.path[path].file].keeper = -1;
+    sim.proc[proc].copier = thread_start(proc, "snapshot", snapshot_main);
 }
 
 bool path_alive(int path) {

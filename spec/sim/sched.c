@@ -228,6 +228,14 @@ static void wait_for(const struct thread *t) {
     if (store_next_us() <= sim.now_us) store_deliver();
 }
 
+static void turn(struct thread *t) {
+    current = t;
+    go(t);
+    current = NULL;
+    for (int i = 0; i < sim.files; i++)
+        oracle_file(i);
+}
+
 bool thread_run_to(struct thread *t, const char *point, int n) {
     int64_t until_us = sim.now_us + STORY_STEP_US;
     target.point = point;
@@ -237,15 +245,39 @@ bool thread_run_to(struct thread *t, const char *point, int n) {
             wait_for(t);
             continue;
         }
-        current = t;
-        go(t);
-        current = NULL;
-        for (int i = 0; i < sim.files; i++)
-            oracle_file(i);
+        turn(t);
         if (point && !target.point) return true;
     }
     target.point = NULL;
     return !point && !t->alive;
+}
+
+static struct thread all;
+const struct thread *const EVERYONE = &all;
+
+/* The first that is due, in the order of their making. */
+static struct thread *due(const struct thread *who, int64_t *next_us) {
+    for (int i = 0; i < top && who; i++) {
+        if (!threads[i].alive || (who != EVERYONE && who != &threads[i])) continue;
+        if (threads[i].wake_us <= sim.now_us) return &threads[i];
+        if (threads[i].wake_us < *next_us) *next_us = threads[i].wake_us;
+    }
+    return NULL;
+}
+
+void threads_pass(int64_t until_us, const struct thread *who) {
+    while (sim.now_us < until_us && !sim.found) {
+        int64_t next_us = store_next_us();
+        if (next_us <= sim.now_us) {
+            store_deliver();
+            continue;
+        }
+        struct thread *t = due(who, &next_us);
+        if (t)
+            turn(t);
+        else
+            sim.now_us = next_us < until_us ? next_us : until_us;
+    }
 }
 
 /* ------------------------------------------------------------------ images: threads in the middle of what they do */

@@ -7,6 +7,7 @@
 #include "core/mutant.h"
 #include "core/office.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #define HOSTS_MAX 2
@@ -19,6 +20,7 @@
 #define TOKENS_MAX 2048 /* claims in the life of a schedule */
 #define IDS_MAX 24000   /* ids in the life of a schedule */
 #define BATCH_MAX 12
+#define STORE_TIMEOUT_US (2 * SEC)
 #define KEPT_MAX 24 /* threads of an image */
 #define LEAPS_MAX 16
 
@@ -58,8 +60,13 @@ enum finding {
     X(leaps)                                                                                                           \
     X(crashes)                                                                                                         \
     X(reboots)                                                                                                         \
-    X(unknowns) X(forks) X(copies) X(releases) X(adoptions) X(two_keepers) X(retired) X(fenced) X(failovers) X(left)   \
-        X(switches) X(rests) X(restored) X(drops) X(loans)
+    X(unknowns)                                                                                                        \
+    X(forks)                                                                                                           \
+    X(copies)                                                                                                          \
+    X(releases)                                                                                                        \
+    X(adoptions)                                                                                                       \
+    X(two_keepers)                                                                                                     \
+    X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -79,6 +86,7 @@ struct file {
     struct vs_map *map;
     int path, host;
     int keeper; /* the process that has the keeper's lock, -1 */
+    bool in_office[PROCS_MAX];
     unsigned boot;
     /* the oracle's own idea of which clock may be believed */
     int64_t legit_us;
@@ -110,7 +118,7 @@ struct proc {
     int path, file;
     struct vesta_gen gen;
     enum vs_stop stop;
-    struct thread *keeper;
+    struct thread *keeper, *copier;
     uint64_t ids_calm; /* given since the faults are over */
 };
 
@@ -180,6 +188,9 @@ bool thread_has_tick(int proc);
  * time, or, where the name is NULL, until it ends.  False: it ended before, or neither happens for long. */
 bool thread_run_to(struct thread *thread, const char *point, int n);
 bool thread_is_alive(const struct thread *thread);
+/* Time passes, and one thread runs, or EVERYONE, or nobody (NULL). */
+extern const struct thread *const EVERYONE;
+void threads_pass(int64_t until_us, const struct thread *who);
 /* The memory of a path's processes as it is now, threads in the middle of what they do and all; and back to it. */
 void image_take(int path);
 bool image_exists(int path);
@@ -195,6 +206,9 @@ void threads_forget(void);
 /* ---- world.c: hosts, files, trust */
 
 void world_make(uint64_t seed);
+void world_for_story(void);
+void world_path(int path, enum vesta_pacing pacing);
+bool world_timing(const char *name);
 int64_t host_unix_us(const struct host *host);
 int64_t host_boot_us(const struct host *host);
 void host_step(int host, int64_t by_us);
@@ -213,6 +227,10 @@ void store_deliver(void);    /* those that are due */
 void store_init(void);
 void store_down(int64_t until_us);
 void store_fail_over(void);
+/* A story's fail-over, in its parts. */
+void store_keep_copy(void);
+void store_go_back(void);
+void store_put_right(void);
 void store_heal(void);
 void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);
@@ -234,15 +252,31 @@ void proc_snapshot(int proc);
 void proc_drop(int proc);
 /* What vs_handle_kick does. */
 void proc_kick(int proc);
+bool path_alive(int path);
+
+/* ---- keeper.c */
+
+int proc_index(const struct proc *proc);
+/* Starts the process's keeper where it has none. */
+void keeper_start(struct proc *proc);
 /* The process that keeps the path's file, or -1. */
 int path_keeper(int path);
 /* The path's keeper loses its lock but not its office. */
 void keeper_forget_lock(int path);
-bool path_alive(int path);
 
 /* ---- faults.c */
 
 void schedule_run(uint64_t seed);
+
+/* ---- story.c */
+
+/* Tells it; sim.found says what came of it.  False: a step could not be done. */
+bool story_tell(const char *file);
+/* The mutants that a story says it kills, and the findings they lead to. */
+struct story_kill {
+    char mutant[32], finding[16];
+};
+int story_kills(const char *file, struct story_kill *kills, int max);
 
 /* ---- oracle.c */
 

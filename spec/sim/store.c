@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define TIMEOUT_US (2 * SEC)
-
 /* A request on its way, and then its answer until the asker has read it. */
 struct message {
     int64_t due_us; /* NEVER: it has arrived */
@@ -46,6 +44,9 @@ void store_reset(void) {
     ns = (struct vs_ns_record){0};
     token_count = 0;
     down_until_us = 0;
+    host_clock = moody = false;
+    clock_off_us = lossy = 0;
+    if (sim.told) return;
     host_clock = chance(50);
     moody = chance(40);
     clock_off_us = chance(50) ? 0 : rnd_between(-3 * SEC, 3 * SEC);
@@ -69,6 +70,11 @@ static int64_t store_ms(int host) {
     return (host_clock ? host_unix_us(&sim.host[host]) : START_UNIX_US + sim.now_us + clock_off_us) / 1000;
 }
 
+void store_put_right(void) {
+    vs_ns_put_right(&ns, &sim.timing, store_ms(0), rnd() | 1);
+    sim.counts.failovers++;
+}
+
 /* The replica is some seconds old, or has nothing; whoever runs the store puts it right before it answers. */
 void store_fail_over(void) {
     bool wiped = chance(30);
@@ -77,8 +83,17 @@ void store_fail_over(void) {
     for (uint64_t i = 0; i < WORKERS_MAX; i++)
         records[i] = wiped ? (struct vs_record){0} : replica[i];
     memcpy(replica, records, sizeof records);
-    vs_ns_put_right(&ns, &sim.timing, store_ms(0), rnd() | 1);
+    store_put_right();
+}
+
+void store_keep_copy(void) {
+    memcpy(replica, records, sizeof records);
+}
+
+void store_go_back(void) {
+    TRACE("the store goes back to its copy");
     sim.counts.failovers++;
+    memcpy(records, replica, sizeof records);
 }
 
 /* Replication lags behind by up to a few seconds. */
@@ -145,7 +160,7 @@ static void count_write(const struct vs_record *was, const struct vs_record *now
 static enum vs_outcome swap(const struct vs_action *action, struct vs_met *met, int host) {
     struct vs_record *r = &records[action->worker];
     struct vs_reply stands = {.ns = ns};
-    if (sim.timing.is_shared) replicate();
+    if (sim.timing.is_shared && !sim.told) replicate();
     if (!vs_is_met(met, &stands)) return VS_STORE_MOVED;
     if (!vs_follows(&action->record, r, action->old_ver)) return VS_STORE_CONFLICT;
     count_write(r, &action->record);
@@ -232,7 +247,7 @@ static bool is_write(const struct vs_action *action) {
 static void ask_and_lose(const struct vs_action *action, const struct vs_ns_record *known, int host) {
     if (chance(65))
         post(action, known, -1, host, sim.now_us + (chance(50) ? rnd_between(0, 5 * MS) : rnd_around(6 * SEC)));
-    thread_sleep(chance(50) ? TIMEOUT_US : rnd_between(1, 50 * MS), NULL);
+    thread_sleep(chance(50) ? STORE_TIMEOUT_US : rnd_between(1, 50 * MS), NULL);
     sim.counts.unknowns++;
 }
 
@@ -242,7 +257,11 @@ static void list(struct vs_office *office, int host, struct vs_event *ev) {
     for (uint64_t i = 0; i <= sim.worker_max; i++)
         if (records[i].ver) listed[count++] = (struct vs_listed){i, records[i]};
     vs_office_choose(office, listed, count, store_ms(host), ev);
-    if (!sim.told && moody && chance(50)) { /* a policy may choose any number; the claim decides */
+    if (sim.told && !office->lease.has_worker) {
+        for (ev->worker = 0; records[ev->worker].held; ev->worker++)
+            ;
+        ev->found = true;
+    } else if (moody && chance(50)) { /* a policy may choose any number; the claim decides */
         ev->found = true;
         ev->worker = rnd() & sim.worker_max;
     }

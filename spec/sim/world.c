@@ -20,9 +20,10 @@ static const char *const layout_text[] = {
     "sign:1=0 time:40 pad:18=0 worker:1 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",
 };
 static struct vesta_layout layouts[VS_COUNT(layout_text)];
+#define STORY_LAYOUT 3 /* eight ids a second */
 
 /* As a store on this machine, a shared one, and one in a hurry have them.  The real window of `local` is three times as
- * long as a schedule: no lease would end in it. */
+ * long as a schedule: no lease would end in it.  They stay as they are: what a preset becomes changes no story. */
 static const struct vs_lease_timing local_timing = {
     .window_ms = 5000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
 static const struct vs_lease_timing server_timing = {.window_ms = 5000,
@@ -180,14 +181,18 @@ static void parse_layouts(void) {
         }
 }
 
-static void choose_layout(void) {
+static void use_layout(uint32_t i) {
     uint64_t values[VESTA_FIELDS_MAX];
     parse_layouts();
-    sim.layout = &layouts[rnd_below(VS_COUNT(layout_text))];
+    sim.layout = &layouts[i];
     vs_shape_of(sim.layout, &sim.shape);
     vs_fields_parse(sim.layout, NULL, values, NULL);
     sim.base = vs_layout_base(sim.layout, 0, values);
     sim.worker_max = sim.layout->field[sim.layout->worker].max;
+}
+
+static void choose_layout(void) {
+    use_layout(rnd_below(VS_COUNT(layout_text)));
     static const struct vs_lease_timing *const timings[] = {&local_timing, &server_timing, &hasty_timing,
                                                             &hasty_timing};
     sim.timing = *timings[rnd_below(VS_COUNT(timings))];
@@ -207,19 +212,56 @@ static void make_path(int path, bool has_worker) {
     snprintf(p->identity, sizeof p->identity, "path %d", path);
 }
 
-/* The first paths have processes from the start, the last ones are names that a file may be copied to. */
-void world_make(uint64_t seed) {
+static void clear(uint64_t seed) {
     memset(&sim.host, 0, sizeof sim.host);
     memset(&sim.counts, 0, sizeof sim.counts);
     sim.seed = seed;
     sim.now_us = 0;
     sim.calm = sim.told = false;
     sim.found = NOTHING;
-    sim.files = sim.procs = 0;
+    sim.files = sim.procs = sim.paths = 0;
     image_forget();
     sched_reset(seed);
-    store_reset();
     oracle_reset();
+}
+
+/* One host whose clock is right, eight ids a second, every path of number 1. */
+void world_for_story(void) {
+    clear(0);
+    sim.told = true;
+    store_reset();
+    use_layout(STORY_LAYOUT);
+    sim.hosts = 1;
+    sim.host[0].clock = (struct vesta_clock){&sim.host[0], read_unix, read_boot, NULL};
+    boot(0);
+    world_timing("local");
+}
+
+bool world_timing(const char *name) {
+    static const struct {
+        const char *name;
+        const struct vs_lease_timing *timing;
+    } known[] = {{"local", &local_timing}, {"shared", &server_timing}, {"hasty", &hasty_timing}};
+    for (size_t i = 0; i < VS_COUNT(known); i++)
+        if (strcmp(name, known[i].name) == 0) {
+            sim.timing = *known[i].timing;
+            store_init();
+            return true;
+        }
+    return false;
+}
+
+void world_path(int path, enum vesta_pacing pacing) {
+    struct path *p = &sim.path[path];
+    *p = (struct path){.file = -1, .has_worker = true, .worker = 1, .pacing = pacing, .procs_wanted = 1, .made = true};
+    p->respawn_us = NEVER;
+    snprintf(p->identity, sizeof p->identity, "path %d", path);
+}
+
+/* The first paths have processes from the start, the last ones are names that a file may be copied to. */
+void world_make(uint64_t seed) {
+    clear(seed);
+    store_reset();
     choose_layout();
     store_init();
     sim.hosts = 1 + (int)rnd_below(HOSTS_MAX);

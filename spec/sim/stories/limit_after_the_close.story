@@ -1,0 +1,32 @@
+# The limit that caps a released cursor is read after the close: another keeper of the file may have raised it, and
+# threads have taken what it granted.
+kills LIMIT_BEFORE_CLOSE DUPLICATE
+p draws
+q has number 0
+A starts at p
+A wants
+A.keeper to sleeps
+A.1 takes 8
+wait 5 s
+A.1 takes 31
+# the window is used up; the clock is set back, and another number wanted
+A.1 is refused
+clock of p -6 s
+A leaves its number
+A.keeper to closes_slot
+# A is stopped here, and C takes its place; the clock is right again, so the number is kept and renewed
+clock of p +6 s
+C starts at p
+C wants
+wait 3 s
+C.keeper to raises_deadline
+C.keeper to sleeps
+C.1 takes 4
+# A closes the slot and gives the number back
+A.keeper to heard_swap 2
+clock of p -9 s
+B starts at q
+B wants
+B.keeper to sleeps
+wait 7 s
+B.1 takes 4

@@ -1,0 +1,32 @@
+# A stop is for the store that went back, and over with the first lease of the one after it.  (Seed 43830.)
+kills STOP_OUTLIVES STUCK
+timing shared
+store keeps a copy
+A starts at p
+A wants
+A.keeper to sleeps
+wait 3 s
+A.1 takes 1
+A.keeper to asks_swap
+# A is stopped before it renews; B takes its place
+B starts at p
+B wants
+wait 6 s
+B.keeper to sleeps
+# A hears that the store went back, and is about to stop the file
+store goes back to it
+A.keeper to heard_swap
+A.keeper to carries_out
+# it is put right; B claims in the new one, and is about to tell so
+store is put right
+wait 40 s
+B.keeper to heard_swap
+B.keeper to heard_swap
+B.keeper to carries_out
+# only now A stops the file, for the store before
+A.keeper to closed_slot
+A crashes
+B.keeper to sleeps
+B wants
+all for 60 s
+B.1 takes 1

@@ -1,0 +1,378 @@
+/* story.c -- a schedule that was written down: who runs until where, step by step.  What a story tells does not change
+ * with the random numbers, the faults or the points of the simulator, as what a seed tells does; where a step cannot be
+ * done any more, the story says so.
+ *
+ *     kills RETIRES_OPEN DUPLICATE    the planted bug that this story finds, and what it leads to; may stand more often
+ *     timing local | shared | hasty    before the first process: the lease's timing (local)
+ *     pacing history | clock          (history)
+ *     p has number 1 | p draws        (number 1); who draws is given the first that nobody holds
+ *     A starts at p                   a process at a path, which is made by its first one; it has no thread yet
+ *     A forks B
+ *     A wants                         asks for a lease, as a caller that is refused does: starts A.keeper or wakes it
+ *     A.keeper to POINT [TIMES]       runs that thread alone until it stands there for the n-th time, see VS_POINT
+ *     A.keeper to its end
+ *     A.keeper for 50 ms
+ *     A.1 takes 3 [to POINT]          a thread that calls vesta_next three times; without a point all must be given
+ *     A.1 tries 3                     the same, whatever it is given
+ *     A.1 is refused                  one that is given nothing
+ *     A gives back / leaves its number / drops / crashes / loses its lock / prepares a snapshot (A.snapshot)
+ *     p goes on from its image        the machine that A.snapshot had copied; `may go on` where none was, too
+ *     all for 3 s                     everyone runs, in order; time passes
+ *     wait 3 s                        time passes, nobody runs
+ *     clock of p +3 s
+ *     store loses the next write / does the next write unheard / does the next write after 3 s
+ *     store keeps a copy / goes back to it / is put right
+ */
+#include "sim.h"
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_BYTES_MAX 200
+#define WORDS_MAX 12
+#define ACTORS_MAX 24
+
+static struct {
+    const char *file;
+    int line;
+    char wrong[256]; /* why a step cannot be done */
+    int proc['Z' - 'A' + 1];
+    int path['z' - 'a' + 1];
+    enum vesta_pacing pacing;
+} story;
+
+/* Issuers and what they were told to take. */
+static struct actor {
+    char name[8];
+    struct thread *thread;
+    int wanted, given;
+    enum vesta_why why;
+} actors[ACTORS_MAX];
+static int actor_count;
+static struct actor *starting;
+
+struct words {
+    int count;
+    char *word[WORDS_MAX];
+    char line[LINE_BYTES_MAX];
+};
+
+static __attribute__((format(printf, 1, 2))) bool wrong(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(story.wrong, sizeof story.wrong, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool split(const char *line, struct words *out) {
+    char *rest, *word;
+    snprintf(out->line, sizeof out->line, "%s", line);
+    out->line[strcspn(out->line, "#\n")] = '\0';
+    out->count = 0;
+    for (word = strtok_r(out->line, " ", &rest); word && out->count < WORDS_MAX; word = strtok_r(NULL, " ", &rest))
+        out->word[out->count++] = word;
+    return out->count > 0;
+}
+
+/* Whether the words from `at` on are those of the text. */
+static bool says(const struct words *w, int at, const char *text) {
+    char joined[LINE_BYTES_MAX] = "";
+    size_t used = 0;
+    for (int i = at; i < w->count; i++)
+        used += (size_t)snprintf(joined + used, sizeof joined - used, "%s%s", i > at ? " " : "", w->word[i]);
+    return strcmp(joined, text) == 0;
+}
+
+/* ------------------------------------------------------------------ who is who */
+
+static int *proc_named(const char *name) {
+    return name[0] >= 'A' && name[0] <= 'Z' && (name[1] == '\0' || name[1] == '.') ? &story.proc[name[0] - 'A'] : NULL;
+}
+
+static int *path_named(const char *name) {
+    return name[0] >= 'a' && name[0] <= 'z' && name[1] == '\0' ? &story.path[name[0] - 'a'] : NULL;
+}
+
+static bool proc_of(const char *name, int *proc) {
+    const int *at = proc_named(name);
+    if (!at || *at < 0) return wrong("%s is no process", name);
+    *proc = *at;
+    return true;
+}
+
+static struct actor *actor_of(const char *name) {
+    for (int i = 0; i < actor_count; i++)
+        if (strcmp(actors[i].name, name) == 0) return &actors[i];
+    if (actor_count == ACTORS_MAX) return NULL;
+    struct actor *a = &actors[actor_count++];
+    *a = (struct actor){.thread = NULL};
+    snprintf(a->name, sizeof a->name, "%s", name);
+    return a;
+}
+
+static bool duration(const char *number, const char *unit, int64_t *us) {
+    *us = (int64_t)(strtod(number, NULL) * (strcmp(unit, "ms") == 0 ? 1e3 : 1e6));
+    return strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0 || wrong("%s %s is no time", number, unit);
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static bool run_to(const char *name, struct thread *thread, const char *point, int times) {
+    if (!thread_is_alive(thread)) return wrong("%s does not run", name);
+    if (thread_run_to(thread, point, times) || sim.found) return true;
+    return point ? wrong("%s did not come to %s", name, point) : wrong("%s did not end", name);
+}
+
+static void issuer_told(struct proc *self) {
+    struct actor *actor = starting;
+    struct vesta_pause pause;
+    struct before before;
+    uint64_t id;
+    while (actor->wanted-- > 0) {
+        oracle_before(self->file, &before);
+        actor->why = 0;
+        if (vesta_next(&self->gen, &id, &pause) == VESTA_OK) {
+            oracle_ids(&before, (int)(self - sim.proc), &id, 1);
+            actor->given++;
+        } else {
+            actor->why = pause.why;
+        }
+    }
+    actor->thread = NULL;
+}
+
+static bool start_taking(const char *name, int n, struct actor **out) {
+    int proc = -1;
+    struct actor *actor = actor_of(name);
+    if (!actor || !proc_of(name, &proc)) return wrong("%s is nobody", name);
+    if (thread_is_alive(actor->thread)) return wrong("%s is still at it", name);
+    actor->wanted = n;
+    actor->given = 0;
+    actor->thread = thread_start(proc, "issuer", issuer_told);
+    starting = *out = actor;
+    return true;
+}
+
+static bool takes(const struct words *w) {
+    struct actor *actor;
+    int n = atoi(w->word[2]);
+    if (!start_taking(w->word[0], n, &actor)) return false;
+    if (w->count == 5) return run_to(w->word[0], actor->thread, w->word[4], 1);
+    if (!run_to(w->word[0], actor->thread, NULL, 0)) return false;
+    if (actor->given < n && strcmp(w->word[1], "takes") == 0)
+        oracle_found(STUCK, "%s was given %d of %d ids, then told to wait (%d)", actor->name, actor->given, n,
+                     (int)actor->why);
+    return true;
+}
+
+static bool is_refused(const struct words *w) {
+    struct actor *actor;
+    if (!start_taking(w->word[0], 1, &actor) || !run_to(w->word[0], actor->thread, NULL, 0)) return false;
+    return actor->given == 0 || wrong("%s was given an id", w->word[0]);
+}
+
+static struct thread *thread_named(const char *name) {
+    int *proc = proc_named(name);
+    if (!proc || *proc < 0) return NULL;
+    if (strcmp(name + 1, ".keeper") == 0) return sim.proc[*proc].keeper;
+    if (strcmp(name + 1, ".snapshot") == 0) return sim.proc[*proc].copier;
+    return actor_of(name)->thread;
+}
+
+static bool goes_to(const struct words *w) {
+    struct thread *thread = thread_named(w->word[0]);
+    int64_t us;
+    if (strcmp(w->word[1], "for") == 0) {
+        if (!thread_is_alive(thread) || !duration(w->word[2], w->word[3], &us)) return wrong("who runs, and how long?");
+        threads_pass(sim.now_us + us, thread);
+        return true;
+    }
+    if (says(w, 1, "to its end")) return run_to(w->word[0], thread, NULL, 0);
+    return run_to(w->word[0], thread, w->word[2], w->count > 3 ? atoi(w->word[3]) : 1);
+}
+
+/* ------------------------------------------------------------------ processes */
+
+static struct path *make_path(const char *name) {
+    int *path = path_named(name);
+    if (!path) return NULL;
+    if (*path < 0) {
+        *path = sim.paths++;
+        world_path(*path, story.pacing);
+    }
+    return &sim.path[*path];
+}
+
+static bool number(const struct words *w) {
+    struct path *path = make_path(w->word[0]);
+    if (!path) return wrong("a path is a small letter");
+    path->has_worker = w->count == 4;
+    if (path->has_worker) path->worker = strtoull(w->word[3], NULL, 10);
+    return true;
+}
+
+static bool starts(const struct words *w) {
+    int *proc = proc_named(w->word[0]);
+    const struct path *path = make_path(w->word[3]);
+    if (!proc || !path) return wrong("a process is a capital letter, a path a small one");
+    *proc = proc_start((int)(path - sim.path));
+    return true;
+}
+
+/* What vesta_switch does. */
+static void leave(struct proc *self) {
+    struct vs_map *map = atomic_load(&self->gen.map);
+    vs_map_leave(map, (uint32_t)vs_map_active(map), host_boot_us(&sim.host[sim.path[self->path].host]));
+    proc_kick(proc_index(self));
+}
+
+static bool forks(const struct words *w) {
+    int parent = -1, *child = proc_named(w->word[2]);
+    if (!child || !proc_of(w->word[0], &parent)) return wrong("a process is a capital letter");
+    *child = proc_fork(parent);
+    return true;
+}
+
+static bool does(const struct words *w) {
+    int proc = -1;
+    if (!proc_of(w->word[0], &proc)) return false;
+    if (says(w, 1, "wants"))
+        proc_kick(proc);
+    else if (says(w, 1, "leaves its number"))
+        leave(&sim.proc[proc]);
+    else if (says(w, 1, "gives back"))
+        proc_release(proc, false);
+    else if (says(w, 1, "drops"))
+        vs_map_drop(atomic_load(&sim.proc[proc].gen.map));
+    else if (says(w, 1, "crashes"))
+        proc_kill(proc);
+    else if (says(w, 1, "loses its lock"))
+        keeper_forget_lock(sim.proc[proc].path);
+    else if (says(w, 1, "prepares a snapshot"))
+        proc_snapshot(proc);
+    else
+        return wrong("no such step");
+    return true;
+}
+
+/* ------------------------------------------------------------------ the world */
+
+static bool from_image(const struct words *w) {
+    const int *path = path_named(w->word[0]);
+    bool exists = path && *path >= 0 && image_exists(*path);
+    if (exists) image_restore();
+    return exists || strcmp(w->word[1], "may") == 0 || wrong("there is no image of %s", w->word[0]);
+}
+
+static bool waits(const struct words *w) {
+    int64_t us;
+    if (!duration(w->word[w->count - 2], w->word[w->count - 1], &us)) return false;
+    threads_pass(sim.now_us + us, w->count == 4 ? EVERYONE : NULL);
+    return true;
+}
+
+static bool set_clock(const struct words *w) {
+    const int *path = path_named(w->word[2]);
+    int64_t us;
+    if (!path || *path < 0 || !duration(w->word[3], w->word[4], &us)) return wrong("whose clock, and by how much?");
+    host_step(sim.path[*path].host, us);
+    return true;
+}
+
+static bool store(const struct words *w) {
+    if (says(w, 1, "loses the next write"))
+        store_fate = FATE_LOST;
+    else if (says(w, 1, "does the next write unheard"))
+        store_fate = FATE_UNHEARD;
+    else if (says(w, 1, "keeps a copy"))
+        store_keep_copy();
+    else if (says(w, 1, "goes back to it"))
+        store_go_back();
+    else if (says(w, 1, "is put right"))
+        store_put_right();
+    else if (w->count == 8 && strcmp(w->word[5], "after") == 0 && duration(w->word[6], w->word[7], &store_late_us))
+        store_fate = FATE_LATE;
+    else
+        return wrong("the store does no such thing");
+    return true;
+}
+
+static bool choose_timing(const struct words *w) {
+    return world_timing(w->word[1]) || wrong("no timing is called %s", w->word[1]);
+}
+
+static bool choose_pacing(const struct words *w) {
+    story.pacing = strcmp(w->word[1], "clock") == 0 ? VESTA_PACING_CLOCK : VESTA_PACING_HISTORY;
+    return true;
+}
+
+/* ------------------------------------------------------------------ telling */
+
+static bool step(const struct words *w) {
+    const char *first = w->word[0], *second = w->count > 1 ? w->word[1] : "";
+    if (strcmp(first, "kills") == 0) return true;
+    if (strcmp(first, "timing") == 0 && w->count == 2) return choose_timing(w);
+    if (strcmp(first, "pacing") == 0 && w->count == 2) return choose_pacing(w);
+    if (strcmp(first, "store") == 0) return store(w);
+    if (strcmp(first, "wait") == 0 && w->count == 3) return waits(w);
+    if (strcmp(first, "all") == 0 && w->count == 4) return waits(w);
+    if (strcmp(first, "clock") == 0 && w->count == 5) return set_clock(w);
+    if (strcmp(second, "starts") == 0 && w->count == 4) return starts(w);
+    if (says(w, 1, "draws") || (strcmp(second, "has") == 0 && w->count == 4)) return number(w);
+    if (strcmp(second, "forks") == 0 && w->count == 3) return forks(w);
+    bool is_taking = strcmp(second, "takes") == 0 || strcmp(second, "tries") == 0;
+    if (is_taking && (w->count == 3 || w->count == 5)) return takes(w);
+    if (strcmp(second, "to") == 0 && w->count >= 3) return goes_to(w);
+    if (strcmp(second, "for") == 0 && w->count == 4) return goes_to(w);
+    if (says(w, 1, "is refused")) return is_refused(w);
+    if (says(w, 1, "goes on from its image") || says(w, 1, "may go on from its image")) return from_image(w);
+    return does(w);
+}
+
+static void begin(const char *file) {
+    story.file = file;
+    story.line = 0;
+    story.wrong[0] = '\0';
+    story.pacing = VESTA_PACING_HISTORY;
+    actor_count = 0;
+    for (size_t i = 0; i < VS_COUNT(story.proc); i++)
+        story.proc[i] = story.path[i] = -1;
+    world_for_story();
+}
+
+bool story_tell(const char *file) {
+    char line[LINE_BYTES_MAX];
+    struct words words;
+    FILE *in = fopen(file, "r");
+    if (!in) {
+        fprintf(stderr, "vesta_sim: cannot read %s\n", file);
+        return false;
+    }
+    begin(file);
+    while (!sim.found && !story.wrong[0] && fgets(line, sizeof line, in)) {
+        story.line++;
+        if (!split(line, &words)) continue;
+        TRACE("%s", strtok(line, "\n"));
+        step(&words);
+    }
+    fclose(in);
+    if (!story.wrong[0]) return true;
+    printf("%s:%d: %s\n", file, story.line, story.wrong);
+    return false;
+}
+
+int story_kills(const char *file, struct story_kill *kills, int max) {
+    char line[LINE_BYTES_MAX];
+    struct words w;
+    int n = 0;
+    FILE *in = fopen(file, "r");
+    while (in && n < max && fgets(line, sizeof line, in))
+        if (split(line, &w) && w.count == 3 && strcmp(w.word[0], "kills") == 0) {
+            snprintf(kills[n].mutant, sizeof kills[n].mutant, "%s", w.word[1]);
+            snprintf(kills[n++].finding, sizeof kills[0].finding, "%s", w.word[2]);
+        }
+    if (in) fclose(in);
+    return n;
+}
