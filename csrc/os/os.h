@@ -78,6 +78,8 @@ bool vs_queue_try(int fd, int64_t first, int64_t count, bool exclusive);
 bool vs_queue_wait(int fd, int64_t first, int64_t count, bool exclusive, int64_t us_max);
 /* The process that stands in the way by a lock of its own (fcntl's); -1: none, or it is an opening of a file. */
 int64_t vs_queue_process(int fd, int64_t first, int64_t count);
+/* How many bytes the one has locked who stands in the way at `first`; 0: nobody does. */
+int64_t vs_queue_count(int fd, int64_t first);
 /* Gives up all turns of this opening, also where a forked child has it open still. */
 void vs_queue_leave(int fd);
 
@@ -97,9 +99,11 @@ int vs_share_file(int fd, int group);
 
 /* ---- trust */
 
-/* VESTA_OK if nobody else can have put something in a folder's place, or into it: neither it nor a folder above it may
- * be written by anyone, but for sticky ones in which it was made by this process's user, by root, or for `group`.
+/* VESTA_OK if nobody else can have put a file or a folder in this one's place: no folder above it may be written by
+ * anyone, but for sticky ones in which it was made by this process's user, by root, or for `group`.
  * Errors: VESTA_EIO with the remedy. */
+int vs_path_check(const char *path, int group, struct vesta_error *err);
+/* And nobody else can have put anything into this folder: it may not be written by anyone, sticky or not. */
 int vs_folder_check(const char *path, int group, struct vesta_error *err);
 
 /* Whether this is root in a folder of another: what is made there belongs to the folder's owner. */

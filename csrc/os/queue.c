@@ -37,6 +37,11 @@ int64_t vs_queue_process(int fd, int64_t first, int64_t count) {
     return ask(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
+int64_t vs_queue_count(int fd, int64_t first) {
+    struct flock lock = range_of(F_WRLCK, first, 1);
+    return ask(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_len : 0;
+}
+
 void vs_queue_leave(int fd) {
     struct flock lock = range_of(F_UNLCK, 0, 0);
     (void)ask(fd, F_OFD_SETLK, &lock);

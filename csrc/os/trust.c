@@ -32,13 +32,11 @@ static int check_step(const char *path, const struct stat *st, const char *paren
                    path, (unsigned)st->st_uid, parent);
 }
 
-int vs_folder_check(const char *path, int group, struct vesta_error *err) {
+int vs_path_check(const char *path, int group, struct vesta_error *err) {
     char at[PATH_MAX], whole[PATH_MAX];
     struct stat st, above;
     if (!realpath(path, at) || stat(at, &st) != 0)
         return vs_fail(err, VESTA_EIO, "cannot look at %.150s: %s", path, strerror(errno));
-    if (anyone_writes(&st))
-        return vs_fail(err, VESTA_EIO, "anyone may write in %.150s: take that right from others (chmod o-w)", path);
     while (strcmp(at, "/") != 0) {
         strcpy(whole, at);
         char *slash = strrchr(at, '/');
@@ -49,6 +47,13 @@ int vs_folder_check(const char *path, int group, struct vesta_error *err) {
         st = above;
     }
     return VESTA_OK;
+}
+
+int vs_folder_check(const char *path, int group, struct vesta_error *err) {
+    struct stat st;
+    if (stat(path, &st) == 0 && anyone_writes(&st))
+        return vs_fail(err, VESTA_EIO, "anyone may write in %.150s: take that right from others (chmod o-w)", path);
+    return vs_path_check(path, group, err);
 }
 
 bool vs_is_for_owner(const struct stat *folder) {

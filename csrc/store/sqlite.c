@@ -3,27 +3,26 @@
  *     vesta_namespace (ns, ver, record)             records as text (core/record.h), so that one reader judges them all
  *     vesta_lease     (ns, worker, ver, record)
  *
- * A call opens the database, does one transaction and closes it, under the process lock: SQLite's connections and locks
- * do not survive a fork, and so there is never one to carry over.  The store's clock is the host's.
+ * A call opens the database, does one transaction and closes it, in its turn (sqlite_turn.h): SQLite's connections and
+ * locks do not survive a fork, and so there is never one to carry over.  Nobody can break the lock of a process that is
+ * stopped in a transaction; the others are told which one it is.  The store's clock is the host's.
  *
  * Durable before it says so: with a rollback journal that takes synchronous=EXTRA, because under FULL a power cut may
  * bring back a journal whose removal was not yet on disk, and undo what was acknowledged. */
 #include "core/core.h"
-#include "os/mapping.h"
-#include "os/os.h"
 #include "store/reply.h"
+#include "store/sqlite_turn.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 0x76737461 /* "vsta", in the file's header */
 #define SCHEMA_VERSION 1
+#define LOOK_US 1000
 
 struct sqlite_store {
     struct vs_store base;
@@ -31,6 +30,7 @@ struct sqlite_store {
     struct vs_met met;
     char namespace_[VESTA_NAMESPACE_MAX];
     char path[PATH_MAX - 64];
+    struct vs_sqlite_turn turn;
     sqlite3 *db; /* during a call */
 };
 
@@ -107,35 +107,48 @@ static void close_db(struct sqlite_store *self) {
     self->db = NULL;
 }
 
-/* SQLite's own waiting backs off, and starves whoever has waited longest: here everybody looks every millisecond. */
-static int wait_for_lock(void *arg, int tries) {
+/* Of a commit: somebody reads. */
+static int wait_for_readers(void *arg, int tries) {
     const struct sqlite_store *self = arg;
     (void)tries;
-    usleep(1000);
+    usleep(LOOK_US);
     return vs_call_left_ms(&self->base) > 0;
 }
 
-/* Opens and locks; false with the reply filled, and nothing to undo. */
-static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
+/* Opens and locks, if that can be had at once; else nothing is to undo. */
+static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
-    vs_process_lock();
+    enum vs_turn turn = vs_sqlite_turn_enter(&self->turn, reply);
+    if (turn != VS_TURN_OURS) return turn;
     int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
-    if (rc != SQLITE_OK) {
-        trouble(self, rc, reply);
-    } else {
-        vs_call_begin(&self->base, self->call_ms_max);
-        sqlite3_busy_handler(self->db, wait_for_lock, self);
+    if (rc == SQLITE_OK) {
         sqlite3_db_config(self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         sqlite3_db_config(self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-        if (run(self, "PRAGMA synchronous = EXTRA; BEGIN IMMEDIATE", reply) && is_ours(self, reply)) {
-            int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
-            reply->store_ms = now_ms > 0 ? now_ms : 0;
-            return true;
-        }
+        rc = sqlite3_exec(self->db, "PRAGMA synchronous = EXTRA; BEGIN IMMEDIATE", NULL, NULL, NULL);
     }
+    sqlite3_busy_handler(self->db, wait_for_readers, self);
+    if (rc != SQLITE_OK) trouble(self, rc, reply);
+    if (rc == SQLITE_OK && is_ours(self, reply)) return VS_TURN_OURS;
     close_db(self); /* rolls back */
-    vs_process_unlock();
-    return false;
+    vs_sqlite_turn_leave(&self->turn);
+    return (rc & 0xff) == SQLITE_BUSY ? VS_TURN_BUSY : VS_TURN_NONE;
+}
+
+/* False with the reply filled, and nothing to undo.  Whoever waits has nothing that another waits for: everybody looks
+ * every millisecond, since SQLite's own waiting backs off, and starves whoever has waited longest. */
+static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
+    enum vs_turn turn;
+    vs_call_begin(&self->base, self->call_ms_max);
+    while ((turn = try_begin(self, reply)) == VS_TURN_BUSY && vs_call_left_ms(&self->base) > 0)
+        usleep(LOOK_US);
+    int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
+    reply->store_ms = now_ms > 0 ? now_ms : 0;
+    if (turn != VS_TURN_BUSY) return turn == VS_TURN_OURS;
+    int64_t pid = vs_sqlite_turn_holder(&self->turn);
+    if (pid > 0)
+        return vs_answer(reply, VS_STORE_DOWN, "process %" PRId64 " keeps %.90s locked: is it stopped?", pid,
+                         self->path);
+    return vs_answer(reply, VS_STORE_DOWN, "%.90s: another process keeps it locked", self->path);
 }
 
 /* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
@@ -153,7 +166,7 @@ static bool commit(const struct sqlite_store *self, struct vs_reply *reply) {
 
 static void end(struct sqlite_store *self) {
     close_db(self); /* rolls back what was not committed */
-    vs_process_unlock();
+    vs_sqlite_turn_leave(&self->turn);
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -336,27 +349,6 @@ static int sqlite_check(const char *uri, struct vesta_error *err) {
     return vs_uri_path(uri, &path, err);
 }
 
-/* The file, empty where there is none: SQLite gives its journals the same owner and mode. */
-static int make_file(const char *path, int group, struct vesta_error *err) {
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash == folder || slash[1] == '\0')
-        return vs_fail(err, VESTA_EOPTION, "the store's path %.150s names no file in a folder", path);
-    *slash = '\0';
-    if (vs_make_dirs(folder, group) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot make %.150s: %s", folder, strerror(errno));
-    struct stat st;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, group >= 0 ? 0660 : 0600);
-    if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(errno));
-    int rc = vs_file_system_check(fd, path, "a store", err);
-    if (rc == VESTA_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
-        rc = vs_fail(err, VESTA_EIO, "%.150s is no regular file", path);
-    if (rc == VESTA_OK && st.st_size == 0) (void)vs_share_file(fd, group); /* another user's is shared already */
-    close(fd);
-    return rc;
-}
-
 static void sqlite_close(struct vs_store *store) {
     free(self_of(store));
 }
@@ -374,9 +366,8 @@ static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
     if (snprintf(self->path, sizeof self->path, "%s", path) >= (int)sizeof self->path)
         rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", path);
-    vs_process_lock(); /* closing the file drops the locks that another store object of this process has on it */
-    if (rc == VESTA_OK) rc = make_file(self->path, opts->group, err);
-    vs_process_unlock();
+    self->turn = (struct vs_sqlite_turn){.path = self->path, .group = opts->group, .fd = -1};
+    if (rc == VESTA_OK) rc = vs_sqlite_make_file(&self->turn, err);
     if (rc != VESTA_OK) {
         free(self);
         return rc;

@@ -217,6 +217,35 @@ static void a_folder_that_is_gone_for_a_while(void) {
     store->ops->close(store);
 }
 
+/* An older vesta locks the whole folder by fcntl while it writes. */
+static void lock_as_an_older_one(uint64_t unused) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    int fd = open(in_folder("ns/lock"), O_RDWR);
+    (void)unused;
+    CHECK(fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0);
+    put("locked", "", 0);
+    pause();
+}
+
+static void an_older_one_is_kept_out_and_named(void) {
+    char who[64];
+    empty_folder();
+    struct vs_store *store = store_with_namespace(folder);
+    CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
+    pid_t pid = spawn(lock_as_an_older_one, 0);
+    while (access(in_folder("locked"), F_OK) != 0)
+        usleep(1000);
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_DOWN);
+    snprintf(who, sizeof who, "process %d, of an older vesta, keeps ", (int)pid);
+    CHECK_HAS(reply.text, who);
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* who only reads meets no lock */
+    CHECK_EQ_U64(reply.record.until, 10);
+    kill(pid, SIGKILL);
+    reap(pid, true);
+    CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK);
+    store->ops->close(store);
+}
+
 /* The tally's mark is the highest `until` that was acknowledged. */
 static void raise_until_killed(uint64_t unused) {
     struct vs_store *store = store_at(folder);
@@ -397,6 +426,7 @@ static const struct check_case cases[] = {
     {"eight processes count up: no update is lost", no_update_is_lost},
     {"a copy in the folder's place has another lock: no update is lost", a_copy_in_its_place_has_another_lock},
     {"a folder that is gone for a while is not an empty one", a_folder_that_is_gone_for_a_while},
+    {"an older vesta that writes is waited for, and named", an_older_one_is_kept_out_and_named},
     {"200 writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
     {"damaged records are refused, never overwritten", damaged_records},
     {"a folder that cannot be written", a_folder_that_cannot_be_written},

@@ -1,0 +1,161 @@
+/* sqlite_turn.c -- see sqlite_turn.h. */
+#include "store/sqlite_turn.h"
+#include "core/core.h"
+#include "os/mapping.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ forks: calls share this lock, a fork has it alone
+ */
+
+#define INSIDE_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+static pthread_rwlock_t inside = INSIDE_INIT;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void) {
+    pthread_rwlock_wrlock(&inside);
+}
+
+static void in_parent(void) {
+    pthread_rwlock_unlock(&inside);
+}
+
+static void in_child(void) {
+    inside = (pthread_rwlock_t)INSIDE_INIT;
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* ------------------------------------------------------------------ turns */
+
+/* The folder of a path, and what it is. */
+static int look_at_folder(const char *path, char *folder, struct stat *st) {
+    snprintf(folder, PATH_MAX, "%s", path);
+    char *slash = strrchr(folder, '/');
+    slash[slash == folder ? 1 : 0] = '\0';
+    return stat(folder, st);
+}
+
+/* Made where there is none: root makes it for the folder's owner. */
+static int open_or_make(const char *path, int group) {
+    char folder[PATH_MAX];
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 || errno != ENOENT || look_at_folder(path, folder, &st) != 0) return fd;
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, group >= 0 ? 0660 : 0600);
+    if (fd < 0 && errno == EEXIST) return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && vs_own_file(fd, &st, group) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int open_turns(const struct vs_sqlite_turn *turn) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s-turn", turn->path);
+    return open_or_make(path, turn->group);
+}
+
+enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply) {
+    pthread_once(&once, watch_forks);
+    pthread_rwlock_rdlock(&inside);
+    turn->fd = open_turns(turn);
+    /* such a lock has no process; as many bytes as its number say which one it is, in one step with the locking */
+    if (turn->fd >= 0 && vs_queue_try(turn->fd, 0, getpid(), true)) return VS_TURN_OURS;
+    bool busy = turn->fd >= 0 && (errno == EAGAIN || errno == EACCES);
+    if (!busy) vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s-turn: %.40s", turn->path, strerror(errno));
+    vs_sqlite_turn_leave(turn);
+    return busy ? VS_TURN_BUSY : VS_TURN_NONE;
+}
+
+void vs_sqlite_turn_leave(struct vs_sqlite_turn *turn) {
+    if (turn->fd >= 0) {
+        vs_queue_leave(turn->fd);
+        close(turn->fd);
+        turn->fd = -1;
+    }
+    pthread_rwlock_unlock(&inside);
+}
+
+/* ------------------------------------------------------------------ who keeps it locked */
+
+/* A line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 08:01:131 1073741825 1073741825". */
+static int64_t locker_in(const char *line, const struct stat *st) {
+    int64_t pid;
+    unsigned major, minor;
+    unsigned long long ino;
+    if (strstr(line, "->") ||
+        sscanf(line, "%*d: POSIX %*s WRITE %" SCNd64 " %x:%x:%llu", &pid, &major, &minor, &ino) != 4)
+        return -1;
+    return ino == st->st_ino && major == major(st->st_dev) && minor == minor(st->st_dev) && pid > 0 ? pid : -1;
+}
+
+static int64_t locker_of(const char *path) {
+    char line[256];
+    struct stat st;
+    int64_t pid = -1;
+    FILE *file = stat(path, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    while (file && pid < 0 && fgets(line, sizeof line, file))
+        pid = locker_in(line, &st);
+    if (file) fclose(file);
+    return pid;
+}
+
+int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
+    int fd = open_turns(turn);
+    int64_t pid = fd >= 0 ? vs_queue_count(fd, 0) : 0;
+    if (fd >= 0) close(fd);
+    return pid > 0 ? pid : locker_of(turn->path);
+}
+
+/* ------------------------------------------------------------------ the file */
+
+/* 0, or the errno of an opening for work. */
+static int may_open(const char *path, const struct stat *st) {
+    if (S_ISDIR(st->st_mode)) return EISDIR;
+    if (S_ISLNK(st->st_mode)) return ELOOP;
+    return faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+static int check_file(const char *path, int group, struct vesta_error *err) {
+    struct stat st;
+    int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW); /* closing one of those drops no lock */
+    int failed = fd < 0 || fstat(fd, &st) != 0 ? errno : may_open(path, &st), rc = VESTA_OK;
+    if (failed)
+        rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(failed));
+    else if (!S_ISREG(st.st_mode))
+        rc = vs_fail(err, VESTA_EIO, "%.150s is no regular file", path);
+    else
+        rc = vs_file_system_check(fd, path, "a store", err);
+    if (fd >= 0) close(fd);
+    return rc == VESTA_OK ? vs_path_check(path, group, err) : rc;
+}
+
+int vs_sqlite_make_file(const struct vs_sqlite_turn *turn, struct vesta_error *err) {
+    char folder[PATH_MAX];
+    struct stat st;
+    const char *path = turn->path, *slash = strrchr(path, '/');
+    if (slash == path || slash[1] == '\0')
+        return vs_fail(err, VESTA_EOPTION, "the store's path %.150s names no file in a folder", path);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    if (vs_make_dirs(folder, turn->group) != 0)
+        return vs_fail(err, VESTA_EIO, "cannot make %.150s: %s", folder, strerror(errno));
+    if (lstat(path, &st) != 0) {
+        int fd = errno == ENOENT ? open_or_make(path, turn->group) : -1;
+        if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(errno));
+        close(fd);
+    }
+    return check_file(path, turn->group, err);
+}

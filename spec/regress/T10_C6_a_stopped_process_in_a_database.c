@@ -1,0 +1,197 @@
+/* A process is stopped, or killed, behind each of the system calls with which it writes a row of a sqlite: store.
+ * Nobody can break its lock: the others are told which process it is, at their deadline, and meanwhile nobody else of
+ * their own process waits: not fork(), and not another store. */
+#include "crowd.h"
+#include "stopper.h"
+
+#include "os/os.h"
+#include "store/store.h"
+
+#define CALL_MS 100
+
+static struct vs_store *store_at(const char *uri, int64_t call_ms_max) {
+    struct vs_store *store = NULL;
+    struct vesta_error err = {.text = ""};
+    struct vs_store_opts opts = {
+        .namespace_ = "ns", .group = -1, .clock = vs_clock_system(), .call_ms_max = call_ms_max};
+    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return store;
+}
+
+static struct vs_store *database(int64_t call_ms_max) {
+    char uri[200];
+    snprintf(uri, sizeof uri, "sqlite:%s", in_folder("db/vesta.db"));
+    return store_at(uri, call_ms_max);
+}
+
+static struct vs_store *files(void) {
+    char uri[200];
+    snprintf(uri, sizeof uri, "file:%s", folder);
+    return store_at(uri, 0);
+}
+
+static struct vs_reply reply;
+
+static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t owner) {
+    struct vs_record record = {
+        .ver = old_ver + 1, .epoch = old_ver + 1, .until = 100 * owner, .held = true, .owner = {owner, 2}};
+    store->ops->ns_read(store, &reply);
+    if (reply.outcome == VS_STORE_OK) store->ops->swap(store, 7, old_ver, &record, &reply);
+    return reply.outcome;
+}
+
+static void begin_with(struct vs_store *store) {
+    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
+    store->ops->ns_swap(store, 0, &ns, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    CHECK(claim(store, 0, 1) == VS_STORE_OK);
+    store->ops->close(store);
+}
+
+/* The child: claims version 2 of record 7; its outcome is the tally's mark. */
+static pid_t child_that_claims(void) {
+    fflush(NULL);
+    atomic_store(&tally->mark, 99);
+    pid_t pid = fork();
+    if (pid != 0) return pid;
+    struct vs_store *store = database(CALL_MS);
+    stopper_begin();
+    enum vs_outcome outcome = claim(store, 1, 8);
+    atomic_store(&tally->mark, (size_t)outcome);
+    _exit(0);
+}
+
+/* While it stands still: done, or not, and then it is known who is in the way. */
+static enum vs_outcome the_other(const struct stopper *s) {
+    char who[64];
+    struct vs_store *store = database(CALL_MS);
+    enum vs_outcome outcome = claim(store, 1, 9);
+    store->ops->close(store);
+    snprintf(who, sizeof who, "process %d keeps ", (int)s->pid);
+    if (outcome == VS_STORE_DOWN) CHECK_HAS(reply.text, who);
+    CHECK(outcome == VS_STORE_OK || outcome == VS_STORE_CONFLICT || outcome == VS_STORE_DOWN);
+    return outcome;
+}
+
+static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outcome theirs) {
+    struct vs_store *store = database(0);
+    store->ops->read(store, 7, &reply);
+    if (reply.outcome != VS_STORE_OK) CHECK_FAIL("behind call %ld: %s", s->calls, reply.text);
+    uint64_t owner = reply.record.owner[0];
+    if (mine == VS_STORE_OK && theirs == VS_STORE_OK) CHECK_FAIL("behind call %ld: both wrote version 2", s->calls);
+    if ((mine == VS_STORE_OK && owner != 8) || (theirs == VS_STORE_OK && owner != 9))
+        CHECK_FAIL("behind call %ld: what was acknowledged is not there", s->calls);
+    store->ops->close(store);
+}
+
+static bool no_tracing; /* not allowed here */
+
+static bool stopped_at(long n, bool kills, size_t *downs) {
+    struct stopper s;
+    empty_folder();
+    begin_with(database(0));
+    pid_t pid = child_that_claims();
+    if (!stopper_met(&s, pid)) {
+        no_tracing = true;
+        return false;
+    }
+    if (!stopper_run_to(&s, n)) return false;
+    if (kills) {
+        kill(pid, SIGKILL);
+        stopper_reap(&s);
+    }
+    enum vs_outcome theirs = the_other(&s);
+    if (!kills) {
+        stopper_let_go(&s);
+        stopper_reap(&s);
+    }
+    *downs += theirs == VS_STORE_DOWN;
+    check_one_winner(&s, atomic_load(&tally->mark), theirs);
+    return true;
+}
+
+static void at_every_call(bool kills) {
+    long n = 1;
+    size_t downs = 0;
+    tally_clear();
+    while (stopped_at(n, kills, &downs) && atomic_load(&check_failures) == 0)
+        n++;
+    if (no_tracing)
+        printf("# not shown: this machine lets no process trace another\n");
+    else if (atomic_load(&check_failures) == 0)
+        CHECK(n > 40 && (kills ? downs == 0 : downs > 10));
+}
+
+static void stopped(void) {
+    at_every_call(false);
+}
+
+static void killed(void) {
+    at_every_call(true);
+}
+
+/* ------------------------------------------------------------------ beside one that waits */
+
+static _Atomic int waiting; /* 1: a thread waits for the database, 2: its call is over */
+
+static void *wait_for_database(void *unused) {
+    struct vs_reply own;
+    struct vs_store *store = database(3000);
+    (void)unused;
+    atomic_store(&waiting, 1);
+    store->ops->ns_read(store, &own);
+    atomic_store(&waiting, 2);
+    CHECK(own.outcome == VS_STORE_DOWN);
+    store->ops->close(store);
+    return NULL;
+}
+
+/* The child has the database locked, and stands still. */
+static bool child_that_locks(struct stopper *s) {
+    for (long n = 20;; n += 5) {
+        if (!stopper_met(s, child_that_claims()) || !stopper_run_to(s, n)) return false;
+        struct vs_store *store = database(1);
+        store->ops->read(store, 7, &reply);
+        store->ops->close(store);
+        if (reply.outcome == VS_STORE_DOWN) return true;
+        kill(s->pid, SIGKILL);
+        stopper_reap(s);
+    }
+}
+
+static void nobody_else_waits(void) {
+    struct stopper s;
+    pthread_t thread;
+    tally_clear();
+    empty_folder();
+    begin_with(database(0));
+    begin_with(files());
+    if (!child_that_locks(&s)) {
+        printf("# not shown: this machine lets no process trace another\n");
+        return;
+    }
+    CHECK(pthread_create(&thread, NULL, wait_for_database, NULL) == 0);
+    while (atomic_load(&waiting) == 0)
+        usleep(1000);
+    for (int i = 0; i < 20; i++) {
+        pid_t pid = fork();
+        if (pid == 0) _exit(0);
+        reap(pid, false);
+    }
+    struct vs_store *store = files();
+    for (uint64_t ver = 1; ver < 20; ver++)
+        CHECK(claim(store, ver, 9) == VS_STORE_OK);
+    store->ops->close(store);
+    CHECK_EQ_I64(atomic_load(&waiting), 1); /* all that was done while the other still waited */
+    pthread_join(thread, NULL);
+    kill(s.pid, SIGKILL);
+    stopper_reap(&s);
+}
+
+static const struct check_case cases[] = {
+    {"stopped behind every call of a write to a database: the others are told which process it is", stopped},
+    {"killed behind every call of a write to a database: the others go on", killed},
+    {"who waits for a locked database keeps no fork and no other store waiting", nobody_else_waits},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)
