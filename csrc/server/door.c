@@ -18,6 +18,8 @@
 #define KEEPALIVE_S 60
 #define IN_A_ROW_MAX 32 /* clients let in before those who are there have their turn */
 #define REST_MS 50
+#define UNSENT_MAX                                                                                                     \
+    (64 << 10) /* bytes that the kernel keeps for a client which does not read; more is kept here, and counted */
 #define TELL_MS 10000
 
 /* ------------------------------------------------------------------ turning away */
@@ -134,8 +136,9 @@ static void on_client(uv_poll_t *poll, int status, int events) {
 
 /* What each connection takes over from the socket that it comes from. */
 static void prepare(int fd) {
-    int on = 1, keepalive_s = KEEPALIVE_S;
+    int on = 1, keepalive_s = KEEPALIVE_S, unsent_max = UNSENT_MAX;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &keepalive_s, sizeof keepalive_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten looks, one a second */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define SWEEP_MS 500
+#define SHED_MS 1000
 #define LINGER_MS 1000 /* after the last reply: let the client read it before a reset could tear it up */
 #define DRAIN_SWEEP_MS 10
 #define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
@@ -52,11 +53,22 @@ static bool says_no_password(struct conn *c, uint64_t now) {
     return stranger && now - c->stranger_ms >= c->loop->server->opts->auth_ms;
 }
 
+/* Where memory is short, whoever holds some must move: it is closed rather than those who come. */
+static bool sits_on_memory(struct conn *c, uint64_t now) {
+    size_t unsent = c->writing ? uv_stream_get_write_queue_size(&c->io.stream) : 0;
+    if (unsent < c->unsent) c->active_ms = now; /* the client reads, if slowly */
+    c->unsent = unsent;
+    return c->session.memory > 0 && !c->parked && now - c->active_ms >= SHED_MS &&
+           vs_budget_is_short(c->session.app->budget);
+}
+
 static void look_at(struct conn *c, uint64_t now) {
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.face];
-    bool idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
+    bool shed = sits_on_memory(c, now), idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c) || says_no_password(c, now))
         vs_conn_end(c);
+    else if (shed)
+        vs_conn_shed(c);
     else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
         too_slow(c);
 }

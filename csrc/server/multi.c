@@ -28,24 +28,36 @@ struct vs_multi {
     bool short_of; /* TAKING: the command that was run last did not get all its ids */
 };
 
+static void forget_queue(struct vs_session *s) {
+    struct vs_multi *m = s->multi;
+    free(m->bytes);
+    vs_session_give(s, m->size);
+    m->bytes = NULL;
+    m->used = m->size = 0;
+}
+
 void vs_multi_end(struct vs_session *s) {
     if (!s->multi) return;
-    free(s->multi->bytes);
+    forget_queue(s);
     free(s->multi);
     s->multi = NULL;
 }
 
 void vs_multi_fail(struct vs_session *s) {
-    if (s->multi) s->multi->failed = true;
+    if (!s->multi) return;
+    s->multi->failed = true;
+    forget_queue(s); /* nobody will read it */
 }
 
 /* ------------------------------------------------------------------ queueing */
 
-static bool append(struct vs_multi *m, const char *bytes, size_t length) {
+static bool append(struct vs_session *s, const char *bytes, size_t length) {
+    struct vs_multi *m = s->multi;
     if (m->size - m->used < length) {
         size_t size = 2 * (m->used + length);
+        if (!vs_session_take(s, size - m->size)) return false;
         char *more = realloc(m->bytes, size);
-        if (!more) return false;
+        if (!more) return vs_session_give(s, size - m->size), false;
         m->bytes = more;
         m->size = size;
     }
@@ -74,18 +86,18 @@ enum vs_outcome vs_multi_queue(struct vs_request *r, const char *bytes, size_t l
     else if (m->count == QUEUE_COUNT_MAX || m->used + length > QUEUE_BYTES_MAX)
         vs_refuse(r, "too_large", "a transaction has at most %d commands of %d bytes in all: send several",
                   QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
-    else if (!m->failed && !append(m, bytes, length))
-        vs_refuse(r, "too_large", "no memory to queue a command");
+    else if (!m->failed && !append(r->session, bytes, length))
+        vs_refuse_memory(r);
     else
         vs_resp_simple(r->out, "QUEUED");
-    m->failed |= r->code != 0;
+    if (r->code != 0) vs_multi_fail(r->session);
     return VS_ANSWERED;
 }
 
 enum vs_outcome vs_on_multi(struct vs_request *r) {
     if (r->session->multi) return vs_refuse(r, "bad_command", "MULTI calls can not be nested");
     r->session->multi = calloc(1, sizeof *r->session->multi);
-    if (!r->session->multi) return vs_refuse(r, "too_large", "no memory for a transaction");
+    if (!r->session->multi) return vs_refuse_memory(r);
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }
@@ -146,7 +158,7 @@ static size_t read_next(struct vs_request *r, struct vs_request *next) {
 static bool begin(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_multi *m = s->multi;
-    if (m->wanted > 0 && !(s->kept = malloc(m->wanted * sizeof *s->kept))) return false;
+    if (!vs_session_keep(s, m->wanted)) return false;
     m->mode = TAKING;
     return true;
 }
@@ -175,7 +187,7 @@ enum vs_outcome vs_on_exec(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
     if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
-    if (m->mode == QUEUEING && !begin(r)) return vs_refuse(r, "too_large", "no memory for a transaction's ids");
+    if (m->mode == QUEUEING && !begin(r)) return vs_refuse_memory(r);
     if (m->mode == TAKING && !take_all(r)) return VS_PAUSED;
     while (m->at < m->used) {
         struct vs_request next;

@@ -4,6 +4,7 @@
  * buffer of its own, so an idle connection costs no buffer.  All replies to one read go out in one write. */
 #include "server/net.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,18 @@ static void work(struct conn *c, const char *data, size_t length);
 
 /* ------------------------------------------------------------------ ending a connection */
 
+static void drop_buf(struct conn *c) {
+    free(c->buf);
+    vs_session_give(&c->session, c->size);
+    c->buf = NULL, c->have = c->size = 0;
+}
+
 static void on_closed(uv_handle_t *handle) {
     struct conn *c = handle->data;
+    drop_buf(c);
+    assert(c->session.memory == 0);
     vs_add(&c->loop->scratch.counts.closed[c->session.face], 1);
     vs_budget_leave(c->session.app->budget, c->session.face, &c->peer);
-    free(c->buf);
     free(c);
 }
 
@@ -61,11 +69,26 @@ void vs_conn_finish(struct conn *c) {
         vs_conn_end(c);
         return;
     }
-    free(c->buf);
-    c->buf = NULL, c->have = c->size = 0;
+    drop_buf(c);
     c->lingering = true;
     c->active_ms = uv_now(&c->loop->uv);
     set_reading(c, true);
+}
+
+void vs_conn_shed(struct conn *c) {
+    static const char resp[] = "-OOM clients hold as much memory as they may\r\n",
+                      http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
+                               "Retry-After: 1\r\nConnection: close\r\n\r\n";
+    bool is_resp = c->session.face == VS_RESP, silent = c->writing || c->parked || c->lingering;
+    if (uv_is_closing(&c->io.handle)) return;
+    vs_add(&c->loop->scratch.counts.shed[c->session.face], 1);
+    if (silent) { /* it is in the middle of something else */
+        vs_conn_end(c);
+        return;
+    }
+    vs_add(&c->loop->scratch.counts.requests[c->session.face][vs_code_named("overloaded")], 1);
+    send(c->fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    vs_conn_finish(c);
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -73,6 +96,7 @@ void vs_conn_finish(struct conn *c) {
 struct writing {
     uv_write_t request;
     struct conn *conn;
+    size_t length;
     char bytes[];
 };
 
@@ -94,6 +118,7 @@ static void resume(struct conn *c) {
 static void on_written(uv_write_t *request, int status) {
     struct writing *writing = (struct writing *)request;
     struct conn *c = writing->conn;
+    vs_session_give(&c->session, sizeof *writing + writing->length);
     free(writing);
     c->writing = false;
     c->active_ms = uv_now(&c->loop->uv);
@@ -106,16 +131,19 @@ static void on_written(uv_write_t *request, int status) {
 /* What the socket did not take at once is written when it can; until then nothing is read: a client that does not read
  * its replies cannot make more of them. */
 static bool write_later(struct conn *c, const char *bytes, size_t length) {
+    if (!vs_session_take(&c->session, sizeof(struct writing) + length)) return false;
     struct writing *writing = malloc(sizeof *writing + length);
-    if (!writing) return false;
+    if (!writing) return vs_session_give(&c->session, sizeof *writing + length), false;
     writing->conn = c;
+    writing->length = length;
     memcpy(writing->bytes, bytes, length);
     uv_buf_t buf = uv_buf_init(writing->bytes, (unsigned)length);
     if (uv_write(&writing->request, &c->io.stream, &buf, 1, on_written) != 0) {
         free(writing);
-        return false;
+        return vs_session_give(&c->session, sizeof *writing + length), false;
     }
     c->writing = true;
+    c->unsent = length;
     set_reading(c, false);
     return true;
 }
@@ -131,7 +159,12 @@ static bool flush(struct conn *c, bool now) {
     ssize_t sent = now ? send(c->fd, out->at, length, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
     if (sent == (ssize_t)length) return true;
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) sent = 0;
-    if (sent < 0 || !write_later(c, out->at + sent, length - (size_t)sent)) vs_conn_end(c);
+    if (sent < 0) {
+        vs_conn_end(c);
+    } else if (!write_later(c, out->at + sent, length - (size_t)sent)) {
+        vs_add(&c->loop->scratch.counts.shed[c->session.face], 1);
+        vs_conn_end(c); /* a half of a reply can be followed by nothing else */
+    }
     return false;
 }
 
@@ -218,15 +251,15 @@ void vs_conn_retry(struct loop *loop) {
 /* Keeps what was not used; data is the loop's buffer or the connection's own. */
 static bool keep(struct conn *c, const char *data, size_t length) {
     if (length == 0) {
-        free(c->buf);
-        c->buf = NULL, c->have = c->size = 0;
+        if (c->buf) drop_buf(c);
         return true;
     }
     if (data >= c->buf && data < c->buf + c->size) {
         memmove(c->buf, data, length);
     } else {
+        if (!vs_session_take(&c->session, length)) return false;
         c->buf = malloc(length);
-        if (!c->buf) return false;
+        if (!c->buf) return vs_session_give(&c->session, length), false;
         memcpy(c->buf, data, length);
         c->size = length;
     }
@@ -269,7 +302,7 @@ static void work(struct conn *c, const char *data, size_t length) {
         c->last = true;
         if (!c->writing) vs_conn_finish(c);
     } else if (!keep(c, data + at, length - at)) {
-        vs_conn_end(c);
+        vs_conn_shed(c);
     } else if (used == VS_STEP_PAUSED) {
         c->parked_ns = since_ns;
         park(c);
@@ -280,8 +313,9 @@ static void work(struct conn *c, const char *data, size_t length) {
 static bool make_room(struct conn *c) {
     if (c->size - c->have >= VS_READ_MAX / 16) return true;
     size_t size = 2 * c->size + VS_READ_MAX / 16;
+    if (!vs_session_take(&c->session, size - c->size)) return false;
     char *buf = realloc(c->buf, size);
-    if (!buf) return false;
+    if (!buf) return vs_session_give(&c->session, size - c->size), false;
     c->buf = buf;
     c->size = size;
     return true;
@@ -304,6 +338,8 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
         c->ended = true;
         set_reading(c, false);
         resume(c);
+    } else if (got == UV_ENOBUFS) {
+        vs_conn_shed(c);
     } else if (got < 0) {
         vs_conn_end(c);
     }

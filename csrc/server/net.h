@@ -21,7 +21,8 @@ struct conn {
     TAILQ_ENTRY(conn) all, parking;
     struct vs_session session;
     struct vs_peer peer;
-    char *buf; /* bytes of a request that is not complete, or could not be answered yet */
+    size_t unsent; /* of a reply that is written later, when it was looked at last */
+    char *buf;     /* bytes of a request that is not complete, or could not be answered yet */
     size_t have, size;
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
     uint64_t stranger_ms;           /* when it was first seen without its password; 0: it needs none, or said it */
@@ -98,6 +99,9 @@ void vs_listener_close(struct listener *listener);
 
 /* Closes at once; the memory goes when libuv is done with it. */
 void vs_conn_end(struct conn *conn);
+
+/* There is no memory for what the connection needs: it ends, with a word if that can be said. */
+void vs_conn_shed(struct conn *conn);
 
 /* The last reply is written: says so, and waits a little for the client to have read it. */
 void vs_conn_finish(struct conn *conn);

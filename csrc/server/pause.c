@@ -155,8 +155,9 @@ void vs_session_settle(struct vs_session *s) {
     }
     if (s->kept) {
         free(s->kept);
+        vs_session_give(s, s->kept_size * sizeof *s->kept);
         s->kept = NULL;
-        s->kept_count = 0;
+        s->kept_count = s->kept_size = 0;
     }
 }
 
@@ -169,14 +170,42 @@ bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {
     return s->held && s->held_until_us <= now_us;
 }
 
+/* ------------------------------------------------------------------ memory of a connection */
+
+bool vs_session_take(struct vs_session *s, size_t bytes) {
+    if (!vs_budget_take(s->app->budget, bytes)) return false;
+    s->memory += bytes;
+    return true;
+}
+
+void vs_session_give(struct vs_session *s, size_t bytes) {
+    assert(bytes <= s->memory);
+    vs_budget_give(s->app->budget, bytes);
+    s->memory -= bytes;
+}
+
+enum vs_outcome vs_refuse_memory(struct vs_request *r) {
+    return vs_refuse(r, "overloaded", "clients hold as much memory as they may (%lld MiB): try again later",
+                     (long long)(vs_budget_limits(r->session->app->budget)->memory_max >> 20));
+}
+
 /* ------------------------------------------------------------------ taking ids */
+
+bool vs_session_keep(struct vs_session *s, size_t count) {
+    if (count <= s->kept_size) return true;
+    size_t more = (count - s->kept_size) * sizeof *s->kept;
+    if (!vs_session_take(s, more)) return false;
+    uint64_t *kept = realloc(s->kept, count * sizeof *kept);
+    if (!kept) return vs_session_give(s, more), false;
+    s->kept = kept;
+    s->kept_size = count;
+    return true;
+}
 
 /* Without memory the ids are lost: spent, not repeated. */
 static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
-    uint64_t *kept = count ? realloc(s->kept, count * sizeof *ids) : NULL;
-    if (!kept) return;
-    memcpy(kept, ids, count * sizeof *ids);
-    s->kept = kept;
+    if (count == 0 || !vs_session_keep(s, count)) return;
+    memcpy(s->kept, ids, count * sizeof *ids);
     s->kept_count = count;
 }
 

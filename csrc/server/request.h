@@ -116,7 +116,8 @@ struct vs_session {
     bool held;                              /* past its deadline, for a policy: one of app->held */
     int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
     uint64_t *kept;                         /* ids already taken for a waiting request */
-    size_t kept_count;
+    size_t kept_count, kept_size;           /* how many there are; how many there is room for */
+    size_t memory;                          /* bytes of app->budget that are held for this connection */
     char name[VS_CLIENT_NAME_MAX];
     bool resp3;             /* RESP: what the client asked for with HELLO */
     bool known;             /* RESP: it said the password */
@@ -249,6 +250,15 @@ bool vs_request_enter(struct vs_request *request, struct vs_word name);
 /* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what
  * it granted is over. */
 bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
+
+/* Counts memory that is held for a connection, and will be given back with the same number.  false: clients would hold
+ * more than they may. */
+bool vs_session_take(struct vs_session *session, size_t bytes);
+void vs_session_give(struct vs_session *session, size_t bytes);
+/* Makes room for so many ids in session->kept. */
+bool vs_session_keep(struct vs_session *session, size_t count);
+/* Answers that there is no memory for what the request needs.  Always VS_ANSWERED. */
+enum vs_outcome vs_refuse_memory(struct vs_request *request);
 
 /* A request ended or was answered: nothing waits any more. */
 void vs_session_settle(struct vs_session *session);

@@ -163,7 +163,7 @@ static void nothing_said_is_the_defaults(void) {
     CHECK_EQ_I64(space->worker, -1);
     CHECK_EQ_I64(space->pacing, VESTA_PACING_DEFAULT);
     CHECK_EQ_I64(space->ahead_ms_max, -1);
-    CHECK_EQ_I64(space->wait_ms_max, 100);
+    CHECK_EQ_I64(space->wait_ms_max, -1);
     CHECK_EQ_I64(config->threads, 1);
     CHECK_EQ_I64(config->log_level, VS_LOG_INFO);
     CHECK_EQ_I64(config->log_format, 0);
