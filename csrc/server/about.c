@@ -1,11 +1,13 @@
 /* about.c -- handlers for what Redis clients ask about the server: its commands, its state, its namespaces.  Gives no
  * id.
  */
+#include "os/os.h"
 #include "server/request.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* ------------------------------------------------------------------ COMMAND */
 
@@ -92,33 +94,119 @@ enum vs_outcome vs_on_command(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* redis-benchmark wants two elements for whatever it asks. */
+/* ------------------------------------------------------------------ CONFIG */
+
+#define NAME_BYTES_MAX 64 /* of a parameter that is not known */
+
+/* What clients and dashboards look at; the rest of Redis' parameters has nothing to do here. */
+static const struct {
+    const char *name, *value; /* NULL: the limit of connections */
+} params[] = {{"appendonly", "no"},
+              {"databases", "16"},
+              {"maxclients", NULL},
+              {"maxmemory", "0"},
+              {"maxmemory-policy", "noeviction"},
+              {"save", ""}};
+
+/* A pattern with * and ?, in the time of the product of both lengths. */
+static bool matches(struct vs_word pattern, const char *name) {
+    const char *at = pattern.at, *end = at + pattern.length, *star = NULL, *again = NULL;
+    while (*name) {
+        if (at < end && *at == '*') {
+            star = ++at, again = name;
+        } else if (at < end && (*at == '?' || (*at | 0x20) == *name)) {
+            at++, name++;
+        } else if (star) {
+            at = star, name = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (at < end && *at == '*')
+        at++;
+    return at == end;
+}
+
+static bool is_asked(const struct vs_request *r, const char *name) {
+    for (int i = 1; i < r->args->count; i++)
+        if (matches(r->args->at[i], name)) return true;
+    return false;
+}
+
+/* A name that is none of `params`: redis-benchmark wants two elements for whatever it asks. */
+static bool is_other(struct vs_word word) {
+    for (size_t i = 0; i < VS_COUNT(params); i++)
+        if (matches(word, params[i].name)) return false;
+    return word.length <= NAME_BYTES_MAX && !memchr(word.at, '*', word.length) && !memchr(word.at, '?', word.length);
+}
+
+static void put_param(struct vs_request *r, size_t i) {
+    const struct vs_limits *limits = vs_budget_limits(r->session->app->budget);
+    char digits[16];
+    snprintf(digits, sizeof digits, "%d", limits->proto_max[VS_RESP]);
+    vs_resp_word(r->out, params[i].name);
+    vs_resp_word(r->out, params[i].value ? params[i].value : digits);
+}
+
 enum vs_outcome vs_on_config(struct vs_request *r) {
+    size_t count = 0;
     if (!vs_word_is_case(r->args->at[0], "GET"))
-        return vs_refuse(r, "bad_command", "unknown subcommand: only CONFIG GET is answered, with nothing");
-    vs_resp_map(r->out, 1);
-    vs_resp_bulk(r->out, r->args->at[1].at, r->args->at[1].length);
-    vs_resp_bulk(r->out, "", 0);
+        return vs_refuse(r, "bad_command", "unknown subcommand: only CONFIG GET is answered");
+    for (size_t i = 0; i < VS_COUNT(params); i++)
+        count += is_asked(r, params[i].name);
+    for (int i = 1; i < r->args->count; i++)
+        count += is_other(r->args->at[i]);
+    vs_resp_map(r->out, count);
+    for (size_t i = 0; i < VS_COUNT(params); i++)
+        if (is_asked(r, params[i].name)) put_param(r, i);
+    for (int i = 1; i < r->args->count; i++) {
+        if (!is_other(r->args->at[i])) continue;
+        vs_resp_bulk(r->out, r->args->at[i].at, r->args->at[i].length);
+        vs_resp_bulk(r->out, "", 0);
+    }
     return VS_ANSWERED;
 }
 
 /* ------------------------------------------------------------------ INFO */
 
+static void put_line(struct vs_out *out, const char *name, uint64_t value) {
+    vs_put_text(out, "\r\n");
+    vs_put_text(out, name);
+    vs_put_text(out, ":");
+    vs_put_uint(out, value);
+}
+
 static void put_server(struct vs_app *app, struct vs_out *out) {
-    int64_t up_us = app->clock->boot_us(app->clock->self) - app->started_us;
+    int64_t up_s = (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000;
     vs_put_text(out, "redis_version:" VS_REDIS_VERSION "\r\nredis_mode:standalone\r\nvesta_version:" VESTA_VERSION
-                     "\r\nuptime_in_seconds:");
-    vs_put_uint(out, (uint64_t)(up_us / 1000000));
+                     "\r\narch_bits:64\r\nmultiplexing_api:epoll");
+    put_line(out, "process_id", (uint64_t)getpid());
+    put_line(out, "uptime_in_seconds", (uint64_t)up_s);
+    put_line(out, "uptime_in_days", (uint64_t)(up_s / 86400));
 }
 
 static void put_clients(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "connected_clients:");
     vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_FACES));
+    put_line(out, "maxclients", (uint64_t)vs_budget_limits(app->budget)->proto_max[VS_RESP]);
+    put_line(out, "blocked_clients", app->loop_count ? vs_total(app, &app->counts[0]->parked) : 0);
+    put_line(out, "tracking_clients", 0);
+}
+
+static void put_memory(struct vs_app *app, struct vs_out *out) {
+    struct vs_process_usage usage = {.open_fds = 0};
+    vs_process_usage(&usage);
+    vs_put_text(out, "maxmemory_policy:noeviction");
+    put_line(out, "used_memory", usage.resident_bytes);
+    put_line(out, "used_memory_rss", usage.resident_bytes);
+    put_line(out, "mem_clients_normal", (uint64_t)vs_budget_memory(app->budget));
+    put_line(out, "maxmemory", 0);
 }
 
 static void put_persistence(struct vs_app *app, struct vs_out *out) {
     (void)app;
-    vs_put_text(out, "loading:0");
+    vs_put_text(out, "loading:0\r\nrdb_changes_since_last_save:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\n"
+                     "aof_rewrite_in_progress:0");
 }
 
 static uint64_t total_requests(const struct vs_app *app) {
@@ -128,11 +216,19 @@ static uint64_t total_requests(const struct vs_app *app) {
     return sum;
 }
 
+static uint64_t total_turned(const struct vs_app *app) {
+    uint64_t sum = 0;
+    for (int why = 0; app->loop_count && why < VS_TURNED_REASONS; why++)
+        sum += vs_total(app, &app->counts[0]->turned[VS_RESP][why]);
+    return sum;
+}
+
 static void put_stats(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "total_connections_received:");
     vs_put_uint(out, atomic_load_explicit(&app->clients, memory_order_relaxed));
     vs_put_text(out, "\r\ntotal_commands_processed:");
     vs_put_uint(out, total_requests(app));
+    put_line(out, "rejected_connections", total_turned(app));
 }
 
 static void put_replication(struct vs_app *app, struct vs_out *out) {
@@ -157,8 +253,9 @@ static void put_vesta(struct vs_app *app, struct vs_out *out) {
 static const struct {
     const char *name;
     void (*put)(struct vs_app *, struct vs_out *);
-} sections[] = {{"Server", put_server}, {"Clients", put_clients},         {"Persistence", put_persistence},
-                {"Stats", put_stats},   {"Replication", put_replication}, {"Vesta", put_vesta}};
+} sections[] = {
+    {"Server", put_server}, {"Clients", put_clients},         {"Memory", put_memory}, {"Persistence", put_persistence},
+    {"Stats", put_stats},   {"Replication", put_replication}, {"Vesta", put_vesta}};
 
 static bool is_wanted(const struct vs_request *r, const char *section) {
     for (int i = 0; i < r->args->count; i++) {

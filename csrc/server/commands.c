@@ -75,7 +75,7 @@ static const struct vs_call calls[] = {
          " SETNAME name | GETNAME | ID | INFO | LIST | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off"),
     RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect"),
     RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, " [COUNT | LIST | INFO name... | DOCS name...]"),
-    RESP("CONFIG", vs_on_config, 2, 2, 0, " GET key -- the key with an empty value"),
+    RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- what there is to say of them"),
     RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, 0, " [section...]"),
     RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored"),
     RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect"),

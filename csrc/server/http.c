@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 /* ------------------------------------------------------------------ reading
  *
@@ -134,6 +135,7 @@ static int on_headers_complete(llhttp_t *parser) {
     case HTTP_GET: reading->out->method = VS_GET; break;
     case HTTP_POST: reading->out->method = VS_POST; break;
     case HTTP_HEAD: reading->out->method = VS_HEAD; break;
+    case HTTP_OPTIONS: reading->out->method = VS_OPTIONS; break;
     default: reading->out->method = VS_OTHER_METHOD;
     }
     return 0;
@@ -164,7 +166,8 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
         return broken(out, 400, "a request needs one Host header");
     if (reading.bad_host) return broken(out, 400, "Host is a name or an address, and a port");
-    if (*reading.url.at != '/') return broken(out, 400, "the request target is a path, like /genid");
+    bool is_all = out->method == VS_OPTIONS && vs_word_is(reading.url, "*");
+    if (*reading.url.at != '/' && !is_all) return broken(out, 400, "the request target is a path, like /genid");
     split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1)
         return broken(out, 400, "Content-Type or Authorization is given twice");
@@ -197,22 +200,44 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
 
 #define HEAD_RESERVE 512 /* the longest head; the body is written behind it and moved up */
 
-#define HEAD(STATUS, TYPE)                                                                                             \
-    "HTTP/1.1 " STATUS "\r\nContent-Type: " TYPE "\r\nCache-Control: no-store\r\nContent-Length: "
-static const char head_text[] = HEAD("200 OK", "text/plain");
-static const char head_json[] = HEAD("200 OK", "application/json");
+/* In the form of RFC 9110, which no locale changes. */
+static void put_date(char *to, size_t size, int64_t unix_s) {
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+                      months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t at = (time_t)unix_s;
+    struct tm tm;
+    *to = '\0';
+    if (unix_s < 0 || !gmtime_r(&at, &tm) || tm.tm_year > 9999 - 1900) return;
+    snprintf(to, size, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[tm.tm_wday], tm.tm_mday, months[tm.tm_mon],
+             tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+void vs_http_tick(struct vs_scratch *scratch, int64_t unix_s) {
+    static const char *const types[VS_OK_HEADS] = {[VS_OK_TEXT] = "text/plain", [VS_OK_JSON] = "application/json"};
+    if (unix_s == scratch->http.unix_s && *scratch->http.date) return;
+    scratch->http.unix_s = unix_s;
+    put_date(scratch->http.date, sizeof scratch->http.date, unix_s);
+    for (int i = 0; i < VS_OK_HEADS; i++)
+        scratch->http.ok_length[i] = (size_t)snprintf(
+            scratch->http.ok[i], sizeof scratch->http.ok[i],
+            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%sContent-Length: ", types[i],
+            scratch->http.date);
+}
 
 static const char *allow(unsigned methods) {
-    return methods == VS_POST ? "POST" : methods & VS_POST ? "GET, HEAD, POST" : "GET, HEAD";
+    return methods == VS_POST ? "POST, OPTIONS" : methods & VS_POST ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 
 /* The head of anything but a plain 200, up to Content-Length's value. */
 static size_t other_head(const struct vs_request *r, char *to) {
     const char *type = r->type ? r->type : r->json ? "application/problem+json" : "text/plain";
-    int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n", r->status,
-                     vs_status_reason(r->status), type);
+    int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%s", r->status,
+                     vs_status_reason(r->status), type, r->session->scratch->http.date);
+    if (r->status >= 400) /* its text may quote what was asked: no browser shall read more into it */
+        n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "X-Content-Type-Options: nosniff\r\n");
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
-    if (r->status == 405) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->call->methods));
+    if (r->allow) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->allow));
     if (r->status == 401)
         n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "WWW-Authenticate: Bearer realm=\"vesta\"\r\n");
     n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Content-Length: ");
@@ -224,13 +249,12 @@ static size_t other_head(const struct vs_request *r, char *to) {
 static void finish(const struct vs_request *r, const struct vs_http *http, size_t start, bool close) {
     struct vs_out *out = r->out;
     char *head = out->at + start, *body = head + HEAD_RESERVE;
-    size_t length = out->used - start - HEAD_RESERVE, n = sizeof head_text - 1;
-    if (r->status != 200 || r->type)
+    const struct vs_scratch *scratch = r->session->scratch;
+    size_t length = out->used - start - HEAD_RESERVE, n = scratch->http.ok_length[r->json];
+    if (r->status != 200 || r->type || r->allow)
         n = other_head(r, head);
-    else if (r->json)
-        memcpy(head, head_json, n = sizeof head_json - 1);
     else
-        memcpy(head, head_text, n);
+        memcpy(head, scratch->http.ok[r->json], n);
     out->used = start + n;
     vs_put_uint(out, length);
     if (close)
@@ -247,20 +271,49 @@ static void finish(const struct vs_request *r, const struct vs_http *http, size_
 
 /* ------------------------------------------------------------------ one request */
 
+/* What load balancers ask to see whether somebody is there. */
+static enum vs_outcome tell_methods(struct vs_request *r, unsigned methods) {
+    r->allow = methods;
+    return VS_ANSWERED;
+}
+
 static enum vs_outcome answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_word rest;
+    if (vs_word_is(http->path, "*")) return tell_methods(r, VS_ANY_METHOD);
     r->json = vs_http_is_v1(http->path) || r->session->face == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->face, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
-    if (!(r->call->methods & http->method))
+    if (http->method == VS_OPTIONS) return tell_methods(r, r->call->methods);
+    if (!(r->call->methods & http->method)) {
+        r->allow = r->call->methods;
         return vs_refuse(r, "bad_method", "%s answers to %s", r->call->route, allow(r->call->methods));
+    }
     if (!vs_http_bind(r, http, rest) || !vs_http_negotiate(r, http)) return VS_ANSWERED;
     return vs_request_run(r);
+}
+
+/* A client that begins with HTTP/2 reads no answer in HTTP/1.1; it is told in frames to come again with that:
+ * SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED (RFC 9113, 7). */
+#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define WHY "this server speaks HTTP/1.1 and HTTP/1.0"
+
+static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
+    static const char settings_frame[9] = {0, 0, 0, 4},
+                      goaway[17] = {0, 0, 8 + sizeof WHY - 1, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xd};
+    struct vs_request r = {.session = s, .code = vs_code_named("bad_version")};
+    if (len < sizeof PREFACE - 1) return VS_STEP_MORE;
+    vs_put(out, settings_frame, sizeof settings_frame);
+    vs_put(out, goaway, sizeof goaway);
+    vs_put_text(out, WHY);
+    vs_count_request(&r);
+    return VS_STEP_CLOSE;
 }
 
 int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_http http;
     if (len < s->need) return VS_STEP_MORE;
+    if (len > 2 && memcmp(buf, PREFACE, len < sizeof PREFACE ? len : sizeof PREFACE - 1) == 0)
+        return refuse_http2(s, len, out);
     int used = vs_http_parse(buf, len, &http);
     if (used == 0) {
         s->need = http.need;
@@ -272,6 +325,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     }
     s->need = 0, s->continued = false;
     size_t start = out->used;
+    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(s->scratch, -1); /* no loop says what time it is */
     out->used += HEAD_RESERVE;
     struct vs_request r = {.session = s,
                            .args = &s->scratch->args,

@@ -102,10 +102,17 @@ static void close_loop(struct loop *loop) {
         uv_close((uv_handle_t *)&loop->server->signal[i], NULL);
 }
 
+/* For Date: the clock is asked twice a second, and not by requests. */
+static void tell_time(struct loop *loop) {
+    const struct vesta_clock *clock = loop->server->opts->app->clock;
+    vs_http_tick(&loop->scratch, clock->unix_us(clock->self) / 1000000);
+}
+
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
     uint64_t now = uv_now(&loop->uv);
     atomic_store_explicit(&loop->beat_ms, now, memory_order_relaxed);
+    tell_time(loop);
     for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
         vs_listener_close(&loop->listener[i]);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
@@ -203,6 +210,7 @@ static int make_loop(struct server *server) {
     loop->out = (struct vs_out){.at = loop->replies, .size = sizeof loop->replies};
     atomic_store_explicit(&loop->beat_ms, uv_now(&loop->uv), memory_order_relaxed);
     TAILQ_INIT(&loop->conns);
+    tell_time(loop);
     for (int i = 0; i < VS_SPACES_MAX; i++)
         TAILQ_INIT(&loop->line[i].conns);
     server->opts->app->counts[server->count] = &loop->scratch.counts;

@@ -43,6 +43,10 @@ void vs_multi_end(struct vs_session *s) {
     s->multi = NULL;
 }
 
+int vs_multi_count(const struct vs_session *s) {
+    return s->multi ? (int)s->multi->count : -1;
+}
+
 void vs_multi_fail(struct vs_session *s) {
     if (!s->multi) return;
     s->multi->failed = true;

@@ -371,6 +371,7 @@ void vs_conn_begin(struct conn *c, const struct listener *listener, int fd, cons
     c->session.face = listener->face;
     c->session.local = peer->family == 0;
     c->session.peer = &c->peer;
+    c->session.began_us = app->clock->boot_us(app->clock->self);
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     c->active_ms = c->stranger_ms = uv_now(&loop->uv);

@@ -86,6 +86,8 @@ void vs_resp_id(struct vs_out *out, uint64_t id);   /* the hot path's bulk strin
 
 /* ------------------------------------------------------------------ requests */
 
+enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
+
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
     struct vs_args args;
@@ -96,6 +98,12 @@ struct vs_scratch {
         struct vesta_pause pause; /* what the last of them waits for */
     } line[VS_SPACES_MAX];
     uint64_t answered; /* requests, since net.c last looked */
+    struct {
+        int64_t unix_s;            /* the second that `date` says */
+        char date[48];             /* "Date: ..." with its line end; "" before the first second is known */
+        char ok[VS_OK_HEADS][192]; /* the head of a plain 200, up to Content-Length's value */
+        size_t ok_length[VS_OK_HEADS];
+    } http;
     struct vs_counts counts;
 };
 
@@ -116,6 +124,7 @@ struct vs_session {
     bool held;                              /* past its deadline, for a policy: one of app->held */
     int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
     uint64_t *kept;                         /* ids already taken for a waiting request */
+    int64_t began_us;                       /* boot_us */
     size_t kept_count, kept_size;           /* how many there are; how many there is room for */
     size_t memory;                          /* bytes of app->budget that are held for this connection */
     char name[VS_CLIENT_NAME_MAX];
@@ -155,6 +164,7 @@ struct vs_request {
     int status;       /* HTTP, as what follows */
     const char *type; /* of the content, where it is not what `json` says */
     int retry_after_s;
+    unsigned allow;           /* HTTP: methods to tell of; 0: none */
     struct vesta_pause pause; /* VS_PAUSED */
 };
 
@@ -165,7 +175,7 @@ struct vs_word vs_arg(const struct vs_request *request, int i);
 
 /* ------------------------------------------------------------------ the table of commands */
 
-enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8 };
+enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_OPTIONS = 16 };
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
 
@@ -279,6 +289,8 @@ vs_handler vs_on_command, vs_on_config, vs_on_info, vs_on_time, vs_on_dbsize, vs
 
 /* Keeps a request until EXEC.  Always VS_ANSWERED. */
 enum vs_outcome vs_multi_queue(struct vs_request *request, const char *bytes, size_t length);
+/* How many requests are queued; -1: there is no transaction. */
+int vs_multi_count(const struct vs_session *session);
 /* A command was refused: EXEC will be.  Nothing where there is no transaction. */
 void vs_multi_fail(struct vs_session *session);
 void vs_multi_end(struct vs_session *session);
@@ -331,6 +343,9 @@ enum vs_step {
     VS_STEP_CLOSE = -2,  /* what was appended is the last: write it and close */
     VS_STEP_AGAIN = -3   /* what was appended is a part of the reply: call again with the same bytes */
 };
+/* Makes the heads of replies that are made once a second, with the date. */
+void vs_http_tick(struct vs_scratch *scratch, int64_t unix_s);
+
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 

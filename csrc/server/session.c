@@ -65,9 +65,16 @@ static bool set_name(struct vs_request *r, struct vs_word name) {
 
 static void put_client(struct vs_request *r) {
     const struct vs_session *s = r->session;
-    char text[160];
-    int n = snprintf(text, sizeof text, "id=%llu name=%s db=0 resp=%d\n", (unsigned long long)s->id, s->name,
-                     s->resp3 ? 3 : 2);
+    const struct vesta_clock *clock = s->app->clock;
+    char text[512], peer[VS_PEER_TEXT_MAX] = "";
+    int n = snprintf(
+        text, sizeof text,
+        "id=%llu addr=%s name=%s age=%lld idle=0 flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=0 qbuf-free=0 "
+        "argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=%zu events=r cmd=client user=default "
+        "redir=-1 resp=%d\n",
+        (unsigned long long)s->id, s->peer ? vs_peer_text(s->peer, peer) : "", s->name,
+        (long long)((clock->boot_us(clock->self) - s->began_us) / 1000000), s->multi ? "x" : "N", vs_multi_count(s),
+        s->memory, s->resp3 ? 3 : 2);
     vs_resp_bulk(r->out, text, (size_t)n);
 }
 
@@ -87,6 +94,13 @@ enum vs_outcome vs_on_client(struct vs_request *r) {
             vs_resp_word(r->out, r->session->name);
         else
             vs_resp_null(r->out);
+    } else if (count > 1 && vs_word_is_case(what, "TRACKING") && vs_word_is_case(r->args->at[1], "ON")) {
+        return vs_refuse(
+            r, "bad_command",
+            "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
+            "caching off");
+    } else if (count == 2 && vs_word_is_case(what, "TRACKING") && vs_word_is_case(r->args->at[1], "OFF")) {
+        vs_resp_simple(r->out, "OK");
     } else if (vs_word_is_case(what, "LIST") || (count == 1 && vs_word_is_case(what, "INFO"))) {
         put_client(r);
     } else {

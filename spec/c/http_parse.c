@@ -83,7 +83,7 @@ static void refuses(void) {
         {400, "GET http://a/genid HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET http:// HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GET user:pass@a/ HTTP/1.1\r\nHost: a\r\n\r\n"},
-        {400, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"},
+        {400, "GET * HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "GRAB / HTTP/1.1\r\nHost: a\r\n\r\n"},
         {400, "get / HTTP/1.1\r\nHost: a\r\n\r\n"},
