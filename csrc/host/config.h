@@ -99,7 +99,7 @@ struct vs_config {
     int64_t log_format; /* 0: logfmt, 1: JSON */
     const char *log_file;
     const char *user, *group; /* to become after binding */
-    int64_t leaf_any_key;
+    int64_t leaf_any_key, start_wait_ms_max;
     struct vs_conf_note note[VS_CONF_NOTES_MAX];
     int note_count;
     struct vs_conf_text *texts; /* place.c's */

@@ -148,7 +148,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     c->clock = opts->clock ? opts->clock : vs_clock_system();
     pthread_mutex_init(&c->lock, NULL);
     for (int i = 0; opts->gen && i < opts->space_count; i++)
-        c->gen[i] = opts->gen[i];
+        atomic_store(&c->gen[i], opts->gen[i]);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -166,6 +166,10 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     }
     free(c);
     return rc;
+}
+
+void vs_control_enter(struct vs_control *c, int space, struct vesta_gen *gen) {
+    atomic_store(&c->gen[space], gen);
 }
 
 void vs_control_close(struct vs_control *c) {

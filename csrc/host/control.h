@@ -21,7 +21,8 @@ struct vs_policy_source {
 struct vs_control_opts {
     const char *const *space; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
     int space_count;          /* 1 to VS_CONTROL_SPACES_MAX */
-    /* A handle of each, opened with VESTA_CHOOSES, which outlives the control; NULL: leases are none of its business */
+    /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
+     * the array leases are none of its business */
     struct vesta_gen *const *gen;
     /* Says which policies there are now: fills out[0..space_count), which is zero.  Called at the start and with each
      * reload, then by the control thread.  Errors: what is wrong with the sources. */
@@ -37,6 +38,9 @@ struct vs_control_opts {
  * when it is tried; VESTA_ENOMEM. */
 struct vs_control;
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
+
+/* A namespace's handle is there.  Threads: any. */
+void vs_control_enter(struct vs_control *control, int space, struct vesta_gen *gen);
 
 /* Ends the thread when its call is over.  Nobody may ask any more.  NULL: nothing. */
 void vs_control_close(struct vs_control *control);

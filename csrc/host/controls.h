@@ -49,7 +49,7 @@ struct vs_policy_set {
 struct vs_control {
     struct vs_control_opts opts;
     const char *space[VS_CONTROL_SPACES_MAX];
-    struct vesta_gen *gen[VS_CONTROL_SPACES_MAX]; /* NULL: its leases are none of our business */
+    _Atomic(struct vesta_gen *) gen[VS_CONTROL_SPACES_MAX]; /* NULL: its leases are none of our business, or not yet */
     const struct vesta_clock *clock;
     pthread_t thread;
     struct vs_policy_set *set; /* the thread's own */

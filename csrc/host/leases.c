@@ -244,7 +244,7 @@ static void look_at_store(struct vs_control *c, int space) {
 
 void vs_control_look(struct vs_control *c) {
     for (int i = 0; i < c->opts.space_count; i++)
-        if (c->gen[i]) {
+        if (atomic_load(&c->gen[i])) {
             answer_keeper(c, i);
             if (has(c, i, VS_ON_STORE_DOWN)) look_at_store(c, i);
         }

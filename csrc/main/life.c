@@ -13,11 +13,12 @@
 #include <string.h>
 
 #define TICK_US 500000
-#define ALIVE_MS 2000 /* a loop that has not swept for so long is stuck */
+#define ALIVE_MS 2000         /* a loop that has not swept for so long is stuck */
+#define READY_US_MAX 10000000 /* a service manager waits no longer: it would end who waits for a store */
 
 /* Of a namespace, when it was looked at last. */
 struct seen {
-    bool ready;
+    bool known, ready;
     uint64_t worker;
     char keeper[sizeof((struct vesta_info *)0)->keeper];
 };
@@ -27,7 +28,8 @@ struct vs_life {
     pthread_t thread;
     pthread_mutex_t mutex; /* over what follows, up to reloads */
     pthread_cond_t woken;
-    bool stopping, ending, reloading;
+    bool stopping, ending, reloading, ready_told;
+    int64_t from_us;
     uint64_t reloads; /* of the host when the reload was asked for */
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
@@ -48,12 +50,14 @@ static void look_at_keeper(const char *name, const struct vesta_info *info, cons
 
 static void look_at_space(const struct vs_space *space, struct seen *seen, bool tell) {
     struct vesta_gen *gen = space->gen[VS_RESP];
-    const struct seen was = *seen;
+    struct seen was = *seen;
     struct vesta_info info;
     struct vesta_pause pause;
     char why[256];
     vesta_get_info(gen, &info);
+    if (!was.known) was = (struct seen){.ready = true, .worker = info.worker}; /* as it was when it settled */
     seen->ready = vs_space_is_ready(space, &pause);
+    seen->known = true;
     if (info.holds_lease) seen->worker = info.worker;
     memcpy(seen->keeper, info.keeper, sizeof info.keeper);
     if (!tell) return;
@@ -71,7 +75,24 @@ static void look_at_space(const struct vs_space *space, struct seen *seen, bool 
 static void look_at_spaces(struct vs_life *life, bool tell) {
     const struct vs_app *app = &life->serving->app;
     for (int i = 0; i < app->space_count; i++)
-        look_at_space(&app->space[i], &life->seen[i], tell);
+        if (vs_start_is_ready(life->serving->start, i)) look_at_space(&app->space[i], &life->seen[i], tell);
+}
+
+/* True: this call is the one that tells it. */
+static bool take_ready(struct vs_life *life) {
+    pthread_mutex_lock(&life->mutex);
+    bool mine = !life->ready_told && !life->stopping;
+    life->ready_told = true;
+    pthread_mutex_unlock(&life->mutex);
+    return mine;
+}
+
+/* Who is told READY only when all give ids would give up a server whose healthy namespaces are served. */
+static void look_at_start(struct vs_life *life) {
+    int waiting = vs_start_waiting(life->serving->start);
+    if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
+    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting, life->serving->app.space_count);
+    vs_log(VS_LOG_WARN, "serving, but not every namespace yet", "waiting", VS_DIGITS(waiting), NULL);
 }
 
 static void end_reload(struct vs_life *life) {
@@ -100,6 +121,7 @@ static void tell_watchdog(struct vs_life *life) {
 static void tick(struct vs_life *life, bool stopping) {
     const struct vs_host *host = &life->serving->app.host;
     vs_log_tick();
+    if (!stopping) look_at_start(life);
     look_at_spaces(life, !stopping);
     if (host->status) host->status(host->self, &life->status);
     end_reload(life);
@@ -140,8 +162,7 @@ int vs_life_begin(struct vs_serving *serving) {
     if (!life) return vs_say("no memory"), VS_FAILED;
     life->serving = serving;
     life->watchdog_us = vs_watchdog_us();
-    life->watchdog_told_us = vs_monotonic_us();
-    look_at_spaces(life, false);
+    life->watchdog_told_us = life->from_us = vs_monotonic_us();
     pthread_mutex_init(&life->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -167,15 +188,31 @@ void vs_life_end(struct vs_serving *serving) {
     serving->life = NULL;
 }
 
-void vs_life_ready(void *self) {
-    const struct vs_serving *serving = self;
-    vs_notify("READY=1\nSTATUS=serving ids of %d namespace%s", serving->app.space_count,
-              serving->app.space_count == 1 ? "" : "s");
-    vs_log(VS_LOG_INFO, "ready", NULL);
+bool vs_life_is_ready(const struct vs_serving *serving) {
+    struct vs_life *life = serving->life;
+    pthread_mutex_lock(&life->mutex);
+    bool ready = life->ready_told;
+    pthread_mutex_unlock(&life->mutex);
+    return ready;
+}
+
+void vs_life_ready(const struct vs_serving *serving, int ready) {
+    int count = serving->app.space_count;
+    if (take_ready(serving->life))
+        vs_notify("READY=1\nSTATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
+    else
+        vs_notify("STATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
+    if (ready == count)
+        vs_log(VS_LOG_INFO, "ready", NULL);
+    else
+        vs_log(VS_LOG_WARN, "serving, but not every namespace", "served", VS_DIGITS(ready), "of", VS_DIGITS(count),
+               NULL);
 }
 
 void vs_life_stopping(void *self) {
-    struct vs_life *life = ((struct vs_serving *)self)->life;
+    struct vs_serving *serving = self;
+    struct vs_life *life = serving->life;
+    vs_ending_begin(serving);
     pthread_mutex_lock(&life->mutex);
     life->stopping = true; /* that leases end is no news from here on */
     pthread_mutex_unlock(&life->mutex);

@@ -27,6 +27,8 @@ void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void vs_say_by(void (*by)(const char *text));
 /* As vs_say, and a second line that points to the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Whether an error is the caller's own: what was written, not what the world is like. */
+bool vs_is_usage(const struct vesta_error *err);
 /* Says a library's error.  Returns the exit code that it deserves: VS_USAGE for what the caller wrote. */
 int vs_report(const struct vesta_error *err);
 

@@ -54,7 +54,7 @@ bool vs_policies_wanted(const struct vs_serving *serving) {
 int vs_policies_open(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     const char *names[VS_SPACES_MAX];
-    struct vesta_gen *gens[VS_SPACES_MAX];
+    struct vesta_gen *gens[VS_SPACES_MAX] = {NULL}; /* they come one by one: start.c */
     struct vs_control_opts opts = {.space = names,
                                    .space_count = app->space_count,
                                    .gen = gens,
@@ -63,10 +63,8 @@ int vs_policies_open(struct vs_serving *serving) {
                                    .self = serving};
     struct vesta_error err;
     if (!vs_policies_wanted(serving)) return VS_GO;
-    for (int i = 0; i < app->space_count; i++) {
+    for (int i = 0; i < app->space_count; i++)
         names[i] = app->space[i].name;
-        gens[i] = app->space[i].gen[VS_RESP];
-    }
     if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);
     app->host = vs_control_host(serving->control);
     return VS_GO;

@@ -48,14 +48,15 @@ int vs_usage(const char *format, ...) {
     return VS_USAGE;
 }
 
+bool vs_is_usage(const struct vesta_error *err) {
+    return err->code == VESTA_ELAYOUT || err->code == VESTA_EFIELD || err->code == VESTA_EOPTION ||
+           err->code == VESTA_ENAME;
+}
+
 int vs_report(const struct vesta_error *err) {
-    switch (err->code) {
-    case VESTA_ELAYOUT:
-    case VESTA_EFIELD:
-    case VESTA_EOPTION:
-    case VESTA_ENAME: return vs_usage("%s", err->text);
-    default: vs_say("%s (%s)", err->text, vesta_code_name(err->code)); return VS_FAILED;
-    }
+    if (vs_is_usage(err)) return vs_usage("%s", err->text);
+    vs_say("%s (%s)", err->text, vesta_code_name(err->code));
+    return VS_FAILED;
 }
 
 #define QUOTE_BYTES 80 /* of the foreign text; each may become four */

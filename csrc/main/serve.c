@@ -80,11 +80,12 @@ static void tell_face(const struct vs_serving *serving, enum vs_face face) {
     vs_log(VS_LOG_INFO, sentences[face], "address", addresses, "try", face == VS_ADMIN ? NULL : trial, NULL);
 }
 
+/* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
 static void on_ready(void *self) {
-    vs_spaces_say(self);
+    struct vs_serving *serving = self;
     for (int face = VS_FACES - 1; face >= 0; face--)
-        tell_face(self, face);
-    vs_life_ready(self);
+        tell_face(serving, face);
+    vs_start_begin(serving->start);
 }
 
 /* ------------------------------------------------------------------ the command */
@@ -108,10 +109,12 @@ static int run(struct vs_serving *serving) {
     }
     serving->app.started_us = serving->app.clock->boot_us(serving->app.clock->self);
     tzset(); /* localtime_r need not look: /transtime writes the server's zone */
+    if (!(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
     int rc = vs_life_begin(serving);
     if (rc != VS_GO) return rc;
     rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
-    if (vs_spaces_release(serving) != VS_DONE) rc = VS_FAILED;
+    int released = vs_ending_release(serving), started = vs_start_result(serving->start);
+    if (rc == VS_DONE) rc = started != VS_GO ? started : released;
     vs_life_end(serving);
     if (rc == VS_DONE) vs_log(VS_LOG_INFO, "stopped: all worker numbers are given back", NULL);
     return rc;
@@ -138,16 +141,16 @@ static int begin_log_file(const struct vs_serving *serving) {
     return VS_GO;
 }
 
-/* Each needs what is before it: who finds a port taken has claimed nothing, and root opens no generator file. */
+/* Each needs what is before it: who finds a port taken has claimed nothing, and root opens no generator file.  The
+ * namespaces come last, once the loops run (start.c): none of them can keep the others, or a signal, waiting. */
 static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
     if (rc == VS_GO) vs_asked_tell(serving);
     if (rc == VS_GO) rc = vs_bind_all(serving);
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
-    if (rc == VS_GO) rc = vs_spaces_open(serving);
+    if (rc == VS_GO) rc = vs_spaces_prepare(serving);
     if (rc == VS_GO) rc = vs_policies_open(serving);
-    if (rc == VS_GO) rc = vs_spaces_lease(serving);
     return rc == VS_GO ? run(serving) : rc;
 }
 
@@ -155,6 +158,7 @@ int vs_cmd_serve(int argc, char **argv) {
     struct vs_serving *serving = calloc(1, sizeof *serving);
     if (!serving) return vs_say("no memory"), VS_FAILED;
     serving->app.clock = vs_clock_system();
+    vs_ending_prepare();
     int rc = vs_asked_read(serving, argc, argv);
     if (rc == VS_GO) rc = vs_take_handed(serving);
     if (rc == VS_GO) rc = check_listeners(serving);
@@ -163,7 +167,8 @@ int vs_cmd_serve(int argc, char **argv) {
             signal((int[]){SIGHUP, SIGUSR1, SIGUSR2}[i], SIG_IGN); /* until the loops watch for them */
         rc = serve(serving);
         vs_policies_close(serving);
-        vs_spaces_close(serving);
+        if (serving->ended_us) vs_ending_close(serving);
+        vs_start_free(serving->start);
         vs_unbind_all(serving);
         vs_budget_free(serving->app.budget);
         vs_log_end();

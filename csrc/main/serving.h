@@ -2,7 +2,9 @@
  *
  *   serve.c    the command: the order in which a server comes to life
  *   asked.c    flags and config, as one struct vs_serving
- *   spaces.c   namespaces: opening them, waiting for their leases, giving them back
+ *   spaces.c   namespaces: their names, opening them, telling how they are
+ *   start.c    from listening to serving: each namespace on a thread of its own (crew.c)
+ *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
  *   policies.c the policies of the namespaces
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
  *   bind.c     sockets, bound or handed over, and the user to become once they are there */
@@ -46,6 +48,8 @@ struct vs_serving {
     char user_group[140], worker[24]; /* texts made of several */
     struct vs_control *control;       /* NULL: there are no policies, and none can come */
     struct vs_life *life;
+    struct vs_start *start;
+    int64_t ended_us; /* vs_monotonic_us when it was told to end; 0: it was not */
     struct vs_app app;
 };
 
@@ -59,20 +63,36 @@ void vs_asked_free(struct vs_serving *serving);
 /* How a namespace of a config is opened; texts are the config's. */
 struct vesta_opts vs_space_opts(const struct vs_conf_space *space);
 
-/* Opens a generator for each namespace and face.  VS_GO, or an exit code after a message. */
-int vs_spaces_open(struct vs_serving *serving);
-
-/* Waits for the first lease of each, so that "serving" is true when it is said.  VS_GO, or an exit code. */
-int vs_spaces_lease(struct vs_serving *serving);
-
+/* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
+int vs_spaces_prepare(struct vs_serving *serving);
+/* Opens a generator for each face of a namespace.  Errors: vesta_open's. */
+int vs_space_open_gen(struct vs_serving *serving, int space, struct vesta_error *err);
+void vs_space_close(struct vs_serving *serving, int space);
 /* Logs what is served. */
-void vs_spaces_say(const struct vs_serving *serving);
+void vs_space_say(const struct vs_space *space);
 /* Logs how each namespace is, just now. */
 void vs_spaces_state(const struct vs_serving *serving);
 
-/* Gives the worker numbers back.  VS_DONE, or VS_FAILED after a message. */
-int vs_spaces_release(struct vs_serving *serving);
-void vs_spaces_close(struct vs_serving *serving);
+/* Opens the namespaces and leases their numbers while the loops run: begin does not wait. */
+struct vs_start *vs_start_make(struct vs_serving *serving);
+void vs_start_begin(struct vs_start *start);
+/* Whether a namespace has given ids; how many still wait to. */
+bool vs_start_is_ready(struct vs_start *start, int space);
+int vs_start_waiting(struct vs_start *start);
+/* Gives up what still waits.  false: a thread hangs until then (vs_monotonic_us), and uses what is the server's. */
+bool vs_start_end(struct vs_start *start, int64_t until_us);
+/* VS_GO, or the exit code of a start that failed as a whole; said. */
+int vs_start_result(const struct vs_start *start);
+void vs_start_free(struct vs_start *start);
+
+/* Makes TERM and INT end the program before there are loops, also as process 1 of a container. */
+void vs_ending_prepare(void);
+/* It was told to end: from now on it has 5 s. */
+void vs_ending_begin(struct vs_serving *serving);
+/* Gives the worker numbers back.  VS_DONE, or VS_FAILED after a message for each that is not; ends the process where a
+ * store hangs. */
+int vs_ending_release(struct vs_serving *serving);
+void vs_ending_close(struct vs_serving *serving);
 
 /* Whether there are policies, or may come to be some. */
 bool vs_policies_wanted(const struct vs_serving *serving);
@@ -93,8 +113,11 @@ void vs_tell_rights(const struct vs_serving *serving);
 /* Starts what watches over the server; vs_life_end ends it.  VS_GO, or an exit code. */
 int vs_life_begin(struct vs_serving *serving);
 void vs_life_end(struct vs_serving *serving);
+/* Whether the service manager was told that it is ready. */
+bool vs_life_is_ready(const struct vs_serving *serving);
+/* All namespaces are settled, and so many of them give ids. */
+void vs_life_ready(const struct vs_serving *serving, int ready);
 /* Callbacks of vs_serve; `self` is the struct vs_serving. */
-void vs_life_ready(void *self);
 void vs_life_signal(void *self, int number);
 void vs_life_stopping(void *self);
 

@@ -307,10 +307,15 @@ enum vs_outcome vs_on_dbsize(struct vs_request *r) {
 
 static void put_space(struct vs_out *out, const struct vs_space *space) {
     struct vesta_info info;
-    char layout[VESTA_LAYOUT_TEXT_MAX];
+    char layout[VESTA_LAYOUT_TEXT_MAX], why[VS_SPACE_WHY_MAX];
+    vs_resp_word(out, space->name);
+    if (!vs_space_is_open(space)) {
+        vs_resp_map(out, 1);
+        vs_resp_word(out, "not_open"), vs_resp_word(out, vs_space_why(space, why));
+        return;
+    }
     vesta_get_info(space->gen[VS_RESP], &info);
     vesta_layout_text(space->layout, layout);
-    vs_resp_word(out, space->name);
     vs_resp_map(out, 3);
     vs_resp_word(out, "layout"), vs_resp_word(out, layout);
     vs_resp_word(out, "pacing"), vs_resp_word(out, info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");

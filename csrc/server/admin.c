@@ -115,20 +115,23 @@ static void put_pause(struct vs_out *out, const struct vs_space *space) {
     bool ready = vs_space_is_ready(space, &pause);
     vs_json_bool(out, "ready", ready);
     if (ready) return;
+    if (!vs_space_is_open(space)) {
+        char not_open[VS_SPACE_WHY_MAX];
+        vs_json_text(out, "why", "not_open");
+        vs_json_text(out, "detail", vs_space_why(space, not_open));
+        return;
+    }
     vesta_pause_text(space->gen[VS_RESP], &pause, text, sizeof text);
     vs_json_text(out, "why", vesta_why_name(pause.why));
     vs_json_text(out, "detail", text);
 }
 
-static void put_space(struct vs_out *out, const struct vs_app *app, int at) {
+static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
     const struct vs_space *space = &app->space[at];
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX];
     vesta_get_info(space->gen[VS_RESP], &info);
     vesta_layout_text(space->layout, layout);
-    vs_json_open(out, NULL, '{');
-    vs_json_text(out, "name", space->name);
-    put_pause(out, space);
     vs_json_bool(out, "holds_lease", info.holds_lease);
     vs_json_text(out, "layout", layout);
     vs_json_text(out, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
@@ -142,6 +145,13 @@ static void put_space(struct vs_out *out, const struct vs_app *app, int at) {
     put_counts(out, app, at);
     if (*info.keeper) vs_json_text(out, "keeper", info.keeper);
     if (*info.warning) vs_json_text(out, "warning", info.warning);
+}
+
+static void put_space(struct vs_out *out, const struct vs_app *app, int at) {
+    vs_json_open(out, NULL, '{');
+    vs_json_text(out, "name", app->space[at].name);
+    put_pause(out, &app->space[at]);
+    if (vs_space_is_open(&app->space[at])) put_info(out, app, at);
     vs_put(out, "}", 1);
 }
 

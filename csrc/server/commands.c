@@ -134,28 +134,3 @@ bool vs_word_is_secret(struct vs_word word, const char *secret) {
 struct vs_word vs_arg(const struct vs_request *request, int i) {
     return i < request->args->count ? request->args->at[i] : (struct vs_word){NULL, 0};
 }
-
-/* ------------------------------------------------------------------ namespaces */
-
-struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t length) {
-    if (!name) return &app->space[0];
-    for (struct vs_space *space = app->space; space < app->space + app->space_count; space++)
-        if (space->name_length == length && memcmp(space->name, name, length) == 0) return space;
-    return NULL;
-}
-
-bool vs_request_enter(struct vs_request *r, struct vs_word name) {
-    struct vs_app *app = r->session->app;
-    struct vs_space *space = vs_space_named(app, name.at, name.length);
-    if (space) {
-        vs_request_turn(r, space);
-        return true;
-    }
-    if (app->space_count == 1)
-        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
-                  app->space[0].name);
-    else
-        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s' and %d more",
-                  VS_QUOTE(name.at, name.length), app->space[0].name, app->space_count - 1);
-    return false;
-}

@@ -14,6 +14,7 @@ enum vs_outcome vs_on_healthz(struct vs_request *r) {
 bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) {
     struct vesta_gen *gen = space->gen[VS_RESP];
     struct vesta_info info;
+    if (!vs_space_is_open(space)) return false;
     if (vesta_peek(gen, pause) == VESTA_OK) return true;
     /* a holder at rest renews when it is asked, unless its keeper has met trouble */
     if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) {
@@ -63,7 +64,11 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
     for (int i = 0; i < seen->unready; i++) {
         const struct vs_space *space = seen->at[i].space;
         const struct vesta_pause *pause = &seen->at[i].pause;
-        char text[256];
+        char text[256], why[VS_SPACE_WHY_MAX];
+        if (!vs_space_is_open(space)) {
+            put_reason(out, space->name, "not_open", vs_space_why(space, why));
+            continue;
+        }
         vesta_pause_text(space->gen[VS_RESP], pause, text, sizeof text);
         put_reason(out, space->name, vesta_why_name(pause->why), text);
     }
@@ -75,6 +80,7 @@ static void put_warnings(const struct vs_request *r) {
     vs_json_open(r->out, "warnings", '[');
     for (int i = 0; i < app->space_count; i++) {
         struct vesta_info info;
+        if (!vs_space_is_open(&app->space[i])) continue;
         vesta_get_info(app->space[i].gen[VS_RESP], &info);
         if (!*info.warning) continue;
         vs_json_open(r->out, NULL, '{');

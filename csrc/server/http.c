@@ -334,7 +334,6 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .face = VS_HTTP,
                            .http = &http,
                            .space = &s->app->space[0],
-                           .gen = s->app->space[0].gen[VS_HTTP],
                            .ids = s->scratch->ids,
                            .status = 200};
     if (used < 0) {

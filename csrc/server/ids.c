@@ -316,14 +316,15 @@ static enum vs_outcome make(struct vs_request *r, int first) {
 /* `ns` is no field here. */
 enum vs_outcome vs_on_makeid(struct vs_request *r) {
     struct vs_args *args = &r->session->scratch->args;
+    struct vs_word name = {NULL, 0};
     for (int i = 0; i + 1 < args->count; i += 2) {
         if (!vs_word_is(args->at[i], "ns")) continue;
-        if (!vs_request_enter(r, args->at[i + 1])) return VS_ANSWERED;
+        name = args->at[i + 1];
         memmove(&args->at[i], &args->at[i + 2], (size_t)(args->count - i - 2) * sizeof *args->at);
         args->count -= 2;
         break; /* a second one is a field that the layout lacks */
     }
-    return make(r, 0);
+    return vs_request_enter(r, name) ? make(r, 0) : VS_ANSWERED;
 }
 
 enum vs_outcome vs_on_make(struct vs_request *r) {

@@ -22,7 +22,7 @@
 #define DRAIN_SWEEP_MS 10
 #define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
 #define DRAIN_BUSY_MS 2000 /* then clients that never pause are ended between two requests */
-#define DRAIN_MS 5000      /* then everybody */
+#define DRAIN_MS 3000      /* then everybody: who ends has 5 s, and numbers to give back */
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
 
@@ -137,6 +137,13 @@ static void on_stop(uv_async_t *async) {
 static void stop_all(struct server *server) {
     for (int i = 0; i < server->count; i++)
         uv_async_send(&server->loops[i]->stop);
+}
+
+void vs_serve_stop(struct vs_app *app) {
+    pthread_mutex_lock(&waking);
+    for (int i = 0; app->server && i < app->server->count; i++)
+        if (!app->server->loops[i]->closed) uv_async_send(&app->server->loops[i]->stop);
+    pthread_mutex_unlock(&waking);
 }
 
 static void on_end(uv_signal_t *handle, int number) {

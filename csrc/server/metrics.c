@@ -133,6 +133,7 @@ static void put_renewals(struct metrics *m) {
 
 static void put_layout_end(struct metrics *m) {
     EACH_SPACE(m, i) {
+        if (!vs_space_is_open(&m->app->space[i])) continue;
         int64_t end_ms = vesta_layout_end_ms(m->app->space[i].layout);
         sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
     }
@@ -362,8 +363,8 @@ static void look_around(struct metrics *m) {
     if (m->has_host) host->status(host->self, &m->host);
     vs_process_usage(&m->process);
     EACH_SPACE(m, i) {
-        struct vesta_info info;
-        vesta_get_info(m->app->space[i].gen[VS_RESP], &info);
+        struct vesta_info info = {.holds_lease = 0};
+        if (vs_space_is_open(&m->app->space[i])) vesta_get_info(m->app->space[i].gen[VS_RESP], &info);
         m->space[i].held = info.holds_lease;
         m->space[i].worker = info.worker;
         m->space[i].end_ms = info.lease_end_ms;

@@ -130,6 +130,22 @@ static enum vs_outcome settle_pause(struct vs_request *r) {
     return give_up(r);
 }
 
+/* A server listens before its namespaces are open: who asks for one that is about to be has a moment, as for a lease.
+ */
+static bool may_wait_to_open(struct vs_request *r) {
+    const struct vesta_clock *clock = r->session->app->clock;
+    struct vs_session *s = r->session;
+    int64_t now_us = clock->boot_us(clock->self);
+    if (!r->opening || s->multi) return false;
+    if (s->deadline_us == 0) s->deadline_us = now_us + r->opening->wait_us_max;
+    if (now_us + LEASE_STEP_US_MAX > s->deadline_us || s->draining) return false;
+    r->space = r->opening;
+    r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = LEASE_STEP_US_MAX};
+    r->out->used = r->start;
+    stand_in_line(r, LEASE_STEP_US_MAX);
+    return true;
+}
+
 static void count_pause(struct vs_request *r) {
     assert(r->pause.why < VS_WHYS_MAX);
     vs_add(&r->session->scratch->counts.pauses[r->space - r->session->app->space][r->pause.why], 1);
@@ -138,6 +154,7 @@ static void count_pause(struct vs_request *r) {
 enum vs_outcome vs_request_run(struct vs_request *r) {
     enum vs_outcome outcome = run(r);
     if (outcome == VS_AGAIN) return outcome;
+    if (may_wait_to_open(r)) return VS_PAUSED;
     if (outcome == VS_PAUSED) {
         if (r->session->deadline_us == 0) count_pause(r);
         outcome = settle_pause(r);

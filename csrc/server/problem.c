@@ -23,7 +23,7 @@ static const struct fault {
     {"not_acceptable", 406, "ERR"},  {"bad_type", 415, "ERR"},           {"no_token", 401, "ERR"},
     {"no_policies", 409, "ERR"},     {"bad_command", 400, "ERR"},        {"bad_protocol", 400, "NOPROTO"},
     {"no_password", 401, "NOAUTH"},  {"bad_password", 401, "WRONGPASS"}, {"aborted", 400, "EXECABORT"},
-    {"overloaded", 503, "OOM"},
+    {"overloaded", 503, "OOM"},      {"not_served", 503, "ERR"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 

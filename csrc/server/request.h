@@ -154,11 +154,12 @@ struct vs_request {
     struct vs_out *out;     /* HTTP: takes the body */
     size_t start;           /* out->used where the reply, or the body, begins */
     struct vs_space *space; /* the namespace that is asked; the first until a handler knows better */
-    struct vesta_gen *gen;  /* the space's, for this face */
+    struct vesta_gen *gen;  /* the space's, for this face; NULL until a handler has entered one */
     uint64_t *ids;          /* VESTA_BATCH_MAX of them */
     enum vs_face face;
     const struct vs_http *http; /* what was asked, beside args; NULL: over RESP */
     bool json;                  /* HTTP: problems, and answers where there is a choice, are JSON */
+    struct vs_space *opening;   /* the namespace that is asked, where it is not open yet */
     /* set with the reply */
     int code;         /* of vs_code_name; 0: all is well */
     int status;       /* HTTP, as what follows */
@@ -253,8 +254,8 @@ enum vs_outcome vs_take_block(struct vs_request *request, uint64_t n, struct ves
 /* The same, from ids[*have] on, as far as that goes now; false: not to the end, and request->pause says why. */
 bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size_t n, const struct vs_word *names);
 
-/* Turns the request to a namespace; a name that was not given means the first.  false: there is none, and the reply
- * says so. */
+/* Turns the request to a namespace; a name that was not given means the first.  false: there is none, or it is not
+ * open, and the reply says so. */
 bool vs_request_enter(struct vs_request *request, struct vs_word name);
 
 /* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what

@@ -176,7 +176,6 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .start = out->used,
                            .face = VS_RESP,
                            .space = &s->app->space[0],
-                           .gen = s->app->space[0].gen[VS_RESP],
                            .ids = s->scratch->ids};
     enum vs_outcome outcome =
         used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used);

@@ -8,6 +8,7 @@
  *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
  *   params.c    an HTTP request's parameters, and the type it wants; accept.c reads Accept
  *   resp.c      the same for the Redis protocol, with resp_parse.c
+ *   space.c     namespaces: by name, and whether they are open
  *   pause.c     a request that finds no id: it waits, asks the policy, or gives up
  *   commands.c  the one table behind both protocols
  *   problem.c   the one table of failures, and what each looks like in either protocol
@@ -35,15 +36,36 @@
 #define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
 #define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
 
-/* A namespace that is served. */
+enum vs_space_state {
+    VS_SPACE_OPEN,
+    VS_SPACE_OPENING, /* its generator is not open yet: requests are told to come again */
+    VS_SPACE_REFUSED  /* for good */
+};
+
+#define VS_SPACE_WHY_MAX 512
+
+/* A namespace that is served, or will be: loops serve the others meanwhile. */
 struct vs_space {
     char name[VESTA_NAMESPACE_MAX];
     size_t name_length;
-    struct vesta_gen *gen[VS_ID_FACES]; /* one file, two handles: the `method` field says which face made an id */
-    const struct vesta_layout *layout;
     int64_t wait_us_max; /* how long a request may wait for an id without a policy's word */
     int64_t park_us_max; /* ... and how long by it */
+    _Atomic int state;   /* enum vs_space_state */
+    /* where it is open; set before it is */
+    struct vesta_gen *gen[VS_ID_FACES]; /* one file, two handles: the `method` field says which face made an id */
+    const struct vesta_layout *layout;
+    char why[VS_SPACE_WHY_MAX]; /* why it is not open; space.c's */
 };
+
+static inline bool vs_space_is_open(const struct vs_space *space) {
+    /* acquire: pairs with vs_space_set, which comes behind `gen` and `layout` */
+    return atomic_load_explicit(&space->state, memory_order_acquire) == VS_SPACE_OPEN;
+}
+
+/* Opens a namespace whose generator is there, or says why it is not.  Threads: one at a time for a namespace. */
+void vs_space_set(struct vs_space *space, enum vs_space_state state, const char *why);
+/* Why it is not open. */
+const char *vs_space_why(const struct vs_space *space, char buf[VS_SPACE_WHY_MAX]);
 
 struct server;
 struct vs_counts;
@@ -108,6 +130,9 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
 /* Lets parked requests ask again now: something was done about what they wait for.  Threads: any, while vs_serve
  * runs; nothing happens before and after. */
 void vs_serve_wake(struct vs_app *app);
+
+/* Ends serving as TERM does: nothing is left that could be served.  Threads: any, while vs_serve runs. */
+void vs_serve_stop(struct vs_app *app);
 
 /* Whether every loop has swept within that time; true while none runs.  Threads: any. */
 bool vs_serve_alive(struct vs_app *app, int64_t within_ms);

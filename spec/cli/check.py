@@ -70,7 +70,7 @@ def _(w):
     refused(w, "return { level = 'info' }", ":1: level is no key; it belongs in log")
     refused(w, "return { log = { colour = true } }", ":1: log.colour is no key; keys here are level, format, file")
     refused(w, "return { zz = 1, aa = 2 }", ":1: aa is no key; keys here are namespaces, stores, segments, http, resp, admin, "
-            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, leaf_any_key")
+            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, start_wait_ms_max, leaf_any_key")
 
 
 @claim("the line is told where the key stands once, and not guessed where it stands twice")

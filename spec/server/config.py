@@ -136,7 +136,7 @@ def _(world):
 @claim("a generator file that says otherwise than the config stops the start")
 def _(world):
     same(world.run("gen", "--namespace", "orders", "--layout", "snowflake", "--worker", "7").code, 0)
-    fails(world.run("serve", "-c", write(world, TWO), "--http", "off", "--resp", "unix:" + world.path("s")), 1, "orders.gen has the layout")
+    fails(world.run("serve", "-c", write(world, TWO), "--log-level", "error", "--http", "off", "--resp", "unix:" + world.path("s")), 1, "orders.gen has the layout")
 
 
 main()

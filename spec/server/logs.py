@@ -46,7 +46,7 @@ def _(world):
         for event in told:
             assert re.fullmatch(STAMP, event["ts"]) and event["level"] in ("info", "warn"), event
         sentences = [event["msg"] for event in told if event["level"] == "info"]
-        same(sentences, ["limits of clients", "serving ids", "serving HTTP", "serving the Redis protocol", "ready", "state",
+        same(sentences, ["limits of clients", "serving HTTP", "serving the Redis protocol", "serving ids", "ready", "state",
                          "stopping: what is in flight is still answered", "stopped: all worker numbers are given back"])
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
