@@ -429,7 +429,8 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
 /* Call it before the memory of this machine or container is copied (a VM's snapshot, a checkpoint): ends the lease and
  * whatever the keeper had begun, and lets no keeper claim until an id is asked for.  Both copies then claim by
  * themselves, and what they are granted cannot overlap.  Nobody should ask for ids before the copy is made: that would
- * claim at once.  Ids that a program keeps (batches, blocks) are copied with it.
+ * claim at once.  Ids that a program keeps (batches, blocks) are copied with it, and so is one that a call for ids was
+ * about to return.
  * What tells the copies' claims apart is a token: 16 bytes of getrandom(2), drawn when a claim begins, so after the
  * copy.  Copies that draw equal ones take each other's lease for their own, and repeat ids: their kernels must give
  * different bytes.  Those of a checkpoint do, no kernel is copied with it.  Those of a virtual machine's clones are

@@ -66,9 +66,12 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     if (gen->handle->is_private)
         return vs_fail(err, VESTA_EOPTION, "a private generator has no lease: its copies give equal ids");
     if (!gen->handle->keeps) return not_the_keeper(err);
-    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    int rc = vs_handle_follow(gen, err);
+    if (rc != VESTA_OK) return rc;
+    struct vs_file *file = file_of(gen);
+    struct vs_map *map = file->mapping.map;
     atomic_store(&map->shared.rest, VS_REST_ASKED);
-    int rc = start_keeper(file_of(gen), err);
+    rc = start_keeper(file, err);
     if (rc != VESTA_OK) return rc;
     for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
         if (waited_us >= REST_US_MAX)
@@ -78,5 +81,7 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     }
     if (atomic_load(&map->shared.rest) != VS_RESTING)
         return vs_fail(err, VESTA_EIO, "an id was asked for meanwhile, so a lease may have been claimed again");
+    if (vs_is_used_up(map) || !vs_mapping_is_named(&file->mapping))
+        return vs_fail(err, VESTA_EIO, "others went on with another map meanwhile, which is not at rest: call again");
     return VESTA_OK;
 }

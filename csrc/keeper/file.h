@@ -100,7 +100,9 @@ int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anch
 
 /* ---- open.c */
 
-/* Where the file was used up, moves the handle to its successor; else starts or wakes the keeper. */
+/* Where the file was used up, moves the handle to its successor. */
+int vs_handle_follow(struct vesta_gen *gen, struct vesta_error *err);
+/* The same, and starts or wakes the keeper. */
 int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err);
 
 #endif

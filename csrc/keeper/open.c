@@ -149,6 +149,13 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     return VESTA_OK;
 }
 
+int vs_handle_follow(struct vesta_gen *gen, struct vesta_error *err) {
+    vs_process_lock();
+    int rc = vs_is_used_up(gen->handle->file->mapping.map) ? move_on(gen, err) : VESTA_OK;
+    vs_process_unlock();
+    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "the generator file is being closed just now: try again") : rc;
+}
+
 int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     int rc = VESTA_OK, failed = 0;

@@ -1,0 +1,81 @@
+/* Found by the simulator: vesta_prepare_snapshot rested the map that its handle was at.  Where that was used up, and
+ * another process had gone on with its successor, the machine could be copied with that one's lease open. */
+#include "check.h"
+#include "keeper/file.h"
+#include "opened.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LAYOUT "sign:1 time:41 seq:4 worker:18 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define LONG_US 20000000
+
+static bool has_open_slot(struct vesta_gen *gen) {
+    const struct vs_map *map = atomic_load(&gen->map);
+    uint64_t cursor;
+    int active = vs_map_active(map);
+    return active >= 0 && vs_slot_cursor(&map->slot[active], &cursor);
+}
+
+static bool gives(struct vesta_gen *gen) {
+    struct vesta_pause pause;
+    uint64_t id;
+    return vesta_next_wait(gen, &id, LONG_US, &pause) == VESTA_OK;
+}
+
+/* Another process of the path: says when it has an id, and stays until it is told to end. */
+static void be_another(int tell, int told) {
+    char byte = 0;
+    struct vesta_gen *gen = open_in_state("a.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
+    byte = gen && gives(gen);
+    if (write(tell, &byte, 1) == 1 && read(told, &byte, 1) >= 0) _exit(0);
+    _exit(1);
+}
+
+static void a_handle_that_is_at_a_used_up_map_rests_the_one_in_use(void) {
+    int up[2], down[2], status;
+    char byte = 0;
+    struct vesta_error err;
+    struct vesta_gen *late = open_in_state("a.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
+    NEED(late && gives(late));
+    vs_map_retire(atomic_load(&late->map)); /* as the last of many leases would */
+    NEED(pipe(up) == 0 && pipe(down) == 0);
+    pid_t other = fork();
+    if (other == 0) {
+        close(down[1]);
+        be_another(up[1], down[0]);
+    }
+    close(up[1]);
+    CHECK(read(up[0], &byte, 1) == 1 && byte == 1);
+    int rc = vesta_prepare_snapshot(late, &err);
+    if (rc != VESTA_OK) CHECK_FAIL("%s", err.text);
+    struct vesta_gen *newcomer = open_in_state("a.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
+    CHECK(atomic_load(&newcomer->map) == atomic_load(&late->map));
+    CHECK(!has_open_slot(newcomer));
+    CHECK(gives(late));
+    close(down[1]);
+    CHECK(waitpid(other, &status, 0) == other && status == 0);
+    vesta_close(newcomer);
+    vesta_close(late);
+}
+
+static void a_rest_ends_with_an_id_and_can_be_had_again(void) {
+    struct vesta_error err;
+    struct vesta_gen *gen = open_in_state("b.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
+    NEED(gen && gives(gen));
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
+    CHECK(gives(gen));
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
+    CHECK(!has_open_slot(gen));
+    vesta_close(gen);
+}
+
+IN_NEW_STATE(a_handle_that_is_at_a_used_up_map_rests_the_one_in_use)
+IN_NEW_STATE(a_rest_ends_with_an_id_and_can_be_had_again)
+
+static const struct check_case cases[] = {
+    {"a handle that is at a used-up map rests the one in use", a_handle_that_is_at_a_used_up_map_rests_the_one_in_use_},
+    {"a rest ends with an id, and can be had again", a_rest_ends_with_an_id_and_can_be_had_again_},
+};
+
+CHECK_MAIN(cases)
