@@ -84,6 +84,9 @@ static struct vs_peer peer_of(const union address *address) {
     if (address->base.sa_family == AF_INET) {
         peer = (struct vs_peer){.family = 4, .port = ntohs(address->v4.sin_port)};
         memcpy(peer.at, &address->v4.sin_addr, 4);
+    } else if (address->base.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr)) {
+        peer = (struct vs_peer){.family = 4, .port = ntohs(address->v6.sin6_port)};
+        memcpy(peer.at, address->v6.sin6_addr.s6_addr + 12, 4); /* at a socket for both, that was handed over */
     } else if (address->base.sa_family == AF_INET6) {
         peer = (struct vs_peer){.family = 6, .port = ntohs(address->v6.sin6_port)};
         memcpy(peer.at, &address->v6.sin6_addr, 16);

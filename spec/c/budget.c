@@ -1,0 +1,115 @@
+/* budget.c -- the places of clients: shares, cuts, and addresses counted against a plain model. */
+#include "check.h"
+#include "server/budget.h"
+
+#include <stdlib.h>
+
+static const bool everywhere[VS_FACES] = {true, true, true};
+
+static struct vs_limits settled(struct vs_limits limits, int descriptors, int reserved, const bool listens[VS_FACES]) {
+    struct vesta_error err;
+    if (vs_limits_settle(&limits, descriptors, reserved, listens, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return limits;
+}
+
+static void shares_are_equal_or_as_asked(void) {
+    static const bool http_alone[VS_FACES] = {[VS_HTTP] = true};
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 1000}, 2000, 100, everywhere);
+    CHECK(l.proto_max[VS_HTTP] == 500 && l.proto_max[VS_RESP] == 500 && l.proto_max[VS_ADMIN] == 64);
+    CHECK(l.of_address[VS_HTTP] == 250 && l.of_address[VS_ADMIN] == 32 && l.cut_from == 0);
+    l = settled((struct vs_limits){.connections_max = 1000, .proto_max = {[VS_RESP] = 900}}, 2000, 100, everywhere);
+    CHECK(l.proto_max[VS_HTTP] == 100 && l.proto_max[VS_RESP] == 900);
+    l = settled((struct vs_limits){.connections_max = 1000, .address_max = 7}, 2000, 100, http_alone);
+    CHECK(l.proto_max[VS_HTTP] == 1000 && l.proto_max[VS_RESP] == 0 && l.proto_max[VS_ADMIN] == 0);
+    CHECK_EQ_I64(l.of_address[VS_HTTP], 7);
+}
+
+static void what_does_not_fit_is_cut_and_the_reserve_never_is(void) {
+    struct vesta_error err;
+    for (int descriptors = 100; descriptors < 1300; descriptors++) {
+        struct vs_limits l = {.connections_max = 1000, .proto_max = {[VS_HTTP] = 990}};
+        int rc = vs_limits_settle(&l, descriptors, 90, everywhere, &err);
+        if (descriptors < 110) {
+            CHECK(rc == VESTA_EIO && strstr(err.text, "LimitNOFILE="));
+            continue;
+        }
+        CHECK_EQ_I64(rc, VESTA_OK);
+        CHECK(l.connections_max + l.proto_max[VS_ADMIN] + 90 <= descriptors);
+        CHECK(l.proto_max[VS_HTTP] >= 1 && l.proto_max[VS_RESP] >= 1 && l.proto_max[VS_ADMIN] >= 4);
+        for (int face = 0; face < VS_FACES; face++)
+            CHECK(l.of_address[face] >= 1 && l.of_address[face] <= l.proto_max[face]);
+        CHECK_EQ_I64(l.cut_from, descriptors < 1000 + 64 + 90 ? 1000 : 0);
+    }
+}
+
+/* ------------------------------------------------------------------ places against a model */
+
+#define HOSTS 40
+#define STEPS 200000
+
+static struct vs_peer host(int i) {
+    struct vs_peer peer = {.family = i % 2 ? 6 : 4, .port = (uint16_t)rand()};
+    peer.at[0] = 10, peer.at[3] = (unsigned char)(i / 2);
+    if (peer.family == 6) peer.at[15] = (unsigned char)rand(); /* of one network of 64 bits, it is one address */
+    return peer;
+}
+
+static void places_are_those_of_a_plain_count(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 60, .proto_max = {40, 40}, .address_max = 5},
+                                 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    int count[VS_FACES][HOSTS] = {{0}}, open[VS_FACES] = {0};
+    NEED(budget);
+    for (int step = 0; step < STEPS; step++) {
+        int face = rand() % VS_FACES, i = rand() % HOSTS;
+        struct vs_peer peer = host(i);
+        if (rand() % 2 && count[face][i] > 0) {
+            vs_budget_leave(budget, (enum vs_face)face, &peer);
+            count[face][i]--, open[face]--;
+            continue;
+        }
+        enum vs_turned want = open[face] == l.proto_max[face]                           ? VS_TURNED_PROTO
+                              : face != VS_ADMIN && open[VS_RESP] + open[VS_HTTP] == 60 ? VS_TURNED_TOTAL
+                              : count[face][i] == 5                                     ? VS_TURNED_ADDRESS
+                                                                                        : VS_LET_IN;
+        CHECK_EQ_I64(vs_budget_enter(budget, (enum vs_face)face, &peer), want);
+        if (want == VS_LET_IN) count[face][i]++, open[face]++;
+        CHECK_EQ_I64(vs_budget_open(budget, (enum vs_face)face), open[face]);
+    }
+    vs_budget_free(budget);
+}
+
+static void who_comes_over_a_unix_socket_has_no_address(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .address_max = 1}, 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    const struct vs_peer local = {.family = 0};
+    NEED(budget);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, &local), VS_LET_IN);
+    CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, &local), VS_TURNED_PROTO);
+    vs_budget_leave(budget, VS_HTTP, &local);
+    CHECK_EQ_I64(vs_budget_enter(budget, VS_HTTP, &local), VS_LET_IN);
+    vs_budget_free(budget);
+}
+
+static void memory_is_given_up_to_its_bound(void) {
+    struct vs_limits l = settled((struct vs_limits){.connections_max = 20, .memory_max = 1000}, 500, 10, everywhere);
+    struct vs_budget *budget = vs_budget_new(&l);
+    NEED(budget);
+    CHECK(vs_budget_take(budget, 750) && !vs_budget_is_short(budget));
+    CHECK(!vs_budget_take(budget, 251) && vs_budget_memory(budget) == 750);
+    CHECK(vs_budget_take(budget, 250) && vs_budget_is_short(budget) && !vs_budget_take(budget, 1));
+    vs_budget_give(budget, 1000);
+    CHECK_EQ_I64(vs_budget_memory(budget), 0);
+    vs_budget_free(budget);
+}
+
+static const struct check_case cases[] = {
+    {"each protocol has its share", shares_are_equal_or_as_asked},
+    {"what does not fit the descriptors is cut, and the reserve never is",
+     what_does_not_fit_is_cut_and_the_reserve_never_is},
+    {"places by protocol, address and in all are those of a plain count", places_are_those_of_a_plain_count},
+    {"who comes over a unix socket has no address", who_comes_over_a_unix_socket_has_no_address},
+    {"memory is given up to its bound", memory_is_given_up_to_its_bound},
+};
+CHECK_MAIN(cases)
