@@ -13,6 +13,10 @@ void vs_sent(struct vs_reply *reply) {
     reply->outcome = VS_STORE_UNKNOWN;
 }
 
+void vs_not_done(struct vs_reply *reply) {
+    reply->outcome = VS_STORE_DOWN;
+}
+
 void vs_done(struct vs_reply *reply) {
     reply->outcome = VS_STORE_OK;
     reply->text[0] = '\0';
@@ -63,7 +67,9 @@ bool vs_follows(const struct vs_record *next, const struct vs_record *stands, ui
 
 bool vs_is_same_write(const struct vs_record *record, const struct vs_record *stands) {
     return record->ver == stands->ver && record->epoch == stands->epoch && record->until == stands->until &&
-           memcmp(record->owner, stands->owner, sizeof record->owner) == 0;
+           record->held == stands->held && record->seen_ms == stands->seen_ms &&
+           memcmp(record->owner, stands->owner, sizeof record->owner) == 0 &&
+           strcmp(record->holder, stands->holder) == 0;
 }
 
 struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room) {

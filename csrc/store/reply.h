@@ -15,6 +15,9 @@ static inline void vs_reply_clear(struct vs_reply *reply) {
 /* A write is about to leave: whatever goes wrong from here on, it may be done. */
 void vs_sent(struct vs_reply *reply);
 
+/* The server said that it did not do it. */
+void vs_not_done(struct vs_reply *reply);
+
 /* The one place where an outcome becomes OK: the answer to the statement that did the work came, was read to its end,
  * and says that it was done. */
 void vs_done(struct vs_reply *reply);

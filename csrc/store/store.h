@@ -84,6 +84,9 @@ struct vs_store_ops {
     /* reply->ns is what a later ns_read will find. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
+    /* Nothing will be asked of it for so long: what it keeps open meanwhile, others may need.  NULL: it keeps nothing.
+     */
+    void (*idle)(struct vs_store *store, int64_t ms);
     /* Makes what a shared store stands on, where it is missing: tables, a root node.  NULL: nothing to make. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
     /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  *rows is the

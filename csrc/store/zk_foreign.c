@@ -1,7 +1,6 @@
 /* zk_foreign.c -- what a person's commands read below the root that the URI names: the names of namespaces, and the
  * numbers in other generators' nodes: Butterfly's
- * /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>.  Reads only, and has time: its calls wait. */
-#define THREADED /* the header's word for calls that wait */
+ * /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>.  Reads only. */
 #include "core/core.h"
 #include "store/foreign.h"
 #include "store/zk_link.h"
@@ -9,39 +8,83 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATH_ROOM 512
 #define SEQUENCE_DIGITS 10 /* of a sequential node */
 
-/* Fills the reply by an error of a read, with the path that was read. */
-static bool is_well(struct zk_store *self, int rc, const char *path, struct vs_reply *reply) {
-    if (rc == ZNONODE)
-        vs_answer(reply, VS_STORE_REFUSED, "%.70s: there is no node %.60s", self->where, path);
-    else if (rc != ZOK)
-        vs_zk_trouble(self, rc, reply);
-    return rc == ZOK;
+/* Names of children, one after another, each with its end. */
+struct names {
+    char *at;
+    size_t length, room;
+};
+
+static bool keep(struct names *names, const char *name) {
+    size_t length = strlen(name) + 1;
+    if (names->length + length > names->room) {
+        size_t room = 2 * names->room + 4096;
+        char *grown = realloc(names->at, room);
+        if (!grown) return false;
+        names->at = grown;
+        names->room = room;
+    }
+    memcpy(names->at + names->length, name, length);
+    names->length += length;
+    return true;
+}
+
+/* The children of a node below the root.  False with the reply filled. */
+static bool children_of(struct zk_store *self, const char *node, struct names *names, struct vs_reply *reply) {
+    struct zk_answer answer;
+    char path[VS_ZK_PATH_MAX], name[VS_ZK_PATH_MAX];
+    vs_zk_path(self, path, "%s", node);
+    vs_zk_ask(self, ZK_CHILDREN, path);
+    if (!vs_zk_next(self, &answer, reply)) return false;
+    if (answer.rc == ZK_NONODE && node[0])
+        return vs_answer(reply, VS_STORE_REFUSED, "%.70s: there is no node %.60s", self->place.where, node);
+    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
+    for (int32_t left = vs_zk_take_int(&answer.body); left > 0 && !answer.body.is_short; left--) {
+        vs_zk_take_text(&answer.body, name, sizeof name);
+        if (!answer.body.is_short && !keep(names, name)) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
+    }
+    return vs_zk_is_whole(&answer.body) || vs_zk_no_answer(self, "half an answer", reply);
+}
+
+/* What a node says, as a text.  False with the reply filled; *found: whether it is there. */
+static bool text_of(struct zk_store *self, const char *node, char *text, size_t size, bool *found,
+                    struct vs_reply *reply) {
+    struct zk_answer answer;
+    struct zk_stat stat;
+    size_t length;
+    char path[VS_ZK_PATH_MAX];
+    vs_zk_path(self, path, "%s", node);
+    vs_zk_ask(self, ZK_GET, path);
+    if (!vs_zk_next(self, &answer, reply)) return false;
+    *found = answer.rc == ZK_OK;
+    if (answer.rc == ZK_NONODE) return true;
+    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
+    const char *at = vs_zk_take_bytes(&answer.body, &length);
+    vs_zk_take_stat(&answer.body, &stat);
+    if (!vs_zk_is_whole(&answer.body) || (size_t)stat.length != length)
+        return vs_zk_no_answer(self, "half an answer", reply);
+    snprintf(text, size, "%.*s", (int)length, at ? at : "");
+    return true;
 }
 
 /* Empty where it was given back, or never taken; else with the time at which its holder gives up. */
 static bool take_butterfly(struct zk_store *self, const char *parent, const char *child, struct vs_foreign_list *list,
                            struct vs_reply *reply) {
-    char path[PATH_ROOM], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "", who[VS_HOLDER_MAX];
-    int length = sizeof json - 1;
+    char path[VS_ZK_PATH_MAX], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "", who[VS_HOLDER_MAX];
+    bool found;
     uint64_t worker;
     int64_t until_ms = VS_FOREIGN_FREE;
     if (strncmp(child, "worker_", 7) != 0 || !vs_is_number(child + 7, &worker)) return true; /* config, locks */
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
-    int rc = zoo_get(self->zh, path, 0, json, &length, NULL);
-    if (rc == ZNONODE) return true;
-    if (!is_well(self, rc, path, reply)) return false;
-    json[length > 0 ? length : 0] = '\0';
-    if (length > 0 && !vs_foreign_number(json, "lastExpireTime", &until_ms)) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s is not what Butterfly writes", self->where, path);
-        return false;
-    }
+    if (!text_of(self, path, json, sizeof json, &found, reply)) return false;
+    if (!found) return true;
+    if (json[0] && !vs_foreign_number(json, "lastExpireTime", &until_ms))
+        return vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s is not what Butterfly writes", self->place.where, path);
     vs_foreign_text(json, "ip", ip, sizeof ip);
     vs_foreign_text(json, "processId", process, sizeof process);
     snprintf(who, sizeof who, "%s %s", ip, process);
-    return vs_foreign_add(list, worker, until_ms, length > 0 ? who : "", reply);
+    return vs_foreign_add(list, worker, until_ms, json[0] ? who : "", reply);
 }
 
 /* The number is in the name, behind the last '-'; Leaf never frees one. */
@@ -49,9 +92,8 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
                       struct vs_reply *reply) {
     const char *dash = strrchr(child, '-'), *digits = dash ? dash + 1 : child;
     if (!dash || strlen(digits) != SEQUENCE_DIGITS || digits[strspn(digits, "0123456789")]) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.40s%.40s has a node that is none of Leaf's: '%.40s'", self->where, parent,
-                  child);
-        return false;
+        return vs_answer(reply, VS_STORE_REFUSED, "%.40s%.40s has a node that is none of Leaf's: '%.40s'",
+                         self->place.where, parent, child);
     }
     return vs_foreign_add(list, strtoull(digits, NULL, 10), VS_FOREIGN_EVER, child, reply);
 }
@@ -59,36 +101,36 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
 /* The root's nodes: ~clock is no name that a namespace can have. */
 void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct String_vector children;
-    if (!vs_zk_begin(self, VS_STORE_LIST_MS, reply)) return;
-    int rc = zoo_get_children(self->zh, "/", 0, &children);
-    if (rc != ZOK) {
-        vs_zk_trouble(self, rc, reply);
-        return;
+    struct names names = {NULL, 0, 0};
+    if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
+        for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
+            tell(to, names.at + i);
+        vs_done(reply);
     }
-    for (int i = 0; i < children.count; i++)
-        tell(to, children.data[i]);
-    deallocate_String_vector(&children);
+    free(names.at);
+}
+
+static bool is_of_a_zookeeper(enum vs_foreign_kind kind, const char *name) {
+    return (kind == VS_LEAF || kind == VS_BUTTERFLY_ZK) && name && strlen(name) <= VS_FOREIGN_NAME_MAX;
 }
 
 void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
                    size_t *count, struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
     struct vs_foreign_list list = {rows, count, 0};
-    struct String_vector children;
-    char parent[PATH_ROOM];
-    bool is_leaf = kind == VS_LEAF;
+    struct names names = {NULL, 0, 0};
+    char parent[VS_ZK_PATH_MAX];
     *rows = NULL;
     *count = 0;
     vs_reply_clear(reply);
-    if ((!is_leaf && kind != VS_BUTTERFLY_ZK) || !name || strlen(name) > VS_FOREIGN_NAME_MAX) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a ZooKeeper has no numbers of that kind", self->where);
+    if (!is_of_a_zookeeper(kind, name)) {
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a ZooKeeper has no numbers of that kind", self->place.where);
         return;
     }
-    if (!vs_zk_connect(self, VS_STORE_LIST_MS, reply)) return;
-    snprintf(parent, sizeof parent, is_leaf ? "/%s/forever" : "/sequence/%s", name);
-    if (!is_well(self, zoo_get_children(self->zh, parent, 0, &children), parent, reply)) return;
-    for (int i = 0; i < children.count && reply->outcome == VS_STORE_OK; i++)
-        (is_leaf ? take_leaf : take_butterfly)(self, parent, children.data[i], &list, reply);
-    deallocate_String_vector(&children);
+    snprintf(parent, sizeof parent, kind == VS_LEAF ? "/%s/forever" : "/sequence/%s", name);
+    bool well = vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, parent, &names, reply);
+    for (size_t i = 0; well && i < names.length; i += strlen(names.at + i) + 1)
+        well = (kind == VS_LEAF ? take_leaf : take_butterfly)(self, parent, names.at + i, &list, reply);
+    if (well) vs_done(reply);
+    free(names.at);
 }

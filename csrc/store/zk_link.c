@@ -1,302 +1,290 @@
-/* zk_link.c -- the session under zookeeper.c; see zk_link.h.  Knows no record. */
+/* zk_link.c -- the connection under zookeeper.c; see zk_link.h.  Knows no record. */
 #include "store/zk_link.h"
 #include "core/core.h"
+#include "os/os.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MS 4000 /* what a silent server costs: after two thirds the client tries the next */
-#define CLOCK_MS 10000  /* how long the leader's time is counted on by our own clock */
-
-/* ------------------------------------------------------------------ waiting */
-
-static int64_t left_us(const struct zk_store *self) {
-    return self->until_us - self->clock->boot_us(self->clock->self);
-}
-
-bool vs_zk_await(struct zk_store *self, const bool *done) {
-    while (!*done) {
-        int64_t wait_us = left_us(self);
-        if (wait_us <= 0) return false;
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        int64_t ns = until.tv_nsec + wait_us % 1000000 * 1000;
-        until.tv_sec += wait_us / 1000000 + ns / 1000000000;
-        until.tv_nsec = ns % 1000000000;
-        pthread_cond_timedwait(&self->changed, &self->mutex, &until);
-    }
-    return true;
-}
-
-static void make_mutex(struct zk_store *self) {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&self->changed, &attr);
-    pthread_condattr_destroy(&attr);
-    pthread_mutex_init(&self->mutex, NULL);
-}
+#define CLOCK_MS 10000 /* how long the leader's time is counted on by our own clock */
+#define READ_MIN 65536
 
 /* ------------------------------------------------------------------ errors */
 
-static bool is_lost(int rc) {
-    return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED || rc == ZCLOSING ||
-           rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY;
+bool vs_zk_trouble(const struct zk_store *self, int32_t rc, struct vs_reply *reply) {
+    const char *where = self->place.where;
+    if (rc == ZK_NONODE)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "%.70s: its root is missing: run `vesta store init`, once (--again, if it was there before)",
+                         where);
+    if (rc == ZK_NOAUTH)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "%.60s: not authorized: is the user:password that of `vesta store init`?", where);
+    bool is_for_a_person = rc == ZK_AUTHFAILED || rc == ZK_INVALIDACL || rc == ZK_QUOTA;
+    return vs_answer(reply, is_for_a_person ? VS_STORE_REFUSED : VS_STORE_DOWN, "%.70s: %.90s (%d)", where,
+                     vs_zk_error(rc), (int)rc);
 }
 
-void vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply) {
-    if (rc == ZNONODE)
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "%.70s: its root is missing: run `vesta store init`, once (--again, if it was there before)",
-                  self->where);
-    else if (rc == ZNOAUTH)
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: not authorized: is the user:password that of `vesta store init`?",
-                  self->where);
-    else if (rc == ZAUTHFAILED || rc == ZINVALIDACL)
-        vs_answer(reply, VS_STORE_REFUSED, "%.70s: %.60s", self->where, zerror(rc));
-    else
-        vs_answer(reply, VS_STORE_DOWN, "%.70s: %.60s", self->where, zerror(rc));
+bool vs_zk_no_answer(struct zk_store *self, const char *why, struct vs_reply *reply) {
+    vs_zk_drop(self);
+    return vs_answer(reply, reply->outcome, "%.70s: %s", self->place.where, why);
 }
 
-/* ------------------------------------------------------------------ the session */
+/* ------------------------------------------------------------------ the connection */
 
-/* A library prints nothing. */
-static void say_nothing(const char *message) {
-    (void)message;
+#define XID_MASK 0x3fffffff /* where a connection's numbers begin: no other's answer fits; and where it ends */
+
+static void forget(struct zk_store *self) {
+    uint32_t dice = 0;
+    (void)vs_random(&dice, sizeof dice);
+    self->sent_xid = (int32_t)(dice & XID_MASK);
+    self->fd = -1;
+    self->zxid = 0;
+    self->out.length = self->sent = self->in_begin = self->in_end = 0;
+    self->out.is_short = false;
+    self->read_xid = self->given_up_xid = self->sent_xid;
 }
 
-static void on_session(zhandle_t *zh, int type, int state, const char *path, void *context) {
-    struct zk_store *self = context;
-    (void)zh, (void)type, (void)state, (void)path;
-    pthread_mutex_lock(&self->mutex);
-    pthread_cond_broadcast(&self->changed);
-    pthread_mutex_unlock(&self->mutex);
-}
-
-/* The parent's session is left as it is: its threads are not in this process. */
+/* The parent's connection goes on: closing our end of it says nothing to the server. */
 static void leave_to_parent(struct zk_store *self) {
     if (self->pid == getpid()) return;
+    if (self->pid && self->fd >= 0) close(self->fd);
     self->pid = getpid();
-    self->zh = NULL;
-    make_mutex(self); /* a thread of the parent's may have held it */
+    self->making = NULL;
+    forget(self);
+}
+
+void vs_zk_drop(struct zk_store *self) {
+    leave_to_parent(self);
+    if (self->fd >= 0) close(self->fd);
+    if (self->making) vs_errand_leave(self->making);
+    self->making = NULL;
+    forget(self);
+}
+
+/* A session that is over is told so, if that costs nothing: the server need not keep it. */
+static void say_goodbye(struct zk_store *self) {
+    struct zk_out out = {0};
+    vs_zk_begin_frame(&out, self->sent_xid + 1, ZK_CLOSE);
+    vs_zk_end_frame(&out);
+    if (!out.is_short) (void)!send(self->fd, out.at, out.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    free(out.at);
 }
 
 void vs_zk_close(struct zk_store *self) {
     leave_to_parent(self);
-    if (self->zh) zookeeper_close(self->zh); /* completes what is under way: abandoned calls are freed */
-    self->zh = NULL;
+    if (self->fd >= 0 && self->sent == self->out.length) say_goodbye(self);
+    vs_zk_drop(self);
+    free(self->in);
+    free(self->out.at);
+    self->in = self->out.at = NULL;
+    self->in_room = self->out.room = 0;
 }
 
-static bool is_dead(const zhandle_t *zh) {
-    int state = zoo_state((zhandle_t *)(uintptr_t)zh);
-    return state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE || state == 0;
+/* A server that ended the session has closed the connection. */
+static bool is_stale(const struct zk_store *self) {
+    char byte;
+    ssize_t got = recv(self->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* A state of 0 is that of a client whom nobody let in, and who may try again: for vesta one to be begun anew. */
-static const char none_there[] = "no server can be reached there, or what answers is no ZooKeeper";
-
-static void tell_unopened(const struct zk_store *self, int rc, int why, struct vs_reply *reply) {
-    bool no_address = why == ENOENT || why == EINVAL; /* what the client makes of getaddrinfo's words */
-    const char *text = self->zh     ? (rc == ZINVALIDSTATE ? none_there : zerror(rc))
-                       : no_address ? "its hosts' names have no address, or nobody who knows it answers"
-                                    : strerror(why);
-    vs_answer(reply, VS_STORE_DOWN, "%.70s: %.80s", self->where, text);
+static bool start_making(struct zk_store *self, struct vs_reply *reply) {
+    struct zk_making *making = calloc(1, sizeof *making);
+    if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
+    making->place = self->place;
+    making->fd = -1;
+    vs_reply_clear(&making->reply);
+    self->making = vs_errand_send(vs_zk_dial, vs_zk_drop_making, making);
+    if (self->making) return true;
+    vs_zk_drop_making(making);
+    return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
 }
 
-static bool open_session(struct zk_store *self, struct vs_reply *reply) {
-    self->zh = zookeeper_init2(self->servers, on_session, SESSION_MS, NULL, self, 0, say_nothing);
-    int rc = self->zh ? ZOK : ZSYSTEMERROR;
-    /* Names are looked up when a connection is made.  By default the client's thread does so whenever it wakes up, and
-     * a fork in that moment leaves getaddrinfo's lock taken in the child for ever. */
-    if (self->zh) rc = zoo_set_servers_resolution_delay(self->zh, -1);
-    if (rc == ZOK && self->auth[0])
-        rc = zoo_add_auth(self->zh, "digest", self->auth, (int)strlen(self->auth), NULL, NULL);
-    if (rc == ZOK) return true;
-    tell_unopened(self, rc, errno, reply);
-    vs_zk_close(self);
-    return false;
+/* Waits for the connection that is on its way as long as this call may: the next one goes on waiting. */
+static bool await_making(struct zk_store *self, struct vs_reply *reply) {
+    if (!vs_errand_wait(self->making, &self->base))
+        return vs_answer(reply, VS_STORE_DOWN, "%.70s: no answer in time: the connection is still being made",
+                         self->place.where);
+    struct zk_making *making = vs_errand_take(self->making);
+    self->making = NULL;
+    self->fd = making->fd;
+    making->fd = -1;
+    if (self->fd < 0) *reply = making->reply;
+    vs_zk_drop_making(making);
+    return self->fd >= 0;
 }
 
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
     vs_reply_clear(reply);
     leave_to_parent(self);
-    self->until_us = self->clock->boot_us(self->clock->self) + ms_max * 1000;
-    if (self->zh && is_dead(self->zh)) vs_zk_close(self);
-    if (!self->zh && !open_session(self, reply)) return false;
-    bool never = false;
-    pthread_mutex_lock(&self->mutex);
-    while (zoo_state(self->zh) != ZOO_CONNECTED_STATE && !is_dead(self->zh) && left_us(self) > 0) {
-        int64_t until_us = self->until_us, soon_us = self->clock->boot_us(self->clock->self) + 50000;
-        self->until_us = soon_us < until_us ? soon_us : until_us; /* not every change of state is told */
-        vs_zk_await(self, &never);
-        self->until_us = until_us;
+    vs_call_begin(&self->base, ms_max);
+    self->asks_time = false;
+    self->given_up_xid = self->sent_xid; /* what the last call did not wait for */
+    if (self->fd >= 0 && (is_stale(self) || self->sent_xid > 2 * XID_MASK - VS_FOREIGN_MAX)) vs_zk_drop(self);
+    if (self->fd >= 0) return true;
+    if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
+        vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
+    if (self->fd >= 0 && !is_stale(self)) return true;
+    if (self->fd >= 0) vs_zk_drop(self);
+    return (self->making || start_making(self, reply)) && await_making(self, reply);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], const char *format, ...) {
+    va_list args;
+    int length = snprintf(path, VS_ZK_PATH_MAX, "%s", self->root);
+    va_start(args, format);
+    vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
+    va_end(args);
+}
+
+static void begin_request(struct zk_store *self, int32_t type) {
+    vs_zk_begin_frame(&self->out, ++self->sent_xid, type);
+}
+
+void vs_zk_ask(struct zk_store *self, int32_t type, const char *path) {
+    begin_request(self, type);
+    vs_zk_put_text(&self->out, path);
+    if (type == ZK_GET || type == ZK_CHILDREN || type == ZK_EXISTS) vs_zk_put_bool(&self->out, false); /* no watch */
+    vs_zk_end_frame(&self->out);
+}
+
+struct zk_out *vs_zk_multi(struct zk_store *self) {
+    begin_request(self, ZK_MULTI);
+    return &self->out;
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* As much as the server takes now.  False: the connection is broken. */
+static bool push(struct zk_store *self) {
+    while (self->sent < self->out.length) {
+        ssize_t put = send(self->fd, self->out.at + self->sent, self->out.length - self->sent, MSG_NOSIGNAL);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return errno == EAGAIN;
+        self->sent += (size_t)put;
     }
-    pthread_mutex_unlock(&self->mutex);
-    reply->outcome = VS_STORE_OK;
-    if (zoo_state(self->zh) == ZOO_CONNECTED_STATE) return true;
-    if (is_dead(self->zh))
-        vs_answer(reply, VS_STORE_DOWN, "%.70s: %s", self->where,
-                  zoo_state(self->zh) == 0 ? none_there : "the session has ended");
-    else
-        vs_answer(reply, VS_STORE_DOWN, "%.70s: no server answers within %d ms", self->where, (int)ms_max);
+    self->out.length = self->sent = 0;
+    return true;
+}
+
+/* Room behind what came: what was read is moved out of the way. */
+static bool make_room(struct zk_store *self, size_t frame) {
+    size_t have = self->in_end - self->in_begin, need = frame > READ_MIN ? frame : READ_MIN;
+    if (have) memmove(self->in, self->in + self->in_begin, have);
+    self->in_begin = 0;
+    self->in_end = have;
+    if (self->in_room >= need) return true;
+    char *grown = realloc(self->in, need);
+    if (!grown) return false;
+    self->in = grown;
+    self->in_room = need;
+    return true;
+}
+
+/* Sends what is to be sent, and reads what comes.  False: nothing came in time, or the connection is broken. */
+static bool pull(struct zk_store *self, size_t frame) {
+    int64_t slice_ms;
+    if (self->in_room < frame || self->in_end == self->in_room)
+        if (!make_room(self, frame)) return false;
+    while ((slice_ms = vs_call_slice_ms(&self->base)) > 0) {
+        if (!push(self)) return false;
+        struct pollfd fd = {.fd = self->fd, .events = (short)(self->out.length ? POLLIN | POLLOUT : POLLIN)};
+        if (poll(&fd, 1, (int)slice_ms) <= 0 || !(fd.revents & ~POLLOUT)) continue;
+        ssize_t got = recv(self->fd, self->in + self->in_end, self->in_room - self->in_end, 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (got > 0) self->in_end += (size_t)got;
+        return got > 0;
+    }
+    errno = ETIMEDOUT;
     return false;
+}
+
+/* The next frame, whole. */
+static bool next_frame(struct zk_store *self, struct zk_in *frame) {
+    size_t need = 4;
+    for (;;) {
+        struct zk_in in = {self->in + self->in_begin, self->in_end - self->in_begin, false};
+        if (in.left >= 4) {
+            int32_t length = vs_zk_take_int(&in);
+            errno = EPROTO;
+            if (length < 16 || length > VS_ZK_FRAME_MAX) return false; /* an answer has a head of 16 */
+            need = 4 + (size_t)length;
+            if (in.left >= (size_t)length) {
+                *frame = (struct zk_in){in.at, (size_t)length, false};
+                self->in_begin += need;
+                return true;
+            }
+        }
+        if (self->in_begin + need > self->in_room && !make_room(self, need)) return false;
+        errno = ECONNRESET;
+        if (!pull(self, need)) return false;
+    }
+}
+
+bool vs_zk_next(struct zk_store *self, struct zk_answer *answer, struct vs_reply *reply) {
+    if (self->out.is_short) return vs_zk_no_answer(self, "no memory for a request", reply);
+    for (;;) {
+        struct zk_in frame;
+        if (!next_frame(self, &frame))
+            return vs_zk_no_answer(self,
+                                   errno == ETIMEDOUT ? "no answer in time"
+                                   : errno == EPROTO  ? "an answer that is none of ZooKeeper's"
+                                                      : "the connection broke",
+                                   reply);
+        int32_t xid = vs_zk_take_int(&frame), due = self->read_xid + 1;
+        answer->zxid = vs_zk_take_long(&frame);
+        answer->rc = vs_zk_take_int(&frame);
+        answer->body = frame;
+        if (xid != due) return vs_zk_no_answer(self, "an answer to something else", reply);
+        bool is_ours = self->read_xid >= self->given_up_xid;
+        self->read_xid = due;
+        if (answer->zxid > self->zxid) self->zxid = answer->zxid;
+        if (is_ours && answer->rc != ZK_OK && frame.left) /* an error has no body */
+            return vs_zk_no_answer(self, "half an answer, or more than one", reply);
+        if (is_ours) return true;
+    }
 }
 
 /* ------------------------------------------------------------------ time */
 
-int64_t vs_zk_now_ms(const struct zk_store *self) {
-    return self->clock_ms + (self->clock->boot_us(self->clock->self) - self->clock_boot_us) / 1000;
-}
-
-void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
+void vs_zk_learn_time(struct zk_store *self, const struct zk_stat *stat) {
     self->clock_ms = stat->mtime > 0 ? stat->mtime : 0;
-    self->clock_boot_us = self->clock->boot_us(self->clock->self);
-}
-
-static bool ask_time(struct zk_store *self, struct vs_reply *reply) {
-    struct zk_call *call = vs_zk_call(self);
-    if (call) {
-        vs_zk_set(call, VS_ZK_CLOCK, 0, -1);
-        vs_zk_send_multi(call);
-    }
-    if (!call || !vs_zk_wait(call, reply)) {
-        reply->outcome = VS_STORE_DOWN; /* nobody waits for this write */
-        return false;
-    }
-    if (call->rc == ZOK)
-        vs_zk_learn_time(self, &call->stat);
-    else
-        vs_zk_trouble(self, call->rc, reply);
-    free(call);
-    return reply->outcome == VS_STORE_OK;
+    self->clock_boot_us = self->base.clock->boot_us(self->base.clock->self);
 }
 
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
+    char clock[VS_ZK_PATH_MAX];
     if (!vs_zk_connect(self, ms_max, reply)) return false;
-    int64_t age_us = self->clock->boot_us(self->clock->self) - self->clock_boot_us;
-    if ((self->clock_ms == 0 || age_us > CLOCK_MS * 1000) && !ask_time(self, reply)) return false;
-    reply->store_ms = vs_zk_now_ms(self);
+    int64_t age_us = self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us;
+    self->asks_time = self->clock_ms == 0 || age_us > CLOCK_MS * 1000;
+    if (!self->asks_time) return true;
+    vs_zk_path(self, clock, VS_ZK_CLOCK);
+    struct zk_out *multi = vs_zk_multi(self);
+    vs_zk_op_set(multi, clock, NULL, 0, -1);
+    vs_zk_end_multi(multi);
     return true;
 }
 
-/* ------------------------------------------------------------------ completions: in the client's thread */
-
-static void complete(struct zk_call *call, int rc) {
-    struct zk_store *self = call->store;
-    pthread_mutex_lock(&self->mutex);
-    bool abandoned = call->abandoned;
-    call->rc = rc;
-    call->done = true;
-    pthread_cond_broadcast(&self->changed);
-    pthread_mutex_unlock(&self->mutex);
-    if (abandoned) free(call);
-}
-
-static struct zk_call *call_of(const void *data) {
-    return (struct zk_call *)(uintptr_t)data;
-}
-
-static void on_string(int rc, const char *value, const void *data) {
-    (void)value;
-    complete(call_of(data), rc);
-}
-
-static void on_multi(int rc, const void *data) {
-    complete(call_of(data), rc);
-}
-
-static void on_get(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
-    struct zk_call *call = call_of(data);
-    if (rc == ZOK) {
-        call->length = length < 0 ? 0 : length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
-        if (call->length) memcpy(call->text, value, (size_t)call->length);
-        call->stat = *stat;
+bool vs_zk_time(struct zk_store *self, struct vs_reply *reply) {
+    static const int32_t types[] = {ZK_SET};
+    struct zk_answer answer;
+    struct zk_multi multi;
+    if (self->asks_time) {
+        self->asks_time = false;
+        if (!vs_zk_next(self, &answer, reply)) return false;
+        if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
+        if (!vs_zk_take_multi(&answer.body, types, 1, &multi) || (multi.rc == ZK_OK && multi.stat.mtime <= 0))
+            return vs_zk_no_answer(self, "an answer to something else", reply);
+        if (multi.rc != ZK_OK) return vs_zk_trouble(self, multi.rc, reply);
+        vs_zk_learn_time(self, &multi.stat);
     }
-    complete(call, rc);
-}
-
-static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *data) {
-    struct zk_call *call = call_of(data);
-    const int writes = ZOO_PERM_WRITE | ZOO_PERM_CREATE | ZOO_PERM_DELETE | ZOO_PERM_ADMIN;
-    (void)stat;
-    for (int i = 0; rc == ZOK && i < acl->count; i++)
-        if (strcmp(acl->data[i].id.scheme, "world") == 0 && (acl->data[i].perms & writes)) call->anyone_writes = true;
-    complete(call, rc);
-}
-
-/* ------------------------------------------------------------------ calls */
-
-struct zk_call *vs_zk_call(struct zk_store *self) {
-    struct zk_call *call = calloc(1, sizeof *call);
-    if (call) call->store = self;
-    return call;
-}
-
-static const char *keep_path(struct zk_call *call, const char *path) {
-    assert(call->op_count < VS_ZK_OPS_MAX);
-    snprintf(call->path[call->op_count], VS_ZK_PATH_MAX, "%s", path);
-    return call->path[call->op_count];
-}
-
-void vs_zk_check(struct zk_call *call, const char *path, int version) {
-    const char *kept = keep_path(call, path);
-    zoo_check_op_init(&call->op[call->op_count++], kept, version);
-}
-
-void vs_zk_create(struct zk_call *call, const char *path, int length) {
-    const char *kept = keep_path(call, path);
-    int i = call->op_count++;
-    zoo_create_op_init(&call->op[i], kept, call->body, length,
-                       call->store->is_open ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL, ZOO_PERSISTENT,
-                       call->made[i], sizeof call->made[i]);
-}
-
-void vs_zk_set(struct zk_call *call, const char *path, int length, int version) {
-    const char *kept = keep_path(call, path);
-    zoo_set_op_init(&call->op[call->op_count++], kept, call->body, length, version, &call->stat);
-}
-
-void vs_zk_delete(struct zk_call *call, const char *path) {
-    const char *kept = keep_path(call, path);
-    zoo_delete_op_init(&call->op[call->op_count++], kept, -1);
-}
-
-/* What was not even sent has its answer. */
-static void sent(struct zk_call *call, int rc) {
-    if (rc == ZOK) return;
-    call->rc = rc;
-    call->done = true;
-}
-
-void vs_zk_send_sync(struct zk_call *call) {
-    sent(call, zoo_async(call->store->zh, "/", on_string, call));
-}
-
-void vs_zk_send_get(struct zk_call *call, const char *path) {
-    sent(call, zoo_aget(call->store->zh, path, 0, on_get, call));
-}
-
-void vs_zk_send_acl(struct zk_call *call, const char *path) {
-    sent(call, zoo_aget_acl(call->store->zh, path, on_acl, call));
-}
-
-void vs_zk_send_multi(struct zk_call *call) {
-    sent(call, zoo_amulti(call->store->zh, call->op_count, call->op, call->result, on_multi, call));
-}
-
-bool vs_zk_wait(struct zk_call *call, struct vs_reply *reply) {
-    struct zk_store *self = call->store;
-    bool writes = call->op_count > 0;
-    pthread_mutex_lock(&self->mutex);
-    bool came = vs_zk_await(self, &call->done);
-    if (!came) call->abandoned = true; /* its completion frees it */
-    pthread_mutex_unlock(&self->mutex);
-    if (came && !is_lost(call->rc)) return true;
-    vs_answer(reply, writes ? VS_STORE_UNKNOWN : VS_STORE_DOWN, "%.70s: %.60s", self->where,
-              came ? zerror(call->rc) : "no answer in time");
-    if (came) free(call);
-    return false;
+    reply->store_ms = self->clock_ms + (self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us) / 1000;
+    return true;
 }

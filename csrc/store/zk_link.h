@@ -1,86 +1,88 @@
-/* zk_link.h -- the session under zookeeper.c: opened, lost, opened again; and calls that end at a deadline although
- * ZooKeeper's client has none.  A call that was given up is freed by its late completion, never before. */
+/* zk_link.h -- the connection under zookeeper.c: made beside the calls, given up when its call is over; requests and
+ * their answers, in order.  It is spoken to directly (zk_wire.h): a call ends at its deadline, an answer is read whole
+ * or is none, and there is no thread between two calls. */
 #ifndef VS_STORE_ZK_LINK_H
 #define VS_STORE_ZK_LINK_H
 
+#include "store/errand.h"
 #include "store/reply.h"
+#include "store/zk_wire.h"
 
-#include <pthread.h>
-#include <zookeeper/zookeeper.h>
+#include <sys/types.h>
 
-#define VS_ZK_PATH_MAX 128 /* of a node below the root: /<namespace>/w/<group>/<worker> */
-#define VS_ZK_OPS_MAX 4
+#define VS_ZK_PORT 2181
+#define VS_ZK_GROUP 128       /* workers under one node */
 #define VS_ZK_CLOCK "/~clock" /* a name that no namespace can have; made by init, so it says whether that was done */
+
+/* Whom to connect to, and as whom: whole in itself, for a connection is made by another thread than the call's. */
+struct zk_place {
+    char hosts[512], auth[400], where[160];
+};
 
 struct zk_store {
     struct vs_store base;
-    const struct vesta_clock *clock;
-    int64_t call_ms_max, until_us; /* until_us: when the call under way is over, in boot time */
-    char servers[640];             /* with the root behind them */
-    char root[256], auth[400], namespace_[VESTA_NAMESPACE_MAX], where[160];
+    int64_t call_ms_max;
+    struct zk_place place;
+    char root[256], namespace_[VESTA_NAMESPACE_MAX];
     bool is_open; /* the operator says that anyone may write */
     struct vs_met met;
-    pid_t pid; /* whose session it is */
-    zhandle_t *zh;
+    pid_t pid;                                /* whose connection it is */
+    int fd;                                   /* -1: not connected */
+    struct vs_errand *making;                 /* the connection that is on its way; NULL: none */
+    int32_t sent_xid, read_xid, given_up_xid; /* answers up to given_up_xid are nobody's any more */
+    int64_t zxid;                             /* the last transaction that an answer of this connection knew of */
+    struct zk_out out;                        /* frames, of which `sent` bytes are gone */
+    size_t sent;
+    char *in; /* what came, from in_begin to in_end */
+    size_t in_begin, in_end, in_room;
+    bool asks_time;                  /* this call's first answer is the leader's time */
     int64_t clock_ms, clock_boot_us; /* the leader's time, and the boot time at which it came; 0: unknown */
-    pthread_mutex_t mutex;           /* calls' `done` and lists, between the caller and the client's threads */
-    pthread_cond_t changed;
 };
 
-/* A request and its answer.  The caller's until it has been given up. */
-struct zk_call {
-    struct zk_store *store;
-    bool done, abandoned;
-    int rc; /* ZOK, or the first error of a multi */
-    int length;
-    char text[VS_RECORD_TEXT_MAX]; /* of a get */
-    struct Stat stat;              /* of a get or a set */
-    bool anyone_writes;            /* of an ACL */
-    int op_count;
-    zoo_op_t op[VS_ZK_OPS_MAX];
-    zoo_op_result_t result[VS_ZK_OPS_MAX];
-    char path[VS_ZK_OPS_MAX][VS_ZK_PATH_MAX];
-    char made[VS_ZK_OPS_MAX][VS_ZK_PATH_MAX + 256]; /* where the client puts the names of what it created */
-    char body[VS_RECORD_TEXT_MAX];
-};
-
-/* Opens a call: connected, with a deadline, the leader's time known.  False with the reply filled. */
+/* Opens a call: connected, with a deadline, the leader's time asked for where it is not known.  False with the reply
+ * filled. */
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
 /* As above, without asking for the time: the root may not be there yet. */
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
+/* The requests of a call are put: the leader's time comes first, into reply->store_ms.  False with the reply filled. */
+bool vs_zk_time(struct zk_store *self, struct vs_reply *reply);
+void vs_zk_learn_time(struct zk_store *self, const struct zk_stat *stat);
 void vs_zk_close(struct zk_store *self);
+void vs_zk_drop(struct zk_store *self);
 
-/* A new call, NULL where memory is out. */
-struct zk_call *vs_zk_call(struct zk_store *self);
-/* Adds to a multi.  Bodies must be in the call. */
-void vs_zk_check(struct zk_call *call, const char *path, int version);
-void vs_zk_create(struct zk_call *call, const char *path, int length);
-void vs_zk_set(struct zk_call *call, const char *path, int length, int version);
-void vs_zk_delete(struct zk_call *call, const char *path);
+/* A path below the root. */
+__attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX],
+                                                      const char *format, ...);
 
-/* Send.  What cannot be sent is done at once, with its rc. */
-void vs_zk_send_sync(struct zk_call *call);
-void vs_zk_send_get(struct zk_call *call, const char *path);
-void vs_zk_send_acl(struct zk_call *call, const char *path);
-void vs_zk_send_multi(struct zk_call *call);
+/* Requests: put, and sent when answers are waited for.  A frame that begins is a request more. */
+void vs_zk_ask(struct zk_store *self, int32_t type, const char *path); /* get, ACL, children, sync, exists */
+struct zk_out *vs_zk_multi(struct zk_store *self);                     /* then operations, and vs_zk_end_multi */
 
-/* Waits for the answer.  False: given up at the deadline, or lost with the connection: the reply says DOWN, or UNKNOWN
- * for a multi, and the call is gone.  True: call->rc is what the server said. */
-bool vs_zk_wait(struct zk_call *call, struct vs_reply *reply);
+/* An answer, in order.  False: none came in time, or it answers something else: the reply is filled, with the outcome
+ * that it had, and the connection is gone. */
+struct zk_answer {
+    int32_t rc; /* ZK_OK, or what the server said; then there is no body */
+    int64_t zxid;
+    struct zk_in body;
+};
+bool vs_zk_next(struct zk_store *self, struct zk_answer *answer, struct vs_reply *reply);
+/* An answer that was read and is none: as above. */
+bool vs_zk_no_answer(struct zk_store *self, const char *why, struct vs_reply *reply);
 
-/* The leader's time as of now. */
-int64_t vs_zk_now_ms(const struct zk_store *self);
-void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
+/* Fills the reply by an error that the server said: it was not done.  False. */
+bool vs_zk_trouble(const struct zk_store *self, int32_t rc, struct vs_reply *reply);
 
-/* Fills the reply by an error that the server said: it was not done. */
-void vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply);
-
-/* Waits until *done, under the mutex, no later than the deadline: false if it came first. */
-bool vs_zk_await(struct zk_store *self, const bool *done);
+/* zk_dial.c: makes connections, beside the calls. */
+struct zk_making {
+    struct zk_place place;
+    int fd; /* -1: it did not come about, and the reply says why */
+    struct vs_reply reply;
+};
+void vs_zk_dial(void *making);
+void vs_zk_drop_making(void *making);
 
 /* zk_list.c: every record of the namespace. */
-void vs_zk_list(struct zk_store *self, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
-#define VS_ZK_GROUP 128 /* workers under one node */
+void vs_zk_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
 
 /* zk_foreign.c: other generators' nodes, and what lies beside the namespace. */
 void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);

@@ -1,160 +1,112 @@
-/* zk_list.c -- every record of a namespace in ZooKeeper: the groups, their children, the records; each answer asks on,
- * so all of it is under way at once, and thousands of records take a few round trips.  Runs in the client's thread. */
+/* zk_list.c -- every record of a namespace in ZooKeeper: the groups, their children, the records.  Each level is asked
+ * for at once, so thousands of records take a few round trips. */
 #include "store/zk_link.h"
+#include "core/core.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-struct listing;
-
-/* A group or a record that was asked for. */
-struct item {
-    struct item *next;
-    struct listing *listing;
-    uint64_t number;
-    bool is_record, found;
-    struct vs_record record;
+/* A growing list of numbers. */
+struct numbers {
+    uint64_t *at;
+    size_t count, room;
 };
 
-struct listing {
-    struct zk_store *store;
-    bool done, abandoned; /* of the store's mutex */
-    size_t pending;
-    struct item *items;
-    struct vs_reply trouble; /* the first; its outcome is OK if there is none */
-};
-
-static void free_listing(struct listing *listing) {
-    for (struct item *item = listing->items, *next; item; item = next) {
-        next = item->next;
-        free(item);
+static bool keep(struct numbers *numbers, uint64_t number) {
+    if (numbers->count == numbers->room) {
+        size_t room = numbers->room ? 2 * numbers->room : 256;
+        uint64_t *grown = realloc(numbers->at, room * sizeof *grown);
+        if (!grown) return false;
+        numbers->at = grown;
+        numbers->room = room;
     }
-    free(listing);
+    numbers->at[numbers->count++] = number;
+    return true;
 }
 
-static void fail(struct listing *listing, int rc) {
-    if (rc != ZOK && listing->trouble.outcome == VS_STORE_OK) vs_zk_trouble(listing->store, rc, &listing->trouble);
-}
-
-/* One answer less to wait for; the last one ends the listing.  With the mutex, which it gives back. */
-static void settle(struct listing *listing) {
-    struct zk_store *self = listing->store;
-    bool last = --listing->pending == 0, abandoned = listing->abandoned;
-    if (last) {
-        listing->done = true;
-        pthread_cond_broadcast(&self->changed);
+/* The next answer names children: those that are numbers, and of this group (or of any: NULL).  A node that is gone has
+ * none. */
+static bool next_children(struct zk_store *self, const uint64_t *group, struct numbers *numbers,
+                          struct vs_reply *reply) {
+    struct zk_answer answer;
+    if (!vs_zk_next(self, &answer, reply)) return false;
+    if (answer.rc == ZK_NONODE) return true;
+    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
+    struct zk_in *body = &answer.body;
+    for (int32_t left = vs_zk_take_int(body); left > 0 && !body->is_short; left--) {
+        char name[VS_ZK_PATH_MAX];
+        uint64_t number;
+        vs_zk_take_text(body, name, sizeof name);
+        if (body->is_short || !vs_is_number(name, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
+        if (!keep(numbers, number)) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
     }
-    pthread_mutex_unlock(&self->mutex);
-    if (last && abandoned) free_listing(listing);
+    return vs_zk_is_whole(body) || vs_zk_no_answer(self, "half an answer", reply);
 }
 
-static void on_groups(int rc, const struct String_vector *names, const void *data);
-static void on_workers(int rc, const struct String_vector *names, const void *data);
-static void on_record(int rc, const char *value, int length, const struct Stat *stat, const void *data);
-
-/* Asks for the children of a group, or for a record. */
-static void ask_on(struct listing *listing, uint64_t number, bool is_record) {
-    struct zk_store *self = listing->store;
+static bool list_workers(struct zk_store *self, const struct numbers *groups, struct numbers *workers,
+                         struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
-    struct item *item = calloc(1, sizeof *item);
-    if (!item) {
-        fail(listing, ZSYSTEMERROR);
-        return;
+    for (size_t i = 0; i < groups->count; i++) {
+        vs_zk_path(self, path, "/%s/w/%" PRIu64, self->namespace_, groups->at[i]);
+        vs_zk_ask(self, ZK_CHILDREN, path);
     }
-    *item = (struct item){listing->items, listing, number, is_record, false, {0}};
-    listing->items = item;
-    int used =
-        snprintf(path, sizeof path, "/%s/w/%" PRIu64, self->namespace_, is_record ? number / VS_ZK_GROUP : number);
-    if (is_record) snprintf(path + used, sizeof path - (size_t)used, "/%" PRIu64, number);
-    int rc = is_record ? zoo_aget(self->zh, path, 0, on_record, item)
-                       : zoo_aget_children(self->zh, path, 0, on_workers, item);
-    if (rc == ZOK) listing->pending++;
-    fail(listing, rc);
+    for (size_t i = 0; i < groups->count; i++)
+        if (!next_children(self, &groups->at[i], workers, reply)) return false;
+    return true;
 }
 
-static void on_groups(int rc, const struct String_vector *names, const void *data) {
-    struct listing *listing = (struct listing *)(uintptr_t)data;
-    pthread_mutex_lock(&listing->store->mutex);
-    uint64_t group;
-    if (rc != ZNONODE) fail(listing, rc); /* a namespace that is not there has no records */
-    for (int i = 0; rc == ZOK && !listing->abandoned && i < names->count; i++)
-        if (vs_is_number(names->data[i], &group)) ask_on(listing, group, false);
-    settle(listing);
+/* The next answer is a record; one that was deleted meanwhile is none. */
+static bool next_listed(struct zk_store *self, uint64_t worker, struct vs_listed **listed, size_t *count, size_t *room,
+                        struct vs_reply *reply) {
+    struct zk_answer answer;
+    struct zk_stat stat;
+    size_t length;
+    if (!vs_zk_next(self, &answer, reply)) return false;
+    if (answer.rc == ZK_NONODE) return true;
+    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
+    const char *text = vs_zk_take_bytes(&answer.body, &length);
+    vs_zk_take_stat(&answer.body, &stat);
+    if (!vs_zk_is_whole(&answer.body) || (size_t)stat.length != length || stat.mzxid <= 0)
+        return vs_zk_no_answer(self, "half an answer", reply);
+    struct vs_listed *next = vs_list_room(listed, *count, room);
+    if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
+    length = length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
+    if (!vs_take_record(reply, text, length, self->place.where, worker)) return false;
+    reply->record.written_ms = stat.mtime > 0 ? stat.mtime : 0;
+    *next = (struct vs_listed){worker, reply->record};
+    ++*count;
+    return true;
 }
 
-static void on_workers(int rc, const struct String_vector *names, const void *data) {
-    struct item *group = (struct item *)(uintptr_t)data;
-    struct listing *listing = group->listing;
-    pthread_mutex_lock(&listing->store->mutex);
-    uint64_t worker;
-    if (rc != ZNONODE) fail(listing, rc);
-    for (int i = 0; rc == ZOK && !listing->abandoned && i < names->count; i++)
-        if (vs_is_number(names->data[i], &worker) && worker / VS_ZK_GROUP == group->number)
-            ask_on(listing, worker, true);
-    settle(listing);
-}
-
-static void on_record(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
-    struct item *item = (struct item *)(uintptr_t)data;
-    struct listing *listing = item->listing;
-    struct vs_reply one = {.outcome = VS_STORE_OK};
-    if (rc == ZOK) vs_take_record(&one, value, length > 0 ? (size_t)length : 0, listing->store->where, item->number);
-    pthread_mutex_lock(&listing->store->mutex);
-    if (rc == ZOK && one.outcome == VS_STORE_OK) {
-        item->found = true;
-        item->record = one.record;
-        item->record.written_ms = stat->mtime > 0 ? stat->mtime : 0;
-    }
-    if (one.outcome != VS_STORE_OK && listing->trouble.outcome == VS_STORE_OK) listing->trouble = one;
-    if (rc != ZNONODE) fail(listing, rc);
-    settle(listing);
-}
-
-static void collect(const struct listing *listing, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+static bool list_records(struct zk_store *self, const struct numbers *workers, struct vs_listed **listed, size_t *count,
+                         struct vs_reply *reply) {
+    char path[VS_ZK_PATH_MAX];
     size_t room = 0;
-    for (const struct item *item = listing->items; item; item = item->next) {
-        if (!item->is_record || !item->found) continue;
-        struct vs_listed *next = vs_list_room(listed, *count, &room);
-        if (!next) {
-            vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-            return;
-        }
-        *next = (struct vs_listed){item->number, item->record};
-        ++*count;
+    for (size_t i = 0; i < workers->count; i++) {
+        vs_zk_path(self, path, "/%s/w/%" PRIu64 "/%" PRIu64, self->namespace_, workers->at[i] / VS_ZK_GROUP,
+                   workers->at[i]);
+        vs_zk_ask(self, ZK_GET, path);
     }
-    vs_list_sort(*listed, *count);
+    for (size_t i = 0; i < workers->count; i++)
+        if (!next_listed(self, workers->at[i], listed, count, &room, reply)) return false;
+    return true;
 }
 
-void vs_zk_list(struct zk_store *self, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+void vs_zk_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
+    struct zk_store *self = (struct zk_store *)store;
+    struct numbers groups = {NULL, 0, 0}, workers = {NULL, 0, 0};
     char path[VS_ZK_PATH_MAX];
-    struct listing *listing = calloc(1, sizeof *listing);
-    if (!listing) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
-        return;
+    *listed = NULL;
+    *count = 0;
+    if (!vs_zk_begin(self, VS_STORE_LIST_MS, reply)) return;
+    vs_zk_path(self, path, "/%s/w", self->namespace_);
+    vs_zk_ask(self, ZK_CHILDREN, path);
+    if (vs_zk_time(self, reply) && next_children(self, NULL, &groups, reply) &&
+        list_workers(self, &groups, &workers, reply) && list_records(self, &workers, listed, count, reply)) {
+        vs_list_sort(*listed, *count);
+        vs_done(reply);
     }
-    listing->store = self;
-    listing->trouble.outcome = VS_STORE_OK;
-    snprintf(path, sizeof path, "/%s/w", self->namespace_);
-    listing->pending = 1;
-    int rc = zoo_aget_children(self->zh, path, 0, on_groups, listing);
-    if (rc != ZOK) {
-        vs_zk_trouble(self, rc, reply);
-        free_listing(listing);
-        return;
-    }
-    pthread_mutex_lock(&self->mutex);
-    bool came = vs_zk_await(self, &listing->done);
-    if (!came) listing->abandoned = true; /* the last completion frees it */
-    pthread_mutex_unlock(&self->mutex);
-    if (!came) {
-        vs_answer(reply, VS_STORE_DOWN, "%.70s: no list in %d ms", self->where, VS_STORE_LIST_MS);
-        return;
-    }
-    if (listing->trouble.outcome != VS_STORE_OK)
-        vs_answer(reply, listing->trouble.outcome, "%s", listing->trouble.text);
-    else
-        collect(listing, listed, count, reply);
-    free_listing(listing);
+    free(groups.at);
+    free(workers.at);
 }

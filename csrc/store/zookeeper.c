@@ -6,22 +6,23 @@
  *     /<namespace>/w/<n/128>/<n>     the record of worker n; in groups, so that no list of children gets long
  *
  * Nodes are persistent.  A session proves nothing and holds nothing: what decides is the version that a write carries.
- * A write is one multi: check the incarnation, set over the version.  A read is behind a sync, because a follower may
- * lag, and an old record would look as if the store had gone back.
+ * A write is one multi: check the incarnation, set over the version; and in the same message the node is read again, so
+ * that a write is done only where the store shows it.  A read is behind a sync, because a follower may lag, and an old
+ * record would look as if the store had gone back.
  *
  * The czxid of the namespace's node is part of the incarnation that callers see: a node that was deleted and made
  * again, be it with the very same text, is another namespace.
  *
  * The store's clock is the leader's: a node's mtime.  Between writes it is counted on from the last one by boot time.
  */
-#include "store/zk_link.h"
+#include "store/zk_nodes.h"
 #include "core/core.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PORT 2181
+#define IDLE_MS 2000 /* who does not call for so long closes its connection: a server lets in 60 of one address */
 
 enum { KEY_SECRET_FILE, KEY_ACL };
 static const char *const keys[] = {"secret_file", "acl", NULL};
@@ -30,326 +31,342 @@ static struct zk_store *self_of(struct vs_store *store) {
     return (struct zk_store *)store;
 }
 
-/* ------------------------------------------------------------------ nodes */
-
-static void ns_path(const struct zk_store *self, char *path) {
-    snprintf(path, VS_ZK_PATH_MAX, "/%s", self->namespace_);
-}
-
-static void incarnation_path(const struct zk_store *self, uint64_t stored, char *path) {
-    snprintf(path, VS_ZK_PATH_MAX, "/%s/i-%016" PRIx64, self->namespace_, stored);
-}
-
-static void group_path(const struct zk_store *self, uint64_t worker, char *path) {
-    snprintf(path, VS_ZK_PATH_MAX, "/%s/w/%" PRIu64, self->namespace_, worker / VS_ZK_GROUP);
-}
-
-static void worker_path(const struct zk_store *self, uint64_t worker, char *path) {
-    snprintf(path, VS_ZK_PATH_MAX, "/%s/w/%" PRIu64 "/%" PRIu64, self->namespace_, worker / VS_ZK_GROUP, worker);
-}
-
-/* Between the incarnation that is stored and the one that callers see, both ways.  Even, so that none becomes 0. */
-static uint64_t mix(uint64_t incarnation, int64_t czxid) {
-    uint64_t z = (uint64_t)czxid + UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return incarnation ^ ((z ^ z >> 31) & ~UINT64_C(1));
-}
-
-/* What stands in the two nodes that a write is about. */
-struct view {
-    bool has_ns;
-    uint64_t stored; /* the incarnation, as it is written */
-    struct Stat ns_stat, stat;
-};
-
-static void take_ns(struct zk_store *self, const struct zk_call *call, struct view *view, struct vs_reply *reply) {
-    if (call->rc == ZNONODE) return;
-    if (call->rc != ZOK) {
-        vs_zk_trouble(self, call->rc, reply);
-        return;
-    }
-    if (!vs_take_ns(reply, call->text, (size_t)call->length, self->where)) return;
-    view->has_ns = true;
-    view->ns_stat = call->stat;
-    view->stored = reply->ns.incarnation;
-    reply->ns.incarnation = mix(view->stored, call->stat.czxid);
-}
-
-static void take_record(struct zk_store *self, const struct zk_call *call, uint64_t worker, struct view *view,
-                        struct vs_reply *reply) {
-    if (call->rc == ZNONODE) return;
-    if (call->rc != ZOK) {
-        vs_zk_trouble(self, call->rc, reply);
-        return;
-    }
-    if (!vs_take_record(reply, call->text, (size_t)call->length, self->where, worker)) return;
-    view->stat = call->stat;
-    reply->record.written_ms = call->stat.mtime > 0 ? call->stat.mtime : 0;
-}
-
-enum { WANT_NS = 1, WANT_RECORD = 2 };
-
-/* One round trip: sync, then what is wanted.  False with the reply filled; true: OK, and what is not there has ver 0.
- */
-static bool look(struct zk_store *self, int want, uint64_t worker, struct view *view, struct vs_reply *reply) {
-    char path[VS_ZK_PATH_MAX];
-    struct zk_call *call[3] = {0};
-    memset(view, 0, sizeof *view);
-    for (int i = 0; i < 3; i++) {
-        if (i > 0 && !(want & i)) continue;
-        if (!(call[i] = vs_zk_call(self))) {
-            vs_answer(reply, VS_STORE_DOWN, "no memory for a call");
-            break;
-        }
-        if (i == 0) vs_zk_send_sync(call[i]);
-        if (i == WANT_NS) ns_path(self, path);
-        if (i == WANT_RECORD) worker_path(self, worker, path);
-        if (i > 0) vs_zk_send_get(call[i], path);
-    }
-    for (int i = 0; i < 3; i++) {
-        if (!call[i] || !vs_zk_wait(call[i], reply)) continue;
-        if (reply->outcome != VS_STORE_OK) {
-        } else if (i == 0 && call[i]->rc != ZOK) {
-            vs_zk_trouble(self, call[i]->rc, reply);
-        } else if (i == WANT_NS) {
-            take_ns(self, call[i], view, reply);
-        } else if (i == WANT_RECORD) {
-            take_record(self, call[i], worker, view, reply);
-        }
-        free(call[i]);
-    }
-    return reply->outcome == VS_STORE_OK;
-}
-
 /* ------------------------------------------------------------------ reading */
 
 static void zk_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
     struct zk_store *self = self_of(store);
-    struct view view;
-    if (vs_zk_begin(self, self->call_ms_max, reply)) look(self, WANT_RECORD, worker, &view, reply);
+    struct zk_view view;
+    if (vs_zk_begin(self, self->call_ms_max, reply) && vs_zk_look_at_record(self, worker, &view, reply)) vs_done(reply);
+}
+
+/* Whether the rows of an ACL let anyone write. */
+static bool anyone_writes(struct zk_in *body) {
+    const int32_t writes = 2 | 4 | 8 | 16; /* write, create, delete, admin */
+    struct zk_stat stat;
+    bool found = false;
+    int32_t count = vs_zk_take_int(body);
+    for (int32_t i = 0; i < count && !body->is_short; i++) {
+        char scheme[64], id[300];
+        int32_t rights = vs_zk_take_int(body);
+        vs_zk_take_text(body, scheme, sizeof scheme);
+        vs_zk_take_text(body, id, sizeof id);
+        found |= strcmp(scheme, "world") == 0 && (rights & writes);
+    }
+    vs_zk_take_stat(body, &stat);
+    return found;
 }
 
 /* A node that anyone may write is no store, unless the operator says so. */
-static bool check_acl(struct zk_store *self, const char *path, struct vs_reply *reply) {
-    struct zk_call *call = vs_zk_call(self);
-    if (!call) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a call");
-        return false;
-    }
-    vs_zk_send_acl(call, path);
-    if (!vs_zk_wait(call, reply)) return false;
-    if (call->rc != ZOK)
-        vs_zk_trouble(self, call->rc, reply);
-    else if (call->anyone_writes && !self->is_open)
-        vs_answer(reply, VS_STORE_REFUSED,
-                  "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or say acl=open in the URI",
-                  self->where, path);
-    free(call);
-    return reply->outcome == VS_STORE_OK;
+static bool next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply) {
+    struct zk_answer answer;
+    if (!vs_zk_next(self, &answer, reply)) return false;
+    if (answer.rc == ZK_NONODE && !is_there) return true;
+    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
+    bool anyone = anyone_writes(&answer.body);
+    if (!vs_zk_is_whole(&answer.body)) return vs_zk_no_answer(self, "half an answer", reply);
+    return !anyone || self->is_open ||
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or say acl=open in the URI",
+                     self->place.where, path);
 }
 
 static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct zk_store *self = self_of(store);
-    struct view view;
-    char path[VS_ZK_PATH_MAX];
-    if (!vs_zk_begin(self, self->call_ms_max, reply) || !look(self, WANT_NS, 0, &view, reply)) return;
+    struct zk_view view;
+    char path[VS_ZK_PATH_MAX], shown[VS_ZK_PATH_MAX];
+    if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
+    memset(&view, 0, sizeof view);
+    vs_zk_ns_path(self, path);
+    snprintf(shown, sizeof shown, "/%s", self->namespace_);
+    vs_zk_ask(self, ZK_SYNC, self->root);
+    vs_zk_ask(self, ZK_GET, path);
+    vs_zk_ask(self, ZK_GET_ACL, self->root);
+    vs_zk_ask(self, ZK_GET_ACL, path);
+    if (!vs_zk_time(self, reply) || !vs_zk_next_sync(self, reply) || !vs_zk_next_ns(self, &view, reply) ||
+        !next_acl(self, "/", true, reply) || !next_acl(self, shown, view.has_ns, reply))
+        return;
     vs_meet(&self->met, reply);
-    ns_path(self, path);
-    if (check_acl(self, "/", reply) && view.has_ns) check_acl(self, path, reply);
-}
-
-static void zk_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
-    struct zk_store *self = self_of(store);
-    *listed = NULL;
-    *count = 0;
-    if (vs_zk_begin(self, VS_STORE_LIST_MS, reply)) vs_zk_list(self, listed, count, reply);
+    vs_done(reply);
 }
 
 /* ------------------------------------------------------------------ writing */
 
-/* A multi that only makes what others may have made meanwhile.  True unless the reply is filled. */
+/* The next answer is a multi's.  False with the reply filled. */
+static bool next_multi(struct zk_store *self, const int32_t *types, int count, struct zk_multi *multi, int64_t *zxid,
+                       struct vs_reply *reply) {
+    struct zk_answer answer;
+    if (!vs_zk_next(self, &answer, reply)) return false;
+    *zxid = answer.zxid;
+    if (answer.rc != ZK_OK) { /* of all of it */
+        *multi = (struct zk_multi){.rc = answer.rc};
+        return true;
+    }
+    return vs_zk_take_multi(&answer.body, types, count, multi) ||
+           vs_zk_no_answer(self, "an answer to something else", reply);
+}
+
+/* A node deleted by hand, and all below it: whoever claims there anew would begin below what was granted. */
+static bool say_gone(const struct zk_store *self, const char *what, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "%.40s/%.40s/%s is gone, which a person deleted: `vesta store advance` makes it again",
+                     self->place.where, self->namespace_, what);
+}
+
+/* A group of records that nobody needed before; others may make it meanwhile. */
 static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *reply) {
+    static const int32_t types[] = {ZK_CREATE};
     char path[VS_ZK_PATH_MAX];
-    struct zk_call *call = vs_zk_call(self);
-    if (!call) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a call");
-        return false;
-    }
-    group_path(self, worker, path);
-    vs_zk_create(call, path, 0);
-    vs_zk_send_multi(call);
-    if (!vs_zk_wait(call, reply)) {
-        reply->outcome = VS_STORE_DOWN; /* of the record, nothing was written */
-        return false;
-    }
-    if (call->rc == ZNONODE)
-        vs_answer(reply, VS_STORE_MOVED, "the namespace is not in the store");
-    else if (call->rc != ZOK && call->rc != ZNODEEXISTS)
-        vs_zk_trouble(self, call->rc, reply);
-    free(call);
-    return reply->outcome == VS_STORE_OK;
+    struct zk_multi made;
+    int64_t zxid;
+    vs_zk_group_path(self, worker, path);
+    struct zk_out *multi = vs_zk_multi(self);
+    vs_zk_op_create(multi, path, NULL, 0, self->is_open);
+    vs_zk_end_multi(multi);
+    if (!next_multi(self, types, 1, &made, &zxid, reply)) return false;
+    if (made.rc == ZK_NONODE) return say_gone(self, "w", reply);
+    return made.rc == ZK_OK || made.rc == ZK_NODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
 /* What became of a write.  OTHER: something stood there that was not seen before.  AGAIN: its group is missing. */
 enum fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
 
-static enum fate send_write(struct zk_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
-                            const struct view *view, struct vs_reply *reply) {
-    char path[VS_ZK_PATH_MAX];
-    struct zk_call *call = vs_zk_call(self);
-    if (!call) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a call");
+/* What the server says of a write that it did not do. */
+static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, uint64_t old_ver, struct vs_reply *reply) {
+    bool is_same = made->count > 1 && made->each[0] == ZK_OK && made->each[1] == ZK_OK;
+    vs_not_done(reply);
+    if (made->count > 1 && made->each[0] == ZK_OK && made->each[1] == ZK_NONODE) {
+        say_gone(self, "i-...", reply);
         return FATE_TOLD;
     }
-    int length = (int)vs_record_write(record, call->body);
-    ns_path(self, path);
-    vs_zk_check(call, path, view->ns_stat.version);
-    incarnation_path(self, view->stored, path);
-    vs_zk_check(call, path, -1);
-    worker_path(self, worker, path);
-    if (old_ver == 0) vs_zk_create(call, path, length);
-    /* also over what was made a moment ago: only a set brings its time back */
-    vs_zk_set(call, path, length, old_ver ? view->stat.version : 0);
-    vs_zk_send_multi(call);
-    if (!vs_zk_wait(call, reply)) return FATE_TOLD;
-    enum fate fate = FATE_OTHER;
-    bool is_same = call->result[0].err == ZOK && call->result[1].err == ZOK;
-    if (call->rc == ZOK) {
-        vs_zk_learn_time(self, &call->stat);
-        reply->record = *record;
-        reply->store_ms = reply->record.written_ms = call->stat.mtime;
-        fate = FATE_OK;
-    } else if (call->rc != ZNONODE && call->rc != ZBADVERSION && call->rc != ZNODEEXISTS) {
-        vs_zk_trouble(self, call->rc, reply);
-        fate = FATE_TOLD;
-    } else if (call->rc == ZNONODE && is_same && old_ver == 0) {
-        fate = FATE_AGAIN;
+    if (made->rc == ZK_NONODE && is_same && old_ver == 0) return FATE_AGAIN;
+    if (made->rc == ZK_NONODE || made->rc == ZK_BADVERSION || made->rc == ZK_NODEEXISTS) return FATE_OTHER;
+    vs_zk_trouble(self, made->rc, reply);
+    return FATE_TOLD;
+}
+
+/* A write that was sent: what its answers are held against. */
+struct writing {
+    const struct vs_record *record;
+    size_t length;       /* of its text */
+    int32_t version;     /* of the node, behind it */
+    int64_t before_zxid; /* the last transaction that was seen before */
+    struct zk_multi made;
+    int64_t zxid;
+};
+
+/* The record as it stands behind the write, in the same message: it is this write, of that transaction; or somebody has
+ * written over it already, and this one's answer is that of the very next change of the node. */
+static bool shows(struct zk_store *self, uint64_t worker, const struct writing *writing, struct vs_reply *reply) {
+    struct vs_reply seen = {.outcome = reply->outcome};
+    struct zk_view view;
+    if (!vs_zk_next_record(self, worker, &view, &seen)) {
+        memcpy(reply->text, seen.text, sizeof reply->text);
+        return false;
     }
-    free(call);
-    return fate;
+    const struct zk_stat *made = &writing->made.stat, *at = &view.stat;
+    bool is_new = made->mzxid == writing->zxid && writing->zxid > writing->before_zxid && made->mtime > 0 &&
+                  made->version == writing->version && (size_t)made->length == writing->length;
+    bool stands = at->mzxid == writing->zxid && at->mtime == made->mtime && at->version == made->version &&
+                  vs_is_same_write(writing->record, &seen.record);
+    bool moved_on = at->mzxid > writing->zxid && at->version > made->version && seen.record.ver > writing->record->ver;
+    return (view.has_record && is_new && (stands || moved_on)) ||
+           vs_zk_no_answer(self, "what it says that it wrote does not stand there", reply);
+}
+
+static enum fate send_write(struct zk_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
+                            const struct zk_view *view, struct vs_reply *reply) {
+    static const int32_t sets[] = {ZK_CHECK, ZK_CHECK, ZK_SET}, makes[] = {ZK_CHECK, ZK_CHECK, ZK_CREATE, ZK_SET};
+    char path[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
+    size_t length = vs_record_write(record, text);
+    struct writing writing = {
+        .record = record, .length = length, .version = old_ver ? view->stat.version + 1 : 1, .before_zxid = self->zxid};
+    struct zk_out *multi = vs_zk_multi(self);
+    vs_zk_ns_path(self, path);
+    vs_zk_op_check(multi, path, view->ns_stat.version);
+    vs_zk_tag_path(self, view->stored, path);
+    vs_zk_op_check(multi, path, -1);
+    vs_zk_worker_path(self, worker, path);
+    if (old_ver == 0) vs_zk_op_create(multi, path, text, length, self->is_open);
+    /* also over what was made a moment ago: only a set brings its time back */
+    vs_zk_op_set(multi, path, text, length, old_ver ? view->stat.version : 0);
+    vs_zk_end_multi(multi);
+    vs_zk_ask(self, ZK_GET, path);
+    vs_sent(reply);
+    if (!next_multi(self, old_ver ? sets : makes, old_ver ? 3 : 4, &writing.made, &writing.zxid, reply))
+        return FATE_TOLD;
+    if (writing.made.rc != ZK_OK) {
+        self->given_up_xid = self->sent_xid; /* what stands there is looked at anew */
+        return fate_of(self, &writing.made, old_ver, reply);
+    }
+    if (!shows(self, worker, &writing, reply)) return FATE_TOLD;
+    vs_zk_learn_time(self, &writing.made.stat);
+    reply->record = *record;
+    reply->store_ms = reply->record.written_ms = writing.made.stat.mtime;
+    return FATE_OK;
+}
+
+/* Why nothing was written: another record stands there.  Its own: an earlier try was done, and denied. */
+static void say_other(const struct vs_record *record, bool was_sent, struct vs_reply *reply) {
+    if (was_sent && vs_is_same_write(record, &reply->record))
+        vs_sent(reply);
+    else
+        vs_not_first(reply);
 }
 
 static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                     struct vs_reply *reply) {
     struct zk_store *self = self_of(store);
-    struct view view;
+    struct zk_view view;
     if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
     for (int tries = 0; tries < 3; tries++) { /* once for its group that was missing, once for somebody in between */
-        if (!look(self, WANT_NS | WANT_RECORD, worker, &view, reply) || !vs_is_met(&self->met, reply)) return;
+        if (tries) vs_sent(reply);            /* a denial is believed when what stands there was seen */
+        if (!vs_zk_look_at_both(self, worker, &view, reply) || !vs_is_met(&self->met, reply)) return;
         if (!vs_follows(record, &reply->record, old_ver)) {
-            reply->outcome = VS_STORE_CONFLICT;
+            say_other(record, tries > 0, reply);
             return;
         }
+        vs_not_done(reply);
         enum fate fate = send_write(self, worker, old_ver, record, &view, reply);
+        if (fate == FATE_OK) vs_done(reply);
         if (fate == FATE_OK || fate == FATE_TOLD) return;
         if (fate == FATE_AGAIN && !make_group(self, worker, reply)) return;
     }
-    vs_answer(reply, VS_STORE_DOWN, "%.90s: it changes all the time", self->where);
+    vs_answer(reply, VS_STORE_DOWN, "%.90s: it changes all the time", self->place.where);
 }
 
-/* The multi that writes the namespace's record over what was seen. */
-static void put_ns(struct zk_store *self, const struct vs_ns_record *record, const struct view *view,
-                   struct zk_call *call) {
-    char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX];
-    struct vs_ns_record stored = *record;
-    if (view->has_ns) stored.incarnation = mix(record->incarnation, view->ns_stat.czxid);
-    int length = (int)vs_ns_record_write(&stored, call->body);
-    ns_path(self, path);
-    incarnation_path(self, stored.incarnation, tag);
-    incarnation_path(self, view->stored, old);
-    if (!view->has_ns) vs_zk_create(call, path, length);
-    vs_zk_set(call, path, length, view->has_ns ? view->ns_stat.version : 0);
-    if (view->has_ns && strcmp(old, tag) != 0) vs_zk_delete(call, old);
-    if (!view->has_ns || strcmp(old, tag) != 0) vs_zk_create(call, tag, 0);
-    if (!view->has_ns) {
-        snprintf(path, sizeof path, "/%s/w", self->namespace_);
-        vs_zk_create(call, path, 0);
+/* ------------------------------------------------------------------ the namespace */
+
+/* The multi that writes the namespace's record over what was seen, and makes what belongs to it.  How many operations
+ * it has. */
+static int put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
+                  const struct zk_beside *beside, int32_t types[static VS_ZK_OPS_MAX]) {
+    char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
+    size_t length = vs_ns_record_write(stored, text);
+    struct zk_out *multi = vs_zk_multi(self);
+    int count = 0;
+    vs_zk_ns_path(self, path);
+    vs_zk_tag_path(self, stored->incarnation, tag);
+    vs_zk_tag_path(self, view->stored, old);
+    bool is_other = !view->has_ns || strcmp(old, tag) != 0;
+    if (!view->has_ns) types[count++] = ZK_CREATE, vs_zk_op_create(multi, path, text, length, self->is_open);
+    types[count++] = ZK_SET;
+    vs_zk_op_set(multi, path, text, length, view->has_ns ? view->ns_stat.version : 0);
+    if (beside->tag && is_other) types[count++] = ZK_DELETE, vs_zk_op_delete(multi, old, -1);
+    if (is_other || !beside->tag) types[count++] = ZK_CREATE, vs_zk_op_create(multi, tag, NULL, 0, self->is_open);
+    vs_zk_workers_path(self, path);
+    if (!beside->workers) types[count++] = ZK_CREATE, vs_zk_op_create(multi, path, NULL, 0, self->is_open);
+    vs_zk_end_multi(multi);
+    vs_zk_ns_path(self, path);
+    vs_zk_ask(self, ZK_GET, path);
+    return count;
+}
+
+/* The namespace as it stands behind the write, in the same message.  Its incarnation is seen with its czxid. */
+static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_multi *made,
+                     int64_t zxid, struct vs_reply *reply) {
+    struct vs_reply seen = {.outcome = reply->outcome};
+    struct zk_view view;
+    if (!vs_zk_next_ns(self, &view, &seen)) {
+        memcpy(reply->text, seen.text, sizeof reply->text);
+        return false;
     }
-    vs_zk_send_multi(call);
+    const struct zk_stat *at = &view.ns_stat;
+    bool is_it = view.has_ns && seen.ns.ver == stored->ver && view.stored == stored->incarnation &&
+                 seen.ns.floor_ms == stored->floor_ms && at->mzxid == zxid && at->mzxid == made->stat.mzxid &&
+                 at->version == made->stat.version && at->mtime > 0;
+    reply->ns = seen.ns;
+    return is_it || vs_zk_no_answer(self, "what it says that it wrote does not stand there", reply);
+}
+
+static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
+                          const struct zk_beside *beside, struct vs_reply *reply) {
+    int32_t types[VS_ZK_OPS_MAX];
+    struct zk_multi made;
+    int64_t zxid;
+    struct vs_ns_record stored = *record;
+    if (view->has_ns) stored.incarnation = vs_zk_mix(record->incarnation, view->ns_stat.czxid);
+    int count = put_ns(self, &stored, view, beside, types);
+    vs_sent(reply);
+    if (!next_multi(self, types, count, &made, &zxid, reply)) return FATE_TOLD;
+    if (made.rc == ZK_OK) {
+        if (!shows_ns(self, &stored, &made, zxid, reply)) return FATE_TOLD;
+        vs_zk_learn_time(self, &made.stat);
+        reply->store_ms = made.stat.mtime;
+        return FATE_OK;
+    }
+    self->given_up_xid = self->sent_xid;
+    if (made.rc == ZK_BADVERSION || made.rc == ZK_NODEEXISTS || made.rc == ZK_NONODE) return FATE_OTHER;
+    vs_not_done(reply);
+    vs_zk_trouble(self, made.rc, reply);
+    return FATE_TOLD;
 }
 
 static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                        struct vs_reply *reply) {
     struct zk_store *self = self_of(store);
-    struct view view;
-    if (!vs_zk_begin(self, self->call_ms_max, reply) || !look(self, WANT_NS, 0, &view, reply)) return;
+    struct zk_view view;
+    struct zk_beside beside = {false, false};
+    if (!vs_zk_begin(self, self->call_ms_max, reply) || !vs_zk_look_at_ns(self, &view, reply)) return;
     if (reply->ns.ver != old_ver) {
-        reply->outcome = VS_STORE_CONFLICT;
+        vs_not_first(reply);
         return;
     }
-    struct zk_call *call = vs_zk_call(self);
-    if (!call) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a call");
-        return;
-    }
-    put_ns(self, record, &view, call);
-    if (!vs_zk_wait(call, reply)) return;
-    int rc = call->rc;
-    if (rc == ZOK) {
-        vs_zk_learn_time(self, &call->stat);
-        reply->ns = *record;
-        reply->store_ms = call->stat.mtime;
-        if (!view.has_ns) reply->ns.incarnation = mix(record->incarnation, call->stat.czxid);
-    }
-    free(call);
-    if (rc == ZOK) return;
-    if (rc != ZBADVERSION && rc != ZNODEEXISTS && rc != ZNONODE)
-        vs_zk_trouble(self, rc, reply);
-    else if (look(self, WANT_NS, 0, &view, reply))
-        reply->outcome = VS_STORE_CONFLICT;
+    if (view.has_ns && !vs_zk_look_beside(self, &view, &beside, reply)) return;
+    enum fate fate = write_ns(self, record, &view, &beside, reply);
+    if (fate == FATE_OK)
+        vs_done(reply);
+    else if (fate == FATE_OTHER && vs_zk_look_at_ns(self, &view, reply) && reply->ns.ver != record->ver)
+        vs_not_first(reply); /* whoever has this version may be ourselves, denied */
 }
 
 /* ------------------------------------------------------------------ making, opening */
 
-/* One node, where it is missing.  The root's path is made from above it, by another session. */
+/* One node, where it is missing. */
 static bool make_node(struct zk_store *self, const char *path, struct vs_reply *reply) {
-    struct zk_call *call = vs_zk_call(self);
-    if (!call) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a call");
-        return false;
-    }
-    vs_zk_create(call, path, 0);
-    vs_zk_send_multi(call);
-    if (!vs_zk_wait(call, reply)) return false;
-    if (call->rc != ZOK && call->rc != ZNODEEXISTS) vs_zk_trouble(self, call->rc, reply);
-    free(call);
-    return reply->outcome == VS_STORE_OK;
+    static const int32_t types[] = {ZK_CREATE};
+    struct zk_multi made;
+    int64_t zxid;
+    struct zk_out *multi = vs_zk_multi(self);
+    vs_zk_op_create(multi, path, NULL, 0, self->is_open);
+    vs_zk_end_multi(multi);
+    vs_sent(reply);
+    if (!next_multi(self, types, 1, &made, &zxid, reply)) return false;
+    vs_not_done(reply);
+    return made.rc == ZK_OK || made.rc == ZK_NODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
-/* The root lies under what the session takes for "/", so it is made by a session that sees all. */
-static void make_root(struct zk_store *self, struct vs_reply *reply) {
+/* The root, from its first part on. */
+static bool make_root(struct zk_store *self, struct vs_reply *reply) {
     char part[sizeof self->root];
-    struct zk_store *above = calloc(1, sizeof *above);
-    if (!above) {
-        vs_answer(reply, VS_STORE_DOWN, "no memory for a session");
-        return;
+    for (size_t i = 1; i <= strlen(self->root); i++) {
+        if (self->root[i] != '/' && self->root[i] != '\0') continue;
+        snprintf(part, sizeof part, "%.*s", (int)i, self->root);
+        if (!make_node(self, part, reply)) return false;
     }
-    *above = *self;
-    above->zh = NULL;
-    above->pid = 0;
-    *strchr(above->servers, '/') = '\0';
-    if (vs_zk_connect(above, VS_STORE_LIST_MS, reply))
-        for (size_t i = 1; i <= strlen(self->root) && reply->outcome == VS_STORE_OK; i++) {
-            if (self->root[i] != '/' && self->root[i] != '\0') continue;
-            snprintf(part, sizeof part, "%.*s", (int)i, self->root);
-            make_node(above, part, reply);
-        }
-    vs_zk_close(above);
-    free(above);
+    return true;
 }
 
 static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     struct zk_store *self = self_of(store);
-    if (!self->auth[0] && !self->is_open) {
+    char path[VS_ZK_PATH_MAX];
+    vs_reply_clear(reply);
+    if (!self->place.auth[0] && !self->is_open) {
         vs_answer(reply, VS_STORE_REFUSED,
                   "%.50s: without user:password in the URI anyone could write there; if that is meant, say acl=open",
-                  self->where);
+                  self->place.where);
         return;
     }
-    make_root(self, reply);
-    if (reply->outcome != VS_STORE_OK || !vs_zk_connect(self, VS_STORE_LIST_MS, reply)) return;
-    if (make_node(self, VS_ZK_CLOCK, reply)) check_acl(self, "/", reply);
+    if (!vs_zk_connect(self, VS_STORE_LIST_MS, reply) || !make_root(self, reply)) return;
+    vs_zk_path(self, path, VS_ZK_CLOCK);
+    if (!make_node(self, path, reply)) return;
+    vs_zk_ask(self, ZK_GET_ACL, self->root);
+    if (next_acl(self, "/", true, reply)) vs_done(reply);
+}
+
+/* Told by who keeps a lease: nothing will be asked for so long. */
+static void zk_idle(struct vs_store *store, int64_t ms) {
+    struct zk_store *self = self_of(store);
+    if (ms >= IDLE_MS && self->fd >= 0) vs_zk_close(self);
 }
 
 static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
@@ -362,7 +379,7 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
         more = vs_split(rest, ',', &one, &rest);
         if (!more) one = rest;
         snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
-        rc = vs_uri_host(name, PORT, host, sizeof host, &port, err);
+        rc = vs_uri_host(name, VS_ZK_PORT, host, sizeof host, &port, err);
     }
     if (rc != VESTA_OK) return rc;
     size_t length = strlen(uri->path);
@@ -384,7 +401,7 @@ static int zk_check(const char *text, struct vesta_error *err) {
 static void zk_close(struct vs_store *store) {
     struct zk_store *self = self_of(store);
     vs_zk_close(self);
-    explicit_bzero(self->auth, sizeof self->auth);
+    explicit_bzero(self->place.auth, sizeof self->place.auth);
     free(self);
 }
 
@@ -395,22 +412,21 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     struct zk_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_zookeeper;
-    self->clock = self->base.clock = opts->clock;
-    self->base.list_ms_max = VS_STORE_LIST_MS;
+    self->base.clock = opts->clock;
+    self->fd = -1;
     self->call_ms_max = self->base.call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
+    self->base.list_ms_max = VS_STORE_LIST_MS;
     int rc = read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
         if (uri.password[0]) snprintf(own, sizeof own, "%s:%s", uri.user, uri.password);
-        rc = vs_uri_secret(opts, uri.value[KEY_SECRET_FILE], own, self->auth, sizeof self->auth, err);
+        rc = vs_uri_secret(opts, uri.value[KEY_SECRET_FILE], own, self->place.auth, sizeof self->place.auth, err);
     }
-    if (rc == VESTA_OK && self->auth[0] && !strchr(self->auth, ':'))
+    if (rc == VESTA_OK && self->place.auth[0] && !strchr(self->place.auth, ':'))
         rc = vs_fail(err, VESTA_EOPTION, "a ZooKeeper's secret is user:password");
-    if (rc == VESTA_OK &&
-        snprintf(self->servers, sizeof self->servers, "%s%s", uri.hosts, uri.path) >= (int)sizeof self->servers)
-        rc = vs_fail(err, VESTA_EOPTION, "the store's URI has too many hosts");
+    snprintf(self->place.hosts, sizeof self->place.hosts, "%s", uri.hosts);
     snprintf(self->root, sizeof self->root, "%s", uri.path);
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
-    snprintf(self->where, sizeof self->where, "zk %.60s%.60s", uri.hosts, uri.path);
+    snprintf(self->place.where, sizeof self->place.where, "zk %.60s%.60s", uri.hosts, uri.path);
     self->is_open = uri.value[KEY_ACL][0] != '\0';
     explicit_bzero(own, sizeof own);
     explicit_bzero(&uri, sizeof uri);
@@ -427,12 +443,13 @@ const struct vs_store_ops vs_store_zookeeper = {
     .check = zk_check,
     .open = zk_open,
     .close = zk_close,
-    .list = zk_list,
+    .list = vs_zk_list,
     .read = zk_read,
     .swap = zk_swap,
     .ns_read = zk_ns_read,
     .ns_swap = zk_ns_swap,
     .init = zk_init,
+    .idle = zk_idle,
     .foreign = vs_zk_foreign,
     .names = vs_zk_names,
 };

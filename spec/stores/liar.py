@@ -187,3 +187,54 @@ class MysqlLiar(Liar):
                 length, skip = struct.unpack("<H", row[at + 1:at + 3])[0], 3
             out, at = out + b"\x010", at + skip + length
         return out
+
+
+# ---------------------------------------------------------------- ZooKeeper
+
+NAMES = {1: "create", 2: "delete", 3: "exists", 4: "get", 5: "set", 6: "acl", 8: "children", 9: "sync", 13: "check", 14: "multi",
+         100: "auth", -11: "close"}
+
+
+class ZkLiar(Liar):
+    """Answers are counted from the hello on.  Another's answer gets the number that is waited for, so that it could be
+    taken for the true one."""
+
+    def relay(self, client, server):
+        hello = self.frame(client)
+        server.sendall(hello)
+        self.say(client, "hello", self.frame(server))
+        while True:
+            asked = self.frame(client)
+            server.sendall(asked)
+            kind = struct.unpack(">i", asked[8:12])[0]
+            if kind == -11:
+                raise EOFError
+            self.say(client, self.kind(kind, asked), self.frame(server))
+
+    @staticmethod
+    def kind(number, asked):
+        body = asked[12:] if number != 14 else asked[21:]
+        length = struct.unpack(">i", body[:4])[0] if len(body) >= 4 else 0
+        path = body[4:4 + length].decode("latin-1") if 0 < length < 400 else ""
+        last = path.split("/")[-1]
+        return "%s %s" % (NAMES.get(number, number), "record" if last.isdigit() else "clock" if "~" in last else "ns")
+
+    def frame(self, end):
+        head = self.read(end, 4)
+        return head + self.read(end, struct.unpack(">i", head)[0])
+
+    @staticmethod
+    def framed(body):
+        return struct.pack(">i", len(body)) + body
+
+    def say(self, client, kind, true):
+        body = true[4:]
+        head, rest = body[:16], body[16:]
+        if kind == "hello":
+            head, rest = b"", body
+        none = struct.pack(">i?i", -1, True, -1) if kind.startswith("multi") else b""
+        self.answer(client, kind, true, half=self.framed(head + rest[:len(rest) // 2]), empty=self.framed(head + none),
+                    zeros=self.framed(bytes(len(body))), noughts=self.framed(head + bytes(len(rest))), bare=self.framed(head))
+
+    def fit(self, other, true):
+        return other[:4] + true[4:8] + other[8:] if len(true) > 20 and len(other) > 20 else other

@@ -6,8 +6,8 @@ else the last answer of each, and the first calls of a connection.
 """
 import sys
 
-from liar import LIES, MysqlLiar
-from servers import Caller, MariaDB, claim, main
+from liar import LIES, MysqlLiar, ZkLiar
+from servers import Caller, MariaDB, ZooKeeper, claim, main
 
 CALL, SCHEME = sys.argv[1:3]
 ALL = "all" in sys.argv[3:]
@@ -39,11 +39,39 @@ class Maria:
         return int(self.db.sql("SELECT COUNT(*) FROM vesta.vesta_lease WHERE ns = '%s'" % ns))
 
 
+class Zoo:
+    """What stands there is told by an object of ours past the liar: it is held against ZooKeeper's own client in zk.py."""
+
+    def __init__(self):
+        self.zk = ZooKeeper().start().ready()
+        self.liar = ZkLiar(self.zk.port, LATE_S)
+        with Caller(CALL, self.uri(self.zk.port)) as caller:
+            caller.ask("init", "OK")
+
+    def uri(self, port=None):
+        return "zk://me:secret@127.0.0.1:%d/vesta" % (port or self.liar.port)
+
+    def ask(self, ns, order):
+        with Caller(CALL, self.uri(self.zk.port), ns) as caller:
+            return caller.ask(order, "OK")
+
+    def record(self, ns, number):
+        got = self.ask(ns, "read %d" % number)
+        return (got["ver"], got["until"]) if got["ver"] else None
+
+    def namespace(self, ns):
+        got = self.ask(ns, "ns")
+        return (got["ns_ver"], got["incarnation"]) if got["ns_ver"] else None
+
+    def count(self, ns):
+        return self.ask(ns, "list")["count"]
+
+
 def value(text, name):
     return int(next(line for line in text.split("\n") if line.startswith(name + " ")).split()[1])
 
 
-place = {"mysql": Maria}[SCHEME]()
+place = {"mysql": Maria, "zk": Zoo}[SCHEME]()
 _turn = [0]
 
 
@@ -104,24 +132,22 @@ def meet(order, lie, at, connected, ns):
         lied = place.liar.lied
         truth = truth_of(order, ns)
         if got["outcome"] == "OK":
-            assert same(said_of(order, got), truth), "%s: OK %r, and the store has %r" % (case, said_of(order, got), truth)
+            assert said_of(order, got) == truth, "%s: OK %r, and the store has %r" % (case, said_of(order, got), truth)
         if order.split()[0] in ("swap", "advance") and got["outcome"] == "OK":
             assert is_done(order, truth), "%s: OK, and the store has %r" % (case, truth)
         place.liar.tell_truth()
         after = caller.settle("ns")
-        assert (after["ns_ver"], after["incarnation"]) == seen(place.namespace(ns)), case
+        assert (after["ns_ver"], after["incarnation"]) == place.namespace(ns), case
         if got["outcome"] not in ("OK", "UNKNOWN") and order.split()[0] in ("swap", "advance"):
             assert not is_done(order, truth_of(order, ns)), "%s: %s, and it was done" % (case, got["outcome"])
         caller.settle("read 7")
     return lied
 
 
-def same(said, truth):
-    return said == truth if SCHEME != "zk" or not isinstance(truth, tuple) else said and said[0] == truth[0]
-
-
-def seen(namespace):
-    return namespace
+def is_meant(lie, at, connected):
+    """Of all cases those that a sample has: each lie, each answer, not each lie at each answer."""
+    place = at + LIES.index(lie)
+    return ALL or (lie in ("empty", "another") or place % 4 == 0 if connected else lie != "late" and place % 6 == 0)
 
 
 for order in ORDERS:
@@ -130,20 +156,16 @@ for order in ORDERS:
         cases = told = 0
         for connected in (True, False):
             for lie in LIES:
-                at = 0
-                while True:
-                    at += 1
-                    if not ALL and not connected and (lie in ("late", "nothing") or at % 3):
-                        if at > 6:
-                            break
+                for at in range(1, 13):
+                    if not is_meant(lie, at, connected):
                         continue
                     lied = meet(order, lie, at, connected, fresh())
                     told += lied
                     cases += 1
-                    if not lied or at > 12:
+                    if not lied:
                         break
         print("# %d lies told in %d cases" % (told, cases))
-        assert told >= len(LIES), told
+        assert told >= 5, told
 
 
 main()

@@ -39,6 +39,7 @@ __attribute__((unused)) static enum vs_outcome swap_of(struct vs_store *store, u
                                                        uint64_t until) {
     struct vs_record record = {.ver = old_ver + 1, .until = until, .held = true, .owner = {1, 2}, .lease_ms = 15000};
     snprintf(record.identity, sizeof record.identity, "somebody");
+    snprintf(record.holder, sizeof record.holder, "pid %d", (int)getpid());
     store->ops->swap(store, worker, old_ver, &record, &reply);
     return reply.outcome;
 }

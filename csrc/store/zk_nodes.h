@@ -1,0 +1,40 @@
+/* zk_nodes.h -- what stands in the nodes of a namespace: their paths, and what a look at them finds. */
+#ifndef VS_STORE_ZK_NODES_H
+#define VS_STORE_ZK_NODES_H
+
+#include "store/zk_link.h"
+
+void vs_zk_ns_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]);
+void vs_zk_tag_path(const struct zk_store *self, uint64_t stored, char path[static VS_ZK_PATH_MAX]); /* i-... */
+void vs_zk_workers_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]);
+void vs_zk_group_path(const struct zk_store *self, uint64_t worker, char path[static VS_ZK_PATH_MAX]);
+void vs_zk_worker_path(const struct zk_store *self, uint64_t worker, char path[static VS_ZK_PATH_MAX]);
+
+/* Between the incarnation that is stored and the one that callers see, both ways. */
+uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid);
+
+/* What stands in the nodes that a call is about. */
+struct zk_view {
+    bool has_ns, has_record;
+    uint64_t stored; /* the incarnation, as it is written */
+    struct zk_stat ns_stat, stat;
+};
+
+/* The next answer is of that kind.  False with the reply filled. */
+bool vs_zk_next_sync(struct zk_store *self, struct vs_reply *reply);
+bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
+bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
+
+/* One message: sync, and what is wanted.  True: what is not there has ver 0. */
+bool vs_zk_look_at_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
+bool vs_zk_look_at_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
+bool vs_zk_look_at_both(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
+
+/* The nodes beside the namespace's own, which every write stands on: whether they are there. */
+struct zk_beside {
+    bool tag, workers;
+};
+bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct zk_beside *beside,
+                       struct vs_reply *reply);
+
+#endif
