@@ -57,8 +57,8 @@ static size_t clipped(size_t length) {
 }
 
 bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply) {
-    const char *text;
-    size_t length;
+    const char *text = NULL;
+    size_t length = 0;
     memset(&reply->ns, 0, sizeof reply->ns);
     if (!next_data(self, &text, &length, &view->ns_stat, &view->has_ns, reply)) return false;
     if (!view->has_ns) return true;
@@ -69,8 +69,8 @@ bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply 
 }
 
 bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply) {
-    const char *text;
-    size_t length;
+    const char *text = NULL;
+    size_t length = 0;
     memset(&reply->record, 0, sizeof reply->record);
     if (!next_data(self, &text, &length, &view->stat, &view->has_record, reply)) return false;
     if (!view->has_record) return true;
