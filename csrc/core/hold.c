@@ -161,7 +161,17 @@ void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct v
         act_given_back(lease, out);
         return;
     }
+    lease->not_given_back = true;
     vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
+}
+
+/* The store took it, or it is another's by now; else the last sentence says why it did not. */
+static void note_given_back(struct vs_lease *lease, const struct vs_event *ev) {
+    bool is_another =
+        (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) && !vs_lease_is_ours(lease, &ev->record);
+    bool is_taken = ev->outcome == VS_STORE_OK && !ev->record.held;
+    lease->not_given_back = !is_another && !is_taken;
+    if (lease->not_given_back) vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
 }
 
 /* Who ends need not know any more that the store went back; who goes on with another number must.  The cursor may have
@@ -181,6 +191,7 @@ void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct v
     bool again =
         ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record));
     again = again && lease->attempt++ < 3;
+    note_given_back(lease, ev);
     if (again)
         vs_act(lease, out, VS_PH_RELEASE_LOOK, VS_DO_READ);
     else
@@ -196,6 +207,7 @@ void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, str
         lease->record = ev->record;
         vs_act_swap(lease, ev, out, VS_PH_RELEASE, lease->asked, false);
     } else {
+        note_given_back(lease, ev);
         act_given_back(lease, out);
     }
 }

@@ -7,7 +7,7 @@
 
 /* The deadlines are 0.8 L, less what two clocks may drift apart in L: chrony slews by a twelfth. */
 const struct vs_lease_timing vs_lease_timing_file = {
-    .name = "local", .window_ms = 180000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000};
+    .name = "local", .window_ms = 180000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000, .call_ms = 800};
 
 static const struct vs_lease_timing shared[] = {
     {.name = "strict",
@@ -17,6 +17,7 @@ static const struct vs_lease_timing shared[] = {
      .lease_ms = 15000,
      .deadline_ms = 12000,
      .skew_ms = 10000,
+     .call_ms = 3000,
      .is_shared = true},
     {.name = "balanced",
      .window_ms = 600000,
@@ -25,6 +26,7 @@ static const struct vs_lease_timing shared[] = {
      .lease_ms = 720000,
      .deadline_ms = 576000,
      .skew_ms = 10000,
+     .call_ms = 4000,
      .is_shared = true},
     {.name = "autonomous", /* a day without the store, as Butterfly: history pacing makes ten minutes of ids last it */
      .window_ms = 600000,
@@ -33,6 +35,7 @@ static const struct vs_lease_timing shared[] = {
      .lease_ms = 86400000,
      .deadline_ms = 69120000,
      .skew_ms = 10000,
+     .call_ms = 4000,
      .is_shared = true},
 };
 

@@ -4,6 +4,7 @@
 #include "keeper/file.h"
 #include "os/os.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #define REST_US_MAX 15000000 /* a keeper that asks a store hears from it, or gives it up, within this */
@@ -14,6 +15,11 @@ static struct vs_slot *open_slot(struct vs_map *map) {
     uint64_t cursor;
     int active = vs_map_active(map);
     return active >= 0 && vs_slot_cursor(&map->slot[active], &cursor) ? &map->slot[active] : NULL;
+}
+
+static uint64_t open_worker(struct vs_map *map) {
+    const struct vs_slot *slot = open_slot(map);
+    return slot ? slot->worker : 0;
 }
 
 static int start_keeper(struct vs_file *file, struct vesta_error *err) {
@@ -41,8 +47,12 @@ int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
     if (!open_slot(map)) return VESTA_OK; /* nothing is held */
     struct vs_file *file = file_of(gen);
     int rc = start_keeper(file, err);
-    if (rc == VESTA_OK) vs_keeper_stop(file, VS_GIVE_BACK);
-    return rc;
+    if (rc != VESTA_OK) return rc;
+    uint64_t worker = open_worker(map);
+    vs_keeper_stop(file, VS_GIVE_BACK);
+    if (file->kept_ms == 0) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "%.150s; others may have number %" PRIu64 " %.1f min after its last renewal",
+                   file->kept_why, worker, (double)file->kept_ms / 60000);
 }
 
 int vesta_drop(struct vesta_gen *gen) {

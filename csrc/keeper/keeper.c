@@ -16,6 +16,7 @@
 #define SILENCE_US 400000  /* one that seems silent has just taken office, or woken with the machine: look again */
 #define NAP_US 500000      /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
 #define STORE_RETRY_US 1000000
+#define GIVE_BACK_US 3000000 /* who ends waits no longer than that for a store to take the lease back */
 
 struct keeping {
     struct vs_office office; /* first: the office's operations find the rest behind it */
@@ -93,11 +94,19 @@ static bool is_orphan(struct keeping *k) {
     return is_well && !stopped && !vs_mapping_is_named(&k->file->mapping);
 }
 
+/* A store that is not asked for a while may close what others need; by this clock, for it goes on in its sleep. */
+static void lay_down(struct keeping *k, int64_t until_boot_us) {
+    const struct vesta_clock *clock = k->office.clock;
+    int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
+    if (k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
+}
+
 /* Sleeps until an instant, a wish or a stop. */
 static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     const struct vesta_clock *clock = office->clock;
     _Atomic uint32_t *word = &office->map->shared.want;
     note_store(keeping_of(office));
+    lay_down(keeping_of(office), until_boot_us);
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
@@ -154,9 +163,9 @@ static void do_choose(struct keeping *k, struct vs_event *ev) {
 }
 
 /* How long a call may be silent: as long as its deadline lets it.  What waits for a disk has none. */
-static int64_t call_us_max(const struct vs_store_ops *ops, enum vs_do kind) {
-    if (ops->is_local) return VS_PULSE_US;
-    return (kind == VS_DO_CHOOSE ? VS_STORE_LIST_MS : VS_STORE_CALL_MS) * INT64_C(1000) + VS_PULSE_US / 2;
+static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
+    if (store->ops->is_local) return VS_PULSE_US;
+    return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
 }
 
 /* Everything the engine may want to know of the store's answer goes into the event. */
@@ -164,7 +173,7 @@ static void ask(struct vs_office *office, const struct vs_action *action, struct
     struct keeping *k = keeping_of(office);
     const struct vs_store_ops *ops = k->store->ops;
     struct vs_reply reply;
-    vs_office_beat(office, call_us_max(ops, action->kind));
+    vs_office_beat(office, call_us_max(k->store, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: do_choose(k, ev); return;
     case VS_DO_NS_READ: ops->ns_read(k->store, &reply); break;
@@ -196,6 +205,9 @@ static void serve(struct keeping *k) {
     k->office.is_judged = is_judged(k->file);
     vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
     enum vs_term term = vs_office_serve(&k->office);
+    const struct vs_lease *lease = &k->office.lease;
+    k->file->kept_ms = term == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
+    if (k->file->kept_ms) snprintf(k->file->kept_why, sizeof k->file->kept_why, "%s", lease->said);
     if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->office.map);
 }
 
@@ -216,8 +228,11 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
             map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid(), .token = seat->token};
         k->file = file;
         k->elected = seat->elected;
-        struct vs_store_opts opts = {
-            .namespace_ = map->header.namespace_, .group = map->header.group, .clock = file->clock};
+        struct vs_store_opts opts = {.namespace_ = map->header.namespace_,
+                                     .group = map->header.group,
+                                     .clock = file->clock,
+                                     .call_ms_max = vs_lease_preset(map->header.lease)->call_ms,
+                                     .cut_us = &file->cut_us};
         vs_office_rest(&k->office);
         if (*secret) opts.secret = secret;
         rc = vs_store_open(k->uri, &opts, &k->store, &err);
@@ -309,6 +324,8 @@ int vs_keeper_start(struct vs_file *file) {
     sigset_t all, was;
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
+    atomic_store(&file->cut_us, 0);
+    file->kept_ms = 0;
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
@@ -334,6 +351,8 @@ static bool may_join(struct vs_file *file) {
 
 void vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
     if (!may_join(file)) return;
+    int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* what was under way is nobody's concern any more */
+    atomic_store(&file->cut_us, file->clock->boot_us(file->clock->self) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);

@@ -85,6 +85,67 @@ static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_space
                  "%s: %zu of %" PRIu64 " numbers are held", space->name, held, all);
 }
 
+/* ------------------------------------------------------------------ how far, and how safe */
+
+#define TRIPS 4 /* round trips of a renewal: a connection, a look, a write */
+
+/* A renewal is over within a call's deadline, and leaves most of the window. */
+static bool fits(const struct vs_lease_timing *timing, int64_t trip_us) {
+    int64_t renewal_ms = TRIPS * trip_us / 1000;
+    return renewal_ms <= timing->call_ms && 3 * renewal_ms <= timing->window_ms;
+}
+
+/* The shortest of some reads, each one message. */
+static bool measure(struct vs_doctor *doctor, struct vs_store *store, int64_t *trip_us) {
+    const struct vesta_clock *clock = doctor->clock;
+    struct vs_reply reply;
+    *trip_us = INT64_MAX;
+    for (int i = 0; i < 3; i++) {
+        int64_t begun_us = clock->boot_us(clock->self);
+        store->ops->read(store, 0, &reply);
+        int64_t took_us = clock->boot_us(clock->self) - begun_us;
+        if (reply.outcome == VS_STORE_OK && took_us < *trip_us) *trip_us = took_us;
+    }
+    return *trip_us < INT64_MAX;
+}
+
+static void look_at_distance(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
+    const struct vs_lease_timing *own =
+        vs_lease_preset_at(space->lease > VS_LEASE_LOCAL ? space->lease : VS_LEASE_BALANCED);
+    char list[64] = "";
+    int64_t trip_us;
+    if (!measure(doctor, store, &trip_us)) return; /* what is wrong is told by others */
+    for (int64_t place = VS_LEASE_STRICT; place <= VS_LEASE_AUTONOMOUS; place++) {
+        const struct vs_lease_timing *timing = vs_lease_preset_at(place);
+        size_t used = strlen(list);
+        if (fits(timing, trip_us)) snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", timing->name);
+    }
+    bool is_well = fits(own, trip_us);
+    vs_found(doctor, is_well ? VS_FINE : VS_WARN, "store",
+             is_well ? NULL : "take a lease that fits, or a store that is nearer",
+             "%s: a round trip of %.4f s: leases that it fits: %s; the lease here is %s", space->name,
+             (double)trip_us / 1e6, *list ? list : "none", own->name);
+}
+
+struct inspection {
+    struct vs_doctor *doctor;
+    const struct vs_conf_space *space;
+};
+
+static void tell_found(void *to, const char *what, const char *todo) {
+    struct inspection *inspection = to;
+    vs_found(inspection->doctor, VS_SICK, "store", todo, "%s: %s", inspection->space->name, what);
+}
+
+static void look_within(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
+    struct inspection inspection = {doctor, space};
+    struct vs_reply reply;
+    if (!store->ops->inspect) return;
+    store->ops->inspect(store, tell_found, &inspection, &reply);
+    if (reply.outcome != VS_STORE_OK)
+        vs_found(doctor, VS_SICK, "store", NULL, "%s: it cannot be looked into: %s", space->name, reply.text);
+}
+
 static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout,
                     struct vs_store *store) {
     struct vs_reply reply;
@@ -97,6 +158,8 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space,
     look_at_namespace(doctor, space, layout, &reply.ns);
     if (!store->ops->is_local) look_at_clock(doctor, space, reply.store_ms);
     if (reply.ns.ver == 0) return;
+    if (!store->ops->is_local) look_at_distance(doctor, space, store);
+    look_within(doctor, space, store);
     look_at_rights(doctor, space, store, &reply.ns);
     look_at_numbers(doctor, space, store, &reply.ns);
 }

@@ -274,6 +274,7 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_file;
     self->base.clock = opts->clock;
+    self->base.cut_us = opts->cut_us;
     self->folder = (struct vs_folder){.path = self->dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->place_length = strlen(place);
     if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir)

@@ -27,6 +27,8 @@
 
 #define PORT 3306
 #define WHOLE_MAX 160
+#define IDLE_US 10000000 /* nobody has called for so long, */
+#define IDLE_NAP_MS 500  /* and nobody will just now */
 
 #define CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
@@ -38,14 +40,6 @@ _Static_assert(NONCE_BITS == 22, "the stamp is shifted by as many bits");
 
 /* Of any SELECT: nonce, record, ver, number or incarnation, written_us, clock, read_only. */
 enum { COL_NONCE, COL_RECORD, COL_VER, COL_NUMBER, COL_WRITTEN, COL_CLOCK, COL_READ_ONLY, COLUMNS };
-
-static const char *const tables[] = {
-    "CREATE TABLE IF NOT EXISTS vesta_namespace (ns VARBINARY(64) NOT NULL PRIMARY KEY, ver BIGINT UNSIGNED NOT NULL,"
-    " incarnation BIGINT UNSIGNED NOT NULL, record VARBINARY(2048) NOT NULL) ENGINE=InnoDB",
-    "CREATE TABLE IF NOT EXISTS vesta_lease (ns VARBINARY(64) NOT NULL, worker BIGINT UNSIGNED NOT NULL,"
-    " ver BIGINT UNSIGNED NOT NULL, written_us BIGINT NOT NULL, record VARBINARY(2048) NOT NULL,"
-    " PRIMARY KEY (ns, worker)) ENGINE=InnoDB",
-};
 
 static const char *const keys[] = {"tls", "ca", "secret_file", "socket", "galera", NULL};
 
@@ -114,7 +108,7 @@ static bool take_record(const struct mysql_store *self, const struct row *row, s
 /* ------------------------------------------------------------------ statements */
 
 /* A statement of its own nonce. */
-static uint64_t next_nonce(struct mysql_store *self) {
+uint64_t vs_mysql_nonce(struct mysql_store *self) {
     if (self->nonce == 0 && vs_random(&self->nonce, sizeof self->nonce) != 0)
         self->nonce = (uint64_t)self->base.until_us;
     return ++self->nonce;
@@ -146,7 +140,7 @@ static bool load_record(struct mysql_store *self, uint64_t worker, struct vs_rep
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", l.record, l.ver, l.worker, l.written_us, " CLOCK ", " VS_SQL_READ_ONLY
                " FROM (SELECT 1) AS one LEFT JOIN vesta_lease AS l ON l.worker = %" PRIu64 " AND l.ns = ",
-               next_nonce(self), worker);
+               vs_mysql_nonce(self), worker);
     add_name(self, &sql);
     vs_sql_add(&sql, " FOR UPDATE");
     memset(&reply->record, 0, sizeof reply->record);
@@ -162,7 +156,7 @@ static bool load_ns(struct mysql_store *self, struct vs_reply *reply) {
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", n.record, n.ver, n.incarnation, 0, " CLOCK ", " VS_SQL_READ_ONLY
                " FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON n.ns = ",
-               next_nonce(self));
+               vs_mysql_nonce(self));
     add_name(self, &sql);
     vs_sql_add(&sql, " FOR UPDATE");
     memset(&reply->ns, 0, sizeof reply->ns);
@@ -254,14 +248,14 @@ static void say_insert(struct mysql_store *self, uint64_t worker, const struct v
                "INSERT INTO vesta_lease (ns, worker, ver, record, written_us) SELECT ns, %" PRIu64 ", %" PRIu64 ", ",
                worker, record->ver);
     add_record(sql, record);
-    vs_sql_add(sql, ", (" STAMP " >> 22) * 1000", next_nonce(self) & NONCE_MASK);
+    vs_sql_add(sql, ", (" STAMP " >> 22) * 1000", vs_mysql_nonce(self) & NONCE_MASK);
     add_met(self, sql);
 }
 
 static void say_update(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                        struct vs_sql *sql) {
     vs_sql_add(sql, "UPDATE vesta_lease SET ver = %" PRIu64 ", written_us = (" STAMP " >> 22) * 1000, record = ",
-               record->ver, next_nonce(self) & NONCE_MASK);
+               record->ver, vs_mysql_nonce(self) & NONCE_MASK);
     add_record(sql, record);
     vs_sql_add(sql, " WHERE worker = %" PRIu64 " AND ver = %" PRIu64 " AND ns = ", worker, old_ver);
     add_name(self, sql);
@@ -304,7 +298,7 @@ static void say_ns_swap(struct mysql_store *self, uint64_t old_ver, const struct
                         struct vs_sql *sql) {
     char text[VS_RECORD_TEXT_MAX];
     size_t length = vs_ns_record_write(record, text);
-    uint64_t nonce = next_nonce(self) & NONCE_MASK;
+    uint64_t nonce = vs_mysql_nonce(self) & NONCE_MASK;
     if (old_ver) {
         vs_sql_add(
             sql, "UPDATE vesta_namespace SET ver = IF(" STAMP ", %" PRIu64 ", 0), incarnation = %" PRIu64 ", record = ",
@@ -343,26 +337,6 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
 
 /* ------------------------------------------------------------------ listing */
 
-static void mysql_store_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
-                              struct vs_reply *reply) {
-    struct mysql_store *self = self_of(store);
-    struct vs_sql sql = {.length = 0};
-    struct vs_rows rows;
-    int found, count = 0;
-    if (!vs_mysql_begin(self, VS_STORE_LIST_MS, true, reply)) return;
-    vs_sql_add(&sql, "SELECT %" PRIu64 ", n.ns FROM (SELECT 1) AS one LEFT JOIN vesta_namespace AS n ON 1 = 1",
-               next_nonce(self));
-    if (!vs_mysql_rows(self, &sql, 2, &rows, reply)) return;
-    for (; (found = vs_mysql_fetch(self, &rows, reply)) == 1; count++)
-        if (rows.row[1]) tell(to, rows.row[1]);
-    if (found < 0) return;
-    vs_mysql_rows_done(&rows);
-    if (count)
-        vs_done(reply);
-    else
-        vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, reply);
-}
-
 /* Adds the row that was fetched; false with the reply filled. */
 static bool list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_listed **listed, size_t *count,
                      size_t *room, struct vs_reply *reply) {
@@ -390,7 +364,7 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", l.record, l.ver, l.worker, l.written_us, " CLOCK
                ", '0' FROM (SELECT 1) AS one LEFT JOIN vesta_lease AS l ON l.ns = ",
-               next_nonce(self));
+               vs_mysql_nonce(self));
     add_name(self, &sql);
     vs_sql_add(&sql, " ORDER BY l.worker");
     if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, reply)) return;
@@ -408,16 +382,12 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
         vs_mysql_drop(self);
 }
 
-static void mysql_store_init(struct vs_store *store, struct vs_reply *reply) {
+/* Told by who keeps a lease.  A connection costs several round trips, so it is kept from one renewal to the next, and
+ * not by whom nobody asks for ids. */
+static void mysql_store_idle(struct vs_store *store, int64_t ms) {
     struct mysql_store *self = self_of(store);
-    vs_mysql_drop(self);
-    if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
-    for (size_t i = 0; i < VS_COUNT(tables); i++)
-        if (mysql_query(self->my, tables[i]) != 0) {
-            vs_mysql_said_no(self, reply);
-            return;
-        }
-    if (vs_mysql_check(&self->place, self->my, true, reply)) vs_done(reply);
+    int64_t since_us = store->clock->boot_us(store->clock->self) - self->called_us;
+    if (self->my && ms >= IDLE_NAP_MS && since_us > IDLE_US) vs_mysql_drop(self);
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -463,6 +433,7 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_mysql;
     self->base.clock = opts->clock;
+    self->base.cut_us = opts->cut_us;
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->place.read_s = (unsigned)((self->call_ms_max + 999) / 1000);
     self->base.call_ms_max = self->call_ms_max + 1000 * (int64_t)self->place.read_s; /* one message begun at the end */
@@ -487,10 +458,12 @@ const struct vs_store_ops vs_store_mysql = {
     .close = mysql_store_close,
     .list = mysql_store_list,
     .read = mysql_store_read,
-    .names = mysql_store_names,
+    .names = vs_mysql_names,
     .swap = mysql_store_swap,
     .ns_read = mysql_store_ns_read,
     .ns_swap = mysql_store_ns_swap,
-    .init = mysql_store_init,
+    .init = vs_mysql_init,
+    .idle = mysql_store_idle,
+    .inspect = vs_mysql_inspect,
     .foreign = vs_mysql_foreign,
 };

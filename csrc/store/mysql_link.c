@@ -283,6 +283,7 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     vs_reply_clear(reply);
     leave_to_parent(self);
     vs_call_begin(&self->base, ms_max);
+    self->called_us = self->base.until_us - ms_max * 1000;
     if (self->my && is_stale(self)) vs_mysql_drop(self);
     if (self->my) return true;
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))

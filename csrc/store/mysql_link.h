@@ -32,6 +32,7 @@ struct mysql_store {
     struct vs_met met;
     pid_t pid;                /* whose connection it is */
     MYSQL *my;                /* NULL: not connected */
+    int64_t called_us;        /* when the last call began, in boot time */
     struct vs_errand *making; /* the connection that is on its way; NULL: none */
     uint64_t nonce;           /* of the last statement: its answer says it again, so no other one is taken for it */
 };
@@ -83,6 +84,15 @@ bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned 
                    struct vs_reply *reply);
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply);
 void vs_mysql_rows_done(struct vs_rows *rows);
+
+/* mysql.c: of a statement that is about to be said. */
+uint64_t vs_mysql_nonce(struct mysql_store *self);
+
+/* mysql_person.c: for a person. */
+void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);
+void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
+void vs_mysql_inspect(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
+                      struct vs_reply *reply);
 
 /* mysql_foreign.c: other generators' tables. */
 void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,

@@ -108,7 +108,7 @@ void vs_call_begin(struct vs_store *store, int64_t ms_max) {
 }
 
 int64_t vs_call_left_ms(const struct vs_store *store) {
-    int64_t cut_us = atomic_load(&store->cut_us);
+    int64_t cut_us = store->cut_us ? atomic_load(store->cut_us) : 0;
     int64_t until_us = cut_us && cut_us < store->until_us ? cut_us : store->until_us;
     int64_t left_us = until_us - store->clock->boot_us(store->clock->self);
     return left_us > 0 ? (left_us + 999) / 1000 : 0;

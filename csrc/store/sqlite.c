@@ -362,6 +362,7 @@ static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_sqlite;
     self->base.clock = opts->clock;
+    self->base.cut_us = opts->cut_us;
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
     if (snprintf(self->path, sizeof self->path, "%s", path) >= (int)sizeof self->path)

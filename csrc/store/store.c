@@ -34,10 +34,6 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
     return rc == VESTA_OK ? find(uri, err)->open(uri, opts, store, err) : rc;
 }
 
-void vs_store_cut(struct vs_store *store, int64_t boot_us) {
-    atomic_store(&store->cut_us, boot_us);
-}
-
 const char *vs_store_public(const char *uri, char *buf) {
     snprintf(buf, VS_URI_MAX, "%s", uri);
     const char *user = strstr(uri, "://"), *at = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;

@@ -9,8 +9,7 @@
 
 #include <stdatomic.h>
 
-/* The longest that one call waits for a store: below the shortest renew period, so that a call that found no answer is
- * over when the next is due. */
+/* The longest that one call waits for a store, where nobody says how far it may be: see vs_lease_timing.call_ms. */
 #define VS_STORE_CALL_MS 800
 /* A listing is a hint that nobody's lease waits for, and may be long. */
 #define VS_STORE_LIST_MS 5000
@@ -29,8 +28,8 @@ struct vs_store {
     const struct vesta_clock *clock;
     /* The longest that a call, or a listing, may take, with all that its client adds; 0: as long as a disk does. */
     int64_t call_ms_max, list_ms_max;
-    int64_t until_us;       /* when the call under way is over, in boot time */
-    _Atomic int64_t cut_us; /* no call waits past that; 0: nobody said so */
+    int64_t until_us;              /* when the call under way is over, in boot time */
+    const _Atomic int64_t *cut_us; /* as the option */
 };
 
 /* Generators whose own tables or nodes tell which numbers they have given out. */
@@ -53,6 +52,7 @@ struct vs_store_opts {
     const struct vesta_clock *clock; /* the store's clock, where it has none of its own */
     const char *secret;              /* password or digest (user:password); NULL: what the URI says */
     int64_t call_ms_max;             /* 0: VS_STORE_CALL_MS */
+    const _Atomic int64_t *cut_us;   /* no call waits past that instant, in boot time; 0, or NULL: nobody says so */
 };
 
 /* Texts, options and replies are copied: nothing given to a store must live on.
@@ -87,6 +87,9 @@ struct vs_store_ops {
     /* Nothing will be asked of it for so long: what it keeps open meanwhile, others may need.  NULL: it keeps nothing.
      */
     void (*idle)(struct vs_store *store, int64_t ms);
+    /* Tells a person what is not as it should be though it works, and what to do about it.  NULL: nothing can be. */
+    void (*inspect)(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
+                    struct vs_reply *reply);
     /* Makes what a shared store stands on, where it is missing: tables, a root node.  NULL: nothing to make. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
     /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  *rows is the
@@ -107,10 +110,6 @@ bool vs_store_is_local(const char *uri);
 
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);
-
-/* No call of this store waits past that instant (boot time), the one under way neither: somebody has to end.  Threads:
- * any, while the store is open. */
-void vs_store_cut(struct vs_store *store, int64_t boot_us);
 
 /* The URI as it may be shown: *** in a password's place.  Shape: buf of VS_URI_MAX bytes; returns buf. */
 const char *vs_store_public(const char *uri, char *buf);

@@ -363,6 +363,19 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     if (next_acl(self, "/", true, reply)) vs_done(reply);
 }
 
+static void zk_inspect(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
+                       struct vs_reply *reply) {
+    static const char todo[] = "bring it back from a copy, or `vesta store advance`, which makes it again";
+    struct zk_store *self = self_of(store);
+    struct zk_view view;
+    struct zk_beside beside = {true, true};
+    if (!vs_zk_begin(self, self->call_ms_max, reply) || !vs_zk_look_at_ns(self, &view, reply)) return;
+    if (view.has_ns && !vs_zk_look_beside(self, &view, &beside, reply)) return;
+    if (!beside.workers) tell(to, "the node w, with all records, is gone", todo);
+    if (!beside.tag) tell(to, "the node i-... is gone, without which nothing is written", todo);
+    vs_done(reply);
+}
+
 /* Told by who keeps a lease: nothing will be asked for so long. */
 static void zk_idle(struct vs_store *store, int64_t ms) {
     struct zk_store *self = self_of(store);
@@ -413,6 +426,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base.ops = &vs_store_zookeeper;
     self->base.clock = opts->clock;
+    self->base.cut_us = opts->cut_us;
     self->fd = -1;
     self->call_ms_max = self->base.call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->base.list_ms_max = VS_STORE_LIST_MS;
@@ -450,6 +464,7 @@ const struct vs_store_ops vs_store_zookeeper = {
     .ns_swap = zk_ns_swap,
     .init = zk_init,
     .idle = zk_idle,
+    .inspect = zk_inspect,
     .foreign = vs_zk_foreign,
     .names = vs_zk_names,
 };

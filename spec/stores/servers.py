@@ -156,7 +156,7 @@ class ZooKeeper(Server):
         super().__init__("zookeeper")
         os.makedirs(self.path("data"))
         with open(self.path("zoo.cfg"), "w") as file:
-            file.write("tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nmaxClientCnxns=0\n"
+            file.write("tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"
                        "admin.enableServer=false\n4lw.commands.whitelist=srvr\n%s" % (self.path("data"), self.port, more))
 
     def start(self, **env):
