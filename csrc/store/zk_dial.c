@@ -24,6 +24,9 @@
 
 static const char none_there[] = "no server can be reached there, or what answers is no ZooKeeper";
 
+static const char too_many[] =
+    "it closes connections at once: too many of this address? (maxClientCnxns there, 60 if it is not said)";
+
 /* ------------------------------------------------------------------ bytes, with a deadline */
 
 static bool wait_for(int fd, short events, int64_t until_us) {
@@ -77,19 +80,27 @@ static int reach(const struct addrinfo *address) {
                  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0);
     if (well) return fd;
     close(fd);
+    if (error) errno = error;
     return -1;
+}
+
+/* By a server that had let it in, if only for a moment. */
+static bool was_closed(void) {
+    return errno == ECONNRESET || errno == EPIPE;
 }
 
 /* Why a server closed a connection without a hello: it is asked for its state, and says it to whom it lets in. */
 static const char *why_closed(const struct addrinfo *address) {
     char said[128] = "";
     int fd = reach(address);
-    if (fd < 0) return none_there;
+    if (fd < 0) return was_closed() ? too_many : none_there;
     int64_t until_us = vs_monotonic_us() + PROBE_US;
     ssize_t got = write_all(fd, "srvr", 4, until_us) ? read_all(fd, said, sizeof said - 1, until_us) : -1;
     close(fd);
-    if (got > 0) return strstr(said, "not currently serving") ? "it has no majority of its servers" : none_there;
-    return "it closes connections at once: too many of this address? (maxClientCnxns there, 60 if it is not said)";
+    if (got > 0 && strstr(said, "not currently serving")) return "it has no majority of its servers";
+    if (got > 0 && strncmp(said, "Zookeeper version", 17) != 0 && !strstr(said, "srvr")) return none_there;
+    /* not even that, or by now: others have left meanwhile */
+    return too_many;
 }
 
 /* ------------------------------------------------------------------ hello */
@@ -148,7 +159,7 @@ static bool say_hello(struct zk_making *making, int fd, const struct addrinfo *a
     free(out.at);
     ssize_t length = said ? read_frame(fd, frame, until_us) : -1;
     if (length < 0) {
-        bool closed = errno == ECONNRESET || errno == EPIPE;
+        bool closed = was_closed();
         return vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %.110s", place->where,
                          closed               ? why_closed(address)
                          : errno == ETIMEDOUT ? "no answer in time to a hello"
@@ -201,7 +212,8 @@ static void try_all(struct zk_making *making, const struct addresses *all) {
         const struct addrinfo *address = all->each[(dice + (unsigned)i) % (unsigned)all->count];
         int fd = reach(address);
         if (fd < 0)
-            vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %s", making->place.where, none_there);
+            vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %s", making->place.where,
+                      was_closed() ? why_closed(address) : none_there);
         else if (say_hello(making, fd, address))
             making->fd = fd;
         else

@@ -75,7 +75,7 @@ class Log:
     def found(self):
         place.sql("SET GLOBAL general_log = 0")
         with open(place.path("general"), errors="replace") as file:
-            done = [line for line in file if "Execute" in line]
+            done = [line for line in file if "Query" in line]
         return (sum("ORDER BY l.worker" in line for line in done),
                 sum("INSERT INTO vesta_lease" in line or "UPDATE vesta_lease" in line for line in done))
 
