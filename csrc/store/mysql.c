@@ -436,8 +436,9 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     self->base.cut_us = opts->cut_us;
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->place.read_s = (unsigned)((self->call_ms_max + 999) / 1000);
-    self->base.call_ms_max = self->call_ms_max + 1000 * (int64_t)self->place.read_s; /* one message begun at the end */
-    self->base.list_ms_max = VS_STORE_LIST_MS + 1000 * (int64_t)self->place.read_s;
+    int64_t message_ms = 1000 * (int64_t)self->place.read_s; /* one that was begun at the end */
+    self->base.call_ms_max = 2 * self->call_ms_max + message_ms;
+    self->base.list_ms_max = 2 * VS_STORE_LIST_MS + message_ms;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
     int rc = read_uri(uri, &self->place, err);
     if (rc == VESTA_OK)

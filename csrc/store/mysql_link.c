@@ -290,7 +290,9 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
     if (self->my && !is_stale(self)) return true;
     if (self->my) vs_mysql_drop(self);
-    return (self->making || start_making(self, needs_tables, reply)) && await_making(self, reply);
+    if ((!self->making && !start_making(self, needs_tables, reply)) || !await_making(self, reply)) return false;
+    vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
+    return true;
 }
 
 /* ------------------------------------------------------------------ statements */

@@ -131,7 +131,9 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
     if (self->fd >= 0 && !is_stale(self)) return true;
     if (self->fd >= 0) vs_zk_drop(self);
-    return (self->making || start_making(self, reply)) && await_making(self, reply);
+    if ((!self->making && !start_making(self, reply)) || !await_making(self, reply)) return false;
+    vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
+    return true;
 }
 
 /* ------------------------------------------------------------------ requests */

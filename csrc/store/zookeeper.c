@@ -428,8 +428,9 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     self->base.clock = opts->clock;
     self->base.cut_us = opts->cut_us;
     self->fd = -1;
-    self->call_ms_max = self->base.call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
-    self->base.list_ms_max = VS_STORE_LIST_MS;
+    self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
+    self->base.call_ms_max = 2 * self->call_ms_max; /* to get there, and to be answered */
+    self->base.list_ms_max = 2 * VS_STORE_LIST_MS;
     int rc = read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
         if (uri.password[0]) snprintf(own, sizeof own, "%s:%s", uri.user, uri.password);
