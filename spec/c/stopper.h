@@ -21,8 +21,11 @@ struct stopper {
     pid_t pid;  /* the process; the one child of who stops it */
     long calls; /* made so far */
     long last;  /* the number of the last one */
+    bool tells; /* of each call: its place, its number */
     int status; /* of the process, where it ended */
+    bool ended;
     pid_t thread[STOPPER_THREADS_MAX];
+    bool has_begun[STOPPER_THREADS_MAX]; /* its first stop, with which a new thread begins, was seen */
     int threads;
 };
 
@@ -36,6 +39,7 @@ __attribute__((unused)) static void stopper_begin(void) {
 __attribute__((unused)) static bool stopper_met(struct stopper *s, pid_t pid) {
     memset(s, 0, sizeof *s);
     s->pid = s->thread[0] = pid;
+    s->has_begun[0] = true;
     s->threads = 1;
     if (waitpid(pid, &s->status, __WALL) != pid || !WIFSTOPPED(s->status)) return false;
     return ptrace(PTRACE_SETOPTIONS, pid, NULL,
@@ -57,22 +61,35 @@ static bool stopper_counts(struct stopper *s, pid_t tid, int status) {
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) s->last = (long)info.entry.nr;
     if (info.op != PTRACE_SYSCALL_INFO_EXIT) return false;
     s->calls++;
+    if (s->tells) printf("%ld %ld\n", s->calls, s->last);
     return true;
+}
+
+static int stopper_meet(struct stopper *s, pid_t tid) {
+    int at = stopper_find(s, tid);
+    if (at >= 0) return at;
+    if (s->threads == STOPPER_THREADS_MAX) abort();
+    s->thread[s->threads] = tid;
+    s->has_begun[s->threads] = false;
+    return s->threads++;
 }
 
 /* The signal with which a thread goes on: its own, but none of the tracing. */
 static int stopper_signal(struct stopper *s, pid_t tid, int status) {
-    int sig = WSTOPSIG(status);
-    if (stopper_find(s, tid) < 0 && s->threads < STOPPER_THREADS_MAX) {
-        s->thread[s->threads++] = tid; /* a new thread begins with a SIGSTOP */
-        return 0;
-    }
-    return sig == (SIGTRAP | 0x80) || sig == SIGTRAP || status >> 16 ? 0 : sig;
+    int sig = WSTOPSIG(status), at = stopper_meet(s, tid);
+    unsigned long born;
+    if (status >> 16 == PTRACE_EVENT_CLONE && ptrace(PTRACE_GETEVENTMSG, tid, NULL, &born) == 0)
+        stopper_meet(s, (pid_t)born);
+    bool begins = !s->has_begun[at];
+    s->has_begun[at] = true;
+    return sig == (SIGTRAP | 0x80) || sig == SIGTRAP || status >> 16 || begins ? 0 : sig;
 }
 
 static void stopper_lost(struct stopper *s, pid_t tid) {
     int at = stopper_find(s, tid);
-    if (at >= 0) s->thread[at] = s->thread[--s->threads];
+    if (at < 0) return;
+    s->thread[at] = s->thread[--s->threads];
+    s->has_begun[at] = s->has_begun[s->threads];
 }
 
 /* Holds the other threads, too, wherever they are. */
@@ -83,7 +100,7 @@ static void stopper_hold(struct stopper *s, pid_t held) {
         if (tid != held) {
             syscall(SYS_tgkill, s->pid, tid, SIGSTOP);
             if (waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status)) {
-                s->thread[i] = s->thread[--s->threads];
+                stopper_lost(s, tid);
                 continue;
             }
         }
@@ -103,6 +120,7 @@ __attribute__((unused)) static bool stopper_run_to(struct stopper *s, long n) {
             stopper_lost(s, tid);
             if (tid != s->pid) continue;
             s->status = status;
+            s->ended = true;
             return false;
         }
         if (stopper_counts(s, tid, status) && s->calls >= n) {
@@ -113,16 +131,24 @@ __attribute__((unused)) static bool stopper_run_to(struct stopper *s, long n) {
     }
 }
 
-/* Lets it go on, unseen. */
+/* Lets it go on, unseen.  What stopped its threads may not have reached each of them yet. */
 __attribute__((unused)) static void stopper_let_go(struct stopper *s) {
+    kill(s->pid, SIGCONT);
     for (int i = 0; i < s->threads; i++)
         ptrace(PTRACE_DETACH, s->thread[i], NULL, NULL);
 }
 
-/* Waits for its end: its status. */
+/* Waits for its end, and for that of the threads that were held: its status.  Another child of the caller's would be
+ * lost. */
 __attribute__((unused)) static int stopper_reap(struct stopper *s) {
-    while (waitpid(s->pid, &s->status, __WALL) < 0 && errno == EINTR)
-        ;
+    int status;
+    while (!s->ended) {
+        pid_t tid = waitpid(-1, &status, __WALL);
+        if (tid < 0 && errno != EINTR) break;
+        if (tid != s->pid || WIFSTOPPED(status)) continue;
+        s->status = status;
+        s->ended = true;
+    }
     return s->status;
 }
 

@@ -1,7 +1,7 @@
 /* issuer.c -- a process that issues ids, for schedules that make its days hard: it writes down every id that it was
  * given, and tells how it fares.
  *
- *     issuer run OUT NAME=VALUE...    path store ns lease identity layout pacing worker rate ids rest
+ *     issuer run OUT NAME=VALUE...    path store ns lease identity layout pacing worker rate ids rest round_us
  *     issuer fill STORE NS LAYOUT N   numbers 0 to N - 1 are held by somebody, for a day
  *
  * OUT gets lines of 21 bytes, an id each, so that one that was cut short by a kill is seen.  Every 50 ms a line goes to
@@ -40,7 +40,7 @@ static _Noreturn void die(const char *what, const char *why) {
 struct run {
     struct vesta_gen *gen;
     int out;
-    uint64_t per_round, given, refused, left;
+    uint64_t per_round, round_us, given, refused, left;
     bool rests;
     char pause[600];
 };
@@ -100,7 +100,7 @@ static int issue(struct run *run) {
             tell(run, "at");
             told = now;
         }
-        usleep(ROUND_US);
+        usleep((useconds_t)run->round_us);
     }
     if (signalled == SIGTERM && vesta_release(run->gen, &err) != VESTA_OK) die("release", err.text);
     run->pause[0] = '\0';
@@ -135,7 +135,8 @@ static int run_it(int argc, char **argv) {
                               .worker = number_of(argc, argv, "worker", 0),
                               .any_worker = value_of(argc, argv, "worker") == NULL,
                               .pacing = pacing ? VESTA_PACING_HISTORY : VESTA_PACING_DEFAULT};
-    run.per_round = number_of(argc, argv, "rate", 10000) * ROUND_US / 1000000;
+    run.round_us = number_of(argc, argv, "round_us", ROUND_US);
+    run.per_round = number_of(argc, argv, "rate", 10000) * run.round_us / 1000000;
     run.left = number_of(argc, argv, "ids", UINT64_MAX);
     run.rests = value_of(argc, argv, "rest") != NULL;
     if (run.per_round == 0 || run.per_round > VESTA_BATCH_MAX) run.per_round = 1;
