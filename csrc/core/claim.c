@@ -86,6 +86,11 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
         return;
     }
+    if (!lease->entropy) { /* an incarnation that another host might draw, too, would tell nothing */
+        vs_lease_say(lease, VS_NO_RANDOM);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
+        return;
+    }
     vs_act(lease, out, VS_PH_NS_SWAP, VS_DO_NS_SWAP);
     out->ns = (struct vs_ns_record){.ver = 1, .fingerprint = lease->fingerprint, .incarnation = lease->entropy | 1};
     memcpy(out->ns.layout, lease->layout, sizeof lease->layout);
@@ -205,6 +210,11 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    if (ev->slot == VS_SLOT_NO_TOKEN) {
+        vs_lease_say(lease, VS_NO_RANDOM);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_READ);
+        return;
+    }
     if (ev->slot < 0) {
         vs_act(lease, out, VS_PH_ENDED, VS_DO_END); /* the file is used up: the keeper retires it */
         return;

@@ -92,8 +92,11 @@ struct vs_event {
     char text[VS_SAID_MAX]; /* what the store said of a refusal */
     bool found;
     uint64_t worker, owner[2];
-    int slot;
+    int slot; /* or one of these */
+#define VS_SLOT_NONE (-1)     /* the map is used up */
+#define VS_SLOT_NO_TOKEN (-2) /* no random bytes: nothing was taken */
 };
+#define VS_NO_RANDOM "the kernel gives no random bytes, without which a claim could be taken for another's"
 
 enum vs_do {
     VS_DO_SLEEP, /* until `until_boot_us`, or until somebody wants a lease where `on_want` */

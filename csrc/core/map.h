@@ -61,7 +61,8 @@ struct vs_header {
     char identity[VS_IDENTITY_MAX]; /* who asks the store */
     uint32_t own_identity;          /* 1: it was given; 0: it follows from the path that the anchor was made at */
     uint32_t reserved;
-    uint64_t incarnation;       /* of the namespace that granted this generator's leases; 0: not known yet */
+    uint64_t mount;       /* of a map only: the mount namespace that it was made in, where `path` means something */
+    uint64_t incarnation; /* of the namespace that granted this generator's leases; 0: not known yet */
     char path[VS_IDENTITY_MAX]; /* where the anchor was made */
     char maps[VS_MAPS_MAX];     /* the folder of its maps */
 };

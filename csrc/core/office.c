@@ -62,7 +62,9 @@ void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, 
     office->was_named = false;
     if (office->lease.has_worker)
         ev->found = true;
-    else if (office->ops->random(office, &random, sizeof random))
+    else if (!office->ops->random(office, &random, sizeof random))
+        snprintf(ev->text, sizeof ev->text, "%s", VS_NO_RANDOM);
+    else
         ev->found = (office->lease.phase == VS_PH_SWITCH ? vs_choose_other : vs_choose_any)(
             &office->lease, listed, count, worker_max, store_ms, random, &ev->worker);
 }
@@ -84,7 +86,7 @@ static void do_sleep(struct vs_office *office, const struct vs_action *action) {
 }
 
 static void do_take(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
-    ev->slot = -1;
+    ev->slot = VS_SLOT_NO_TOKEN;
     if (!office->ops->random(office, ev->owner, sizeof ev->owner)) return;
     ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
 }
@@ -309,7 +311,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         close_slots(map); /* whoever stopped it may have been killed before it came to that */
     }
     find_lease(map, &opts);
-    office->ops->random(office, &opts.entropy, sizeof opts.entropy);
+    if (!office->ops->random(office, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
     vs_lease_init(&office->lease, &opts);
     if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
         snprintf(office->lease.said, sizeof office->lease.said,

@@ -32,6 +32,7 @@ struct vs_matter {
 /* What is known about one namespace's leases; the thread's own, but for `over` and `why`. */
 struct vs_leasing {
     bool started;       /* on_start was asked */
+    bool told_fixed;    /* that choose_worker is not asked, since the number was given by hand */
     bool lost;          /* on_lease_lost was asked about the loss that the keeper tells of */
     int64_t suspect_us; /* since when the store was seen to be silent; 0: it is not */
     int64_t asked_us;   /* when on_store_down was asked */

@@ -181,10 +181,21 @@ static void carry_out(struct vs_control *c, int space, const struct vesta_pause 
     }
 }
 
+/* Once: a number that was given when the file was made stays, whatever a config says later. */
+static void tell_fixed(struct vs_control *c, int space, const struct vesta_choice *choice) {
+    struct vs_leasing *leasing = &c->leasing[space];
+    if (!choice->is_fixed || leasing->told_fixed || !has(c, space, VS_CHOOSE_WORKER)) return;
+    leasing->told_fixed = true;
+    vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
+           c->space[space], "policy", policy_name(c, space), "do",
+           "end all that use the file and remove it, or take choose_worker out", NULL);
+}
+
 static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,
                    const char *identity) {
     struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_answer answer;
+    tell_fixed(c, space, choice);
     if (records && !choice->is_fixed && ask_for_worker(c, space, choice, identity, records, &answer))
         carry_out(c, space, pause, choice, &answer);
     else

@@ -11,10 +11,18 @@
 
 /* ------------------------------------------------------------------ the store */
 
-/* The folder of a `file:` store, or NULL. */
-static const char *folder_of(const char *uri) {
-    static const char scheme[] = "file:";
-    return strncmp(uri, scheme, sizeof scheme - 1) == 0 ? uri + sizeof scheme - 1 : NULL;
+bool vs_same_address(const char *a, const char *b) {
+    char one[VS_URI_MAX], other[VS_URI_MAX];
+    return strcmp(vs_store_public(a, one), vs_store_public(b, other)) == 0;
+}
+
+/* Of a store on this machine: what it lies in. */
+static bool is_there(const char *uri) {
+    return vs_store_is_local(uri) && access(strchr(uri, ':') + 1, F_OK) == 0;
+}
+
+bool vs_store_is_gone(const char *uri, uint64_t incarnation) {
+    return incarnation && strncmp(uri, "file:", 5) == 0 && !is_there(uri);
 }
 
 /* What stands in a store of this machine, of others nothing: they would have to be waited for. */
@@ -47,9 +55,8 @@ static int check_layout(const struct vs_wish *wish, const struct vs_header *head
 static int check_address(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns = {.ver = 0};
     char has[VS_URI_MAX], asked[VS_URI_MAX];
-    const char *folder = folder_of(wish->store);
-    bool is_local = vs_store_is_local(wish->store), is_there = is_local && (!folder || access(folder, F_OK) == 0);
-    int rc = is_there ? look_at_namespace(wish->store, wish, header, &ns, err) : VESTA_OK;
+    bool is_local = vs_store_is_local(wish->store);
+    int rc = is_there(wish->store) ? look_at_namespace(wish->store, wish, header, &ns, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
     bool is_same = ns.ver && ns.incarnation == header->incarnation;
     if (header->incarnation && is_local == vs_store_is_local(header->store) && (!is_local || is_same)) return VESTA_OK;
@@ -58,26 +65,28 @@ static int check_address(const struct vs_wish *wish, const struct vs_header *hea
     return vs_fail(err, VESTA_EMISMATCH,
                    "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: say "
                    "where that one is now, or take another path; or end all that use the file and remove it",
-                   wish->path, has, strcmp(has, asked) == 0 ? "it with another password" : asked);
+                   wish->path, has, asked);
 }
 
 /* A folder for state that was moved as a whole: its file still says where the store was. */
 static int follow_store(struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
-    const char *folder = folder_of(header->store);
     struct vs_ns_record ns;
-    if (wish->store[0] || !folder || !header->incarnation || access(folder, F_OK) == 0) return VESTA_OK;
-    int length = snprintf(wish->store, sizeof wish->store, "file:%s", wish->path);
-    char *slash = strrchr(wish->store, '/');
-    if (length < (int)sizeof wish->store && slash) *slash = '\0';
-    if (look_at_namespace(wish->store, wish, header, &ns, err) == VESTA_OK && ns.ver &&
-        ns.incarnation == header->incarnation)
+    char beside[VS_URI_MAX];
+    if (!vs_store_is_gone(header->store, header->incarnation)) return VESTA_OK;
+    if (wish->store[0] && !vs_same_address(wish->store, header->store)) return VESTA_OK;
+    int length = snprintf(beside, sizeof beside, "file:%s", wish->path);
+    char *slash = strrchr(beside, '/');
+    if (length < (int)sizeof beside && slash) *slash = '\0';
+    if (!wish->store[0] && look_at_namespace(beside, wish, header, &ns, err) == VESTA_OK && ns.ver &&
+        ns.incarnation == header->incarnation) {
+        memcpy(wish->store, beside, sizeof beside);
         return VESTA_OK;
-    wish->store[0] = '\0';
+    }
     return vs_fail(
         err, VESTA_EIO,
         "the folder %.120s, from where %.120s has its leases, is gone: bring it back, or say where it is now: "
         "--store file:DIR",
-        folder, wish->path);
+        header->store + 5, wish->path);
 }
 
 /* ------------------------------------------------------------------ the anchor */
@@ -85,7 +94,7 @@ static int follow_store(struct vs_wish *wish, const struct vs_header *header, st
 static int check_found(struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
     int rc = vs_wish_matches(wish, header, err);
     if (rc == VESTA_OK) rc = follow_store(wish, header, err);
-    if (rc == VESTA_OK && wish->store[0] && strcmp(wish->store, header->store) != 0)
+    if (rc == VESTA_OK && wish->store[0] && !vs_same_address(wish->store, header->store))
         rc = check_address(wish, header, err);
     return rc;
 }

@@ -95,7 +95,23 @@ void vs_file_leave(const struct vs_handle *handle, struct vs_file *file);
 /* Whether nobody gives ids from a map any more: another takes its place. */
 bool vs_is_used_up(const struct vs_map *map);
 
+/* Whether this process has a map of that name open, in whichever folder.  With the process lock held. */
+bool vs_file_has(const char *name);
+
+/* ---- sweep.c */
+
+/* Where a map was just made, removes some of those that nobody can find any more.  With the process lock held. */
+void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock);
+
 /* ---- attach.c: from a path to its anchor */
+
+/* Whether two URIs differ in nothing but a password: it may change. */
+bool vs_same_address(const char *a, const char *b);
+
+/* Whether the folder of a `file:` store is not there that has granted leases: to make it anew would make it look
+ * emptied.
+ */
+bool vs_store_is_gone(const char *uri, uint64_t incarnation);
 
 /* The anchor of a wish, made where there is none and `makes`; *found says which.  A wish that it does not meet is an
  * error, and so is a store that is not its own, as far as this machine can tell without waiting. */

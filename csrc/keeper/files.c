@@ -28,6 +28,14 @@ static struct vs_file *find_file(const struct vs_anchor *anchor) {
     return NULL;
 }
 
+bool vs_file_has(const char *name) {
+    for (const struct vs_file *file = files; file; file = file->next) {
+        const char *slash = strrchr(file->mapping.name, '/');
+        if (slash && strcmp(slash + 1, name) == 0) return true;
+    }
+    return false;
+}
+
 /* A header is believed only where it agrees with itself: a damaged number would spill into its neighbours. */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
@@ -59,6 +67,7 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_wish *wish, 
         return rc;
     }
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
+    if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, wish->clock);
     file->clock = wish->clock;
     snprintf(file->path, sizeof file->path, "%s", wish->path);
     memcpy(file->store, anchor->header.store, sizeof file->store);

@@ -51,7 +51,7 @@ static bool told_to_stop(struct vs_file *file) {
 static int check_store(struct keeping *k, struct vesta_error *err) {
     uint64_t known = atomic_load(&k->file->mapping.map->shared.incarnation);
     struct vs_reply reply;
-    if (strcmp(k->uri, k->file->anchor.header.store) == 0) return VESTA_OK;
+    if (vs_same_address(k->uri, k->file->anchor.header.store)) return VESTA_OK;
     k->store->ops->ns_read(k->store, &reply);
     bool answered = reply.outcome == VS_STORE_OK;
     if (answered && known && reply.ns.ver && reply.ns.incarnation == known) return VESTA_OK;
@@ -208,6 +208,7 @@ static void serve(struct keeping *k) {
     const struct vs_lease *lease = &k->office.lease;
     k->file->kept_ms = term == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
     if (k->file->kept_ms) snprintf(k->file->kept_why, sizeof k->file->kept_why, "%s", lease->said);
+    note_store(k); /* a program that gave one id and ends has not napped */
     if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->office.map);
 }
 
@@ -235,7 +236,10 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
                                      .cut_us = &file->cut_us};
         vs_office_rest(&k->office);
         if (*secret) opts.secret = secret;
-        rc = vs_store_open(k->uri, &opts, &k->store, &err);
+        if (vs_store_is_gone(k->uri, atomic_load(&map->shared.incarnation)))
+            rc = vs_fail(&err, VESTA_EIO, "the store's folder %.120s is gone: bring it back", k->uri + 5);
+        else
+            rc = vs_store_open(k->uri, &opts, &k->store, &err);
         if (rc == VESTA_OK) rc = check_store(k, &err);
         explicit_bzero(secret, sizeof secret);
     }
@@ -281,7 +285,10 @@ static bool take_seat(struct vs_file *file, struct seat *seat) {
     seat->elected = vs_lock_byte(file->mapping.fd, VS_BYTE_KEEPER, true);
     if (seat->elected) seat->was = atomic_load(&map->shared.keeper_token);
     if (!seat->elected && !is_silent(file, seat)) return false;
-    if (vs_random(&seat->token, sizeof seat->token) != 0) return false;
+    if (vs_random(&seat->token, sizeof seat->token) != 0) {
+        vs_map_say(map, VS_NO_RANDOM);
+        return false;
+    }
     int64_t now_us = file->clock->boot_us(file->clock->self);
     return vs_office_seat(map, seat->was, seat->token |= 1, (uint32_t)getpid(), now_us);
 }
@@ -290,6 +297,13 @@ static void leave_seat(struct vs_file *file) {
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* giving back had locked the others out */
     vs_unlock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_KEEPER);
+}
+
+/* Nobody gives ids from this map any more: another is in its place, or it was cut short (guard.c), which is a failstop
+ * that no store is to blame for. */
+static bool is_over(const struct vs_shared *shared) {
+    uint32_t stopped = atomic_load(&shared->stopped);
+    return stopped == VESTA_CLOSED || (stopped == VESTA_FAILSTOP && !atomic_load(&shared->failed_in));
 }
 
 static void *keeper_main(void *arg) {
@@ -308,7 +322,7 @@ static void *keeper_main(void *arg) {
             rest(file);
         else if (!told_to_stop(file) && (!seated || vs_map_must_rest(file->mapping.map)))
             vs_futex_wait(&shared->want, want, ELECTION_US);
-    } while (!told_to_stop(file) && atomic_load(&shared->stopped) != VESTA_CLOSED);
+    } while (!told_to_stop(file) && !is_over(shared));
     return NULL;
 }
 

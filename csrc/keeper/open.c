@@ -149,9 +149,16 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     return VESTA_OK;
 }
 
+/* Another map is, or can be, in the place of this one.  Its keeper sees to that; where this process may have none,
+ * there may be nobody else on it. */
+static bool is_left(const struct vs_handle *handle) {
+    const struct vs_file *file = handle->file;
+    return vs_is_used_up(file->mapping.map) || (!handle->keeps && !vs_mapping_is_named(&file->mapping));
+}
+
 int vs_handle_follow(struct vesta_gen *gen, struct vesta_error *err) {
     vs_process_lock();
-    int rc = vs_is_used_up(gen->handle->file->mapping.map) ? move_on(gen, err) : VESTA_OK;
+    int rc = is_left(gen->handle) ? move_on(gen, err) : VESTA_OK;
     vs_process_unlock();
     return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "the generator file is being closed just now: try again") : rc;
 }
@@ -163,7 +170,7 @@ int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
     /* Callers may be event loops.  Where the lock is taken, a keeper is at work or a file is being opened: then it is
      * enough to say that a lease is wanted, and to come again. */
     if (vs_process_trylock()) {
-        if (vs_is_used_up(handle->file->mapping.map)) rc = move_on(gen, err);
+        if (is_left(handle)) rc = move_on(gen, err);
         if (rc == VESTA_OK && handle->keeps) failed = vs_keeper_start(handle->file);
         vs_process_unlock();
     }

@@ -2,6 +2,7 @@
 #include "main/main.h"
 
 #include "core/core.h"
+#include "os/mapping.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -299,6 +300,7 @@ static void occupy_standard_files(void) {
 
 int main(int argc, char **argv) {
     occupy_standard_files();
+    (void)vs_guard_on();
     signal(SIGPIPE, SIG_IGN); /* a reader who has seen enough is no failure: out.c meets EPIPE */
     return vs_out_end(dispatch(argc, argv));
 }

@@ -48,6 +48,11 @@ int vs_boot_offset(char buf[VS_BOOT_OFFSET_MAX]) {
     return 0;
 }
 
+uint64_t vs_mount_namespace(void) {
+    struct stat st;
+    return stat("/proc/self/ns/mnt", &st) == 0 ? st.st_ino : 0;
+}
+
 /* Writable, or makeable: the parent is writable and the folder is not there yet. */
 static bool usable(const char *dir, const char *parent) {
     return access(dir, W_OK | X_OK) == 0 || (errno == ENOENT && access(parent, W_OK | X_OK) == 0);

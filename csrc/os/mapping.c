@@ -133,6 +133,7 @@ static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, e
     out->dev = st.st_dev;
     out->ino = st.st_ino;
     out->fd = fd;
+    out->is_new = false;
     snprintf(out->name, sizeof out->name, "%s", name);
     return VESTA_OK;
 }
@@ -160,6 +161,7 @@ int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_
                       struct vesta_error *err) {
     int stale_fd = -1, rc = look(name, anchor, found, &stale_fd, out, err);
     if (rc == VESTA_OK && *found == VS_FOUND_STALE) close(stale_fd);
+    if (rc == VESTA_OK && *found == VS_FOUND_TRUSTED) vs_guard_add(out->map, out->name);
     return rc;
 }
 
@@ -183,9 +185,10 @@ static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock
     map->header.dev = now.dev;
     map->header.ino = now.ino;
     map->header.born_ns = now.born_ns;
+    map->header.mount = vs_mount_namespace();
     memcpy(map->header.boot_id, now.boot_id, sizeof map->header.boot_id);
     vs_map_format(map, clock);
-    *out = (struct vs_mapping){.map = map, .dev = now.dev, .ino = now.ino, .fd = fd};
+    *out = (struct vs_mapping){.map = map, .dev = now.dev, .ino = now.ino, .fd = fd, .is_new = true};
     return VESTA_OK;
 }
 
@@ -285,6 +288,7 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
         rc = open_named(name, anchor, clock, out, &may_fail, &own);
     else
         vs_fail(&own, VESTA_EIO, "%.100s is no memory (tmpfs)", anchor->header.maps);
+    if (rc == VESTA_OK) vs_guard_add(out->map, out->name);
     if (rc == VESTA_OK) return VESTA_OK;
     if (!may_fail) return vs_fail(err, rc, "%s", own.text);
     snprintf(why, VS_WHY_MAX, "%.140s: this process has a lease of its own, which it gives back at its end", own.text);
@@ -301,6 +305,7 @@ void vs_mapping_unmap(struct vs_map *map) {
 }
 
 void vs_mapping_close(struct vs_mapping *mapping) {
+    vs_guard_remove(mapping->map);
     vs_mapping_unmap(mapping->map);
     if (mapping->fd >= 0) close(mapping->fd);
 }

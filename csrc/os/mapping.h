@@ -11,7 +11,8 @@
 struct vs_mapping {
     struct vs_map *map;
     uint64_t dev, ino;
-    int fd;                     /* kept open: the keeper's locks lie on it.  -1: a private generator's */
+    int fd; /* kept open: the keeper's locks lie on it.  -1: a private generator's */
+    bool is_new;
     char name[VS_MAP_NAME_MAX]; /* "": memory of this process and its children alone */
 };
 
@@ -49,6 +50,12 @@ struct vs_map *vs_mapping_private(void);
 /* Also closes `fd`, and with it this process's locks on the map. */
 void vs_mapping_close(struct vs_mapping *mapping);
 void vs_mapping_unmap(struct vs_map *map);
+
+/* ---- guard.c: a map that is cut short while in use is a failstop with a sentence, and no crash.  For programs: it
+ * takes SIGBUS for the whole process.  0, or -1 with errno. */
+int vs_guard_on(void);
+void vs_guard_add(struct vs_map *map, const char *name);
+void vs_guard_remove(const struct vs_map *map);
 
 /* The folder for maps: $VESTA_MAPS, else /dev/shm.  0, or -1: it is longer than VS_MAPS_MAX, or not absolute. */
 int vs_maps_dir(char out[VS_MAPS_MAX]);

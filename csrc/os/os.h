@@ -37,6 +37,9 @@ int vs_boot_id(char *buf);
 #define VS_BOOT_OFFSET_MAX 48
 int vs_boot_offset(char buf[VS_BOOT_OFFSET_MAX]);
 
+/* A number for this process's mount namespace; 0 where the kernel does not tell. */
+uint64_t vs_mount_namespace(void);
+
 /* The folder where state lives: $VESTA_STATE, else /var/lib/vesta if writable, else the user's state folder.
  * The folder need not exist yet.  0, or -1: no candidate, or the path is longer than size. */
 int vs_state_dir(char *buf, size_t size);

@@ -390,9 +390,10 @@ def clock_claims(claims, build, work, state, running):
 
 
 def keepers(state):
-    """The processes that hold the keeper's lock of requests.gen: the lock for writing.  Everyone who has the file open
+    """The processes that hold the keeper's lock of requests.gen's map: the lock for writing.  Everyone who has the file open
     holds another one, for reading."""
-    inode = os.stat(os.path.join(state, "requests.gen.keeper")).st_ino
+    with open(os.path.join(state, "requests.gen"), "rb") as file:
+        inode = os.stat("/dev/shm/vesta-" + file.read(40)[24:].hex()).st_ino
     held = [line.split() for line in open("/proc/locks")]
     return [int(words[4]) for words in held if words[1] == "POSIX" and words[3] == "WRITE" and
             words[5].split(":")[2] == str(inode)]

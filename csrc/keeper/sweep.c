@@ -1,0 +1,77 @@
+/* sweep.c -- maps that nobody can find any more: their generator file is gone, nobody has them open, and no id came
+ * from them for long.  They would lie in memory until the next boot.  To remove any map is safe; these nobody misses.
+ */
+#include "core/core.h"
+#include "keeper/file.h"
+#include "os/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STILL_US (15 * 60 * INT64_C(1000000)) /* longer than any window that is worth going on with at once */
+#define KIN_DIGITS 2
+
+/* Of the names of maps, vesta-<key> and whatever follows it, those that begin as our own does: one in 256, others with
+ * the next map that is made, so that none costs much. */
+static bool is_kin(const char *name, const char *own) {
+    static const char prefix[] = "vesta-";
+    size_t length = sizeof prefix - 1;
+    return strncmp(name, own, length + KIN_DIGITS) == 0 && strcmp(name, own) != 0 &&
+           strspn(name + length, "0123456789abcdef") == 2 * VS_KEY_BYTES;
+}
+
+/* A file that is gone, not one that cannot be looked at; and of this mount namespace, where its path means something.
+ */
+static bool is_gone(const struct vs_header *header) {
+    struct stat st;
+    return header->path[0] == '/' && memchr(header->path, '\0', sizeof header->path) && lstat(header->path, &st) != 0 &&
+           errno == ENOENT;
+}
+
+static bool is_still(int fd, int64_t now_us) {
+    int64_t seen_us;
+    off_t at = (off_t)(offsetof(struct vs_map, shared) + offsetof(struct vs_shared, seen_us));
+    return pread(fd, &seen_us, sizeof seen_us, at) == (ssize_t)sizeof seen_us && now_us - seen_us > STILL_US;
+}
+
+/* vesta-<key>.<random>: of a process that was killed while it made a map. */
+static bool is_unfinished(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot && strlen(dot) == 17 && strspn(dot + 1, "0123456789abcdef") == 16;
+}
+
+static void look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
+    struct stat st;
+    struct vs_header header;
+    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return;
+    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+    if (ours && is_unfinished(name)) {
+        if (now_us / 1000000 - st.st_ctime > STILL_US / 1000000) unlinkat(dir, name, 0);
+        ours = false;
+    }
+    bool whole = ours && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    if (whole && header.mount == mount && memcmp(header.magic, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC) == 0 &&
+        is_gone(&header) && is_still(fd, now_us) && vs_lock_byte(fd, VS_BYTE_HERE, true))
+        unlinkat(dir, name, 0);
+    close(fd);
+}
+
+void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
+    const char *own = strrchr(made->name, '/') + 1;
+    char maps[VS_MAP_NAME_MAX];
+    snprintf(maps, sizeof maps, "%.*s", (int)(own - made->name), made->name);
+    DIR *dir = opendir(maps);
+    if (!dir) return;
+    int64_t now_us = clock->unix_us(clock->self);
+    uint64_t mount = vs_mount_namespace();
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (is_kin(entry->d_name, own) && !vs_file_has(entry->d_name))
+            look_at(dirfd(dir), entry->d_name, now_us, mount);
+    closedir(dir);
+}
