@@ -143,7 +143,7 @@ static const struct vs_command commands[] = {
      "  $ vesta doctor --json\n"
      "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, in step with ...\n"},
     {"store", vs_cmd_store, "make, look at and put right the stores of worker numbers",
-     "store init|show|advance [OPTION...]",
+     "store init|show|advance|lower [OPTION...]",
      "A shared store is made ready by a person, once; a server never does it silently.\n"
      "\n"
      "  init     makes what the store stands on (tables, a root node), and with --namespace that namespace's\n"

@@ -1,4 +1,4 @@
-/* store.c -- `vesta store init|show|advance`: what a person does to a store, once, and never a server. */
+/* store.c -- `vesta store init|show|advance|lower`: what a person does to a store, once, and never a server. */
 #include "main/stores.h"
 
 #include "core/core.h"
@@ -13,7 +13,7 @@
 struct asked {
     struct vs_at at;
     const char *layout, *static_;
-    int lease, json, yes, again;
+    int lease, json, yes, again, trust_clock;
     int lease_given, namespace_given;
 };
 
@@ -176,6 +176,18 @@ static const struct vs_lease_timing *timing_of(const struct asked *asked) {
     return vs_lease_preset_at(asked->lease_given ? asked->lease : VS_LEASE_BALANCED);
 }
 
+/* A floor is counted from the store's clock: from one that is ahead it holds everybody up, from one that is behind it
+ * does not clear what was granted.  This machine's is the second opinion. */
+static int check_clock(const struct asked *asked) {
+    int64_t ahead_ms = vs_at_ahead_ms(asked->at.store_ms), off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
+    if (off_ms <= timing_of(asked)->skew_ms || asked->trust_clock) return VS_GO;
+    vs_say(
+        "nothing was done: the store's clock is %.1f s %s this machine's, and the floor is counted from it; set right "
+        "the one that is wrong, or say --trust-store-clock where that is this machine's",
+        (double)off_ms / 1000, ahead_ms < 0 ? "ahead of" : "behind");
+    return VS_FAILED;
+}
+
 static const char counts_as_new[] =
     "it was made as new: if this store had lost it, run `vesta store advance` before anything starts\n";
 
@@ -218,6 +230,7 @@ static int make_namespace(struct asked *asked) {
     if (rc == VS_GO && asked->at.ns.ver) return keep_namespace(asked);
     if (rc == VS_GO) rc = fresh_record(asked, &fresh);
     if (rc != VS_GO) return rc;
+    if (asked->again && (rc = check_clock(asked)) != VS_GO) return rc;
     if (asked->again) {
         fresh.ver = 0;
         vs_ns_put_right(&fresh, timing_of(asked), asked->at.store_ms, fresh.incarnation);
@@ -303,6 +316,7 @@ static int advance(struct asked *asked) {
     int rc = vs_at_read(at);
     if (rc == VS_GO) rc = plan_record(asked, &fresh);
     if (rc != VS_GO) return rc;
+    if ((rc = check_clock(asked)) != VS_GO) return rc;
     print_plan(asked, timing);
     if ((rc = confirm(asked)) != VS_GO) return rc;
     vs_store_advance(at->store, &fresh, timing, &reply);
@@ -311,12 +325,70 @@ static int advance(struct asked *asked) {
     return show_one(asked);
 }
 
+/* ------------------------------------------------------------------ lower */
+
+/* Nothing was granted above the floor to be, or what was is named. */
+static int check_granted(const struct asked *asked, const struct vs_roll *roll, int64_t floor_ms) {
+    const struct vs_at *at = &asked->at;
+    char iso[VESTA_ISO_MAX];
+    uint64_t floor = vs_tick_at(&at->shape, floor_ms * 1000);
+    for (size_t i = 0; i < roll->count; i++) {
+        const struct vs_record *record = &roll->listed[i].record;
+        if (record->until <= floor) continue;
+        vs_say("nothing was done: number %" PRIu64 " was granted ids up to %s, above the floor that would be; %s",
+               roll->listed[i].worker, vs_iso(vs_tick_unix_us(&at->shape, record->until) / 1000, iso),
+               record->held ? "end its holder, and try again" : "it stays, or wait until that has passed");
+        return VS_FAILED;
+    }
+    return VS_GO;
+}
+
+/* As an advance, but that the floor sinks: who had claimed at the higher one claims anew. */
+static int lower_to(struct asked *asked, int64_t floor_ms) {
+    struct vs_at *at = &asked->at;
+    struct vs_ns_record next = at->ns;
+    struct vs_reply reply;
+    next.ver++;
+    next.floor_ms = floor_ms;
+    if (vs_random(&next.incarnation, sizeof next.incarnation) != 0) return vs_say("no random bits"), VS_FAILED;
+    next.incarnation |= 1;
+    at->store->ops->ns_swap(at->store, at->ns.ver, &next, &reply);
+    return reply.outcome == VS_STORE_OK ? vs_at_need(at) : vs_at_told(at, &reply);
+}
+
+/* The floor that an advance would set now, by a clock that is right, in place of one that was set too high. */
+static int lower(struct asked *asked) {
+    struct vs_at *at = &asked->at;
+    struct vs_roll roll = {0};
+    char iso[VESTA_ISO_MAX];
+    int rc = vs_at_need(at);
+    if (rc == VS_GO) rc = vs_at_list(at, &roll);
+    if (rc == VS_GO) rc = check_clock(asked);
+    int64_t floor_ms = at->store_ms + margin_ms(timing_of(asked));
+    if (rc == VS_GO && at->ns.floor_ms <= floor_ms) {
+        vs_say("nothing was done: the floor is %s an advance would set it now",
+               at->ns.floor_ms ? "not above where" : "none;");
+        rc = VS_FAILED;
+    }
+    if (rc == VS_GO) rc = check_granted(asked, &roll, floor_ms);
+    if (rc == VS_GO)
+        fprintf(stderr,
+                "This is for a floor that was set by a clock that was ahead.  Of namespace %s it sets the floor that "
+                "an advance\n"
+                "would set now: leases begin at %s, the store's clock and %.0f s, and everyone claims anew.\n",
+                at->name, vs_iso(floor_ms, iso), (double)margin_ms(timing_of(asked)) / 1000);
+    if (rc == VS_GO) rc = confirm(asked);
+    if (rc == VS_GO) rc = lower_to(asked, floor_ms);
+    free(roll.listed);
+    return rc == VS_GO ? show_one(asked) : rc;
+}
+
 /* ------------------------------------------------------------------ the command */
 
 static const struct {
     const char *name;
     int (*run)(struct asked *asked);
-} words[] = {{"init", init}, {"show", show}, {"advance", advance}};
+} words[] = {{"init", init}, {"show", show}, {"advance", advance}, {"lower", lower}};
 
 static int run_word(struct asked *asked, const char *word) {
     const char *names[VS_COUNT(words) + 1] = {0};
@@ -330,7 +402,7 @@ static int run_word(struct asked *asked, const char *word) {
     }
     const char *near = vs_nearest(word, names);
     if (near) return vs_usage("a store cannot be told to %s; did you mean %s?", vs_shown_text(word), near);
-    return vs_usage("a store cannot be told to %s; there are init, show and advance", vs_shown_text(word));
+    return vs_usage("a store cannot be told to %s; there are init, show, advance and lower", vs_shown_text(word));
 }
 
 /* Before anything is opened or made. */
@@ -344,10 +416,13 @@ static int check_words(const struct asked *asked) {
 
 /* Options that mean something to one word only. */
 static int check_word(const struct asked *asked, const char *word) {
-    bool advances = strcmp(word, "advance") == 0, inits = strcmp(word, "init") == 0;
-    if (asked->yes && !advances) return vs_usage("--yes is for advance");
+    bool advances = strcmp(word, "advance") == 0 || strcmp(word, "lower") == 0, inits = strcmp(word, "init") == 0;
+    if (asked->yes && !advances) return vs_usage("--yes is for advance and lower");
     if (asked->again && !inits) return vs_usage("--again is for init");
-    if (asked->lease_given && !advances && !asked->again) return vs_usage("--lease is for advance and init --again");
+    if (asked->trust_clock && !advances && !asked->again)
+        return vs_usage("--trust-store-clock is for advance, lower and init --again");
+    if (asked->lease_given && !advances && !asked->again)
+        return vs_usage("--lease is for advance, lower and init --again");
     return VS_GO;
 }
 
@@ -359,16 +434,18 @@ int vs_cmd_store(int argc, char **argv) {
         VS_TEXT("static", &asked.static_, "FIRST-LAST",
                 "of a namespace that is made: numbers that are given out by hand"),
         {"lease", 0, VS_OPT_CHOICE, &asked.lease, VS_LEASE_WORDS,
-         "advance, init --again: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
+         "advance, lower, init --again: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
         VS_SWITCH("again", &asked.again,
                   "init: the store lost this namespace: no lease starts before the store's clock and a margin"),
-        VS_SWITCH("yes", &asked.yes, "advance: do it, ask nobody"),
+        VS_SWITCH("yes", &asked.yes, "advance, lower: do it, ask nobody"),
+        VS_SWITCH("trust-store-clock", &asked.trust_clock,
+                  "advance, lower, init --again: the store's clock is right, and this machine's is off"),
         VS_SWITCH("json", &asked.json, "one object, for programs"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc == 0) return vs_usage("what to do with a store comes first: init, show or advance");
+    if (argc == 0) return vs_usage("what to do with a store comes first: init, show, advance or lower");
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
     if ((rc = check_word(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
     asked.namespace_given = asked.at.name != NULL;
