@@ -1,0 +1,48 @@
+"""T8: with the servers of names dead, getaddrinfo ran inside of a store's call: it took as long as that did, and so did whoever
+wanted to end."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
+VESTA = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
+from servers import claim, main  # noqa: E402
+
+CALL = os.path.join(BUILD, "spec", "stores", "store_call")
+LOOKUP_S = 30  # see slow_names.c
+SLOW_NAMES = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "slow_names.so"),
+                  ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0")
+URIS = ("mysql://me:x@db.slow/vesta", "zk://me:x@a.slow,b.slow/vesta")
+
+
+@claim("a call ends at its deadline while a name is looked up, the next one goes on waiting for it, and nobody who ends does")
+def _():
+    for uri in URIS:
+        begun = time.monotonic()
+        done = subprocess.run([CALL, uri, "orders", "300"], input="ns\nswap 7 0 10\n", env=SLOW_NAMES, capture_output=True,
+                              text=True, timeout=LOOKUP_S)
+        assert done.returncode == 0, done.stderr
+        assert [line.split()[0] for line in done.stdout.splitlines()] == ["DOWN"] * 2, done.stdout
+        assert "still being made" in done.stdout, done.stdout
+        assert time.monotonic() - begun < LOOKUP_S / 2
+
+
+@claim("TERM ends a server that waits for a name")
+def _():
+    for uri in URIS:
+        with tempfile.TemporaryDirectory() as home:
+            server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:0", "--store", uri, "--layout", "snowflake"], cwd=home,
+                                      env=dict(SLOW_NAMES, VESTA_STATE=home), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True)
+            time.sleep(2)
+            begun = time.monotonic()
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=LOOKUP_S)
+            assert time.monotonic() - begun < LOOKUP_S / 2
+
+
+main()
