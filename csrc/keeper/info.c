@@ -1,34 +1,51 @@
 /* info.c -- what a generator says of itself to people: why it pauses, what it is. */
 #include "keeper/file.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static void keeper_text(const struct vs_map *map, char *out) {
+/* The process that keeps the file has shown no sign of life for too long, and is there: stopped, or in a call that does
+ * not come back.  0: all is well, or nobody keeps it. */
+static pid_t silent_keeper(const struct vesta_clock *clock, const struct vs_shared *shared) {
+    pid_t pid = (pid_t)atomic_load(&shared->keeper_pid);
+    bool is_late = clock->boot_us(clock->self) > atomic_load(&shared->pulse_boot_us) + VS_PULSE_US / 4;
+    bool is_there = pid > 0 && atomic_load(&shared->keeper_token) && (kill(pid, 0) == 0 || errno == EPERM);
+    return is_late && is_there ? pid : 0;
+}
+
+static void keeper_text(struct vesta_gen *gen, char *out) {
+    const struct vs_map *map = atomic_load(&gen->map);
     size_t i = 0;
+    pid_t silent = silent_keeper(gen->clock, &map->shared);
+    if (silent) {
+        snprintf(out, VS_SAID_MAX,
+                 "process %d keeps this file and shows no sign of life: it is stopped, or its disk hangs", (int)silent);
+        return;
+    }
     while (i + 1 < VS_SAID_MAX && (out[i] = atomic_load_explicit(&map->shared.keeper[i], memory_order_relaxed)))
         i++;
     out[i] = '\0';
 }
 
-static void lease_text(const struct vs_map *map, const char *head, char *buf, size_t size) {
+static void lease_text(struct vesta_gen *gen, const char *head, char *buf, size_t size) {
     char said[VS_SAID_MAX];
-    keeper_text(map, said);
+    keeper_text(gen, said);
     snprintf(buf, size, "%s: %s", head, said[0] ? said : "the keeper is asking the store");
 }
 
 /* What a keeper said last may be older than its death: what to do is said in any case. */
-static void host_text(const struct vs_map *map, const char *path, char *buf, size_t size) {
+static void host_text(struct vesta_gen *gen, const char *path, char *buf, size_t size) {
     char said[VS_SAID_MAX];
-    keeper_text(map, said);
+    keeper_text(gen, said);
     snprintf(buf, size, "no lease%s%s; a host must keep this file: vesta serve --path %s", said[0] ? ": " : "", said,
              path);
 }
 
 void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size) {
-    const struct vs_map *map = atomic_load(&gen->map);
     const struct vs_handle *handle = gen->handle;
     double wait_s = (double)pause->wait_us / 1e6, back_s = (double)pause->back_us / 1e6;
     switch (pause->why) {
@@ -49,11 +66,11 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
         break;
     case VESTA_LEASE:
         if (handle && handle->file && !handle->keeps)
-            host_text(map, handle->file->path, buf, size);
+            host_text(gen, handle->file->path, buf, size);
         else
-            lease_text(map, "no lease", buf, size);
+            lease_text(gen, "no lease", buf, size);
         break;
-    case VESTA_FAILSTOP: lease_text(map, "stopped, a person must look", buf, size); break;
+    case VESTA_FAILSTOP: lease_text(gen, "stopped, a person must look", buf, size); break;
     case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
     case VESTA_END: snprintf(buf, size, "the layout's time is over"); break;
     case VESTA_CLOSED: snprintf(buf, size, "the generator file is used up; a new one takes its place"); break;
@@ -106,7 +123,7 @@ void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
         out->holds_lease = vs_slot_cursor(slot, &out->tick);
         out->lease_end_ms = lease_end_ms(gen, slot, offset_us);
     }
-    keeper_text(map, out->keeper);
+    keeper_text(gen, out->keeper);
     memcpy(out->warning, handle->warning, sizeof out->warning);
 }
 

@@ -293,7 +293,8 @@ static bool take_seat(struct vs_file *file, struct seat *seat) {
     return vs_office_seat(map, seat->was, seat->token |= 1, (uint32_t)getpid(), now_us);
 }
 
-static void leave_seat(struct vs_file *file) {
+static void leave_seat(struct vs_file *file, uint64_t token) {
+    atomic_compare_exchange_strong(&file->mapping.map->shared.keeper_token, &token, 0);
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* giving back had locked the others out */
     vs_unlock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_KEEPER);
@@ -317,7 +318,7 @@ static void *keeper_main(void *arg) {
             vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, false);
             stays = hold_office(file, &seat);
         }
-        if (seated || seat.elected) leave_seat(file);
+        if (seated || seat.elected) leave_seat(file, seat.token);
         if (!stays)
             rest(file);
         else if (!told_to_stop(file) && (!seated || vs_map_must_rest(file->mapping.map)))

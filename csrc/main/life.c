@@ -16,13 +16,6 @@
 #define ALIVE_MS 2000         /* a loop that has not swept for so long is stuck */
 #define READY_US_MAX 10000000 /* a service manager waits no longer: it would end who waits for a store */
 
-/* Of a namespace, when it was looked at last. */
-struct seen {
-    bool known, ready;
-    uint64_t worker;
-    char keeper[sizeof((struct vesta_info *)0)->keeper];
-};
-
 struct vs_life {
     struct vs_serving *serving;
     pthread_t thread;
@@ -34,48 +27,15 @@ struct vs_life {
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_host_status status;
-    struct seen seen[VS_SPACES_MAX];
+    struct vs_seen seen[VS_SPACES_MAX];
 };
 
 /* ------------------------------------------------------------------ twice a second */
 
-/* What it met, and for how long ids go on all the same. */
-static void look_at_keeper(const char *name, const struct vesta_info *info, const char *was) {
-    if (*info->keeper && strcmp(info->keeper, was) != 0)
-        vs_log(VS_LOG_WARN, "the lease's keeper has met trouble", "namespace", name, "keeper", info->keeper,
-               "lease_ms_left", info->holds_lease ? VS_DIGITS(info->lease_end_ms - vs_now_ms()) : NULL, NULL);
-    else if (!*info->keeper && *was && info->holds_lease)
-        vs_log(VS_LOG_INFO, "the lease's keeper is well again", "namespace", name, NULL);
-}
-
-static void look_at_space(const struct vs_space *space, struct seen *seen, bool tell) {
-    struct vesta_gen *gen = space->gen[VS_RESP];
-    struct seen was = *seen;
-    struct vesta_info info;
-    struct vesta_pause pause;
-    char why[256];
-    vesta_get_info(gen, &info);
-    if (!was.known) was = (struct seen){.ready = true, .worker = info.worker}; /* as it was when it settled */
-    seen->ready = vs_space_is_ready(space, &pause);
-    seen->known = true;
-    if (info.holds_lease) seen->worker = info.worker;
-    memcpy(seen->keeper, info.keeper, sizeof info.keeper);
-    if (!tell) return;
-    if (seen->worker != was.worker)
-        vs_log(VS_LOG_INFO, "leased another worker number", "namespace", space->name, "worker",
-               VS_DIGITS((int64_t)seen->worker), NULL);
-    look_at_keeper(space->name, &info, was.keeper);
-    if (seen->ready && !was.ready) vs_log(VS_LOG_INFO, "ids are given again", "namespace", space->name, NULL);
-    if (seen->ready || !was.ready) return;
-    vesta_pause_text(gen, &pause, why, sizeof why);
-    vs_log(VS_LOG_WARN, "no ids just now", "namespace", space->name, "code", vesta_why_name(pause.why), "why", why,
-           NULL);
-}
-
 static void look_at_spaces(struct vs_life *life, bool tell) {
     const struct vs_app *app = &life->serving->app;
     for (int i = 0; i < app->space_count; i++)
-        if (vs_start_is_ready(life->serving->start, i)) look_at_space(&app->space[i], &life->seen[i], tell);
+        if (vs_start_is_ready(life->serving->start, i)) vs_watch_space(&app->space[i], &life->seen[i], tell);
 }
 
 /* True: this call is the one that tells it. */

@@ -110,6 +110,22 @@ int vs_drop_rights(const struct vs_serving *serving);
 /* Logs as whom it serves, where that is worth a word. */
 void vs_tell_rights(const struct vs_serving *serving);
 
+/* ---- watch.c */
+
+/* Of a namespace, when it was looked at last. */
+struct vs_seen {
+    bool known, fails;
+    uint64_t worker, refused, refused_at; /* refused_at: when it began to fail */
+    enum vesta_why why;
+    int64_t failed_us;
+    char keeper[sizeof((struct vesta_info *)0)->keeper];
+};
+
+/* Tells the log what has changed, if `tell`: why no ids are given, until when and what to do; what the keeper met. */
+void vs_watch_space(const struct vs_space *space, struct vs_seen *seen, bool tell);
+
+/* ---- life.c */
+
 /* Starts what watches over the server; vs_life_end ends it.  VS_GO, or an exit code. */
 int vs_life_begin(struct vs_serving *serving);
 void vs_life_end(struct vs_serving *serving);

@@ -13,14 +13,10 @@ enum vs_outcome vs_on_healthz(struct vs_request *r) {
 
 bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) {
     struct vesta_gen *gen = space->gen[VS_RESP];
-    struct vesta_info info;
     if (!vs_space_is_open(space)) return false;
     if (vesta_peek(gen, pause) == VESTA_OK) return true;
-    /* a holder at rest renews when it is asked, unless its keeper has met trouble */
-    if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) {
-        vesta_get_info(gen, &info);
-        return info.holds_lease && !*info.keeper;
-    }
+    /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
+    if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) return false;
     return pause->wait_us >= 0 && pause->wait_us <= space->wait_us_max;
 }
 

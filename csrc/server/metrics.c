@@ -29,7 +29,7 @@ struct metrics {
     struct vs_host_status host;
     struct vs_process_usage process;
     struct {
-        bool held;
+        bool ready, held;
         uint64_t worker, renewals[RENEWALS];
         int64_t end_ms, drift_us;
     } space[VS_SPACES_MAX];
@@ -112,6 +112,11 @@ static void put_drift(struct metrics *m) {
 static void put_held(struct metrics *m) {
     EACH_SPACE(m, i)
     sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->space[i].held);
+}
+
+static void put_ready(struct metrics *m) {
+    EACH_SPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->space[i].ready);
 }
 
 static void put_worker(struct metrics *m) {
@@ -303,6 +308,8 @@ static const struct family {
     {"vesta_sequence_exhausted_total", "Requests that met a used-up time unit", COUNTER, put_exhausted, false},
     {"vesta_clock_backwards_total", "Requests that met a clock behind what was seen", COUNTER, put_backwards, false},
     {"vesta_clock_drift_seconds", "Wall clock against uptime since it was last confirmed", GAUGE, put_drift, false},
+    {"vesta_ready", "1 while a request for an id would be served, 0 while it would be refused", GAUGE, put_ready,
+     false},
     {"vesta_lease_held", "1 while a worker number is leased", GAUGE, put_held, false},
     {"vesta_lease_expiry_timestamp_seconds", "When ids end unless the lease is renewed", GAUGE, put_expiry, false},
     {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, put_renewals, false},
@@ -365,6 +372,8 @@ static void look_around(struct metrics *m) {
     EACH_SPACE(m, i) {
         struct vesta_info info = {.holds_lease = 0};
         if (vs_space_is_open(&m->app->space[i])) vesta_get_info(m->app->space[i].gen[VS_RESP], &info);
+        struct vesta_pause pause;
+        m->space[i].ready = vs_space_is_ready(&m->app->space[i], &pause);
         m->space[i].held = info.holds_lease;
         m->space[i].worker = info.worker;
         m->space[i].end_ms = info.lease_end_ms;

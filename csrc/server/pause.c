@@ -96,6 +96,9 @@ static enum vs_outcome give_up(struct vs_request *r) {
     char text[256];
     const char *code = vesta_why_name(r->pause.why);
     vesta_pause_text(r->gen, &r->pause, text, sizeof text);
+    atomic_store(&r->space->refused_why, (int)r->pause.why);
+    atomic_store(&r->space->refused_wait_us, r->pause.wait_us);
+    atomic_fetch_add(&r->space->refused, 1);
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     return vs_refuse(r, code, "%s", text);
 }

@@ -55,6 +55,10 @@ struct vs_space {
     struct vesta_gen *gen[VS_ID_FACES]; /* one file, two handles: the `method` field says which face made an id */
     const struct vesta_layout *layout;
     char why[VS_SPACE_WHY_MAX]; /* why it is not open; space.c's */
+    /* requests that were told that there is no id, and of the last one why and how long; for the log */
+    _Atomic uint64_t refused;
+    _Atomic int refused_why;
+    _Atomic int64_t refused_wait_us;
 };
 
 static inline bool vs_space_is_open(const struct vs_space *space) {
@@ -62,6 +66,8 @@ static inline bool vs_space_is_open(const struct vs_space *space) {
     return atomic_load_explicit(&space->state, memory_order_acquire) == VS_SPACE_OPEN;
 }
 
+/* How many requests it has refused an id; *pause is what the last one met. */
+uint64_t vs_space_refused(const struct vs_space *space, struct vesta_pause *pause);
 /* Opens a namespace whose generator is there, or says why it is not.  Threads: one at a time for a namespace. */
 void vs_space_set(struct vs_space *space, enum vs_space_state state, const char *why);
 /* Why it is not open. */
@@ -137,8 +143,8 @@ void vs_serve_stop(struct vs_app *app);
 /* Whether every loop has swept within that time; true while none runs.  Threads: any. */
 bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
 
-/* Whether a request for an id of that namespace would be served just now, if only after a wait that it may have; else
- * *pause says why not. */
+/* Whether a request for an id of that namespace would be served just now, if only after a wait of known length that it
+ * may have; else *pause says why not.  The one function behind /readyz, the metrics and the log's word of it. */
 bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause);
 
 /* The namespace of that name, or NULL; a name that is not given means the first. */

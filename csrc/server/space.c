@@ -58,3 +58,10 @@ bool vs_request_enter(struct vs_request *r, struct vs_word name) {
     vs_request_turn(r, space);
     return true;
 }
+
+uint64_t vs_space_refused(const struct vs_space *space, struct vesta_pause *pause) {
+    uint64_t refused = atomic_load(&space->refused);
+    *pause = (struct vesta_pause){.why = (enum vesta_why)atomic_load(&space->refused_why),
+                                  .wait_us = atomic_load(&space->refused_wait_us)};
+    return refused;
+}

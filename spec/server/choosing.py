@@ -30,7 +30,7 @@ WHAT_IT_KNOWS = """
   return 500, table.concat({ ctx.namespace, ctx.range.first, ctx.range.last, ctx.attempt, #ctx.records, ctx.host,
     tostring(ctx.ordinal), ip4(ctx.ip or "") and "IPv4" or tostring(ctx.ip), ctx.identity,
     tostring(ctx.random >= 0 and ctx.random < 4294967296), r and r.worker .. "," .. r.epoch .. "," .. tostring(r.held) or "",
-    r and math.abs(r.until_ms - ctx.now_ms) < 60000 and math.abs(r.written_ms - ctx.now_ms) < 60000
+    r and math.abs(r.until_ms - ctx.now_ms) < 200000 and math.abs(r.written_ms - ctx.now_ms) < 60000
     and math.abs(r.seen_ms - ctx.now_ms) < 60000 and "now" or "" }, "|") """
 
 

@@ -1,0 +1,50 @@
+/* slow_disk.c -- a disk that takes its time, for specs: LD_PRELOAD it, and name a file in SLOW_DISK.  While that file
+ * has a number in it, each fsync and fdatasync takes so many milliseconds more (at most: it ends when the number does);
+ * while it has `EIO`, each is done and then fails.  SIGSTOP would hold the whole process; a disk that hangs holds one
+ * thread. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STEP_MS 20
+
+static void wish(char text[16]) {
+    const char *path = getenv("SLOW_DISK");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t got = fd >= 0 ? read(fd, text, 15) : 0;
+    if (fd >= 0) close(fd);
+    text[got > 0 ? got : 0] = '\0';
+}
+
+static int after(int (*sync)(int), int fd) {
+    char text[16];
+    wish(text);
+    for (long waited_ms = 0; waited_ms < atol(text); waited_ms += STEP_MS) {
+        struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+        nanosleep(&step, NULL);
+        wish(text);
+    }
+    int rc = sync(fd);
+    if (strncmp(text, "EIO", 3) != 0) return rc;
+    errno = EIO;
+    return -1;
+}
+
+static int (*real(const char *name))(int) {
+    void *found = dlsym(RTLD_NEXT, name);
+    int (*call)(int);
+    memcpy(&call, &found, sizeof call);
+    return call;
+}
+
+int fsync(int fd) {
+    return after(real("fsync"), fd);
+}
+
+int fdatasync(int fd) {
+    return after(real("fdatasync"), fd);
+}
