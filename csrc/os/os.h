@@ -60,7 +60,7 @@ int vs_make_dirs(const char *path, int group);
 
 /* ---- locks */
 
-/* One lock for everything in this process that is not an id: registry, keepers, file stores.  Held over fork(), so
+/* One lock for everything in this process that is not an id: registry, keepers.  Held over fork(), so
  * that a child never inherits it locked. */
 void vs_process_lock(void);
 bool vs_process_trylock(void);

@@ -74,9 +74,11 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
 
 static bool meets_older(const struct vs_folder *folder, struct vs_reply *reply) {
     int64_t pid = vs_queue_process(folder->turn_fd, 0, 1);
-    vs_answer(reply, VS_STORE_DOWN, "process %" PRId64 ", of an older vesta, keeps %.90s/lock locked: is it stopped?",
-              pid, folder->path);
-    return false;
+    if (pid <= 0)
+        return vs_answer(reply, VS_STORE_DOWN, "an older vesta keeps %.90s/lock locked: is it stopped?", folder->path);
+    return vs_answer(reply, VS_STORE_DOWN,
+                     "process %" PRId64 ", of an older vesta, keeps %.90s/lock locked: is it stopped?", pid,
+                     folder->path);
 }
 
 static int open_turns(const struct vs_folder *folder) {
@@ -93,7 +95,9 @@ bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bo
         vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
         return false;
     }
-    if (!vs_queue_wait(fd, 0, 1, false, TURN_US_MAX)) return meets_older(folder, reply);
+    /* where there are no such locks, there is no older one beside this that has any */
+    if (!vs_queue_wait(fd, 0, 1, false, TURN_US_MAX) && (errno == EAGAIN || errno == EACCES))
+        return meets_older(folder, reply);
     int64_t byte = (int64_t)first + 1, bytes = (int64_t)count;
     bool in_turn = folder->is_held_up ? vs_queue_try(fd, byte, bytes, writes)
                                       : vs_queue_wait(fd, byte, bytes, writes, TURN_US_MAX);
