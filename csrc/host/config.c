@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define CONFIG_KEY "the config that is read"
+#define HIDDEN_BYTES_MIN 4   /* of what file() read; less says nothing */
 #define FILE_BYTES_MAX 65536 /* of what file() reads */
 
 struct run {
@@ -89,6 +91,16 @@ static void note_if_open(lua_State *L, const char *path) {
     lua_pop(L, 1);
 }
 
+/* Keeps in mind how it begins: see hide_reads. */
+static void note_read(lua_State *L, const char *bytes, size_t length) {
+    lua_getfield(L, LUA_REGISTRYINDEX, CONFIG_KEY);
+    struct vs_config *config = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    if (config->read_count == VS_CONF_READS_MAX) luaL_error(L, "more than %d files are read", VS_CONF_READS_MAX);
+    snprintf(config->read[config->read_count++], VS_CONF_READ_BYTES, "%s",
+             VS_QUOTE(bytes, strnlen(bytes, length < 30 ? length : 30)));
+}
+
 /* file(path): what a file holds, without its last newline. */
 static int lua_file(lua_State *L) {
     char bytes[FILE_BYTES_MAX + 1];
@@ -104,6 +116,7 @@ static int lua_file(lua_State *L) {
         return luaL_error(L, "the file %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
     if (length > 0 && bytes[length - 1] == '\n') length--;
     if (length > 0 && bytes[length - 1] == '\r') length--;
+    note_read(L, bytes, length);
     lua_pushlstring(L, bytes, length);
     note_if_open(L, path);
     return 1;
@@ -149,6 +162,8 @@ static int run_file(lua_State *L) {
     lua_settop(L, 0);
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
+    lua_pushlightuserdata(L, run->reading->config);
+    lua_setfield(L, LUA_REGISTRYINDEX, CONFIG_KEY);
     push_environment(L, source->path);
     vs_lua_compile(L, source->text, source->size, "="); /* no name, so that a message begins with ":LINE:" */
     run->is_compiled = true;
@@ -247,6 +262,32 @@ static int read_sources(struct vs_conf_reading *reading, struct vesta_error *err
     return rc == VESTA_OK ? vs_conf_whole(reading, err) : rc;
 }
 
+/* The start of `read` that stands at `at`. */
+static size_t same_start(const char *at, const char *read) {
+    size_t length = 0;
+    while (read[length] && at[length] == read[length])
+        length++;
+    return length;
+}
+
+/* A message shows the value that is wrong; what file() read may be a password in the wrong place, and goes into no log.
+ */
+static void hide_reads(const struct vs_config *config, struct vesta_error *err) {
+    static const char hidden[] = "(what file() read)";
+    for (int i = 0; i < config->read_count; i++)
+        for (char *at = err->text; *at; at++) {
+            size_t shown = same_start(at, config->read[i]);
+            char rest[sizeof err->text];
+            if (shown < HIDDEN_BYTES_MIN) continue;
+            while (at[shown] && at[shown] != '\'') /* to the end of the quotation */
+                shown++;
+            snprintf(rest, sizeof rest, "%s", at + shown);
+            snprintf(at, sizeof err->text - (size_t)(at - err->text), "%s%s", hidden, rest);
+            at += strnlen(at, sizeof hidden - 2);
+            if (!*at) break;
+        }
+}
+
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err) {
     struct vesta_error why;
     struct vs_conf_reading reading = {.opts = opts, .source = {.path = opts->path, .text = ""}};
@@ -259,6 +300,7 @@ int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, s
         *config = reading.config;
         return VESTA_OK;
     }
+    if (reading.config) hide_reads(reading.config, &why);
     vs_config_free(reading.config);
     return vs_fail(err, rc, "%s", why.text);
 }

@@ -81,6 +81,10 @@ struct vs_conf_note {
     const char *text;
 };
 
+/* How what file() read begins, as a message would show it: that may be a secret, whatever key it was given to. */
+#define VS_CONF_READS_MAX 32
+#define VS_CONF_READ_BYTES 32
+
 struct vs_config {
     const char *name; /* the file's path; NULL: there is none */
     unsigned char origin[VS_CONF_KEYS_MAX];
@@ -100,6 +104,9 @@ struct vs_config {
     const char *log_file;
     const char *user, *group; /* to become after binding */
     int64_t leaf_any_key, start_wait_ms_max;
+    int64_t single_host; /* nobody else gives ids of these namespaces */
+    char read[VS_CONF_READS_MAX][VS_CONF_READ_BYTES];
+    int read_count;
     struct vs_conf_note note[VS_CONF_NOTES_MAX];
     int note_count;
     struct vs_conf_text *texts; /* place.c's */
@@ -123,6 +130,11 @@ struct vs_conf_opts {
  * VESTA_EIO; VESTA_ENOMEM. */
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
 void vs_config_free(struct vs_config *config); /* may be NULL */
+
+/* Whether no namespace gives ids of a number that another host may have drawn as well; else *why says which does, and
+ * what to do, in flags or in a config.  For who listens where other machines can reach it. */
+#define VS_NUMBERED_WHY_MAX 640
+bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size);
 
 /* An effective value, and where it came from. */
 struct vs_conf_value {

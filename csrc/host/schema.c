@@ -42,7 +42,11 @@ static int check_uri(const char *text, struct vesta_error *err) {
     static const char *const schemes[] = {"file:/", "sqlite:/", "mysql://", "zk://"};
     for (size_t i = 0; i < VS_COUNT(schemes); i++)
         if (strncmp(text, schemes[i], strlen(schemes[i])) == 0 && text[strlen(schemes[i])]) return VESTA_OK;
-    size_t length = strchr(text, '@') ? strcspn(text, ":") + 1 : strlen(text); /* behind it may be a password */
+    size_t scheme = strcspn(text, ":"), length = strlen(text);
+    bool is_path =
+        strncmp(text, "file:", 5) == 0 || strncmp(text, "sqlite:", 7) == 0 ||
+        (strncmp(text + scheme, ":/", 2) == 0 && text[scheme + 2] != '/' && !strpbrk(text + scheme + 1, ":@"));
+    if (!is_path) length = scheme + (text[scheme] == ':'); /* behind it may be a password */
     return vs_fail(err, VESTA_EOPTION,
                    "is '%s', which must be file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH",
                    VS_QUOTE(text, length));
@@ -393,6 +397,11 @@ const struct vs_conf_key vs_conf_keys[] = {
      .check = check_word,
      .absent = "the user's",
      .help = "the group to become"},
+    {.path = "single_host",
+     .kind = VS_CONF_SWITCH,
+     .offset = CONFIG(single_host),
+     .initial = "false",
+     .help = "no other machine gives ids of these namespaces, so that numbers drawn here are nobody else's"},
     {.path = "start_wait_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(start_wait_ms_max),

@@ -250,20 +250,29 @@ static bool is_unix(const char *address) {
     return strncmp(address, "unix:", 5) == 0;
 }
 
-/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself. */
+/* A store of this machine alone does not help: what it draws, another machine's draws, too. */
+bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size) {
+    for (int i = 0; !config->single_host && i < config->space_count; i++) {
+        const struct vs_conf_space *space = &config->space[i];
+        char worker[VS_CONF_PATH_MAX] = "--worker N";
+        if (space->worker >= 0 || (space->uri && !vs_store_is_local(space->uri))) continue;
+        if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", space->name);
+        snprintf(why, size,
+                 "other machines can reach it, and the number that '%s' draws from a store of this machine may be "
+                 "another's, too: lease from a store that all share (%s mysql: or zk:), give each machine its own "
+                 "number (%s), or say that this is the only one (%s)",
+                 space->name, by_flags ? "--store" : "store =", worker,
+                 by_flags ? "--single-host" : "single_host = true");
+        return false;
+    }
+    return true;
+}
+
 static int check_numbered(const struct vs_conf_reading *r, const char *path, const char *address,
                           struct vesta_error *err) {
-    for (int i = 0; i < r->config->space_count; i++) {
-        const struct vs_conf_space *space = &r->config->space[i];
-        char how[VS_CONF_PATH_MAX + 64] = "--worker N), or where numbers are leased (--store file:DIR";
-        if (space->worker >= 0 || space->store) continue;
-        if (r->source.path)
-            snprintf(how, sizeof how, "namespaces.%s.worker), or where numbers are leased (store", space->name);
-        return WRONG(r, path, r->config, err,
-                     "has %s, which other machines can reach, so say which worker number '%s' has (%s)", address,
-                     space->name, how);
-    }
-    return VESTA_OK;
+    char why[VS_NUMBERED_WHY_MAX];
+    if (vs_config_is_numbered(r->config, !r->source.path, why, sizeof why)) return VESTA_OK;
+    return WRONG(r, path, r->config, err, "has %s: %s", address, why);
 }
 
 static int check_address(const struct vs_conf_reading *r, size_t which, const char *address, struct vesta_error *err) {

@@ -10,13 +10,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define PATH_BYTES 512
-#define SENTENCE_BYTES 160
-#define REPEATS_MAX 64 /* events that are watched for repeats */
+#define SENTENCE_BYTES 512
+#define REPEATS_MAX 128 /* events that are watched for repeats */
+#define TEXTS_MAX                                                                                                      \
+    16 /* of one sentence and namespace that are told within a second; numbers do not tell texts apart                 \
+        */
 #define REPEAT_US 1000000
 
 _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
@@ -24,6 +28,8 @@ _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or 
 struct repeat {
     int64_t from_us; /* when its line was written; 0: a free place */
     uint64_t count;  /* events since that were not told */
+    uint64_t whole;  /* a hash of all its texts */
+    uint64_t family; /* ... of the sentence and the namespace */
     enum vs_log_level level;
     char sentence[SENTENCE_BYTES], namespace_[VESTA_NAMESPACE_MAX];
 };
@@ -120,38 +126,38 @@ static void tell_older(int64_t than_us) {
 }
 
 /* The place of that event, else a free one, else the oldest, freed. */
-static struct repeat *find_place(const char *sentence, const char *namespace_) {
+static struct repeat *find_place(uint64_t whole) {
     struct repeat *oldest = &self.repeats[0];
     for (struct repeat *event = self.repeats; event < self.repeats + REPEATS_MAX; event++) {
-        if (event->from_us && strncmp(event->sentence, sentence, SENTENCE_BYTES - 1) == 0 &&
-            strncmp(event->namespace_, namespace_, VESTA_NAMESPACE_MAX - 1) == 0)
-            return event;
+        if (event->from_us && event->whole == whole) return event;
         if (event->from_us < oldest->from_us) oldest = event;
     }
     tell(oldest);
     return oldest;
 }
 
-/* Whether the event is to be told now; *repeated is how often it came since it was told last. */
-static bool is_due(enum vs_log_level level, const char *sentence, const char *namespace_, uint64_t *repeated) {
-    int64_t now_us = the_clock()->boot_us(the_clock()->self);
-    struct repeat *event = find_place(sentence, namespace_);
-    bool known = event->from_us != 0;
-    if (known && now_us - event->from_us < REPEAT_US) {
-        event->count++;
-        return false;
+/* How many texts of a family are watched, and whether this is one of them. */
+static int count_family(uint64_t family, uint64_t whole, bool *known) {
+    int count = 0;
+    *known = false;
+    for (const struct repeat *event = self.repeats; event < self.repeats + REPEATS_MAX; event++) {
+        if (!event->from_us || event->family != family) continue;
+        count++;
+        *known = *known || event->whole == whole;
     }
-    *repeated = known ? event->count : 0;
-    event->from_us = now_us > 0 ? now_us : 1;
-    event->count = 0;
-    event->level = level;
-    snprintf(event->sentence, SENTENCE_BYTES, "%s", sentence);
-    snprintf(event->namespace_, VESTA_NAMESPACE_MAX, "%s", namespace_);
-    tell_older(now_us - REPEAT_US);
-    return true;
+    return count;
 }
 
-/* ------------------------------------------------------------------ events */
+static uint64_t hash_more(uint64_t hash, const char *text) { /* FNV-1a, with the NUL */
+    do
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    while (*text++);
+    return hash;
+}
+
+static bool is_number(const char *text) {
+    return *text && text[strspn(text, "0123456789.-")] == '\0';
+}
 
 static const char *namespace_of(va_list args) {
     const char *name, *value;
@@ -162,6 +168,42 @@ static const char *namespace_of(va_list args) {
     return "";
 }
 
+/* Two events are the same where all their texts are: another error behind the same sentence is news.  What only counts
+ * (a try, a rest in milliseconds) tells no events apart, and what differs each time is told TEXTS_MAX times. */
+static void recognize(struct repeat *event, const char *sentence, va_list args) {
+    va_list again;
+    const char *name, *value;
+    va_copy(again, args);
+    snprintf(event->namespace_, VESTA_NAMESPACE_MAX, "%s", namespace_of(again));
+    va_end(again);
+    event->family = event->whole = hash_more(hash_more(UINT64_C(14695981039346656037), sentence), event->namespace_);
+    while ((name = va_arg(args, const char *)))
+        if ((value = va_arg(args, const char *)) && !is_number(value))
+            event->whole = hash_more(hash_more(event->whole, name), value);
+}
+
+/* Whether the event is to be told now; *repeated is how often it came since it was told last. */
+static bool is_due(const struct repeat *new_, const char *sentence, uint64_t *repeated) {
+    int64_t now_us = the_clock()->boot_us(the_clock()->self);
+    bool watched;
+    bool many = count_family(new_->family, new_->whole, &watched) >= TEXTS_MAX && !watched;
+    struct repeat *event = find_place(many ? new_->family : new_->whole);
+    bool known = event->from_us != 0;
+    if (known && now_us - event->from_us < REPEAT_US) {
+        event->count++;
+        return false;
+    }
+    *repeated = known ? event->count : 0;
+    *event = *new_;
+    if (many) event->whole = new_->family;
+    event->from_us = now_us > 0 ? now_us : 1;
+    snprintf(event->sentence, SENTENCE_BYTES, "%s", sentence);
+    tell_older(now_us - REPEAT_US);
+    return true;
+}
+
+/* ------------------------------------------------------------------ events */
+
 static void put_all(va_list args) {
     const char *name, *value;
     while ((name = va_arg(args, const char *)))
@@ -170,11 +212,13 @@ static void put_all(va_list args) {
 
 void vs_log(enum vs_log_level level, const char *sentence, ...) {
     va_list args, again;
+    struct repeat event = {.level = level};
     uint64_t repeated;
     va_start(args, sentence);
     va_copy(again, args);
+    recognize(&event, sentence, again);
     pthread_mutex_lock(&self.mutex);
-    if (level >= self.opts.level && is_due(level, sentence, namespace_of(again), &repeated)) {
+    if (level >= self.opts.level && is_due(&event, sentence, &repeated)) {
         begin_line(level, sentence);
         put_all(args);
         if (repeated) vs_line_count(&self.line, "repeated", repeated);

@@ -18,8 +18,8 @@ _Static_assert(VS_CONF_SPACES_MAX <= VS_SPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= 
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
-        *log_file, *policy, *wait_ms, *connections, *address_connections, *memory_mib,
-        *start_wait_ms;
+        *log_file, *policy, *wait_ms, *connections, *address_connections, *memory_mib, *start_wait_ms;
+    int single_host;
     struct vesta_opts opts;
 };
 
@@ -66,6 +66,7 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
                 "how long a request may wait for an id (default: 1500; 100 with a policy)"),
         VS_TEXT("start-wait-ms", &flags->start_wait_ms, "MS",
                 "give up where there is no worker number by then (default: 0, wait for ever)"),
+        VS_SWITCH("single-host", &flags->single_host, "no other machine gives ids of this namespace"),
         VS_TEXT("policy", &flags->policy, "NAME|FILE",
                 "who judges pauses that outlast that; HUP loads it anew (default: nobody)"),
         VS_TEXT("user", &flags->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
@@ -126,6 +127,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--address-connections", "address_connections_max", flags->address_connections);
     add_flag(serving, "--memory-mib", "memory_mib_max", flags->memory_mib);
     add_flag(serving, "--threads", "threads", flags->threads);
+    add_flag(serving, "--single-host", "single_host", flags->single_host ? "true" : NULL);
     add_flag(serving, "--start-wait-ms", "start_wait_ms_max", flags->start_wait_ms);
     add_flag(serving, "--user", "user", flags->user);
     add_flag(serving, "--log-level", "log.level", flags->level);

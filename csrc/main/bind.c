@@ -112,12 +112,24 @@ static bool split_user(const char *text, char *user, char *group) {
     return true;
 }
 
+/* A password of clients, the admin's token, a store's secret: all that was read stays in memory. */
+static bool has_secret(const struct vs_serving *serving) {
+    bool any = serving->config->resp_password || serving->config->admin_token;
+    for (int i = 0; i < serving->config->store_count; i++)
+        any = any || serving->config->store[i].auth || serving->config->store[i].password;
+    for (int i = 0; i < serving->space_count; i++) {
+        const struct vesta_opts *opts = &serving->space[i].opts;
+        any = any || opts->secret || (opts->store && (strchr(opts->store, '@') || strstr(opts->store, "secret_file")));
+    }
+    return any;
+}
+
 int vs_drop_rights(const struct vs_serving *serving) {
     char user[VS_USER_MAX], group[VS_USER_MAX];
     struct vs_identity who;
     struct vesta_error err;
     vs_no_new_rights();
-    if (serving->user || serving->config->resp_password || serving->config->admin_token) vs_no_core_file();
+    if (serving->user || has_secret(serving)) vs_no_core_file();
     if (!serving->user) return VS_GO;
     if (!split_user(serving->user, user, group))
         return vs_usage("--user %s: a name has at most %d bytes", vs_shown_text(serving->user), VS_USER_MAX - 1);

@@ -68,7 +68,9 @@ static void end_reload(struct vs_life *life) {
 /* Says nothing when something is stuck: then the manager ends us, and starts another. */
 static void tell_watchdog(struct vs_life *life) {
     int64_t now_us = vs_monotonic_us();
-    if (!life->watchdog_us || now_us - life->watchdog_told_us < life->watchdog_us / 2 - TICK_US / 2) return;
+    if (!life->watchdog_us || !vs_life_is_ready(life->serving) ||
+        now_us - life->watchdog_told_us < life->watchdog_us / 2 - TICK_US / 2)
+        return;
     if (life->status.stuck || !vs_serve_alive(&life->serving->app, ALIVE_MS)) {
         vs_log(VS_LOG_ERROR, "stuck: the service manager's watchdog is not told", "what",
                life->status.stuck ? "a policy" : "a loop", NULL);

@@ -27,11 +27,9 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
                         at->address);
-    for (int i = 0; i < serving->space_count; i++)
-        if (!serving->space[i].opts.has_worker && !serving->space[i].opts.store)
-            return vs_usage("--%s %s: other machines can reach it, so say which worker number this server has "
-                            "(--worker N), or where numbers are leased (--store file:DIR)",
-                            vs_face_names[at->face], at->address);
+    char why[VS_NUMBERED_WHY_MAX];
+    if (!vs_config_is_numbered(serving->config, !serving->conf.path, why, sizeof why))
+        return vs_usage("--%s %s: %s", vs_face_names[at->face], at->address, why);
     return VS_GO;
 }
 

@@ -265,10 +265,21 @@ static int make_folder(struct file_store *self, struct vesta_error *err) {
     return rc;
 }
 
+/* The folder of a namespace default.gen would stand where the generator file of `default` does. */
+static int check_name(const char *name, struct vesta_error *err) {
+    size_t length = strlen(name);
+    if (length < 4 || strcmp(name + length - 4, ".gen") != 0) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION,
+                   "in a file: store no namespace may end in .gen, as %.100s does: its folder would have the name of a "
+                   "generator file",
+                   name);
+}
+
 static int file_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,
                      struct vesta_error *err) {
     const char *place;
     int rc = vs_uri_path(uri, &place, err);
+    if (rc == VESTA_OK) rc = check_name(opts->namespace_, err);
     if (rc != VESTA_OK) return rc;
     struct file_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");

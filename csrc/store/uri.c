@@ -129,7 +129,10 @@ int vs_uri_host(const char *text, unsigned port_default, char *host, size_t size
     *port = port_default;
     bool well = rest && !strchr(text, ',') && end > begin && (size_t)(end - begin) < size &&
                 (rest[0] == '\0' || (rest[0] == ':' && read_port(rest + 1, port)));
-    if (!well) return vs_fail(err, VESTA_EOPTION, "'%s' is no HOST:PORT of a store", VS_QUOTE(text, strlen(text)));
+    if (!well) /* what stands behind a colon and is no port may be a password */
+        return vs_fail(err, VESTA_EOPTION,
+                       "'%s' is no HOST:PORT of a store; a user and a password stand before an @: USER:PASSWORD@HOST",
+                       VS_QUOTE(text, is_v6 && end ? (size_t)(end - text) : strcspn(text, ":")));
     snprintf(host, size, "%.*s", (int)(end - begin), begin);
     return VESTA_OK;
 }

@@ -230,6 +230,45 @@ static void the_last_repeats_are_told(void) {
     CHECK_HAS(logged(), "\"msg\":\"the end\",\"repeated\":2}\n");
 }
 
+/* The start of a sentence, or a sentence without its values, is not the event. */
+static void another_text_is_another_event(void) {
+    char one[300], other[300];
+    memset(one, 'x', sizeof one);
+    memcpy(other, one, sizeof one);
+    one[298] = 'a', other[298] = 'b';
+    one[299] = other[299] = '\0';
+    begin(VS_LOG_LOGFMT);
+    for (int i = 0; i < 3; i++) {
+        vs_log(VS_LOG_WARN, one, NULL);
+        vs_log(VS_LOG_WARN, other, NULL);
+        vs_log(VS_LOG_WARN, "it failed", "error", "no route", "try", VS_DIGITS(i), NULL);
+        vs_log(VS_LOG_WARN, "it failed", "error", "no memory", "try", VS_DIGITS(i), NULL);
+    }
+    logged();
+    CHECK_EQ_U64(count_of("\n"), 4);
+    CHECK_HAS(text, "no route");
+    CHECK_HAS(text, "no memory");
+    vs_log_end();
+    logged();
+    CHECK_EQ_U64(count_of("repeated=2\n"), 4);
+}
+
+/* A stranger's addresses, say: a sentence whose text differs each time is told some times, then counted, all of it. */
+static void what_differs_each_time_is_bounded(void) {
+    char who[16];
+    begin(VS_LOG_LOGFMT);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(who, sizeof who, "host%d", i);
+        vs_log(VS_LOG_WARN, "refused", "who", who, NULL);
+    }
+    logged();
+    CHECK_EQ_U64(count_of("\n"), 17);
+    vs_log_end();
+    logged();
+    CHECK_HAS(text, "msg=refused repeated=983\n");
+    CHECK_EQ_U64(count_of("\n"), 18);
+}
+
 /* More events than places: none is forgotten. */
 static void every_repeat_is_told(void) {
     enum { EVENTS = 200, TIMES = 5 };
@@ -433,6 +472,8 @@ static const struct check_case cases[] = {
     {"levels and formats have names, and others are refused", words_of_options},
     {"the same event within a second is counted, and told with the next", repeats_are_counted},
     {"repeats are told when no other event follows", the_last_repeats_are_told},
+    {"another text is another event, from its first to its last character", another_text_is_another_event},
+    {"what differs each time is told a bounded number of times, and counted", what_differs_each_time_is_bounded},
     {"every repeat is told, of more events than there are places", every_repeat_is_told},
     {"a file that was moved away is reopened; a failure keeps the old one", a_file_is_reopened},
     {"a file that cannot be opened is refused, and the log stays as it was", a_file_that_cannot_be_is_refused},

@@ -70,7 +70,7 @@ def _(w):
     refused(w, "return { level = 'info' }", ":1: level is no key; it belongs in log")
     refused(w, "return { log = { colour = true } }", ":1: log.colour is no key; keys here are level, format, file")
     refused(w, "return { zz = 1, aa = 2 }", ":1: aa is no key; keys here are namespaces, stores, segments, http, resp, admin, "
-            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, start_wait_ms_max, leaf_any_key")
+            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key")
 
 
 @claim("the line is told where the key stands once, and not guessed where it stands twice")
@@ -176,8 +176,9 @@ def _(w):
 def _(w):
     refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, and "
             "there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
-    refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088, which other machines can reach, so say which "
-            "worker number 'default' has (namespaces.default.worker), or where numbers are leased (store)")
+    refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, and the "
+            "number that 'default' draws from a store of this machine may be another's, too: lease from a store that all share (store = mysql: or zk:), "
+            "give each machine its own number (namespaces.default.worker), or say that this is the only one (single_host = true)")
     refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, and there is no token: set "
             "admin.token, or listen on unix:PATH, whose file's rights decide")
     refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, and so has http.listen; each needs its own")
@@ -191,11 +192,14 @@ def _(w):
     refused(w, "return { http = { listen = 8088 } }", ":1: http.listen is 8088, which must be a text, or a list of texts")
     refused(w, "return { http = { listen = { 8088 } } }", ":1: http.listen has 8088 at place 1, which must be a text")
     refused(w, "return { http = { listen = 'off' }, resp = { listen = 'off' } }", ": http.listen is off, and so is resp.listen: nothing would be served")
-    refused(w, "return { resp = { listen = '0.0.0.0:8089', password = 'x' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can "
-            "reach, so say which worker number 'default' has (namespaces.default.worker), or where numbers are leased (store)")
+    fails(check(w, "return { resp = { listen = '0.0.0.0:8089', password = 'x' } }"), 1, ":1: resp.listen has 0.0.0.0:8089: other machines can reach it, and the number that 'default' draws ", "(namespaces.default.worker)")
+    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } } }"), 1, "the number that 'a' draws", "single_host")
+    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'sqlite:/var/lib/vesta.db' } } }"), 1, "the number that 'a' draws")
+    fails(check(w, "return { stores = { s = { uri = 'file:/var/lib/vesta' } }, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 's' } } }"), 1, "the number that 'a' draws")
     for good in ("resp = { listen = '0.0.0.0:8089', password = 'x' }, namespaces = { a = { worker = 0 } }",
                  "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
-                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }",
+                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }, single_host = true",
+                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'zk://127.0.0.1:2181/vesta' } }",
                  "admin = { listen = 'unix:/a' }", "admin = { listen = '0.0.0.0:1', token = 'x' }",
                  "http = { listen = { '127.0.0.1:1', '[::1]:1', 'unix:/a' } }, resp = { listen = 'off' }"):
         same((good, check(w, "return { %s }" % good).err), (good, ""))
