@@ -394,7 +394,7 @@ def _(world):
 def _(world):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
-    with Judged(world, judging("return 'wait'")) as server:
+    with Judged(world, judging("return 'wait'"), "--address-connections", str(HELD_MAX + 100)) as server:
         server.get("/genid")
         server.step("-600")
         socks = [server.connect(server.resp) for _ in range(HELD_MAX)]
