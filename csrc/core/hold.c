@@ -89,7 +89,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     bool active = ev->cursor != lease->renewed_cursor;
     /* at rest, too: the first request behind any rest shall find room, and not wait for the store */
     bool shrinks = left_ms < t->window_ms * 2 / 3;
-    bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms);
+    bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms) || ev->stirred;
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
     if ((due || (short_of && may_again(lease, ev))) && lease->until < vs_tick_end(&lease->shape))
         vs_act_renew(lease, ev, out);

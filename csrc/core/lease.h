@@ -19,13 +19,14 @@ struct vs_lease_timing {
     int64_t lease_ms;    /* L: how long others must leave the number alone after the last write */
     int64_t deadline_ms; /* issuing stops this long after an acknowledged write was sent; 0: never */
     int64_t skew_ms;     /* S: how far clocks may be apart from the store's; nothing is granted past store + S + W */
-    int64_t call_ms;     /* how long one call waits for the store: a far one, or one whose disk is slow, is no silent one */
-    int64_t floor_ms;    /* a record that did not exist starts this far ahead of the store's clock */
-    bool is_shared;      /* many ask the store over a network: retries back off and spread */
+    int64_t call_ms; /* how long one call waits for the store: a far one, or one whose disk is slow, is no silent one */
+    int64_t floor_ms; /* a record that did not exist starts this far ahead of the store's clock */
+    bool is_shared;   /* many ask the store over a network: retries back off and spread */
 };
 
 /* On one host there is no one to miss a heartbeat, so an idle holder writes only to keep its window from running out: a
- * write a minute.  The window is minutes long, because whoever is stopped or hangs on a disk may have the store locked. */
+ * write a minute.  The window is minutes long, because whoever is stopped or hangs on a disk may have the store locked.
+ */
 extern const struct vs_lease_timing vs_lease_timing_file;
 
 /* "local", "strict", "balanced", "autonomous"; NULL for other names. */
@@ -83,6 +84,7 @@ struct vs_event {
     bool wanted;              /* an issuer waits for a lease */
     bool stop;                /* give back and end */
     bool leave;               /* a policy wants another number than the held one */
+    bool stirred;             /* the store may be another than at its last answer: worth a renewal now */
     uint64_t cursor;          /* min(tick, limit) of the held slot */
     bool lost;                /* the held slot was closed, and not by this engine */
     enum vs_outcome outcome;
@@ -204,7 +206,7 @@ struct vs_lease {
     uint64_t lost_worker;
     bool leaves; /* the held number is being given back for `next_worker` */
     uint64_t next_worker;
-    bool not_given_back; /* the end of a lease was sent to the store, which did not say that it took it */
+    bool not_given_back;    /* the end of a lease was sent to the store, which did not say that it took it */
     char said[VS_SAID_MAX]; /* the last thing worth telling, "" if all is well */
 };
 

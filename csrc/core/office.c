@@ -190,6 +190,8 @@ static void look_around(struct vs_office *office, struct vs_event *ev) {
     bool open = lease->slot >= 0 && lease->published;
     ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
     ev->leave = open && atomic_load(&office->map->shared.leave) == (uint32_t)lease->slot + 1;
+    ev->stirred = office->is_stirred;
+    office->is_stirred = false;
     vs_clock_anchor(office->map, clock);
 }
 

@@ -32,6 +32,7 @@ struct vs_office {
     bool is_judged;     /* a policy of this process has a say in every claim */
     uint64_t token;     /* this keeper's, while nobody has taken its place; 0: nobody can (the simulator) */
     uint32_t want_seen; /* the last value of shared.want that was answered */
+    bool is_stirred;    /* the last sleep ended because the store may be another now */
     bool was_named;     /* the last choice was a policy's, not the default one */
     struct vs_lease lease;
 };

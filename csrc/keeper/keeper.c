@@ -101,6 +101,15 @@ static void lay_down(struct keeping *k, int64_t until_boot_us) {
     if (k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
 }
 
+/* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
+ * until that is known.  Once a second at most. */
+static bool is_stirred(struct keeping *k) {
+    const struct vs_lease *lease = &k->office.lease;
+    bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
+    int64_t age_us = k->office.clock->boot_us(k->office.clock->self) - lease->renewed_boot_us;
+    return is_well && age_us >= STORE_RETRY_US && k->store->ops->stirred && k->store->ops->stirred(k->store);
+}
+
 /* Sleeps until an instant, a wish or a stop. */
 static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     const struct vesta_clock *clock = office->clock;
@@ -112,7 +121,8 @@ static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
         struct keeping *k = keeping_of(office);
         k->is_orphan = k->is_orphan || is_orphan(k);
-        bool stop = told_to_stop(k->file) || vs_map_must_rest(office->map) || k->is_orphan;
+        office->is_stirred = is_stirred(k);
+        bool stop = office->is_stirred || told_to_stop(k->file) || vs_map_must_rest(office->map) || k->is_orphan;
         if (left_us <= 0 || stop || vs_office_is_replaced(office) || (on_want && want != office->want_seen)) return;
         beat(office);
         vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);

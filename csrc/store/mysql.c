@@ -465,6 +465,7 @@ const struct vs_store_ops vs_store_mysql = {
     .ns_swap = mysql_store_ns_swap,
     .init = vs_mysql_init,
     .idle = mysql_store_idle,
+    .stirred = vs_mysql_stirred,
     .inspect = vs_mysql_inspect,
     .foreign = vs_mysql_foreign,
 };

@@ -278,6 +278,11 @@ static bool is_stale(const struct mysql_store *self) {
     return poll(&fd, 1, 0) != 0;
 }
 
+bool vs_mysql_stirred(struct vs_store *store) {
+    const struct mysql_store *self = (const struct mysql_store *)store;
+    return self->my && self->pid == getpid() && is_stale(self);
+}
+
 /* Opens the call: connected, with a deadline. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);

@@ -51,6 +51,9 @@ bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply);
 /* An answer that is none: the connection is dropped, and the outcome stays what it was before. */
 bool vs_mysql_no_answer(struct mysql_store *self, const char *why, struct vs_reply *reply);
 
+/* Whether the server has ended the connection, as it does where it is restarted, or another takes its place. */
+bool vs_mysql_stirred(struct vs_store *store);
+
 /* Closes the connection; in a forked child it only forgets the parent's. */
 void vs_mysql_drop(struct mysql_store *self);
 

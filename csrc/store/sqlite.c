@@ -13,15 +13,18 @@
 #include "store/reply.h"
 #include "store/sqlite_turn.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 0x76737461 /* "vsta", in the file's header */
 #define SCHEMA_VERSION 1
+#define COUNTER_AT 24 /* in the file's header: changes with each transaction */
 #define LOOK_US 1000
 
 struct sqlite_store {
@@ -31,7 +34,9 @@ struct sqlite_store {
     char namespace_[VESTA_NAMESPACE_MAX];
     char path[PATH_MAX - 64];
     struct vs_sqlite_turn turn;
-    sqlite3 *db; /* during a call */
+    sqlite3 *db;      /* during a call */
+    struct stat seen; /* the file as it was looked at last, and its counter: see sqlite_stirred */
+    uint32_t counter;
 };
 
 static struct sqlite_store *self_of(struct vs_store *store) {
@@ -342,6 +347,39 @@ static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_
     end(self);
 }
 
+/* ------------------------------------------------------------------ another database */
+
+/* How many transactions the file has seen, by its header.  In a turn: closing the file drops the locks of whoever else
+ * of this process is inside.  False: it is not known. */
+static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
+    unsigned char at[4];
+    struct vs_reply reply;
+    if (vs_sqlite_turn_enter(&self->turn, &reply) != VS_TURN_OURS) return false;
+    int fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool is_read = fd >= 0 && pread(fd, at, sizeof at, COUNTER_AT) == (ssize_t)sizeof at;
+    if (fd >= 0) close(fd);
+    vs_sqlite_turn_leave(&self->turn);
+    if (is_read) *counter = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+    return is_read;
+}
+
+/* Another file in its place, or one that has seen fewer transactions than before: an older copy. */
+static bool sqlite_stirred(struct vs_store *store) {
+    struct sqlite_store *self = self_of(store);
+    struct stat st;
+    uint32_t counter = 0;
+    if (stat(self->path, &st) != 0) return false; /* gone: the next renewal says it */
+    bool is_same = st.st_ino == self->seen.st_ino && st.st_dev == self->seen.st_dev;
+    bool is_touched =
+        st.st_mtim.tv_sec != self->seen.st_mtim.tv_sec || st.st_mtim.tv_nsec != self->seen.st_mtim.tv_nsec;
+    if (is_same && !is_touched) return false;
+    if (!read_counter(self, &counter)) return false;
+    bool is_first = self->seen.st_ino == 0, is_older = counter < self->counter;
+    self->seen = st;
+    self->counter = counter;
+    return !is_first && (!is_same || is_older);
+}
+
 /* ------------------------------------------------------------------ opening */
 
 static int sqlite_check(const char *uri, struct vesta_error *err) {
@@ -389,4 +427,5 @@ const struct vs_store_ops vs_store_sqlite = {
     .swap = sqlite_swap,
     .ns_read = sqlite_ns_read,
     .ns_swap = sqlite_ns_swap,
+    .stirred = sqlite_stirred,
 };

@@ -87,6 +87,8 @@ struct vs_store_ops {
     /* Nothing will be asked of it for so long: what it keeps open meanwhile, others may need.  NULL: it keeps nothing.
      */
     void (*idle)(struct vs_store *store, int64_t ms);
+    /* Whether it may be another store than the last call met: told without asking it.  NULL: that cannot be told. */
+    bool (*stirred)(struct vs_store *store);
     /* Tells a person what is not as it should be though it works, and what to do about it.  NULL: nothing can be. */
     void (*inspect)(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
                     struct vs_reply *reply);

@@ -93,6 +93,11 @@ static bool is_stale(const struct zk_store *self) {
     return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+bool vs_zk_stirred(struct vs_store *store) {
+    const struct zk_store *self = (const struct zk_store *)store;
+    return self->fd >= 0 && self->pid == getpid() && is_stale(self);
+}
+
 static bool start_making(struct zk_store *self, struct vs_reply *reply) {
     struct zk_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");

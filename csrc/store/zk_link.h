@@ -50,6 +50,9 @@ void vs_zk_learn_time(struct zk_store *self, const struct zk_stat *stat);
 void vs_zk_close(struct zk_store *self);
 void vs_zk_drop(struct zk_store *self);
 
+/* Whether the server has ended the connection, as it does where it is restarted. */
+bool vs_zk_stirred(struct vs_store *store);
+
 /* A path below the root. */
 __attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX],
                                                       const char *format, ...);

@@ -465,6 +465,7 @@ const struct vs_store_ops vs_store_zookeeper = {
     .ns_swap = zk_ns_swap,
     .init = zk_init,
     .idle = zk_idle,
+    .stirred = vs_zk_stirred,
     .inspect = zk_inspect,
     .foreign = vs_zk_foreign,
     .names = vs_zk_names,
