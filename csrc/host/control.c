@@ -100,7 +100,7 @@ static void *control_main(void *arg) {
 
 static int start(struct vs_control *c) {
     sigset_t all, were;
-    sigfillset(&all);
+    vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &were); /* the thread inherits this: signals are for the first loop */
     int rc = pthread_create(&c->thread, NULL, control_main, c);
     pthread_sigmask(SIG_SETMASK, &were, NULL);

@@ -352,7 +352,7 @@ int vs_keeper_start(struct vs_file *file) {
     atomic_store(&file->cut_us, 0);
     file->kept_ms = 0;
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
-    sigfillset(&all);
+    vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&file->thread, NULL, keeper_main, file);
     pthread_sigmask(SIG_SETMASK, &was, NULL);

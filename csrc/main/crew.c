@@ -1,5 +1,6 @@
 /* crew.c -- threads that do one thing for each namespace, and waiting for them, but not for ever.  Knows not what. */
 #include "main/crew.h"
+#include "os/os.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -52,7 +53,7 @@ struct vs_crew *vs_crew_start(int count, void (*body)(void *self, int space), vo
     crew->body = body;
     crew->self = self;
     crew->wanted = count;
-    sigfillset(&all);
+    vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &were); /* the threads inherit this: signals are for the first loop */
     for (; crew->begun < count; crew->begun++) {
         struct member *member = &crew->member[crew->begun];

@@ -111,7 +111,7 @@ static void *watch(void *arg) {
 
 static int start_thread(struct vs_life *life) {
     sigset_t all, were;
-    sigfillset(&all);
+    vs_signals_to_block(&all);
     pthread_sigmask(SIG_BLOCK, &all, &were); /* signals are for the first loop */
     int rc = pthread_create(&life->thread, NULL, watch, life);
     pthread_sigmask(SIG_SETMASK, &were, NULL);

@@ -57,6 +57,11 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     signal(signal_number, SIG_DFL); /* somebody else's memory: the next touch ends the program */
 }
 
+void vs_signals_to_block(sigset_t *set) {
+    sigfillset(set);
+    sigdelset(set, SIGBUS);
+}
+
 int vs_guard_on(void) {
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);

@@ -5,6 +5,7 @@
 #include "vesta.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -57,6 +58,10 @@ int64_t vs_host_ordinal(const char *host);
 /* Makes a folder and its parents, mode 0700, or 0770 and owned by `group` (gid, or -1 for none).
  * 0, or -1 with errno. */
 int vs_make_dirs(const char *path, int group);
+
+/* For a thread that shall take no signal of the program's: all but the one that it may bring about itself by touching a
+ * map that was cut short (guard.c), since that one blocked is the program's end. */
+void vs_signals_to_block(sigset_t *set);
 
 /* ---- locks */
 

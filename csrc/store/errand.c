@@ -1,5 +1,6 @@
 /* errand.c -- a thread for one piece of work; see errand.h.  Knows no store's protocol. */
 #include "store/errand.h"
+#include "os/os.h"
 #include "store/reply.h"
 
 #include <pthread.h>
@@ -39,7 +40,7 @@ static void *go(void *arg) {
 static int start(struct vs_errand *errand) {
     pthread_t thread;
     sigset_t all, was;
-    sigfillset(&all);
+    vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&thread, NULL, go, errand);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
