@@ -52,7 +52,10 @@ static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const
     file->anchor = *anchor;
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
     if (rc == VESTA_OK) rc = check_header(wish->path, header, &file->layout, err);
-    if (rc == VESTA_OK) rc = vs_wish_identity(wish->path, header, err); /* a copy asks by its own name */
+    /* A copy asks by its own name.  Whether the host's stands in front is as it was: to ask the store's backend would
+     * load it, and who keeps no lease is to do without. */
+    bool is_local = strcmp(header->identity, header->path) == 0;
+    if (rc == VESTA_OK) rc = vs_wish_identity(wish->path, is_local, header, err);
     if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, wish->clock, &file->mapping, file->why_lone, err);
     return rc;
 }

@@ -98,7 +98,7 @@ static bool is_orphan(struct keeping *k) {
 static void lay_down(struct keeping *k, int64_t until_boot_us) {
     const struct vesta_clock *clock = k->office.clock;
     int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
-    if (k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
+    if (k->store && k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
 }
 
 /* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be

@@ -169,9 +169,8 @@ static int name_store(const struct vs_wish *wish, struct vs_header *header, stru
     return vs_store_check(header->store, err);
 }
 
-int vs_wish_identity(const char *path, struct vs_header *header, struct vesta_error *err) {
+int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
     char host[64] = "";
-    bool is_local = vs_store_is_local(header->store);
     if (header->own_identity) return VESTA_OK;
     if (!is_local) vs_host_name(host, sizeof host);
     int length = snprintf(header->identity, sizeof header->identity, "%s%s%s", host, is_local ? "" : ":", path);
@@ -192,7 +191,7 @@ static int name_lease(const struct vs_wish *wish, struct vs_header *header, stru
         return vs_fail(err, VESTA_EOPTION, "a local lease is for a store on this machine: take strict or balanced");
     header->own_identity = opts->identity != NULL;
     if (opts->identity) snprintf(header->identity, sizeof header->identity, "%s", opts->identity);
-    return vs_wish_identity(wish->path, header, err);
+    return vs_wish_identity(wish->path, vs_store_is_local(header->store), header, err);
 }
 
 int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {

@@ -30,8 +30,9 @@ int vs_wish_look(const struct vesta_opts *opts, struct vs_wish *wish, struct ves
 /* The header of a file that this wish would make.  Errors: VESTA_ENOGEN where too little was said, VESTA_EOPTION. */
 int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err);
 
-/* Fills in who asks the store for a file of that path, unless that was given.  Errors: VESTA_EOPTION. */
-int vs_wish_identity(const char *path, struct vs_header *header, struct vesta_error *err);
+/* Fills in who asks the store (one of this machine, or not) for a file of that path, unless that was given.  Errors:
+ * VESTA_EOPTION. */
+int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err);
 
 /* VESTA_OK if an existing file is what was asked for, else VESTA_EMISMATCH with both values. */
 int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err);
