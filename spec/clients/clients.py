@@ -112,11 +112,16 @@ def node(package, needs=18):
         version = subprocess.run(["node", "--version"], capture_output=True, text=True).stdout
         if int(re.match(r"v(\d+)", version)[1]) < needs:
             skip("%s needs node %d, this is %s" % (package, needs, version.strip()))
-        tour = os.path.join(FOLDER, "tour.js")  # beside node_modules, where it finds them
-        shutil.copy(os.path.join(HERE, "tour.js"), "%s.%d" % (tour, os.getpid()))
-        os.replace("%s.%d" % (tour, os.getpid()), tour)  # another client may be about to read it
-        return ["node", tour, package, str(port)] + ([password] if password else [])
+        return ["node", beside_modules("tour.js"), package, str(port)] + ([password] if password else [])
     return argv
+
+
+def beside_modules(name):
+    """A script where it finds node_modules."""
+    path = os.path.join(FOLDER, name)
+    shutil.copy(os.path.join(HERE, name), "%s.%d" % (path, os.getpid()))
+    os.replace("%s.%d" % (path, os.getpid()), path)  # another client may be about to read it
+    return path
 
 
 TOURS = {"redis-py": redis_py, "hiredis": hiredis, "lua-redis": lua_redis, "lua-resty-redis": lua_resty_redis,
@@ -204,6 +209,16 @@ def check_cli(done):
     same(len(ids), 20)
     assert all(b - a == 1024 for a, b in zip(ids, ids[1:])) and ids[0] & 1023 == 5, done.out
     assert "ERR unknown name 'nowhere'" in done.out, done.out
+
+
+if CLIENT == "node-redis-5-resp3":
+    @claim("with a cache of its own, which would give the same id again, it is told why it cannot connect")
+    def _(world):
+        install_node_modules()
+        with Server(world) as server:
+            done = subprocess.run(["node", beside_modules("cache.js"), str(server.resp)], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=60 * SLOW, cwd=world.folder, env=environment(world.folder))
+            same((done.returncode, done.stdout.startswith("ERR CLIENT TRACKING is refused: a cache in the client")), (0, True))
 
 
 if CLIENT == "redis-cli":
