@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TURN_US_MAX 500000 /* a turn is a dozen calls of the kernel, and none that waits for a disk to write */
+#define TURN_US_MAX 200000 /* a turn is a dozen calls of the kernel, and none that waits for a disk to write */
 #define LEFT_S_MAX 60      /* a .new that is older was left by a process that is dead, or has to begin again */
 
 /* ------------------------------------------------------------------ the folder */
