@@ -217,6 +217,8 @@ enum vs_term vs_office_serve(struct vs_office *office) {
     for (;;) {
         enum vs_stop stop = office->ops->stop(office);
         if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office))) return VS_TERM_LEFT;
+        /* who is at rest holds nothing that could be given back, and would enter anew for ever */
+        if (stop == VS_GIVE_BACK && atomic_load(&office->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
         if (must_enter_anew(office)) return VS_TERM_LEFT;
         ev.stop = stop == VS_GIVE_BACK;
         VS_POINT(looks_around);

@@ -94,9 +94,11 @@ static bool is_orphan(struct keeping *k) {
     return is_well && !stopped && !vs_mapping_is_named(&k->file->mapping);
 }
 
-/* A store that is not asked for a while may close what others need; by this clock, for it goes on in its sleep. */
+/* A store that is not asked for a while may close what others need; by this clock, for it goes on in its sleep.  A rest
+ * begins before there is a store. */
 static void lay_down(struct keeping *k, int64_t until_boot_us) {
     const struct vesta_clock *clock = k->office.clock;
+    if (!k->store) return;
     int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
     if (k->store && k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
 }

@@ -70,12 +70,28 @@ static void a_rest_ends_with_an_id_and_can_be_had_again(void) {
     vesta_close(gen);
 }
 
+/* Nor does its keeper ask for ever, as fast as it can, whether it may leave. */
+static void a_map_at_rest_that_nobody_finds_any_more_is_left(void) {
+    struct vesta_error err;
+    struct vesta_gen *gen = open_in_state("c.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
+    NEED(gen && gives(gen));
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
+    struct vs_map *map = atomic_load(&gen->map);
+    vs_mapping_remove(&gen->handle->file->mapping);
+    AWAIT(vs_is_used_up(map));
+    CHECK(gives(gen));
+    CHECK(atomic_load(&gen->map) != map);
+    vesta_close(gen);
+}
+
 IN_NEW_STATE(a_handle_that_is_at_a_used_up_map_rests_the_one_in_use)
 IN_NEW_STATE(a_rest_ends_with_an_id_and_can_be_had_again)
+IN_NEW_STATE(a_map_at_rest_that_nobody_finds_any_more_is_left)
 
 static const struct check_case cases[] = {
     {"a handle that is at a used-up map rests the one in use", a_handle_that_is_at_a_used_up_map_rests_the_one_in_use_},
     {"a rest ends with an id, and can be had again", a_rest_ends_with_an_id_and_can_be_had_again_},
+    {"a map at rest that nobody finds any more is left", a_map_at_rest_that_nobody_finds_any_more_is_left_},
 };
 
 CHECK_MAIN(cases)

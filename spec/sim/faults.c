@@ -132,6 +132,10 @@ static void drop(void) {
     if (proc >= 0) proc_drop(proc);
 }
 
+static void lose_map(void) {
+    file_lose((int)rnd_below((uint32_t)sim.paths));
+}
+
 /* A machine that is copied when vesta_prepare_snapshot says that it may be, and that goes on twice: soon, or after its
  * first life has done much. */
 static void snapshot(void) {
@@ -168,6 +172,7 @@ static const struct fault {
     {4, drop},
     {6, snapshot},
     {10, go_on_from_image},
+    {4, lose_map},
 };
 #define FAULTS (sizeof faults / sizeof *faults)
 

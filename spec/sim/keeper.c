@@ -20,6 +20,7 @@ struct keeping {
     struct vs_office office; /* first */
     struct proc *proc;
     int file;
+    bool is_orphan; /* another map has the name of ours */
 };
 
 /* Shows that all is well; who took the place of a silent keeper has its lock as soon as that one lets it go. */
@@ -29,14 +30,29 @@ static void beat(struct vs_office *office) {
     if (sim.file[k->file].keeper < 0 && !vs_office_is_replaced(office)) sim.file[k->file].keeper = proc_index(k->proc);
 }
 
+/* Newcomers do not find this map; looked at where leaving costs nobody an id. */
+static bool is_orphan(const struct keeping *k) {
+    const struct vs_lease *lease = &k->office.lease;
+    bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
+    return is_well && !atomic_load(&k->office.map->shared.stopped) && !file_is_named(k->file);
+}
+
+/* Which store granted the lease is told to who makes the next map. */
+static void note_store(const struct keeping *k) {
+    const struct vs_map *map = k->office.map;
+    if (k->office.lease.published) sim.path[sim.file[k->file].path].incarnation = atomic_load(&map->shared.incarnation);
+}
+
 static void office_sleep(struct vs_office *office, int64_t until_boot_us, bool on_want) {
     struct keeping *k = (struct keeping *)office;
     const struct host *host = &sim.host[sim.file[k->file].host];
+    note_store(k);
     for (;;) {
+        k->is_orphan = k->is_orphan || is_orphan(k);
         int64_t left_us = until_boot_us - host_boot_us(host);
         bool wanted = on_want && atomic_load(&office->map->shared.want) != office->want_seen;
-        bool stop = k->proc->stop != VS_KEEP_ON || vs_map_must_rest(office->map) || vs_office_is_replaced(office);
-        if (left_us <= 0 || stop || wanted) return;
+        bool stop = k->proc->stop != VS_KEEP_ON || vs_map_must_rest(office->map) || k->is_orphan;
+        if (left_us <= 0 || stop || vs_office_is_replaced(office) || wanted) return;
         beat(office);
         vs_sim_point("sleeps");
         thread_sleep(left_us < NAP_US ? left_us : NAP_US, &sim.file[k->file]);
@@ -59,6 +75,7 @@ static enum vs_stop office_stop(struct vs_office *office) {
     struct keeping *k = (struct keeping *)office;
     if (office->lease.phase == VS_PH_FENCED) oracle_fenced(&office->lease);
     sim.counts.left += office->lease.phase == VS_PH_CLOSING && office->lease.leaves;
+    if (k->proc->stop == VS_KEEP_ON && k->is_orphan) return VS_GIVE_BACK;
     return k->proc->stop == VS_GIVE_BACK && others_are_here(k->proc) ? VS_HAND_OVER : k->proc->stop;
 }
 
@@ -108,7 +125,12 @@ static bool hold_office(struct proc *self, int file, const struct seat *seat) {
         TRACE("process %d takes office of file %d with slot %d, %s", proc_index(self), k.file, k.office.lease.slot,
               k.office.lease.published ? "open" : "claimed");
     sim.counts.adoptions += k.office.lease.slot >= 0 && !k.office.lease.published;
-    if (vs_office_serve(&k.office) == VS_TERM_USED_UP) file_retire(k.file);
+    enum vs_term term = vs_office_serve(&k.office);
+    if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k.is_orphan)) {
+        TRACE("file %d is %s", file, k.is_orphan ? "left: others are at another map" : "used up");
+        sim.counts.retired++;
+        vs_map_retire(f->map);
+    }
     return !vs_office_is_replaced(&k.office);
 }
 

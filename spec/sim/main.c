@@ -74,7 +74,7 @@ static const struct {
     GATE(rollbacks, 500), GATE(leaps, 40),   GATE(crashes, 600),   GATE(reboots, 80),      GATE(unknowns, 600),
     GATE(forks, 200),     GATE(copies, 60),  GATE(releases, 400),  GATE(adoptions, 40),    GATE(two_keepers, 100),
     GATE(retired, 10),    GATE(fenced, 100), GATE(left, 6),        GATE(rests, 250),       GATE(restored, 100),
-    GATE(drops, 40),      GATE(loans, 120),
+    GATE(drops, 40),      GATE(loans, 120),  GATE(replaced, 250),  GATE(lost, 50),
 };
 
 static const struct {

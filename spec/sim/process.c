@@ -10,13 +10,9 @@
 #define REST_US_MAX (15 * SEC)
 #define REST_STEP_US (10 * MS)
 
-static bool is_used_up(int file) {
-    return atomic_load(&sim.file[file].map->shared.stopped) == VESTA_CLOSED;
-}
-
 /* On to a used-up file's successor. */
 static void move_on(struct proc *p) {
-    if (!is_used_up(p->file)) return;
+    if (!file_is_used_up(p->file)) return;
     p->file = file_open(p->path);
     p->keeper = NULL; /* the used-up file's keeper ends by itself */
     vs_gen_move(&p->gen, sim.file[p->file].map);
@@ -183,6 +179,17 @@ void proc_drop(int proc) {
     thread_start(proc, "dropper", drop_main);
 }
 
+/* An id that a thread has in its hand is copied with it, which no rest can help; nor does it know of a map that was
+ * removed while processes are at work in it. */
+static bool may_be_copied(int path, int file) {
+    for (int i = 0; i < sim.procs; i++) {
+        const struct proc *p = &sim.proc[i];
+        if (!p->alive || p->path != path) continue;
+        if (thread_has_tick(i) || (p->file != file && !file_is_used_up(p->file))) return false;
+    }
+    return true;
+}
+
 /* What vesta_prepare_snapshot does; who called it then copies the machine. */
 static void snapshot_main(struct proc *self) {
     move_on(self);
@@ -196,13 +203,10 @@ static void snapshot_main(struct proc *self) {
         threads_wake(&sim.file[file]);
         thread_sleep(REST_STEP_US, NULL);
     }
-    if (atomic_load(&map->shared.rest) != VS_RESTING || is_used_up(file)) return;
+    if (atomic_load(&map->shared.rest) != VS_RESTING || file_is_used_up(file) || !file_is_named(file)) return;
     TRACE("file %d is at rest", file);
     sim.counts.rests++;
-    for (int i = 0; i < sim.procs;
-         i++) /* an id that a thread has in its hand is copied with it, which no rest can help */
-        if (sim.proc[i].alive && sim.proc[i].path == self->path && thread_has_tick(i)) return;
-    image_take(self->path);
+    if (may_be_copied(self->path, file)) image_take(self->path);
 }
 
 void proc_snapshot(int proc) {

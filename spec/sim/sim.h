@@ -66,7 +66,7 @@ enum finding {
     X(releases)                                                                                                        \
     X(adoptions)                                                                                                       \
     X(two_keepers)                                                                                                     \
-    X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced)
+    X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -110,6 +110,7 @@ struct path {
     int procs_wanted;
     int64_t respawn_us; /* when the missing processes are started, NEVER */
     char identity[16];
+    uint64_t incarnation; /* of the store, as the anchor has it noted */
     bool made;
 };
 
@@ -216,7 +217,11 @@ void host_reboot(int host);
 /* The file of a path as an opener gets it: trusted, or a new one. */
 int file_open(int path);
 int file_copy(int from_path, int to_path);
-void file_retire(int file);
+/* The path's map is removed while it is in use: newcomers make another one. */
+void file_lose(int path);
+/* Whether a newcomer would find this map. */
+bool file_is_named(int file);
+bool file_is_used_up(int file);
 void file_kick(int file);
 
 /* ---- store.c */

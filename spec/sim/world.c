@@ -125,6 +125,7 @@ static int make_file(int path) {
     header->ahead_ticks_max = p->ahead_ticks;
     header->worker = p->worker;
     header->has_worker = p->has_worker;
+    header->incarnation = p->incarnation;
     memcpy(header->boot_id, now.boot_id, sizeof header->boot_id);
     memcpy(header->identity, p->identity, sizeof p->identity);
     sim.locked = true; /* the creation lock: nobody sees half a file, nobody makes a second */
@@ -139,7 +140,7 @@ static int make_file(int path) {
 int file_open(int path) {
     struct path *p = &sim.path[path];
     struct vs_file_identity now;
-    if (p->file < 0) return make_file(path);
+    if (p->file < 0 || file_is_used_up(p->file)) return make_file(path);
     identify(path, p->file, &now);
     if (!vs_map_trusted(&sim.file[p->file].map->header, &now)) return make_file(path);
     sim.file[p->file].path = path;
@@ -155,14 +156,19 @@ int file_copy(int from_path, int to_path) {
     return to;
 }
 
-void file_retire(int file) {
-    struct file *f = &sim.file[file];
-    sim.counts.retired++;
-    TRACE("file %d is used up", file);
-    vs_sim_point("frees_name");
-    if (sim.path[f->path].file == file) sim.path[f->path].file = -1;
-    vs_sim_point("freed_name");
-    vs_map_retire(f->map);
+void file_lose(int path) {
+    if (sim.path[path].file < 0) return;
+    TRACE("file %d of %s is removed", sim.path[path].file, sim.path[path].identity);
+    sim.path[path].file = -1;
+    sim.counts.lost++;
+}
+
+bool file_is_named(int file) {
+    return sim.path[sim.file[file].path].file == file;
+}
+
+bool file_is_used_up(int file) {
+    return atomic_load(&sim.file[file].map->shared.stopped) == VESTA_CLOSED;
 }
 
 void file_kick(int file) {
