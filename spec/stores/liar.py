@@ -6,6 +6,7 @@ Lies: nothing (cut), short (cut in the middle), half (well framed, and half of i
 (every byte of what it says), noughts (every value is 0), bare (an OK, and nothing else), late (behind the deadline), twice,
 another (an earlier answer of the same kind), stranger (an earlier answer of any other kind).
 """
+import mmap
 import socket
 import struct
 import threading
@@ -105,6 +106,30 @@ class Liar:
 
     def fit(self, other, _true):
         return other
+
+
+# ---------------------------------------------------------------- a disk
+
+class DiskLiar:
+    """Lies to programs that run in its environment, see lying_disk.c."""
+    LIES = ("empty", "half", "zeros", "another", "late", "error")
+
+    def __init__(self, shim, path):
+        with open(path, "wb") as file:
+            file.write(bytes(4096))
+        self.env = dict(LD_PRELOAD=shim, LYING_DISK=path)
+        with open(path, "r+b") as file:
+            self.words = mmap.mmap(file.fileno(), 4096)
+
+    def lie(self, what, at=1):
+        self.words[:12] = struct.pack("=iii", self.LIES.index(what) + 1, at, 0)
+
+    def tell_truth(self):
+        self.words[:12] = bytes(12)
+
+    @property
+    def lied(self):
+        return struct.unpack("=i", self.words[8:12])[0] != 0
 
 
 # ---------------------------------------------------------------- MariaDB
