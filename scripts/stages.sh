@@ -11,7 +11,7 @@ tsan     |  8 |         | tests of threads and shared memory, under ThreadSaniti
 fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length; memory orders have partners
 scripts  |  6 | scripts | how the two commands meet a machine
-sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, and mutants that must die
+sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
 leases   | 10 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
 server   |  6 | server  | HTTP and the Redis protocol as clients meet them
 regress  |  8 | regress | defects that were mended, one file each, named after its claim
