@@ -85,9 +85,9 @@ static int complain(lua_State *L, const struct load *load) {
 }
 
 static void unknown_key(lua_State *L, const struct load *load, const char *key) {
-    const char *names[VS_HOOKS + 4] = {"api", "name", "about"};
+    const char *names[VS_HOOKS + 5] = {"api", "name", "about", "options"};
     for (int hook = 0; hook < VS_HOOKS; hook++)
-        names[3 + hook] = vs_hook_name((enum vs_hook)hook);
+        names[4 + hook] = vs_hook_name((enum vs_hook)hook);
     const char *near = vs_nearest(key, names);
     COMPLAIN(L, load, "'%s' is nothing that a policy has%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
              near ? "'?" : "");
@@ -106,6 +106,8 @@ static void take_entry(lua_State *L, const struct load *load) {
     }
     if (strcmp(key, "name") == 0 || strcmp(key, "about") == 0) {
         if (lua_type(L, -1) != LUA_TSTRING) COMPLAIN(L, load, "%s is a %s, not a text", key, luaL_typename(L, -1));
+    } else if (strcmp(key, "options") == 0) {
+        if (!lua_istable(L, -1)) COMPLAIN(L, load, "options is a %s, not a table of rules", luaL_typename(L, -1));
     } else if (strcmp(key, "api") != 0) {
         unknown_key(L, load, key);
     }
@@ -140,13 +142,52 @@ static void take_options(lua_State *L, const struct load *load) {
     load->policy->options = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
+/* Raises where a rule is none. */
+static void check_rules(lua_State *L, int rules, const struct load *load) {
+    for (lua_pushnil(L); lua_next(L, rules); lua_pop(L, 1)) {
+        bool named = lua_type(L, -2) == LUA_TSTRING;
+        if (!named || !lua_istable(L, -1))
+            COMPLAIN(L, load, "options has no rule for %s", named ? lua_tostring(L, -2) : luaL_typename(L, -2));
+    }
+}
+
+/* By what the policy declares, once for all its functions: `rules` and `reader`, which is read_options, are places on
+ * the stack.  A policy that declares nothing gets whatever is given. */
+static void check_options(lua_State *L, int rules, int reader, const struct load *load) {
+    if (lua_isnil(L, rules)) return;
+    check_rules(L, rules, load);
+    lua_pushvalue(L, reader);
+    lua_newtable(L);
+    if (load->options) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, load->policy->options);
+        lua_call(L, 0, 1);
+    } else {
+        lua_newtable(L);
+    }
+    lua_setfield(L, -2, "options");
+    lua_pushvalue(L, rules);
+    lua_call(L, 2, 2);
+    if (lua_isnil(L, -2)) COMPLAIN(L, load, "%s", lua_tostring(L, -1));
+    lua_pop(L, 2);
+}
+
+enum { LOAD = 1, READER, RESULT, RULES };
+
 static int load_body(lua_State *L) {
-    const struct load *load = lua_touserdata(L, 1);
+    const struct load *load = lua_touserdata(L, LOAD);
     vs_sandbox_push(L);
+    lua_getfield(L, -1, "read_options");
+    lua_insert(L, READER);
     vs_lua_compile(L, load->text, load->length, load->chunk);
     lua_call(L, 0, 1);
+    if (lua_istable(L, RESULT))
+        lua_getfield(L, RESULT, "options");
+    else
+        lua_pushnil(L);
+    lua_pushvalue(L, RESULT);
     take_table(L, load);
     if (load->options) take_options(L, load);
+    check_options(L, RULES, READER, load);
     return 0;
 }
 

@@ -156,7 +156,7 @@ end
 -- The functions of a policy's table, by name; or nil and what is wrong with it.
 local function check(result)
   if type(result) ~= "table" then return nil, "a policy returns a table, not " .. shown(result) end
-  local known = { api = true, name = true, about = true }
+  local known = { api = true, name = true, about = true, options = true }
   for name in pairs(WORDS) do known[name] = true end
   local functions = {}
   for key, value in pairs(result) do
@@ -174,6 +174,18 @@ local function check(result)
     if text ~= nil and type(text) ~= "string" then return nil, key .. " must be a string, not " .. shown(text) end
   end
   return functions
+end
+
+-- What is wrong with the options that a policy was given, by what it declares; nil where it declares none.
+local function wrong_option(result, given)
+  local rules = rawget(result, "options")
+  if rules == nil then return nil end
+  if type(rules) ~= "table" then return "options must be a table of rules, not " .. shown(rules) end
+  for name, rule in pairs(rules) do
+    if type(name) ~= "string" or type(rule) ~= "table" then return "options has no rule for " .. shown(name) end
+  end
+  local ok, taken, wrong = pcall(helpers.read_options, { options = given }, rules)
+  return not ok and "options has a rule that is none: " .. error_text(taken) or wrong
 end
 
 local function copy_without(key_left_out, from)
@@ -201,7 +213,10 @@ function policy.load(spec)
   local functions, wrong = nil, result
   if ok then functions, wrong = check(result) end
   if not functions then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), code or "bad_option" end
-  return { name = plain(name), functions = functions, options = copy_without(1, spec) }
+  local options = copy_without(1, spec)
+  wrong = wrong_option(result, options)
+  if wrong then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), "bad_option" end
+  return { name = plain(name), functions = functions, options = options }
 end
 
 ---------------------------------------------------------------- asking

@@ -197,8 +197,13 @@ static void ships_policies(void) {
                                                       .memory_bytes = 65536}); /* the least there may be is enough */
     NEED(vm != NULL);
     int count = 0;
-    for (; vs_policy_shipped(count); count++)
-        check_load(vm, vs_policy_shipped(count), NULL, VESTA_OK, "");
+    for (const char *name; (name = vs_policy_shipped(count)); count++)
+        check_load(vm, name,
+                   strcmp(name, "twitter") == 0   ? "{ worker = 1 }"
+                   : strcmp(name, "ip_list") == 0 ? "{ ips = { '10.0.0.1' } }"
+                                                  : NULL,
+                   VESTA_OK, "");
+    check_load(vm, "twitter", NULL, VESTA_EOPTION, "the option worker is missing");
     CHECK(count >= 4);
     check_load(vm, "helpers", NULL, VESTA_ENAME, "there is no policy 'helpers'; there are any, borrow, ");
     check_load(vm, "wiat", NULL, VESTA_ENAME, "wait");

@@ -65,7 +65,7 @@ static bool loads(int n) {
 }
 
 static bool loads_options(int n) {
-    return loads_with("borrow", "{ borrow_ms_max = 5, list = {1, 2, {3}} }", n);
+    return loads_with("ip_list", "{ ips = { '10.0.0.1', '10.0.0.2', '10.0.0.3' } }", n);
 }
 
 static bool calls(int n) {

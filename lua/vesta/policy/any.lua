@@ -48,4 +48,4 @@ local function choose_worker(ctx)
   return nil, ("the numbers %.0f to %.0f are all held"):format(ctx.range.first, ctx.range.last)
 end
 
-return { api = 1, name = "any", choose_worker = choose_worker }
+return { api = 1, name = "any", options = {}, choose_worker = choose_worker }

@@ -12,4 +12,6 @@ local function borrow(ctx)
   return "borrow", ctx.options.borrow_ms_max or BORROW_MS_MAX
 end
 
-return { api = 1, name = "borrow", on_clock_back = borrow, on_exhausted = borrow }
+local OPTIONS = { borrow_ms_max = { 0, 86400000, default = BORROW_MS_MAX } }
+
+return { api = 1, name = "borrow", options = OPTIONS, on_clock_back = borrow, on_exhausted = borrow }

@@ -49,6 +49,6 @@ end
 local function on_exhausted() return "wait", 2 * AHEAD_MS_MAX end
 
 return {
-  api = 1, name = "butterfly",
+  api = 1, name = "butterfly", options = {},
   choose_worker = choose_worker, on_clock_back = on_clock_back, on_exhausted = on_exhausted,
 }

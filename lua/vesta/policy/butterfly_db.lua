@@ -20,4 +20,4 @@ local function choose_worker(ctx)
   return nil, ("the numbers %d to %d are all held"):format(first, last)
 end
 
-return { api = 1, name = "butterfly_db", choose_worker = choose_worker }
+return { api = 1, name = "butterfly_db", options = {}, choose_worker = choose_worker }

@@ -101,10 +101,34 @@ local function is_allowed(value, rule)
   return false
 end
 
+-- How many letters of a text are to be added, taken away or changed to make it the other.
+local function distance(a, b)
+  local row = {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local before = row[0]
+    row[0] = i
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      before, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, before + cost)
+    end
+  end
+  return row[#b]
+end
+
+-- The name that was probably meant: a slip or two, or its beginning.
+local function meant(name, names)
+  for _, known in ipairs(names) do
+    if distance(name, known) <= 2 or known:sub(1, #name) == name then return known end
+  end
+end
+
 local function unknown_option(name, rules)
   local names = {}
   for known in pairs(rules) do names[#names + 1] = known end
   table.sort(names)
+  local near = type(name) == "string" and #name >= 3 and #name <= SHOWN_MAX and meant(name, names)
+  if near then return ("there is no option %s; did you mean %s?"):format(shown(name), near) end
   return ("there is no option %s; there %s"):format(shown(name),
     #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))
 end

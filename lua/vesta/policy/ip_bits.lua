@@ -32,4 +32,6 @@ local function choose_worker(ctx)
     :format(given.bits, ctx.ip, given.offset, worker, first, last)
 end
 
-return { api = 1, name = "ip_bits", choose_worker = choose_worker }
+local OPTIONS = { bits = { 1, BITS_MAX }, offset = { 0, 2 ^ 53 } }
+
+return { api = 1, name = "ip_bits", options = OPTIONS, choose_worker = choose_worker }

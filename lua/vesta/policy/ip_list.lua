@@ -37,4 +37,6 @@ local function choose_worker(ctx)
     :format(ctx.ip or "(there is none)", #given.ips)
 end
 
-return { api = 1, name = "ip_list", choose_worker = choose_worker }
+local OPTIONS = { ips = { list = true, needed = true } }
+
+return { api = 1, name = "ip_list", options = OPTIONS, choose_worker = choose_worker }

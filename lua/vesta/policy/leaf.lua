@@ -44,4 +44,7 @@ local function on_clock_back(ctx)
   return "refuse", ("the clock is back by %d ms, and at most %d are waited for"):format(ctx.back_ms, STEP_MS_MAX)
 end
 
-return { api = 1, name = "leaf", choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }
+local OPTIONS = { peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } }
+
+return { api = 1, name = "leaf", options = OPTIONS,
+  choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }

@@ -20,4 +20,6 @@ local function choose_worker(ctx)
     :format(ctx.ordinal, given.offset, worker, range.first, range.last)
 end
 
-return { api = 1, name = "ordinal", choose_worker = choose_worker }
+local OPTIONS = { offset = { 0, 2 ^ 53, default = 0 } }
+
+return { api = 1, name = "ordinal", options = OPTIONS, choose_worker = choose_worker }

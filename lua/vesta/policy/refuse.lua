@@ -12,4 +12,4 @@ local function on_exhausted()
   return "refuse", "more ids are asked for than the clock gives"
 end
 
-return { api = 1, name = "refuse", on_clock_back = on_clock_back, on_exhausted = on_exhausted }
+return { api = 1, name = "refuse", options = {}, on_clock_back = on_clock_back, on_exhausted = on_exhausted }

@@ -14,4 +14,6 @@ local function on_clock_back(ctx)
   return "switch"
 end
 
-return { api = 1, name = "switch", on_clock_back = on_clock_back }
+local OPTIONS = { wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX } }
+
+return { api = 1, name = "switch", options = OPTIONS, on_clock_back = on_clock_back }

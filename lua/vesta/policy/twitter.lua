@@ -34,4 +34,7 @@ local function on_clock_back(ctx)
   return "refuse", ("the clock is back by %d ms"):format(ctx.back_ms)
 end
 
-return { api = 1, name = "twitter", choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }
+local OPTIONS = { worker = { 0, 2 ^ 53, needed = true }, peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } }
+
+return { api = 1, name = "twitter", options = OPTIONS,
+  choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }

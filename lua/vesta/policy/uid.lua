@@ -49,5 +49,9 @@ local function on_clock_back(ctx)
   return "refuse", ("the clock is back by %d ms, and ids are borrowed for %d at most"):format(ctx.back_ms, most_ms)
 end
 
-return { api = 1, name = "uid",
+local OPTIONS = {
+  first = { 0, 2 ^ 53 }, last = { 0, 2 ^ 53 }, borrow_ms_max = { 0, 60000, default = BORROW_MS_MAX },
+}
+
+return { api = 1, name = "uid", options = OPTIONS,
   choose_worker = choose_worker, on_clock_back = on_clock_back, on_exhausted = on_exhausted }

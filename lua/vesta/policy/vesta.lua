@@ -44,4 +44,9 @@ end
 
 local function on_clock_back() return "switch" end
 
-return { api = 1, name = "vesta", choose_worker = choose_worker, on_clock_back = on_clock_back }
+local OPTIONS = {
+  first = { 0, 2 ^ 53 }, last = { 0, 2 ^ 53 }, border = { 0, 2 ^ 53, default = SERVERS_FIRST },
+  role = { "embedded", "server", default = "embedded" },
+}
+
+return { api = 1, name = "vesta", options = OPTIONS, choose_worker = choose_worker, on_clock_back = on_clock_back }

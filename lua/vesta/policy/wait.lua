@@ -20,4 +20,6 @@ local function on_exhausted(ctx)
   return "wait", ctx.options.wait_ms_max or WAIT_MS_MAX
 end
 
-return { api = 1, name = "wait", on_clock_back = on_clock_back, on_exhausted = on_exhausted }
+local OPTIONS = { wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX } }
+
+return { api = 1, name = "wait", options = OPTIONS, on_clock_back = on_clock_back, on_exhausted = on_exhausted }
