@@ -128,7 +128,7 @@ int proc_fork(int parent) {
     TRACE("process %d forks process %d", parent, child);
     sim.counts.forks++;
     memcpy(&sim.proc[child].gen, &sim.proc[parent].gen, sizeof sim.proc[child].gen);
-    thread_start(child, "issuer", issuer_main);
+    if (!sim.told) thread_start(child, "issuer", issuer_main);
     return child;
 }
 

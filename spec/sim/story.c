@@ -34,7 +34,6 @@
 #define ACTORS_MAX 24
 
 static struct {
-    const char *file;
     int line;
     char wrong[256]; /* why a step cannot be done */
     int proc['Z' - 'A' + 1];
@@ -178,7 +177,8 @@ static struct thread *thread_named(const char *name) {
     if (!proc || *proc < 0) return NULL;
     if (strcmp(name + 1, ".keeper") == 0) return sim.proc[*proc].keeper;
     if (strcmp(name + 1, ".snapshot") == 0) return sim.proc[*proc].copier;
-    return actor_of(name)->thread;
+    const struct actor *actor = actor_of(name);
+    return actor ? actor->thread : NULL;
 }
 
 static bool goes_to(const struct words *w) {
@@ -331,8 +331,7 @@ static bool step(const struct words *w) {
     return does(w);
 }
 
-static void begin(const char *file) {
-    story.file = file;
+static void begin(void) {
     story.line = 0;
     story.wrong[0] = '\0';
     story.pacing = VESTA_PACING_HISTORY;
@@ -350,7 +349,7 @@ bool story_tell(const char *file) {
         fprintf(stderr, "vesta_sim: cannot read %s\n", file);
         return false;
     }
-    begin(file);
+    begin();
     while (!sim.found && !story.wrong[0] && fgets(line, sizeof line, in)) {
         story.line++;
         if (!split(line, &words)) continue;
