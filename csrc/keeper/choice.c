@@ -74,7 +74,7 @@ _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0
 
 /* Whether the keeper of this process asks; with the process lock held. */
 static bool is_asked(const struct vs_file *file) {
-    return file && file->keeper_pid == getpid() && atomic_load(&file->question.open);
+    return file && file->keeper_in == vs_process_token() && atomic_load(&file->question.open);
 }
 
 static void copy_record(const struct vs_shape *shape, const struct vs_listed *listed, int64_t store_ms,

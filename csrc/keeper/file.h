@@ -36,8 +36,9 @@ struct vs_file {
     char store[VS_URI_MAX];     /* where the leases are: the last handle's word, else the anchor's.  Process lock */
     char secret[VS_SECRET_MAX]; /* the last handle's word; "": the URI says it.  Process lock */
     pthread_t thread;
-    pid_t keeper_pid;       /* the process that `thread` runs in; after fork() it is the parent's.  Process lock */
-    pid_t joining_pid;      /* the process in which somebody ends `thread` just now.  Process lock */
+    /* vs_process_token: of the process that `thread` runs in, after fork() it is the parent's; of the one in which
+     * somebody ends it just now; 0: none.  Process lock */
+    uint64_t keeper_in, joining_in;
     _Atomic uint32_t stop;  /* enum vs_stop */
     _Atomic int64_t cut_us; /* where it is to end: no call of a store waits past that; 0: none is cut */
     int64_t kept_ms; /* the thread's last word: a lease that the store did not take back lasts so long; 0: none does */

@@ -347,7 +347,7 @@ void vs_keeper_want(struct vs_map *map) {
 }
 
 int vs_keeper_start(struct vs_file *file) {
-    if (file->keeper_pid == getpid()) return 0;
+    if (file->keeper_in == vs_process_token()) return 0;
     sigset_t all, was;
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
@@ -358,20 +358,20 @@ int vs_keeper_start(struct vs_file *file) {
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&file->thread, NULL, keeper_main, file);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
-    if (rc == 0) file->keeper_pid = getpid();
+    if (rc == 0) file->keeper_in = vs_process_token();
     return rc;
 }
 
 /* True for the one thread that shall end the keeper; others return when it has ended. */
 static bool may_join(struct vs_file *file) {
     vs_process_lock();
-    while (file->joining_pid == getpid()) {
+    while (file->joining_in == vs_process_token()) {
         vs_process_unlock();
         usleep(1000);
         vs_process_lock();
     }
-    bool mine = file->keeper_pid == getpid();
-    if (mine) file->joining_pid = getpid();
+    bool mine = file->keeper_in == vs_process_token();
+    if (mine) file->joining_in = vs_process_token();
     vs_process_unlock();
     return mine;
 }
@@ -384,6 +384,6 @@ void vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
     vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);
     vs_process_lock();
-    file->keeper_pid = file->joining_pid = 0;
+    file->keeper_in = file->joining_in = 0;
     vs_process_unlock();
 }

@@ -95,6 +95,10 @@ void vs_queue_leave(int fd);
 void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us);
 void vs_futex_wake(_Atomic uint32_t *word);
 
+/* A number that this process has and no other: drawn at random, anew in a forked child, however it was forked and
+ * whatever its process number is.  Never 0. */
+uint64_t vs_process_token(void);
+
 /* What this process uses and may use.  Reads /proc.  0, or -1. */
 struct vs_process_usage {
     int64_t start_unix_ms;

@@ -257,8 +257,8 @@ static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
 
 /* To close an inherited connection would say goodbye in the parent's name. */
 static void leave_to_parent(struct mysql_store *self) {
-    if (self->pid == getpid()) return;
-    self->pid = getpid();
+    if (self->process == vs_process_token()) return;
+    self->process = vs_process_token();
     self->my = NULL;
     self->making = NULL;
 }
@@ -280,7 +280,7 @@ static bool is_stale(const struct mysql_store *self) {
 
 bool vs_mysql_stirred(struct vs_store *store) {
     const struct mysql_store *self = (const struct mysql_store *)store;
-    return self->my && self->pid == getpid() && is_stale(self);
+    return self->my && self->process == vs_process_token() && is_stale(self);
 }
 
 /* Opens the call: connected, with a deadline. */

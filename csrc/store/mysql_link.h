@@ -30,7 +30,7 @@ struct mysql_store {
     struct mysql_place place;
     char namespace_[VESTA_NAMESPACE_MAX];
     struct vs_met met;
-    pid_t pid;                /* whose connection it is */
+    uint64_t process;         /* whose connection it is: vs_process_token */
     MYSQL *my;                /* NULL: not connected */
     int64_t called_us;        /* when the last call began, in boot time */
     struct vs_errand *making; /* the connection that is on its way; NULL: none */

@@ -52,9 +52,9 @@ static void forget(struct zk_store *self) {
 
 /* The parent's connection goes on: closing our end of it says nothing to the server. */
 static void leave_to_parent(struct zk_store *self) {
-    if (self->pid == getpid()) return;
-    if (self->pid && self->fd >= 0) close(self->fd);
-    self->pid = getpid();
+    if (self->process == vs_process_token()) return;
+    if (self->process && self->fd >= 0) close(self->fd);
+    self->process = vs_process_token();
     self->making = NULL;
     forget(self);
 }
@@ -95,7 +95,7 @@ static bool is_stale(const struct zk_store *self) {
 
 bool vs_zk_stirred(struct vs_store *store) {
     const struct zk_store *self = (const struct zk_store *)store;
-    return self->fd >= 0 && self->pid == getpid() && is_stale(self);
+    return self->fd >= 0 && self->process == vs_process_token() && is_stale(self);
 }
 
 static bool start_making(struct zk_store *self, struct vs_reply *reply) {

@@ -26,7 +26,7 @@ struct zk_store {
     char root[256], namespace_[VESTA_NAMESPACE_MAX];
     bool is_open; /* the operator says that anyone may write */
     struct vs_met met;
-    pid_t pid;                                /* whose connection it is */
+    uint64_t process;                         /* whose connection it is: vs_process_token */
     int fd;                                   /* -1: not connected */
     struct vs_errand *making;                 /* the connection that is on its way; NULL: none */
     int32_t sent_xid, read_xid, given_up_xid; /* answers up to given_up_xid are nobody's any more */

@@ -1,0 +1,29 @@
+/* token.c -- which process this is: process numbers come again, also between a parent and its child. */
+#include "os/os.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static _Atomic uint64_t own_token, *token = &own_token; /* 0: not drawn yet */
+
+static void forget_token(void) {
+    atomic_store(token, 0);
+}
+
+/* A page that the kernel clears in every child sees raw clone(2), too, which runs no handlers. */
+static void place_token(void) {
+    void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page != MAP_FAILED && madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) == 0) token = page;
+    pthread_atfork(NULL, NULL, forget_token); /* where it is not cleared */
+}
+
+uint64_t vs_process_token(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, place_token);
+    uint64_t drawn, none = 0, is = atomic_load(token);
+    if (is) return is;
+    const struct vesta_clock *clock = vs_clock_system();
+    if (vs_random(&drawn, sizeof drawn) != 0) drawn = (uint64_t)clock->boot_us(clock->self) << 22 ^ (uint64_t)getpid();
+    return atomic_compare_exchange_strong(token, &none, drawn | 1) ? drawn | 1 : none;
+}
