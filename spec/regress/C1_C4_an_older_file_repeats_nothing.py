@@ -2,11 +2,14 @@
 back where files have no time of birth, has the same device, inode and birth as before.  Its cursor must not go back."""
 import os
 import shutil
+import subprocess
 import sys
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from livefiles import Disk, ids, unique  # noqa: E402
-from harness import claim, main  # noqa: E402
+from harness import SLOW, claim, main  # noqa: E402
 
 
 def gen(world, path, count):
@@ -27,6 +30,27 @@ def _(world):
         disk.umount()
         disk.mount()
         unique(before, lost, gen(world, path, 5000))
+
+
+@claim("a disk that is frozen holds nobody up inside the lease: no word of an id lies on it")
+def _(world):
+    with Disk(world) as disk:
+        if os.geteuid() != 0 or not disk.mount():
+            return
+        path = os.path.join(disk.at, "a.gen")
+        before = gen(world, path, 1000)
+        os.sync()
+        subprocess.run(["fsfreeze", "-f", disk.at], check=True)
+        thaw = threading.Timer(8 * SLOW, subprocess.run, (["fsfreeze", "-u", disk.at],))  # whatever happens
+        thaw.start()
+        began = time.monotonic()
+        try:
+            during = gen(world, path, 5000)
+            assert time.monotonic() - began < 6 * SLOW, "it waited until the disk was thawed"
+        finally:
+            thaw.cancel()
+            subprocess.run(["fsfreeze", "-u", disk.at], capture_output=True)
+        unique(before, during, gen(world, path, 1000))
 
 
 @claim("a backup put back on a file system without times of birth: no id twice")
