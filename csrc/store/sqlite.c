@@ -240,6 +240,34 @@ static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply
     end(self);
 }
 
+/* As others will see it: what this connection remembers of its pages is no witness.  False with the reply filled. */
+static bool look_anew(struct sqlite_store *self, struct vs_reply *reply) {
+    close_db(self);
+    int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    sqlite3_busy_handler(self->db, wait_for_readers, self);
+    return rc == SQLITE_OK || trouble(self, rc, reply);
+}
+
+static bool does_not_stand(const struct sqlite_store *self, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_UNKNOWN, "%.80s: what was written does not stand there: is its disk sound?",
+                     self->path);
+}
+
+/* A disk that gave SQLite another page than it asked for has it write where nobody finds it. */
+static bool shows_record(struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
+    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
+    bool stands =
+        look_anew(self, &seen) && load_record(self, worker, &seen) && vs_is_same_write(&reply->record, &seen.record);
+    return stands || does_not_stand(self, reply);
+}
+
+static bool shows_ns(struct sqlite_store *self, struct vs_reply *reply) {
+    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
+    bool stands = look_anew(self, &seen) && load_ns(self, &seen) && seen.ns.ver == reply->ns.ver &&
+                  seen.ns.incarnation == reply->ns.incarnation && seen.ns.floor_ms == reply->ns.floor_ms;
+    return stands || does_not_stand(self, reply);
+}
+
 static bool write_record(struct sqlite_store *self, uint64_t worker, const struct vs_record *record,
                          struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
@@ -247,7 +275,7 @@ static bool write_record(struct sqlite_store *self, uint64_t worker, const struc
     reply->record.written_ms = reply->store_ms;
     return save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)", worker,
                 record->ver, text, vs_record_write(&reply->record, text), reply) &&
-           commit(self, reply);
+           commit(self, reply) && shows_record(self, worker, reply);
 }
 
 static void sqlite_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
@@ -281,7 +309,7 @@ static bool write_ns(struct sqlite_store *self, const struct vs_ns_record *recor
     reply->ns = *record;
     return save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", record->ver,
                 record->ver, text, vs_ns_record_write(record, text), reply) &&
-           commit(self, reply);
+           commit(self, reply) && shows_ns(self, reply);
 }
 
 static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
