@@ -221,10 +221,10 @@ def one(what, n, how, early, control):
         box.start("late")
         time.sleep(STILL_S)
         until = now_ms()
+        gaps = [(beside.gap(until), beside, beside.said) for beside in box.beside]
         if how == "stop":
             stopper.stdin.write("\n")
             stopper.stdin.flush()
-        gaps = [(beside.gap(until), beside, beside.said) for beside in box.beside]
         time.sleep(1.5)  # it has gone on, too
         for beside in box.beside:
             beside.end()
