@@ -159,6 +159,14 @@ def header_alone(root):
             yield f"csrc/include/vesta.h does not compile alone with {' '.join(compiler)}: {run.stderr.strip()}"
 
 
+def ok_in_one_place(root):
+    """A store's outcome becomes OK by vs_done alone: one that nobody set is never OK."""
+    for path in walk(root, [os.path.join("csrc", "store")], (".c", ".h")):
+        for number, line in enumerate(lines_of(path), 1):
+            if re.search(r"outcome\s*=\s*VS_STORE_OK\b", line) and os.path.basename(path) != "reply.c":
+                yield f"{os.path.relpath(path, root)}:{number}: an outcome becomes OK by vs_done only"
+
+
 RULES = [
     ("every floor of csrc has a known height", floors_known),
     ("includes point downward", points_downward),
@@ -168,6 +176,7 @@ RULES = [
     (f"no file is longer than {LINES_FILE_MAX} lines", files_short),
     (f"no function is longer than {LINES_FUNCTION_MAX} lines", functions_short),
     ("the public header compiles alone as C99 and C++11", header_alone),
+    ("a store's outcome becomes OK in one place", ok_in_one_place),
 ]
 
 
@@ -184,6 +193,7 @@ def report(claims):
 
 # One planted file a rule: what stands in it breaks that rule and no other.
 PLANTS = {
+    ok_in_one_place: ("csrc/store/mine.c", "void f(struct vs_reply *reply) {\n    reply->outcome = VS_STORE_OK;\n}\n"),
     floors_known: ("csrc/attic/box.c", "int box;\n"),
     points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),
     floor_named: ("csrc/core/bare.c", '#include "core.h"\n'),
