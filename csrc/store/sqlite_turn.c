@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -21,16 +22,42 @@
 static pthread_rwlock_t inside = INSIDE_INIT;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+#define FORK_TRIES_MAX 1000 /* a millisecond each */
+#define TURNS_MAX 64
+
+static _Thread_local bool is_alone;  /* this thread forks, and no call is inside */
+static atomic_bool was_inside;       /* this process was forked in the middle of a call */
+static _Atomic int turns[TURNS_MAX]; /* descriptors + 1 of the turns that calls have now */
+
+/* A disk that hangs must not hold up a program that forks: then the child does without SQLite. */
 static void before_fork(void) {
-    pthread_rwlock_wrlock(&inside);
+    is_alone = false;
+    for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
+        is_alone = pthread_rwlock_trywrlock(&inside) == 0;
+        if (!is_alone) usleep(1000);
+    }
 }
 
 static void in_parent(void) {
-    pthread_rwlock_unlock(&inside);
+    if (is_alone) pthread_rwlock_unlock(&inside);
 }
 
 static void in_child(void) {
     inside = (pthread_rwlock_t)INSIDE_INIT;
+    if (is_alone) return;
+    atomic_store(&was_inside, true);
+    for (int i = 0; i < TURNS_MAX; i++) { /* the parent's: its turn must end with it */
+        int fd = atomic_exchange(&turns[i], 0) - 1;
+        if (fd >= 0) close(fd);
+    }
+}
+
+/* From `was` to `is`. */
+static void note_turn(int was, int is) {
+    for (int i = 0; i < TURNS_MAX; i++) {
+        int expected = was;
+        if (atomic_compare_exchange_strong(&turns[i], &expected, is)) return;
+    }
 }
 
 static void watch_forks(void) {
@@ -70,8 +97,14 @@ static int open_turns(const struct vs_sqlite_turn *turn) {
 
 enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply) {
     pthread_once(&once, watch_forks);
+    if (atomic_load(&was_inside)) {
+        vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent waited for %.80s: start it anew",
+                  turn->path);
+        return VS_TURN_NONE;
+    }
     pthread_rwlock_rdlock(&inside);
     turn->fd = open_turns(turn);
+    if (turn->fd >= 0) note_turn(0, turn->fd + 1);
     /* such a lock has no process; as many bytes as its number say which one it is, in one step with the locking */
     if (turn->fd >= 0 && vs_queue_try(turn->fd, 0, getpid(), true)) return VS_TURN_OURS;
     bool busy = turn->fd >= 0 && (errno == EAGAIN || errno == EACCES);
@@ -83,6 +116,7 @@ enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *
 void vs_sqlite_turn_leave(struct vs_sqlite_turn *turn) {
     if (turn->fd >= 0) {
         vs_queue_leave(turn->fd);
+        note_turn(turn->fd + 1, 0);
         close(turn->fd);
         turn->fd = -1;
     }

@@ -2,7 +2,8 @@
  *
  * SQLite's locks belong to the process: they keep nobody out who brought another copy of SQLite into it.  And a child
  * that was forked in the middle of a call would inherit what SQLite believes of them.  So a call has a turn, by a lock
- * of <database>-turn (os/queue.c), and no fork begins while one is inside. */
+ * of <database>-turn (os/queue.c), and no fork begins while one is inside: for a second,
+ * since its disk may hang.  The child of a fork that could not wait longer does without SQLite. */
 #ifndef VS_SQLITE_TURN_H
 #define VS_SQLITE_TURN_H
 
