@@ -17,9 +17,8 @@
 #define VS_ANCHOR_MAGIC "vesta.g"
 #define VS_MAP_MAGIC "vesta.m"
 #define VS_MAP_FORMAT 3
-#ifndef VS_SLOTS_MAX
-#define VS_SLOTS_MAX                                                                                                   \
-    100 /* leases in the life of a map; then a new one is made.  43 KB: containers have 64 MB for all */
+#ifndef VS_SLOTS_MAX /* leases in the life of a map; then a new one is made.  43 KB: containers have 64 MB for all */
+#define VS_SLOTS_MAX 100
 #endif
 #define VS_KEY_BYTES 16
 #define VS_URI_MAX 1024

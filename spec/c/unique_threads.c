@@ -8,6 +8,7 @@
 
 #define THREADS 4
 #define IDS_EACH 60000
+#define LEASES 8000
 
 struct issuer {
     pthread_t thread;
@@ -93,7 +94,7 @@ static void slots_close_and_open(enum vesta_pacing pacing) {
     struct vesta_layout layout = parsed(FAST);
     uint64_t cursor, dice = 5;
     tally_clear();
-    for (int round = 0; round < 8; round++) { /* a map has a thousand slots */
+    for (int round = 0; round < LEASES / VS_SLOTS_MAX; round++) {
         struct vs_map *map = vs_mapping_private();
         NEED(map != NULL);
         map->header.pacing = pacing;
@@ -119,7 +120,7 @@ static void slots_close_and_open(enum vesta_pacing pacing) {
             pthread_join(threads[i], NULL);
         vs_mapping_unmap(map);
     }
-    check_tally(8 * 1000);
+    check_tally(LEASES);
 }
 
 static void slots_close_on_the_clock(void) {

@@ -98,6 +98,9 @@ def _(world):
     of_a = ids(world.run("gen", "-n", "1000", "--path", a))
     of_b = ids(world.run("gen", "-n", "1000", "--path", b))
     running = world.start("gen", "-n", "400000", "--path", b, stdout=open(world.path("running"), "wb"))
+    while not os.path.getsize(world.path("running")):  # it has opened its file
+        assert running.poll() is None
+        time.sleep(0.01)
     shutil.copyfile(a, b)
     more = ids(world.run("gen", "-n", "200000", "--path", b)) + ids(world.run("gen", "-n", "200000", "--path", a))
     assert running.wait(60) == 0
