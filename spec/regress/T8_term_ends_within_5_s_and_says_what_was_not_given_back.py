@@ -1,0 +1,63 @@
+"""T8: TERM ends a server within 5 s whatever its store does, and the last words are true: numbers that could not be given
+back are named, and "all worker numbers are given back" is said only where they are."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
+from serving import SLOW, Server, VESTA, claim, environment, main, same  # noqa: E402
+
+END_S = 5 + 3 * SLOW  # the promise, and what a busy machine takes to notice
+
+
+def ended(process):
+    """The exit code and the log, and that it took no longer than it may."""
+    from_s = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    rest = process.stderr.read()
+    code = process.wait(60)
+    process.stderr.close()
+    assert time.monotonic() - from_s < END_S, (time.monotonic() - from_s, rest)
+    return code, rest
+
+
+@claim("a database that another process holds locked: it ends, names the number that was not given back, and ends with 1")
+def _(world):
+    path = world.path("vesta.db")
+    same(world.run("store", "init", "--store", "sqlite:" + path, "--namespace", "orders", "--layout", "vesta-milli").code, 0)
+    server = Server(world, "--store", "sqlite:" + path, "--namespace", "orders", "--layout", "vesta-milli")
+    server.__enter__()
+    holder = subprocess.Popen([sys.executable, "-c", "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)\n"
+                               "c.execute('BEGIN EXCLUSIVE')\nprint('held', flush=True)\nsys.stdin.read()\n", path],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        same(holder.stdout.readline(), "held\n")
+        code, rest = ended(server.process)
+    finally:
+        holder.communicate()
+    if "all worker numbers are given back" in rest:  # then it is true
+        shown = world.run("workers", "--store", "sqlite:" + path, "--namespace", "orders", "--json").out
+        assert '"held"' not in shown, shown
+    else:
+        same(code, 1)
+        assert "the worker number of 'orders' was not given back: " in rest, rest
+
+
+@claim("a store that accepts and never answers, while the start waits for it: nothing is held, and it ends with 0 or says what hangs")
+def _(world):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        uri = "zk://127.0.0.1:%d/vesta" % silent.getsockname()[1]
+        for store in uri, uri.replace("zk://", "mysql://u:p@").replace("/vesta", "/vesta?tls=off"):
+            process = subprocess.Popen([VESTA, "serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--store", store, "--path", world.path(store[:2] + ".gen")],
+                                       cwd=world.folder, env=environment(world.folder), stderr=subprocess.PIPE, text=True)
+            while "serving the Redis protocol" not in process.stderr.readline():
+                assert process.poll() is None
+            time.sleep(1)  # it is inside a call by then, or will be
+            code, rest = ended(process)
+            assert code == 0 and "given back" in rest or code == 1 and "still hangs" in rest, (code, rest)
+
+
+main()
