@@ -93,8 +93,9 @@ struct vs_event {
     struct vs_ns_record ns;
     char text[VS_SAID_MAX]; /* what the store said of a refusal */
     bool found;
+    bool is_fixed; /* to CHOOSE: the number follows from what the generator is, as one given by hand */
     uint64_t worker, owner[2];
-    int slot; /* or one of these */
+    int slot;                 /* or one of these */
 #define VS_SLOT_NONE (-1)     /* the map is used up */
 #define VS_SLOT_NO_TOKEN (-2) /* no random bytes: nothing was taken */
 };

@@ -177,7 +177,8 @@ static void carry_out(struct vs_control *c, int space, const struct vesta_pause 
         vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->space[space], "policy",
                policy_name(c, space), "worker", VS_DIGITS((int64_t)answer->worker), "attempt",
                VS_DIGITS(choice->attempt), "reason", reason, NULL);
-        (void)vesta_choose(gen, pause, answer->worker);
+        bool fixed = vs_policy_is_fixed(c->set->vm, c->set->policy[space]);
+        (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, answer->worker);
     }
 }
 

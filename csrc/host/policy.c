@@ -40,6 +40,11 @@ bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook) {
     return vm->policy[policy].hook[hook] != LUA_NOREF;
 }
 
+bool vs_policy_is_fixed(const struct vs_vm *vm, int policy) {
+    assert(policy >= 0 && policy < vm->count);
+    return vm->policy[policy].fixed;
+}
+
 /* ------------------------------------------------------------------ what ships */
 
 static const char helpers[] = "helpers"; /* no policy: what every policy has among its globals */
@@ -85,9 +90,9 @@ static int complain(lua_State *L, const struct load *load) {
 }
 
 static void unknown_key(lua_State *L, const struct load *load, const char *key) {
-    const char *names[VS_HOOKS + 5] = {"api", "name", "about", "options"};
+    const char *names[VS_HOOKS + 6] = {"api", "name", "about", "options", "fixed"};
     for (int hook = 0; hook < VS_HOOKS; hook++)
-        names[4 + hook] = vs_hook_name((enum vs_hook)hook);
+        names[5 + hook] = vs_hook_name((enum vs_hook)hook);
     const char *near = vs_nearest(key, names);
     COMPLAIN(L, load, "'%s' is nothing that a policy has%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
              near ? "'?" : "");
@@ -106,6 +111,9 @@ static void take_entry(lua_State *L, const struct load *load) {
     }
     if (strcmp(key, "name") == 0 || strcmp(key, "about") == 0) {
         if (lua_type(L, -1) != LUA_TSTRING) COMPLAIN(L, load, "%s is a %s, not a text", key, luaL_typename(L, -1));
+    } else if (strcmp(key, "fixed") == 0) {
+        if (!lua_isboolean(L, -1)) COMPLAIN(L, load, "fixed is a %s, not true or false", luaL_typename(L, -1));
+        load->policy->fixed = lua_toboolean(L, -1);
     } else if (strcmp(key, "options") == 0) {
         if (!lua_istable(L, -1)) COMPLAIN(L, load, "options is a %s, not a table of rules", luaL_typename(L, -1));
     } else if (strcmp(key, "api") != 0) {

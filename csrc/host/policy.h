@@ -47,6 +47,9 @@ int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, s
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
 const char *vs_policy_shipped(int i);
 
+/* Whether the numbers that it chooses follow from what a generator is, and so are as good as given by hand. */
+bool vs_policy_is_fixed(const struct vs_vm *vm, int policy);
+
 /* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
 

@@ -403,6 +403,10 @@ VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
 #define VESTA_ANY_WORKER UINT64_MAX
 VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
+/* The same, of a number that follows from what this generator is: its configuration, its host's name.  Its window is as
+ * short as that of a number given by hand, so that who was killed, and comes again without its file, has it soon. */
+VESTA_API int vesta_choose_fixed(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
+
 /* The same: none is to be claimed for now, and why, for people.  The keeper asks again after a second. */
 VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason);
 

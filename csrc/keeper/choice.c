@@ -30,6 +30,7 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, co
         .count = count,
     };
     q->none = true;
+    q->fixed = false;
     snprintf(q->reason, sizeof q->reason, "nobody has chosen a worker number yet");
     atomic_store(&q->open, 1);
     vs_process_unlock();
@@ -63,6 +64,7 @@ void vs_question_ask(struct vs_file *file, struct vs_office *office, const struc
     bool any = !q->none && q->worker == VESTA_ANY_WORKER;
     ev->found = !q->none;
     ev->worker = q->worker;
+    ev->is_fixed = q->fixed;
     office->was_named = true;
     memcpy(ev->text, q->reason, sizeof ev->text);
     vs_process_unlock();
@@ -114,13 +116,15 @@ void vesta_choice_free(struct vesta_choice *choice) {
     free(choice);
 }
 
-static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker, const char *reason) {
+static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker, bool fixed,
+                  const char *reason) {
     vs_process_lock();
     struct vs_file *file = gen->handle->file;
     bool asked = pause->why == VESTA_CHOOSE && is_asked(file);
     if (asked) {
         file->question.none = reason != NULL;
         file->question.worker = worker;
+        file->question.fixed = fixed;
         snprintf(file->question.reason, sizeof file->question.reason, "%s", reason ? reason : "");
         atomic_store(&file->question.open, 0);
     }
@@ -131,9 +135,14 @@ static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64
 
 int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker) {
     if (worker > vs_worker_max(&gen->layout) && worker != VESTA_ANY_WORKER) return VESTA_EFIELD;
-    return answer(gen, pause, worker, NULL);
+    return answer(gen, pause, worker, false, NULL);
+}
+
+int vesta_choose_fixed(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker) {
+    if (worker > vs_worker_max(&gen->layout)) return VESTA_EFIELD;
+    return answer(gen, pause, worker, true, NULL);
 }
 
 int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason) {
-    return answer(gen, pause, 0, reason);
+    return answer(gen, pause, 0, false, reason);
 }

@@ -18,6 +18,7 @@ struct vs_question {
     unsigned choosers;     /* handles with VESTA_CHOOSES */
     const struct vs_listed *listed; /* the keeper's, while it waits */
     struct vesta_choice choice;     /* without its records */
+    bool fixed;                     /* the answer's number follows from what the generator is */
     bool none;                      /* the answer: no number, for this reason; else this one */
     char reason[VS_SAID_MAX];
     uint64_t worker;

@@ -426,7 +426,8 @@ static int core_choose(lua_State *L) {
     if (box->gen && lua_type(L, 3) == LUA_TSTRING)
         rc = vesta_choose_none(box->gen, &asked, lua_tostring(L, 3));
     else if (box->gen) /* a policy's number is whole and at most 2^53 */
-        rc = vesta_choose(box->gen, &asked, lua_isnil(L, 2) ? VESTA_ANY_WORKER : (uint64_t)luaL_checknumber(L, 2));
+        rc = (lua_toboolean(L, 4) && !lua_isnil(L, 2) ? vesta_choose_fixed : vesta_choose)(
+            box->gen, &asked, lua_isnil(L, 2) ? VESTA_ANY_WORKER : (uint64_t)luaL_checknumber(L, 2));
     lua_pushboolean(L, rc != VESTA_EFIELD); /* or somebody else has answered meanwhile */
     return 1;
 }

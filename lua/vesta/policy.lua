@@ -156,7 +156,7 @@ end
 -- The functions of a policy's table, by name; or nil and what is wrong with it.
 local function check(result)
   if type(result) ~= "table" then return nil, "a policy returns a table, not " .. shown(result) end
-  local known = { api = true, name = true, about = true, options = true }
+  local known = { api = true, name = true, about = true, options = true, fixed = true }
   for name in pairs(WORDS) do known[name] = true end
   local functions = {}
   for key, value in pairs(result) do
@@ -169,6 +169,8 @@ local function check(result)
   end
   local api = rawget(result, "api") -- a metatable is nobody's policy
   if api ~= API then return nil, ("api must be %d, not %s"):format(API, shown(api)) end
+  local fixed = rawget(result, "fixed")
+  if fixed ~= nil and type(fixed) ~= "boolean" then return nil, "fixed must be true or false, not " .. shown(fixed) end
   for _, key in ipairs { "name", "about" } do
     local text = rawget(result, key)
     if text ~= nil and type(text) ~= "string" then return nil, key .. " must be a string, not " .. shown(text) end
@@ -216,7 +218,7 @@ function policy.load(spec)
   local options = copy_without(1, spec)
   wrong = wrong_option(result, options)
   if wrong then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), "bad_option" end
-  return { name = plain(name), functions = functions, options = options }
+  return { name = plain(name), functions = functions, options = options, fixed = rawget(result, "fixed") == true }
 end
 
 ---------------------------------------------------------------- asking

@@ -34,4 +34,4 @@ end
 
 local OPTIONS = { bits = { 1, BITS_MAX }, offset = { 0, 2 ^ 53 } }
 
-return { api = 1, name = "ip_bits", options = OPTIONS, choose_worker = choose_worker }
+return { api = 1, name = "ip_bits", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -39,4 +39,4 @@ end
 
 local OPTIONS = { ips = { list = true, needed = true } }
 
-return { api = 1, name = "ip_list", options = OPTIONS, choose_worker = choose_worker }
+return { api = 1, name = "ip_list", options = OPTIONS, fixed = true, choose_worker = choose_worker }

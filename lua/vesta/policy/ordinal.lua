@@ -22,4 +22,4 @@ end
 
 local OPTIONS = { offset = { 0, 2 ^ 53, default = 0 } }
 
-return { api = 1, name = "ordinal", options = OPTIONS, choose_worker = choose_worker }
+return { api = 1, name = "ordinal", options = OPTIONS, fixed = true, choose_worker = choose_worker }

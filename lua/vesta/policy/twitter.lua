@@ -36,5 +36,5 @@ end
 
 local OPTIONS = { worker = { 0, 2 ^ 53, needed = true }, peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } }
 
-return { api = 1, name = "twitter", options = OPTIONS,
+return { api = 1, name = "twitter", options = OPTIONS, fixed = true,
   choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }
