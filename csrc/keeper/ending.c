@@ -49,10 +49,10 @@ int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
     int rc = start_keeper(file, err);
     if (rc != VESTA_OK) return rc;
     uint64_t worker = open_worker(map);
-    vs_keeper_stop(file, VS_GIVE_BACK);
-    if (file->kept_ms == 0) return VESTA_OK;
+    struct vs_kept kept = vs_keeper_stop(file, VS_GIVE_BACK);
+    if (kept.ms == 0) return VESTA_OK;
     return vs_fail(err, VESTA_EIO, "%.150s; others may have number %" PRIu64 " %.1f min after its last renewal",
-                   file->kept_why, worker, (double)file->kept_ms / 60000);
+                   kept.why, worker, (double)kept.ms / 60000);
 }
 
 int vesta_drop(struct vesta_gen *gen) {

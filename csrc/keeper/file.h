@@ -24,6 +24,12 @@ struct vs_question {
     uint64_t worker;
 };
 
+/* A keeper's last word: a lease that the store did not take back lasts for so long, for this reason; 0: none does. */
+struct vs_kept {
+    int64_t ms;
+    char why[VS_SAID_MAX];
+};
+
 struct vs_file {
     struct vs_file *next; /* the registry; process lock */
     unsigned handles;
@@ -42,8 +48,7 @@ struct vs_file {
     uint64_t keeper_in, joining_in;
     _Atomic uint32_t stop;  /* enum vs_stop */
     _Atomic int64_t cut_us; /* where it is to end: no call of a store waits past that; 0: none is cut */
-    int64_t kept_ms; /* the thread's last word: a lease that the store did not take back lasts so long; 0: none does */
-    char kept_why[VS_SAID_MAX];
+    struct vs_kept kept;    /* the thread's own while it runs, else under the process lock */
     struct vs_question question;
 };
 
@@ -75,8 +80,8 @@ enum vs_byte { VS_BYTE_KEEPER, VS_BYTE_HERE, VS_BYTE_IN_OFFICE };
 int vs_keeper_start(struct vs_file *file);
 /* Tells everyone's keeper that a lease is wanted. */
 void vs_keeper_want(struct vs_map *map);
-/* Ends this process's keeper and waits for it.  Call without the process lock. */
-void vs_keeper_stop(struct vs_file *file, enum vs_stop how);
+/* Ends this process's keeper and waits for it: its last word.  Call without the process lock. */
+struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 
 /* ---- choice.c */
 

@@ -218,8 +218,9 @@ static void serve(struct keeping *k) {
     vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
     enum vs_term term = vs_office_serve(&k->office);
     const struct vs_lease *lease = &k->office.lease;
-    k->file->kept_ms = term == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
-    if (k->file->kept_ms) snprintf(k->file->kept_why, sizeof k->file->kept_why, "%s", lease->said);
+    struct vs_kept *kept = &k->file->kept;
+    kept->ms = term == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
+    if (kept->ms) snprintf(kept->why, sizeof kept->why, "%s", lease->said);
     note_store(k); /* a program that gave one id and ends has not napped */
     if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->office.map);
 }
@@ -352,7 +353,7 @@ int vs_keeper_start(struct vs_file *file) {
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
     atomic_store(&file->cut_us, 0);
-    file->kept_ms = 0;
+    file->kept.ms = 0;
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
@@ -376,14 +377,20 @@ static bool may_join(struct vs_file *file) {
     return mine;
 }
 
-void vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
-    if (!may_join(file)) return;
+static void end_thread(struct vs_file *file, enum vs_stop how) {
     int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* what was under way is nobody's concern any more */
     atomic_store(&file->cut_us, file->clock->boot_us(file->clock->self) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);
+}
+
+struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
+    if (!may_join(file)) return (struct vs_kept){0};
+    end_thread(file, how);
     vs_process_lock();
+    struct vs_kept kept = file->kept;
     file->keeper_in = file->joining_in = 0;
     vs_process_unlock();
+    return kept;
 }
