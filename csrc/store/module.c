@@ -20,7 +20,7 @@ static struct backend {
 } backends[] = {
     {"sqlite", &vs_store_sqlite, "sqlite.so", "libsqlite3-dev"},
     {"mysql", &vs_store_mysql, "mysql.so", "libmariadb-dev"},
-    {"zk", &vs_store_zookeeper, "zookeeper.so", NULL}, /* needs nobody's client */
+    {"zk", &vs_store_zookeeper, "zookeeper.so", "libzookeeper-mt-dev"},
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -57,9 +57,8 @@ static bool find_file(const struct backend *b, char *path, size_t size) {
 static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
     char path[PATH_MAX];
     if (!find_file(b, path, sizeof path)) {
-        vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with %s%s%s", b->scheme,
-                b->to_build ? "Debian's " : "", b->to_build ? b->to_build : "-DVESTA_STORE_ZK=ON",
-                b->to_build ? " installed" : "");
+        vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
+                b->scheme, b->to_build);
         return NULL;
     }
     /* never unloaded: its client may have threads that run in it */

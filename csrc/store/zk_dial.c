@@ -1,26 +1,25 @@
-/* zk_dial.c -- makes a connection to one of several ZooKeepers: looks their names up, tries one after the other, says
- * hello.  Runs in a thread of its own, where nobody waits; see errand.h. */
+/* zk_dial.c -- makes a session with one of several ZooKeepers, and finds out why there is none: its client looks names
+ * up, tries one server after the other for ever, and does not say what it met.  Runs in a thread of its own, where
+ * nobody waits; see errand.h. */
 #include "core/core.h"
 #include "os/os.h"
 #include "store/zk_link.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DIAL_US 3000000  /* to reach a server */
-#define HELLO_US 3000000 /* for its hello, which a server that stands still does not say */
+#define SESSION_MS 4000 /* after two thirds of it the client leaves a silent server, and tries the next */
+#define DIAL_MS 8000    /* for all of them */
+#define EARLY_MS 150    /* a server nearby has answered by then; else somebody is asked why not */
+#define REACH_US 3000000
 #define PROBE_US 1000000
-#define SESSION_MS 30000 /* as long as a connection may be silent; a server may make it less */
 #define ADDRESSES_MAX 32
-#define HELLO_MAX 512 /* no more than that is an answer to a hello */
 
 static const char none_there[] = "no server can be reached there, or what answers is no ZooKeeper";
 
@@ -70,13 +69,12 @@ static ssize_t read_all(int fd, char *at, size_t length, int64_t until_us) {
 /* ------------------------------------------------------------------ reaching */
 
 static int reach(const struct addrinfo *address) {
-    int yes = 1, error = 0;
+    int error = 0;
     socklen_t size = sizeof error;
     int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     bool well = connect(fd, address->ai_addr, address->ai_addrlen) == 0 ||
-                (errno == EINPROGRESS && wait_for(fd, POLLOUT, vs_monotonic_us() + DIAL_US) &&
+                (errno == EINPROGRESS && wait_for(fd, POLLOUT, vs_monotonic_us() + REACH_US) &&
                  getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0);
     if (well) return fd;
     close(fd);
@@ -89,89 +87,21 @@ static bool was_closed(void) {
     return errno == ECONNRESET || errno == EPIPE;
 }
 
-/* Why a server closed a connection without a hello: it is asked for its state, and says it to whom it lets in. */
-static const char *why_closed(const struct addrinfo *address) {
+/* Why a server opens no session: it is asked for its state, and says it to whom it lets in.  NULL: it may yet do so. */
+static const char *why_none(const struct addrinfo *address) {
     char said[128] = "";
     int fd = reach(address);
-    if (fd < 0) return was_closed() ? too_many : none_there;
+    if (fd < 0) return was_closed() ? too_many : errno == ETIMEDOUT ? NULL : none_there;
     int64_t until_us = vs_monotonic_us() + PROBE_US;
+    errno = 0;
     ssize_t got = write_all(fd, "srvr", 4, until_us) ? read_all(fd, said, sizeof said - 1, until_us) : -1;
+    bool is_silent = got < 0 && errno == ETIMEDOUT;
     close(fd);
+    if (is_silent) return NULL;
     if (got > 0 && strstr(said, "not currently serving")) return "it has no majority of its servers";
     if (got > 0 && strncmp(said, "Zookeeper version", 17) != 0 && !strstr(said, "srvr")) return none_there;
-    /* not even that, or by now: others have left meanwhile */
+    if (got > 0) return NULL;
     return too_many;
-}
-
-/* ------------------------------------------------------------------ hello */
-
-/* A frame that is no longer than it may be: its length, or -1. */
-static ssize_t read_frame(int fd, char *buf, int64_t until_us) {
-    char head[4];
-    struct zk_in in = {head, sizeof head, false};
-    ssize_t got = read_all(fd, head, sizeof head, until_us);
-    if (got == 0) errno = ECONNRESET;
-    if (got != sizeof head) return -1;
-    int32_t length = vs_zk_take_int(&in);
-    errno = EPROTO;
-    if (length < 0 || length > HELLO_MAX) return -1;
-    return read_all(fd, buf, (size_t)length, until_us) == length ? length : -1;
-}
-
-/* A session was opened, by a server that writes. */
-static bool is_welcome(const char *frame, ssize_t length) {
-    struct zk_in in = {frame, (size_t)length, false};
-    size_t password;
-    int32_t version = vs_zk_take_int(&in), session_ms = vs_zk_take_int(&in);
-    int64_t session = vs_zk_take_long(&in);
-    (void)vs_zk_take_bytes(&in, &password);
-    bool reads_only = in.left > 0 && vs_zk_take_bool(&in);
-    return vs_zk_is_whole(&in) && version == 0 && session_ms > 0 && session != 0 && password == 16 && !reads_only;
-}
-
-static bool is_taken(const char *frame, ssize_t length, int32_t *rc) {
-    struct zk_in in = {frame, (size_t)length, false};
-    int32_t xid = vs_zk_take_int(&in);
-    (void)vs_zk_take_long(&in);
-    *rc = vs_zk_take_int(&in);
-    return vs_zk_is_whole(&in) && xid == -4;
-}
-
-static void put_auth(struct zk_out *out, const char *auth) {
-    vs_zk_begin_frame(out, -4, ZK_AUTH);
-    vs_zk_put_int(out, 0);
-    vs_zk_put_text(out, "digest");
-    vs_zk_put_text(out, auth);
-    vs_zk_end_frame(out);
-}
-
-/* True: a session, as who we are. */
-static bool say_hello(struct zk_making *making, int fd, const struct addrinfo *address) {
-    char frame[HELLO_MAX];
-    struct zk_out out = {0};
-    const struct zk_place *place = &making->place;
-    int64_t until_us = vs_monotonic_us() + HELLO_US;
-    int32_t rc = ZK_OK;
-    vs_zk_put_hello(&out, SESSION_MS);
-    if (place->auth[0]) put_auth(&out, place->auth);
-    bool said = !out.is_short && write_all(fd, out.at, out.length, until_us);
-    if (out.at) explicit_bzero(out.at, out.length);
-    free(out.at);
-    ssize_t length = said ? read_frame(fd, frame, until_us) : -1;
-    if (length < 0) {
-        bool closed = was_closed();
-        return vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %.110s", place->where,
-                         closed               ? why_closed(address)
-                         : errno == ETIMEDOUT ? "no answer in time to a hello"
-                                              : none_there);
-    }
-    if (!is_welcome(frame, length))
-        return vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %s", place->where, none_there);
-    if (!place->auth[0]) return true;
-    length = read_frame(fd, frame, until_us);
-    if (length < 0 || !is_taken(frame, length, &rc))
-        return vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: no answer to who we are", place->where);
-    return rc == ZK_OK || vs_answer(&making->reply, VS_STORE_REFUSED, "%.60s: %s", place->where, vs_zk_error(rc));
 }
 
 /* ------------------------------------------------------------------ one of several */
@@ -192,50 +122,87 @@ static void look_up(struct addresses *all, const char *host, unsigned port) {
         all->each[all->count++] = at;
 }
 
+/* The next of several hosts, and its port.  False: that was the last. */
+static bool next_host(struct vs_word *rest, char *host, size_t size, unsigned *port) {
+    char name[512];
+    struct vs_word one;
+    if (!rest->at) return false;
+    bool more = vs_split(*rest, ',', &one, rest);
+    if (!more) one = *rest;
+    if (!more) rest->at = NULL;
+    snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
+    return vs_uri_host(name, VS_ZK_PORT, host, size, port, NULL) == VESTA_OK;
+}
+
 static void look_all_up(struct addresses *all, const char *hosts) {
-    struct vs_word one, rest = {hosts, strlen(hosts)};
-    for (bool more = true; more;) {
-        char name[512], host[256];
-        unsigned port;
-        more = vs_split(rest, ',', &one, &rest);
-        if (!more) one = rest;
-        snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
-        if (vs_uri_host(name, VS_ZK_PORT, host, sizeof host, &port, NULL) == VESTA_OK) look_up(all, host, port);
+    char host[256];
+    unsigned port;
+    struct vs_word rest = {hosts, strlen(hosts)};
+    while (next_host(&rest, host, sizeof host, &port))
+        look_up(all, host, port);
+}
+
+/* Why none of them opens a session.  NULL: one may yet do so. */
+static const char *why_no_session(const char *hosts) {
+    struct addresses all = {.count = 0};
+    const char *why = none_there;
+    look_all_up(&all, hosts);
+    for (int i = 0; why && i < all.count; i++) {
+        const char *now = why_none(all.each[i]);
+        if (!now || now != none_there) why = now;
+    }
+    for (int i = 0; i < all.lists; i++)
+        freeaddrinfo(all.list[i]);
+    return why;
+}
+
+/* ------------------------------------------------------------------ the session */
+
+/* As the client wants them: each with its port. */
+static void write_servers(char *servers, size_t size, const char *hosts) {
+    char host[256];
+    unsigned port;
+    struct vs_word rest = {hosts, strlen(hosts)};
+    servers[0] = '\0';
+    while (next_host(&rest, host, sizeof host, &port)) {
+        size_t length = strlen(servers);
+        snprintf(servers + length, size - length, "%s%s:%u", length ? "," : "", host, port);
     }
 }
 
-/* From a place that is drawn, so that many do not all go to the first. */
-static void try_all(struct zk_making *making, const struct addresses *all) {
-    unsigned dice = 0;
-    (void)vs_random(&dice, sizeof dice);
-    for (int i = 0; i < all->count && making->fd < 0; i++) {
-        const struct addrinfo *address = all->each[(dice + (unsigned)i) % (unsigned)all->count];
-        int fd = reach(address);
-        if (fd < 0)
-            vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %s", making->place.where,
-                      was_closed() ? why_closed(address) : none_there);
-        else if (say_hello(making, fd, address))
-            making->fd = fd;
-        else
-            close(fd);
+static void await_session(struct zk_making *making, struct zk_session *session) {
+    const char *hosts = making->place.hosts, *why = NULL;
+    bool is_up = vs_zk_wait(session, &session->is_up, EARLY_MS);
+    if (!is_up) {
+        why = why_no_session(hosts);
+        is_up = vs_zk_wait(session, &session->is_up, why ? 0 : DIAL_MS);
     }
+    if (is_up && vs_zk_session_name(session, making->place.auth))
+        making->session = session;
+    else
+        vs_answer(&making->reply, VS_STORE_DOWN, "%.60s: %.110s", making->place.where,
+                  is_up ? "the connection broke"
+                  : why ? why
+                        : "no answer in time to a hello");
 }
 
 void vs_zk_dial(void *work) {
     struct zk_making *making = work;
-    struct addresses all = {.count = 0};
-    look_all_up(&all, making->place.hosts);
-    if (all.count == 0)
-        vs_answer(&making->reply, VS_STORE_DOWN,
-                  "%.70s: its hosts' names have no address, or nobody who knows it answers", making->place.where);
-    try_all(making, &all);
-    for (int i = 0; i < all.lists; i++)
-        freeaddrinfo(all.list[i]);
+    char servers[1024];
+    write_servers(servers, sizeof servers, making->place.hosts);
+    struct zk_session *session = vs_zk_session_begin(servers, SESSION_MS);
+    bool no_address = errno == ENOENT || errno == EINVAL; /* what the client makes of getaddrinfo's words */
+    if (session)
+        await_session(making, session);
+    else
+        vs_answer(&making->reply, VS_STORE_DOWN, "%.70s: %.80s", making->place.where,
+                  no_address ? "its hosts' names have no address, or nobody who knows it answers" : strerror(errno));
+    if (session && !making->session) vs_zk_session_end(session);
 }
 
 void vs_zk_drop_making(void *work) {
     struct zk_making *making = work;
-    if (making->fd >= 0) close(making->fd);
+    if (making->session) vs_zk_session_end(making->session);
     explicit_bzero(making->place.auth, sizeof making->place.auth);
     free(making);
 }

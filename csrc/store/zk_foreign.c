@@ -7,64 +7,45 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SEQUENCE_DIGITS 10 /* of a sequential node */
 
 /* Names of children, one after another, each with its end. */
 struct names {
     char *at;
-    size_t length, room;
+    size_t length;
 };
-
-static bool keep(struct names *names, const char *name) {
-    size_t length = strlen(name) + 1;
-    if (names->length + length > names->room) {
-        size_t room = 2 * names->room + 4096;
-        char *grown = realloc(names->at, room);
-        if (!grown) return false;
-        names->at = grown;
-        names->room = room;
-    }
-    memcpy(names->at + names->length, name, length);
-    names->length += length;
-    return true;
-}
 
 /* The children of a node below the root.  False with the reply filled. */
 static bool children_of(struct zk_store *self, const char *node, struct names *names, struct vs_reply *reply) {
-    struct zk_answer answer;
-    char path[VS_ZK_PATH_MAX], name[VS_ZK_PATH_MAX];
+    char path[VS_ZK_PATH_MAX];
     vs_zk_path(self, path, "%s", node);
     vs_zk_ask(self, ZK_CHILDREN, path);
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    if (answer.rc == ZK_NONODE && node[0])
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    if (answer->rc == ZNONODE && node[0])
         return vs_answer(reply, VS_STORE_REFUSED, "%.70s: there is no node %.60s", self->place.where, node);
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    for (int32_t left = vs_zk_take_int(&answer.body); left > 0 && !answer.body.is_short; left--) {
-        vs_zk_take_text(&answer.body, name, sizeof name);
-        if (!answer.body.is_short && !keep(names, name)) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
-    }
-    return vs_zk_is_whole(&answer.body) || vs_zk_no_answer(self, "half an answer", reply);
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    names->at = malloc(answer->length + 1);
+    if (!names->at) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
+    memcpy(names->at, answer->text, answer->length);
+    names->length = answer->length;
+    return true;
 }
 
 /* What a node says, as a text.  False with the reply filled; *found: whether it is there. */
 static bool text_of(struct zk_store *self, const char *node, char *text, size_t size, bool *found,
                     struct vs_reply *reply) {
-    struct zk_answer answer;
-    struct zk_stat stat;
-    size_t length;
     char path[VS_ZK_PATH_MAX];
     vs_zk_path(self, path, "%s", node);
     vs_zk_ask(self, ZK_GET, path);
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    *found = answer.rc == ZK_OK;
-    if (answer.rc == ZK_NONODE) return true;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    const char *at = vs_zk_take_bytes(&answer.body, &length);
-    vs_zk_take_stat(&answer.body, &stat);
-    if (!vs_zk_is_whole(&answer.body) || (size_t)stat.length != length)
-        return vs_zk_no_answer(self, "half an answer", reply);
-    snprintf(text, size, "%.*s", (int)length, at ? at : "");
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    *found = answer->rc == ZOK;
+    if (answer->rc == ZNONODE) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    snprintf(text, size, "%.*s", (int)answer->length, answer->text);
     return true;
 }
 
@@ -101,7 +82,7 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
 /* The root's nodes: ~clock is no name that a namespace can have. */
 void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct names names = {NULL, 0, 0};
+    struct names names = {NULL, 0};
     if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
         for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
             tell(to, names.at + i);
@@ -118,7 +99,7 @@ void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char
                    size_t *count, struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
     struct vs_foreign_list list = {rows, count, 0};
-    struct names names = {NULL, 0, 0};
+    struct names names = {NULL, 0};
     char parent[VS_ZK_PATH_MAX];
     *rows = NULL;
     *count = 0;

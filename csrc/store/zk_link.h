@@ -1,14 +1,12 @@
-/* zk_link.h -- the connection under zookeeper.c: made beside the calls, given up when its call is over; requests and
- * their answers, in order.  It is spoken to directly (zk_wire.h): a call ends at its deadline, an answer is read whole
- * or is none, and there is no thread between two calls. */
+/* zk_link.h -- the session under zookeeper.c: made beside the calls, given up when its call is over; requests and their
+ * answers, in order.  ZooKeeper's own client (zk_session.h) has no deadlines: what does not come in time is left to it,
+ * and the session is ended beside the calls as well. */
 #ifndef VS_STORE_ZK_LINK_H
 #define VS_STORE_ZK_LINK_H
 
 #include "store/errand.h"
 #include "store/reply.h"
-#include "store/zk_wire.h"
-
-#include <sys/types.h>
+#include "store/zk_session.h"
 
 #define VS_ZK_PORT 2181
 #define VS_ZK_GROUP 128       /* workers under one node */
@@ -26,15 +24,12 @@ struct zk_store {
     char root[256], namespace_[VESTA_NAMESPACE_MAX];
     bool is_open; /* the operator says that anyone may write */
     struct vs_met met;
-    uint64_t process;                         /* whose connection it is: vs_process_token */
-    int fd;                                   /* -1: not connected */
-    struct vs_errand *making;                 /* the connection that is on its way; NULL: none */
-    int32_t sent_xid, read_xid, given_up_xid; /* answers up to given_up_xid are nobody's any more */
-    int64_t zxid;                             /* the last transaction that an answer of this connection knew of */
-    struct zk_out out;                        /* frames, of which `sent` bytes are gone */
-    size_t sent;
-    char *in; /* what came, from in_begin to in_end */
-    size_t in_begin, in_end, in_room;
+    uint64_t process;                /* whose session it is: vs_process_token */
+    struct zk_session *session;      /* NULL: not connected */
+    struct vs_errand *making;        /* the session that is on its way; NULL: none */
+    struct zk_call *first, *end;     /* asked, and not yet answered to the caller */
+    struct zk_call *read;            /* the answer that the caller looks at */
+    bool is_short;                   /* of memory: a request could not be made */
     bool asks_time;                  /* this call's first answer is the leader's time */
     int64_t clock_ms, clock_boot_us; /* the leader's time, and the boot time at which it came; 0: unknown */
 };
@@ -46,9 +41,11 @@ bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
 /* The requests of a call are put: the leader's time comes first, into reply->store_ms.  False with the reply filled. */
 bool vs_zk_time(struct zk_store *self, struct vs_reply *reply);
-void vs_zk_learn_time(struct zk_store *self, const struct zk_stat *stat);
-void vs_zk_close(struct zk_store *self);
+void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
+/* The session is ended, beside the caller; a forked child forgets its parent's. */
 void vs_zk_drop(struct zk_store *self);
+/* As above, and waits a moment for its end. */
+void vs_zk_close(struct zk_store *self);
 
 /* Whether the server has ended the connection, as it does where it is restarted. */
 bool vs_zk_stirred(struct vs_store *store);
@@ -57,28 +54,27 @@ bool vs_zk_stirred(struct vs_store *store);
 __attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX],
                                                       const char *format, ...);
 
-/* Requests: put, and sent when answers are waited for.  A frame that begins is a request more. */
-void vs_zk_ask(struct zk_store *self, int32_t type, const char *path); /* get, ACL, children, sync, exists */
-struct zk_out *vs_zk_multi(struct zk_store *self);                     /* then operations, and vs_zk_end_multi */
+/* Requests: sent at once, one behind the other. */
+void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path);
+/* Then operations, and vs_zk_send.  NULL where memory is out: the answers will say so. */
+struct zk_call *vs_zk_multi(struct zk_store *self);
+void vs_zk_send(struct zk_store *self, struct zk_call *multi);
+/* Nobody waits any more for the answers to what was asked. */
+void vs_zk_give_up(struct zk_store *self);
 
-/* An answer, in order.  False: none came in time, or it answers something else: the reply is filled, with the outcome
- * that it had, and the connection is gone. */
-struct zk_answer {
-    int32_t rc; /* ZK_OK, or what the server said; then there is no body */
-    int64_t zxid;
-    struct zk_in body;
-};
-bool vs_zk_next(struct zk_store *self, struct zk_answer *answer, struct vs_reply *reply);
+/* An answer, in order; it is there until the next one.  NULL: none came in time, or none that can be: the reply is
+ * filled, with the outcome that it had, and the connection is gone. */
+const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply);
 /* An answer that was read and is none: as above. */
 bool vs_zk_no_answer(struct zk_store *self, const char *why, struct vs_reply *reply);
 
 /* Fills the reply by an error that the server said: it was not done.  False. */
-bool vs_zk_trouble(const struct zk_store *self, int32_t rc, struct vs_reply *reply);
+bool vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply);
 
-/* zk_dial.c: makes connections, beside the calls. */
+/* zk_dial.c: makes sessions, beside the calls. */
 struct zk_making {
     struct zk_place place;
-    int fd; /* -1: it did not come about, and the reply says why */
+    struct zk_session *session; /* NULL: it did not come about, and the reply says why */
     struct vs_reply reply;
 };
 void vs_zk_dial(void *making);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A growing list of numbers. */
 struct numbers {
@@ -29,19 +30,16 @@ static bool keep(struct numbers *numbers, uint64_t number) {
  * none. */
 static bool next_children(struct zk_store *self, const uint64_t *group, struct numbers *numbers,
                           struct vs_reply *reply) {
-    struct zk_answer answer;
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    if (answer.rc == ZK_NONODE) return true;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    struct zk_in *body = &answer.body;
-    for (int32_t left = vs_zk_take_int(body); left > 0 && !body->is_short; left--) {
-        char name[VS_ZK_PATH_MAX];
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    if (answer->rc == ZNONODE) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    for (size_t i = 0; i < answer->length; i += strlen(answer->text + i) + 1) {
         uint64_t number;
-        vs_zk_take_text(body, name, sizeof name);
-        if (body->is_short || !vs_is_number(name, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
+        if (!vs_is_number(answer->text + i, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
         if (!keep(numbers, number)) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
     }
-    return vs_zk_is_whole(body) || vs_zk_no_answer(self, "half an answer", reply);
+    return true;
 }
 
 static bool list_workers(struct zk_store *self, const struct numbers *groups, struct numbers *workers,
@@ -59,21 +57,15 @@ static bool list_workers(struct zk_store *self, const struct numbers *groups, st
 /* The next answer is a record; one that was deleted meanwhile is none. */
 static bool next_listed(struct zk_store *self, uint64_t worker, struct vs_listed **listed, size_t *count, size_t *room,
                         struct vs_reply *reply) {
-    struct zk_answer answer;
-    struct zk_stat stat;
-    size_t length;
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    if (answer.rc == ZK_NONODE) return true;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    const char *text = vs_zk_take_bytes(&answer.body, &length);
-    vs_zk_take_stat(&answer.body, &stat);
-    if (!vs_zk_is_whole(&answer.body) || (size_t)stat.length != length || stat.mzxid <= 0)
-        return vs_zk_no_answer(self, "half an answer", reply);
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    if (answer->rc == ZNONODE) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
     struct vs_listed *next = vs_list_room(listed, *count, room);
     if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-    length = length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
-    if (!vs_take_record(reply, text, length, self->place.where, worker)) return false;
-    reply->record.written_ms = stat.mtime > 0 ? stat.mtime : 0;
+    size_t length = answer->length < VS_RECORD_TEXT_MAX ? answer->length : VS_RECORD_TEXT_MAX;
+    if (!vs_take_record(reply, answer->text, length, self->place.where, worker)) return false;
+    reply->record.written_ms = answer->stat.mtime > 0 ? answer->stat.mtime : 0;
     *next = (struct vs_listed){worker, reply->record};
     ++*count;
     return true;

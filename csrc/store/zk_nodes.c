@@ -33,22 +33,18 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     return incarnation ^ ((z ^ z >> 31) & ~UINT64_C(1));
 }
 
-/* The body of a get: a text, which is not copied, and its stat.  False: it is none. */
-static bool take_data(struct zk_in *body, const char **text, size_t *length, struct zk_stat *stat) {
-    *text = vs_zk_take_bytes(body, length);
-    vs_zk_take_stat(body, stat);
-    return vs_zk_is_whole(body) && stat->mzxid > 0 && stat->czxid > 0 && (size_t)stat->length == *length;
-}
-
-/* The next answer is a get's.  False with the reply filled; *found: whether there is such a node. */
-static bool next_data(struct zk_store *self, const char **text, size_t *length, struct zk_stat *stat, bool *found,
-                      struct vs_reply *reply) {
-    struct zk_answer answer;
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    *found = answer.rc == ZK_OK;
-    if (answer.rc == ZK_NONODE) return true;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    return take_data(&answer.body, text, length, stat) || vs_zk_no_answer(self, "half an answer", reply);
+/* The next answer is a get's: NULL with the reply filled; *found: whether there is such a node. */
+static const struct zk_answer *next_data(struct zk_store *self, struct Stat *stat, bool *found,
+                                         struct vs_reply *reply) {
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return NULL;
+    *found = answer->rc == ZOK;
+    if (answer->rc != ZOK && answer->rc != ZNONODE) {
+        vs_zk_trouble(self, answer->rc, reply);
+        return NULL;
+    }
+    if (*found) *stat = answer->stat;
+    return answer;
 }
 
 /* A record is no longer than its text may be; what is longer is read as far as that, and refused. */
@@ -57,37 +53,30 @@ static size_t clipped(size_t length) {
 }
 
 bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply) {
-    const char *text = NULL;
-    size_t length = 0;
     memset(&reply->ns, 0, sizeof reply->ns);
-    if (!next_data(self, &text, &length, &view->ns_stat, &view->has_ns, reply)) return false;
+    const struct zk_answer *answer = next_data(self, &view->ns_stat, &view->has_ns, reply);
+    if (!answer) return false;
     if (!view->has_ns) return true;
-    if (!vs_take_ns(reply, text, clipped(length), self->place.where)) return false;
+    if (!vs_take_ns(reply, answer->text, clipped(answer->length), self->place.where)) return false;
     view->stored = reply->ns.incarnation;
     reply->ns.incarnation = vs_zk_mix(view->stored, view->ns_stat.czxid);
     return true;
 }
 
 bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply) {
-    const char *text = NULL;
-    size_t length = 0;
     memset(&reply->record, 0, sizeof reply->record);
-    if (!next_data(self, &text, &length, &view->stat, &view->has_record, reply)) return false;
+    const struct zk_answer *answer = next_data(self, &view->stat, &view->has_record, reply);
+    if (!answer) return false;
     if (!view->has_record) return true;
     reply->record.written_ms = 0;
-    if (!vs_take_record(reply, text, clipped(length), self->place.where, worker)) return false;
+    if (!vs_take_record(reply, answer->text, clipped(answer->length), self->place.where, worker)) return false;
     reply->record.written_ms = view->stat.mtime > 0 ? view->stat.mtime : 0;
     return true;
 }
 
 bool vs_zk_next_sync(struct zk_store *self, struct vs_reply *reply) {
-    struct zk_answer answer;
-    char path[VS_ZK_PATH_MAX];
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    vs_zk_take_text(&answer.body, path, sizeof path);
-    bool is_it = vs_zk_is_whole(&answer.body) && strcmp(path, self->root) == 0;
-    return is_it || vs_zk_no_answer(self, "an answer to something else", reply);
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    return answer && (answer->rc == ZOK || vs_zk_trouble(self, answer->rc, reply));
 }
 
 bool vs_zk_look_at_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply) {
@@ -121,14 +110,10 @@ bool vs_zk_look_at_both(struct zk_store *self, uint64_t worker, struct zk_view *
 }
 
 static bool next_exists(struct zk_store *self, bool *found, struct vs_reply *reply) {
-    struct zk_answer answer;
-    struct zk_stat stat;
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    *found = answer.rc == ZK_OK;
-    if (answer.rc == ZK_NONODE) return true;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    vs_zk_take_stat(&answer.body, &stat);
-    return vs_zk_is_whole(&answer.body) || vs_zk_no_answer(self, "half an answer", reply);
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    *found = answer->rc == ZOK;
+    return *found || answer->rc == ZNONODE || vs_zk_trouble(self, answer->rc, reply);
 }
 
 bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct zk_beside *beside,

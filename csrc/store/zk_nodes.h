@@ -17,7 +17,7 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid);
 struct zk_view {
     bool has_ns, has_record;
     uint64_t stored; /* the incarnation, as it is written */
-    struct zk_stat ns_stat, stat;
+    struct Stat ns_stat, stat;
 };
 
 /* The next answer is of that kind.  False with the reply filled. */

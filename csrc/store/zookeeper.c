@@ -6,7 +6,7 @@
  *     /<namespace>/w/<n/128>/<n>     the record of worker n; in groups, so that no list of children gets long
  *
  * Nodes are persistent.  A session proves nothing and holds nothing: what decides is the version that a write carries.
- * A write is one multi: check the incarnation, set over the version; and in the same message the node is read again, so
+ * A write is one multi: check the incarnation, set over the version; and right behind it the node is read again, so
  * that a write is done only where the store shows it.  A read is behind a sync, because a follower may lag, and an old
  * record would look as if the store had gone back.
  *
@@ -21,6 +21,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define IDLE_MS 2000 /* who does not call for so long closes its connection: a server lets in 60 of one address */
 
@@ -39,32 +40,13 @@ static void zk_read(struct vs_store *store, uint64_t worker, struct vs_reply *re
     if (vs_zk_begin(self, self->call_ms_max, reply) && vs_zk_look_at_record(self, worker, &view, reply)) vs_done(reply);
 }
 
-/* Whether the rows of an ACL let anyone write. */
-static bool anyone_writes(struct zk_in *body) {
-    const int32_t writes = 2 | 4 | 8 | 16; /* write, create, delete, admin */
-    struct zk_stat stat;
-    bool found = false;
-    int32_t count = vs_zk_take_int(body);
-    for (int32_t i = 0; i < count && !body->is_short; i++) {
-        char scheme[64], id[300];
-        int32_t rights = vs_zk_take_int(body);
-        vs_zk_take_text(body, scheme, sizeof scheme);
-        vs_zk_take_text(body, id, sizeof id);
-        found |= strcmp(scheme, "world") == 0 && (rights & writes);
-    }
-    vs_zk_take_stat(body, &stat);
-    return found;
-}
-
 /* A node that anyone may write is no store, unless the operator says so. */
 static bool next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply) {
-    struct zk_answer answer;
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    if (answer.rc == ZK_NONODE && !is_there) return true;
-    if (answer.rc != ZK_OK) return vs_zk_trouble(self, answer.rc, reply);
-    bool anyone = anyone_writes(&answer.body);
-    if (!vs_zk_is_whole(&answer.body)) return vs_zk_no_answer(self, "half an answer", reply);
-    return !anyone || self->is_open ||
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    if (answer->rc == ZNONODE && !is_there) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    return !answer->anyone_writes || self->is_open ||
            vs_answer(reply, VS_STORE_REFUSED,
                      "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or say acl=open in the URI",
                      self->place.where, path);
@@ -92,17 +74,10 @@ static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
 /* ------------------------------------------------------------------ writing */
 
 /* The next answer is a multi's.  False with the reply filled. */
-static bool next_multi(struct zk_store *self, const int32_t *types, int count, struct zk_multi *multi, int64_t *zxid,
-                       struct vs_reply *reply) {
-    struct zk_answer answer;
-    if (!vs_zk_next(self, &answer, reply)) return false;
-    *zxid = answer.zxid;
-    if (answer.rc != ZK_OK) { /* of all of it */
-        *multi = (struct zk_multi){.rc = answer.rc};
-        return true;
-    }
-    return vs_zk_take_multi(&answer.body, types, count, multi) ||
-           vs_zk_no_answer(self, "an answer to something else", reply);
+static bool next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (answer) *multi = answer->multi;
+    return answer;
 }
 
 /* A node deleted by hand, and all below it: whoever claims there anew would begin below what was granted. */
@@ -112,34 +87,37 @@ static bool say_gone(const struct zk_store *self, const char *what, struct vs_re
                      self->place.where, self->namespace_, what);
 }
 
+/* Asks for a node without a text. */
+static void put_node(struct zk_store *self, const char *path) {
+    struct zk_call *multi = vs_zk_multi(self);
+    if (multi) vs_zk_op_create(multi, path, NULL, 0, self->is_open);
+    vs_zk_send(self, multi);
+}
+
 /* A group of records that nobody needed before; others may make it meanwhile. */
 static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *reply) {
-    static const int32_t types[] = {ZK_CREATE};
     char path[VS_ZK_PATH_MAX];
     struct zk_multi made;
-    int64_t zxid;
     vs_zk_group_path(self, worker, path);
-    struct zk_out *multi = vs_zk_multi(self);
-    vs_zk_op_create(multi, path, NULL, 0, self->is_open);
-    vs_zk_end_multi(multi);
-    if (!next_multi(self, types, 1, &made, &zxid, reply)) return false;
-    if (made.rc == ZK_NONODE) return say_gone(self, "w", reply);
-    return made.rc == ZK_OK || made.rc == ZK_NODEEXISTS || vs_zk_trouble(self, made.rc, reply);
+    put_node(self, path);
+    if (!next_multi(self, &made, reply)) return false;
+    if (made.rc == ZNONODE) return say_gone(self, "w", reply);
+    return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
 /* What became of a write.  OTHER: something stood there that was not seen before.  AGAIN: its group is missing. */
 enum fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
 
 /* What the server says of a write that it did not do. */
-static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, uint64_t old_ver, struct vs_reply *reply) {
-    bool is_same = made->count > 1 && made->each[0] == ZK_OK && made->each[1] == ZK_OK;
+static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, bool is_first, struct vs_reply *reply) {
+    bool is_same = made->count > 1 && made->each[0] == ZOK && made->each[1] == ZOK;
     vs_not_done(reply);
-    if (made->count > 1 && made->each[0] == ZK_OK && made->each[1] == ZK_NONODE) {
+    if (made->count > 1 && made->each[0] == ZOK && made->each[1] == ZNONODE) {
         say_gone(self, "i-...", reply);
         return FATE_TOLD;
     }
-    if (made->rc == ZK_NONODE && is_same && old_ver == 0) return FATE_AGAIN;
-    if (made->rc == ZK_NONODE || made->rc == ZK_BADVERSION || made->rc == ZK_NODEEXISTS) return FATE_OTHER;
+    if (made->rc == ZNONODE && is_same && is_first) return FATE_AGAIN;
+    if (made->rc == ZNONODE || made->rc == ZBADVERSION || made->rc == ZNODEEXISTS) return FATE_OTHER;
     vs_zk_trouble(self, made->rc, reply);
     return FATE_TOLD;
 }
@@ -151,11 +129,10 @@ struct writing {
     int32_t version;     /* of the node, behind it */
     int64_t before_zxid; /* the last transaction that was seen before */
     struct zk_multi made;
-    int64_t zxid;
 };
 
-/* The record as it stands behind the write, in the same message: it is this write, of that transaction; or somebody has
- * written over it already, and this one's answer is that of the very next change of the node. */
+/* The record as it stands behind the write, by a get that was sent with it: it is this write, of that transaction; or
+ * somebody has written over it already, and this one's answer is that of the very next change of the node. */
 static bool shows(struct zk_store *self, uint64_t worker, const struct writing *writing, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
@@ -163,40 +140,48 @@ static bool shows(struct zk_store *self, uint64_t worker, const struct writing *
         memcpy(reply->text, seen.text, sizeof reply->text);
         return false;
     }
-    const struct zk_stat *made = &writing->made.stat, *at = &view.stat;
-    bool is_new = made->mzxid == writing->zxid && writing->zxid > writing->before_zxid && made->mtime > 0 &&
-                  made->version == writing->version && (size_t)made->length == writing->length;
-    bool stands = at->mzxid == writing->zxid && at->mtime == made->mtime && at->version == made->version &&
+    const struct Stat *made = &writing->made.stat, *at = &view.stat;
+    bool is_new = made->mzxid > writing->before_zxid && made->mtime > 0 && made->version == writing->version &&
+                  (size_t)made->dataLength == writing->length;
+    bool stands = at->mzxid == made->mzxid && at->mtime == made->mtime && at->version == made->version &&
                   vs_is_same_write(writing->record, &seen.record);
-    bool moved_on = at->mzxid > writing->zxid && at->version > made->version && seen.record.ver > writing->record->ver;
+    bool moved_on = at->mzxid > made->mzxid && at->version > made->version && seen.record.ver > writing->record->ver;
     return (view.has_record && is_new && (stands || moved_on)) ||
            vs_zk_no_answer(self, "what it says that it wrote does not stand there", reply);
 }
 
-static enum fate send_write(struct zk_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
-                            const struct zk_view *view, struct vs_reply *reply) {
-    static const int32_t sets[] = {ZK_CHECK, ZK_CHECK, ZK_SET}, makes[] = {ZK_CHECK, ZK_CHECK, ZK_CREATE, ZK_SET};
-    char path[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
-    size_t length = vs_record_write(record, text);
-    struct writing writing = {
-        .record = record, .length = length, .version = old_ver ? view->stat.version + 1 : 1, .before_zxid = self->zxid};
-    struct zk_out *multi = vs_zk_multi(self);
+/* The multi, and the get behind it. */
+static void put_write(struct zk_store *self, uint64_t worker, const struct zk_view *view, const char *text,
+                      size_t length) {
+    char path[VS_ZK_PATH_MAX];
+    struct zk_call *multi = vs_zk_multi(self);
+    if (!multi) return;
     vs_zk_ns_path(self, path);
     vs_zk_op_check(multi, path, view->ns_stat.version);
     vs_zk_tag_path(self, view->stored, path);
     vs_zk_op_check(multi, path, -1);
     vs_zk_worker_path(self, worker, path);
-    if (old_ver == 0) vs_zk_op_create(multi, path, text, length, self->is_open);
+    if (!view->has_record) vs_zk_op_create(multi, path, text, length, self->is_open);
     /* also over what was made a moment ago: only a set brings its time back */
-    vs_zk_op_set(multi, path, text, length, old_ver ? view->stat.version : 0);
-    vs_zk_end_multi(multi);
+    vs_zk_op_set(multi, path, text, length, view->has_record ? view->stat.version : 0);
+    vs_zk_send(self, multi);
     vs_zk_ask(self, ZK_GET, path);
+}
+
+static enum fate send_write(struct zk_store *self, uint64_t worker, const struct vs_record *record,
+                            const struct zk_view *view, struct vs_reply *reply) {
+    char text[VS_RECORD_TEXT_MAX];
+    int64_t seen_zxid = view->has_record ? view->stat.mzxid : 0, ns_zxid = view->ns_stat.mzxid;
+    struct writing writing = {.record = record,
+                              .length = vs_record_write(record, text),
+                              .version = view->has_record ? view->stat.version + 1 : 1,
+                              .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
+    put_write(self, worker, view, text, writing.length);
     vs_sent(reply);
-    if (!next_multi(self, old_ver ? sets : makes, old_ver ? 3 : 4, &writing.made, &writing.zxid, reply))
-        return FATE_TOLD;
-    if (writing.made.rc != ZK_OK) {
-        self->given_up_xid = self->sent_xid; /* what stands there is looked at anew */
-        return fate_of(self, &writing.made, old_ver, reply);
+    if (!next_multi(self, &writing.made, reply)) return FATE_TOLD;
+    if (writing.made.rc != ZOK) {
+        vs_zk_give_up(self); /* what stands there is looked at anew */
+        return fate_of(self, &writing.made, !view->has_record, reply);
     }
     if (!shows(self, worker, &writing, reply)) return FATE_TOLD;
     vs_zk_learn_time(self, &writing.made.stat);
@@ -226,7 +211,7 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
             return;
         }
         vs_not_done(reply);
-        enum fate fate = send_write(self, worker, old_ver, record, &view, reply);
+        enum fate fate = send_write(self, worker, record, &view, reply);
         if (fate == FATE_OK) vs_done(reply);
         if (fate == FATE_OK || fate == FATE_TOLD) return;
         if (fate == FATE_AGAIN && !make_group(self, worker, reply)) return;
@@ -236,43 +221,40 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
 
 /* ------------------------------------------------------------------ the namespace */
 
-/* The multi that writes the namespace's record over what was seen, and makes what belongs to it.  How many operations
- * it has. */
-static int put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
-                  const struct zk_beside *beside, int32_t types[static VS_ZK_OPS_MAX]) {
+/* The multi that writes the namespace's record over what was seen, and makes what belongs to it; and a get. */
+static void put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
+                   const struct zk_beside *beside) {
     char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length = vs_ns_record_write(stored, text);
-    struct zk_out *multi = vs_zk_multi(self);
-    int count = 0;
+    struct zk_call *multi = vs_zk_multi(self);
+    if (!multi) return;
     vs_zk_ns_path(self, path);
     vs_zk_tag_path(self, stored->incarnation, tag);
     vs_zk_tag_path(self, view->stored, old);
     bool is_other = !view->has_ns || strcmp(old, tag) != 0;
-    if (!view->has_ns) types[count++] = ZK_CREATE, vs_zk_op_create(multi, path, text, length, self->is_open);
-    types[count++] = ZK_SET;
+    if (!view->has_ns) vs_zk_op_create(multi, path, text, length, self->is_open);
     vs_zk_op_set(multi, path, text, length, view->has_ns ? view->ns_stat.version : 0);
-    if (beside->tag && is_other) types[count++] = ZK_DELETE, vs_zk_op_delete(multi, old, -1);
-    if (is_other || !beside->tag) types[count++] = ZK_CREATE, vs_zk_op_create(multi, tag, NULL, 0, self->is_open);
+    if (beside->tag && is_other) vs_zk_op_delete(multi, old, -1);
+    if (is_other || !beside->tag) vs_zk_op_create(multi, tag, NULL, 0, self->is_open);
     vs_zk_workers_path(self, path);
-    if (!beside->workers) types[count++] = ZK_CREATE, vs_zk_op_create(multi, path, NULL, 0, self->is_open);
-    vs_zk_end_multi(multi);
+    if (!beside->workers) vs_zk_op_create(multi, path, NULL, 0, self->is_open);
+    vs_zk_send(self, multi);
     vs_zk_ns_path(self, path);
     vs_zk_ask(self, ZK_GET, path);
-    return count;
 }
 
 /* The namespace as it stands behind the write, in the same message.  Its incarnation is seen with its czxid. */
 static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_multi *made,
-                     int64_t zxid, struct vs_reply *reply) {
+                     struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_ns(self, &view, &seen)) {
         memcpy(reply->text, seen.text, sizeof reply->text);
         return false;
     }
-    const struct zk_stat *at = &view.ns_stat;
+    const struct Stat *at = &view.ns_stat;
     bool is_it = view.has_ns && seen.ns.ver == stored->ver && view.stored == stored->incarnation &&
-                 seen.ns.floor_ms == stored->floor_ms && at->mzxid == zxid && at->mzxid == made->stat.mzxid &&
+                 seen.ns.floor_ms == stored->floor_ms && at->mzxid == made->stat.mzxid &&
                  at->version == made->stat.version && at->mtime > 0;
     reply->ns = seen.ns;
     return is_it || vs_zk_no_answer(self, "what it says that it wrote does not stand there", reply);
@@ -280,22 +262,20 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
 
 static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
                           const struct zk_beside *beside, struct vs_reply *reply) {
-    int32_t types[VS_ZK_OPS_MAX];
     struct zk_multi made;
-    int64_t zxid;
     struct vs_ns_record stored = *record;
     if (view->has_ns) stored.incarnation = vs_zk_mix(record->incarnation, view->ns_stat.czxid);
-    int count = put_ns(self, &stored, view, beside, types);
+    put_ns(self, &stored, view, beside);
     vs_sent(reply);
-    if (!next_multi(self, types, count, &made, &zxid, reply)) return FATE_TOLD;
-    if (made.rc == ZK_OK) {
-        if (!shows_ns(self, &stored, &made, zxid, reply)) return FATE_TOLD;
+    if (!next_multi(self, &made, reply)) return FATE_TOLD;
+    if (made.rc == ZOK) {
+        if (!shows_ns(self, &stored, &made, reply)) return FATE_TOLD;
         vs_zk_learn_time(self, &made.stat);
         reply->store_ms = made.stat.mtime;
         return FATE_OK;
     }
-    self->given_up_xid = self->sent_xid;
-    if (made.rc == ZK_BADVERSION || made.rc == ZK_NODEEXISTS || made.rc == ZK_NONODE) return FATE_OTHER;
+    vs_zk_give_up(self);
+    if (made.rc == ZBADVERSION || made.rc == ZNODEEXISTS || made.rc == ZNONODE) return FATE_OTHER;
     vs_not_done(reply);
     vs_zk_trouble(self, made.rc, reply);
     return FATE_TOLD;
@@ -323,16 +303,12 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
 
 /* One node, where it is missing. */
 static bool make_node(struct zk_store *self, const char *path, struct vs_reply *reply) {
-    static const int32_t types[] = {ZK_CREATE};
     struct zk_multi made;
-    int64_t zxid;
-    struct zk_out *multi = vs_zk_multi(self);
-    vs_zk_op_create(multi, path, NULL, 0, self->is_open);
-    vs_zk_end_multi(multi);
+    put_node(self, path);
     vs_sent(reply);
-    if (!next_multi(self, types, 1, &made, &zxid, reply)) return false;
+    if (!next_multi(self, &made, reply)) return false;
     vs_not_done(reply);
-    return made.rc == ZK_OK || made.rc == ZK_NODEEXISTS || vs_zk_trouble(self, made.rc, reply);
+    return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
 /* The root, from its first part on. */
@@ -379,7 +355,7 @@ static void zk_inspect(struct vs_store *store, void (*tell)(void *to, const char
 /* Told by who keeps a lease: nothing will be asked for so long. */
 static void zk_idle(struct vs_store *store, int64_t ms) {
     struct zk_store *self = self_of(store);
-    if (ms >= IDLE_MS && self->fd >= 0) vs_zk_close(self);
+    if (ms >= IDLE_MS && self->session) vs_zk_drop(self);
 }
 
 static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
@@ -427,7 +403,6 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     self->base.ops = &vs_store_zookeeper;
     self->base.clock = opts->clock;
     self->base.cut_us = opts->cut_us;
-    self->fd = -1;
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->base.call_ms_max = 2 * self->call_ms_max; /* to get there, and to be answered */
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS;

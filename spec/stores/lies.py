@@ -6,12 +6,13 @@ else the last answer of each, and the first calls of a connection.
 """
 import os
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
 
 from liar import LIES, DiskLiar, MysqlLiar, ZkLiar
-from servers import Caller, MariaDB, ZooKeeper, claim, main
+from servers import Caller, Ended, MariaDB, ZooKeeper, claim, main
 
 CALL, SCHEME = sys.argv[1:3]
 ALL = "all" in sys.argv[3:]
@@ -174,9 +175,11 @@ ORDERS = ("ns", "read 7", "swap 7 1 20", "swap 9 0 20", "list", "advance 4711")
 
 
 def meet(order, lie, at, connected, ns):
-    """One lie at one answer of one call; whether the call came as far as that."""
+    """One lie at one answer of one call; whether the call came as far as that, and whether its client ended the process."""
     case = "%s, answer %d, %s%s" % (order, at, lie, "" if connected else ", not connected")
-    with Caller(CALL, place.uri(), ns, HASTY_MS, **ENV) as caller:
+    caller = Caller(CALL, place.uri(), ns, HASTY_MS, **ENV)
+    got = {"outcome": "UNKNOWN"}
+    try:
         if connected:
             caller.settle("ns")
         place.liar.lie(lie, at)
@@ -187,16 +190,29 @@ def meet(order, lie, at, connected, ns):
             assert said_of(order, got) == truth, "%s: OK %r, and the store has %r" % (case, said_of(order, got), truth)
         if order.split()[0] in ("swap", "advance") and got["outcome"] == "OK":
             assert is_done(order, truth), "%s: OK, and the store has %r" % (case, truth)
-        place.liar.tell_truth()
-        after = caller.ask("ns") if ENV else caller.settle("ns")
-        assert after["outcome"] != "OK" or said_of("ns", after) == place.namespace(ns), case
-        if got["outcome"] not in ("OK", "UNKNOWN") and order.split()[0] in ("swap", "advance"):
-            assert not is_done(order, truth_of(order, ns)), "%s: %s, and it was done" % (case, got["outcome"])
-        if ENV:
-            assert caller.ask("read 7")["outcome"] in ("OK", "REFUSED"), case  # a disk's lie may have damaged it for good
-        else:
-            caller.settle("read 7")
+        goes_on(caller, case, ns)
+        caller.__exit__()
+    except (Ended, BrokenPipeError):
+        if not place.liar.is_fatal(lie, place.liar.lied_of):
+            raise
+        lied = True
+        assert caller.process.wait(20) in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS), case
+        with Caller(CALL, place.uri(), ns, HASTY_MS, **ENV) as other:
+            goes_on(other, case, ns)
+    if got["outcome"] not in ("OK", "UNKNOWN") and order.split()[0] in ("swap", "advance"):
+        assert not is_done(order, truth_of(order, ns)), "%s: %s, and it was done" % (case, got["outcome"])
     return lied
+
+
+def goes_on(caller, case, ns):
+    """Told the truth again."""
+    place.liar.tell_truth()
+    after = caller.ask("ns") if ENV else caller.settle("ns")
+    assert after["outcome"] != "OK" or said_of("ns", after) == place.namespace(ns), case
+    if ENV:
+        assert caller.ask("read 7")["outcome"] in ("OK", "REFUSED"), case  # a disk's lie may have damaged it for good
+    else:
+        caller.settle("read 7")
 
 
 def is_meant(lie, at, connected):

@@ -273,6 +273,10 @@ class Proxy:
         self.end(source, sink)
 
 
+class Ended(AssertionError):
+    """A process is gone that was asked something."""
+
+
 class Caller:
     """store_call: one store object, one order a line."""
 
@@ -294,6 +298,8 @@ class Caller:
 
     def answer(self):
         line = self.process.stdout.readline()
+        if not line:
+            raise Ended("store_call ended with %d" % self.process.wait(20))
         assert " | " in line, "store_call said %r" % line
         head, text = line.rstrip("\n").split(" | ", 1)
         outcome, *rest = head.split()

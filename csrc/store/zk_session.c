@@ -1,0 +1,278 @@
+/* zk_session.c -- see zk_session.h. */
+#include "store/zk_session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CHILDREN_MAX (1 << 20) /* more of them are no answer: a server's is 1 MiB */
+#define TEXT_MAX (16 << 20)
+
+/* ------------------------------------------------------------------ the session */
+
+/* A library prints nothing. */
+static void say_nothing(const char *message) {
+    (void)message;
+}
+
+static void on_session(zhandle_t *zh, int type, int state, const char *path, void *context) {
+    struct zk_session *session = context;
+    (void)zh, (void)path;
+    if (type != ZOO_SESSION_EVENT) return;
+    pthread_mutex_lock(&session->mutex);
+    bool ends = state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE;
+    session->is_lost |= ends || (session->is_up && state != ZOO_CONNECTED_STATE);
+    session->is_up |= state == ZOO_CONNECTED_STATE;
+    pthread_cond_broadcast(&session->changed);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+static struct zk_session *new_session(void) {
+    pthread_condattr_t attr;
+    struct zk_session *session = calloc(1, sizeof *session);
+    if (!session) return NULL;
+    pthread_mutex_init(&session->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&session->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    return session;
+}
+
+void vs_zk_session_end(void *work) {
+    struct zk_session *session = work;
+    if (session->zh) zookeeper_close(session->zh); /* completes what is under way */
+    pthread_cond_destroy(&session->changed);
+    pthread_mutex_destroy(&session->mutex);
+    free(session);
+}
+
+void vs_zk_session_ended(void *session) {
+    (void)session;
+}
+
+struct zk_session *vs_zk_session_begin(const char *servers, int session_ms) {
+    struct zk_session *session = new_session();
+    if (!session) return NULL;
+    session->zh = zookeeper_init2(servers, on_session, session_ms, NULL, session, 0, say_nothing);
+    int rc = session->zh ? ZOK : ZSYSTEMERROR, why = errno;
+    /* By default the client's thread looks names up whenever it wakes up, and a fork in that moment leaves
+     * getaddrinfo's lock taken in the child for ever. */
+    if (rc == ZOK) rc = zoo_set_servers_resolution_delay(session->zh, -1);
+    if (rc == ZOK) return session;
+    vs_zk_session_end(session);
+    errno = why;
+    return NULL;
+}
+
+bool vs_zk_session_name(struct zk_session *session, const char *auth) {
+    return !auth[0] || zoo_add_auth(session->zh, "digest", auth, (int)strlen(auth), NULL, NULL) == ZOK;
+}
+
+bool vs_zk_session_is_lost(struct zk_session *session) {
+    pthread_mutex_lock(&session->mutex);
+    bool is_lost = session->is_lost;
+    pthread_mutex_unlock(&session->mutex);
+    return is_lost;
+}
+
+bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&session->mutex);
+    int rc = 0;
+    while (!*flag && rc == 0)
+        rc = pthread_cond_timedwait(&session->changed, &session->mutex, &until);
+    bool is_set = *flag;
+    pthread_mutex_unlock(&session->mutex);
+    return is_set;
+}
+
+/* ------------------------------------------------------------------ calls */
+
+struct zk_call *vs_zk_call(struct zk_session *session, bool multi) {
+    struct zk_call *call = calloc(1, sizeof *call);
+    if (!call) return NULL;
+    call->session = session;
+    call->ops = multi ? calloc(1, sizeof *call->ops) : NULL;
+    if (call->ops || !multi) return call;
+    free(call);
+    return NULL;
+}
+
+static void free_call(struct zk_call *call) {
+    free(call->answer.text);
+    free(call->ops);
+    free(call);
+}
+
+void vs_zk_call_leave(struct zk_call *call) {
+    pthread_mutex_lock(&call->session->mutex);
+    bool is_done = call->is_done;
+    call->is_left = true;
+    pthread_mutex_unlock(&call->session->mutex);
+    if (is_done) free_call(call);
+}
+
+/* ------------------------------------------------------------------ completions: in the client's thread */
+
+static void complete(const void *data, int rc) {
+    struct zk_call *call = (struct zk_call *)(uintptr_t)data;
+    pthread_mutex_lock(&call->session->mutex);
+    bool is_left = call->is_left;
+    call->answer.rc = rc;
+    call->is_done = true;
+    pthread_cond_broadcast(&call->session->changed);
+    pthread_mutex_unlock(&call->session->mutex);
+    if (is_left) free_call(call);
+}
+
+static struct zk_answer *answer_of(const void *data) {
+    return &((struct zk_call *)(uintptr_t)data)->answer;
+}
+
+static void on_sync(int rc, const char *value, const void *data) {
+    complete(data, rc == ZOK && !value ? ZMARSHALLINGERROR : rc);
+}
+
+/* The client does not say that an answer was cut: its stat and its text must fit, or it is none. */
+static void on_get(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
+    struct zk_answer *answer = answer_of(data);
+    if (rc == ZOK && (!stat || stat->mzxid <= 0 || stat->czxid <= 0 || length > TEXT_MAX ||
+                      stat->dataLength != (length < 0 ? 0 : length) || (length > 0 && !value)))
+        rc = ZMARSHALLINGERROR;
+    if (rc == ZOK) {
+        answer->stat = *stat;
+        answer->length = length > 0 ? (size_t)length : 0;
+        answer->text = malloc(answer->length + 1);
+        if (!answer->text) rc = ZSYSTEMERROR;
+        if (answer->text && length > 0) memcpy(answer->text, value, (size_t)length);
+    }
+    complete(data, rc);
+}
+
+static void on_exists(int rc, const struct Stat *stat, const void *data) {
+    if (rc == ZOK && (!stat || stat->czxid <= 0)) rc = ZMARSHALLINGERROR;
+    if (rc == ZOK) answer_of(data)->stat = *stat;
+    complete(data, rc);
+}
+
+static void on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *data) {
+    const int writes = ZOO_PERM_WRITE | ZOO_PERM_CREATE | ZOO_PERM_DELETE | ZOO_PERM_ADMIN;
+    if (rc == ZOK && (!acl || !stat || stat->czxid <= 0 || acl->count <= 0 || acl->count > CHILDREN_MAX || !acl->data))
+        rc = ZMARSHALLINGERROR;
+    for (int i = 0; rc == ZOK && i < acl->count; i++) {
+        const struct ACL *row = &acl->data[i];
+        if (!row->id.scheme || !row->id.id)
+            rc = ZMARSHALLINGERROR;
+        else if (strcmp(row->id.scheme, "world") == 0 && (row->perms & writes))
+            answer_of(data)->anyone_writes = true;
+    }
+    complete(data, rc);
+}
+
+/* Names are put behind each other, each with its end. */
+static int keep_names(const struct String_vector *names, struct zk_answer *answer) {
+    size_t length = 0;
+    if (!names || names->count < 0 || names->count > CHILDREN_MAX || (names->count && !names->data))
+        return ZMARSHALLINGERROR;
+    for (int i = 0; i < names->count; i++) {
+        if (!names->data[i]) return ZMARSHALLINGERROR;
+        length += strlen(names->data[i]) + 1;
+    }
+    answer->text = malloc(length + 1);
+    if (!answer->text) return ZSYSTEMERROR;
+    for (int i = 0; i < names->count; i++) {
+        size_t size = strlen(names->data[i]) + 1;
+        memcpy(answer->text + answer->length, names->data[i], size);
+        answer->length += size;
+    }
+    return ZOK;
+}
+
+static void on_children(int rc, const struct String_vector *names, const struct Stat *stat, const void *data) {
+    if (rc == ZOK && (!stat || stat->czxid <= 0 || !names || stat->numChildren != names->count)) rc = ZMARSHALLINGERROR;
+    complete(data, rc == ZOK ? keep_names(names, answer_of(data)) : rc);
+}
+
+/* The client calls a multi without any answer done: what was not answered still has the error that it began with. */
+static void on_multi(int rc, const void *data) {
+    const struct zk_call *call = data;
+    struct zk_multi *multi = &answer_of(data)->multi;
+    multi->rc = rc;
+    multi->count = call->ops->count;
+    multi->stat = call->ops->stat;
+    for (int i = 0; i < multi->count; i++) {
+        multi->each[i] = call->ops->result[i].err;
+        if (rc == ZOK && multi->each[i] != ZOK) rc = ZRUNTIMEINCONSISTENCY;
+    }
+    complete(data, rc);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+/* What was not even sent has its answer. */
+static void sent(struct zk_call *call, int rc) {
+    if (rc != ZOK) complete(call, rc);
+}
+
+void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path) {
+    zhandle_t *zh = call->session->zh;
+    switch (request) {
+    case ZK_GET: sent(call, zoo_aget(zh, path, 0, on_get, call)); return;
+    case ZK_EXISTS: sent(call, zoo_aexists(zh, path, 0, on_exists, call)); return;
+    case ZK_GET_ACL: sent(call, zoo_aget_acl(zh, path, on_acl, call)); return;
+    case ZK_CHILDREN: sent(call, zoo_aget_children2(zh, path, 0, on_children, call)); return;
+    case ZK_SYNC: sent(call, zoo_async(zh, path, on_sync, call)); return;
+    }
+}
+
+/* The next operation, with a copy of its path. */
+static zoo_op_t *next_op(struct zk_call *call, const char *path, const char **kept) {
+    struct zk_ops *ops = call->ops;
+    assert(ops->count < VS_ZK_OPS_MAX);
+    snprintf(ops->path[ops->count], VS_ZK_PATH_MAX, "%s", path);
+    *kept = ops->path[ops->count];
+    return &ops->op[ops->count++];
+}
+
+void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
+    const char *kept;
+    zoo_op_t *op = next_op(call, path, &kept);
+    zoo_check_op_init(op, kept, version);
+}
+
+/* All rights, to anyone or to whoever this session has named itself. */
+void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, size_t length, bool for_anyone) {
+    const char *kept;
+    zoo_op_t *op = next_op(call, path, &kept);
+    const struct ACL_vector *acl = for_anyone ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
+    zoo_create_op_init(op, kept, body, body ? (int)length : -1, acl, ZOO_PERSISTENT, NULL, 0);
+}
+
+void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
+    const char *kept;
+    zoo_op_t *op = next_op(call, path, &kept);
+    zoo_set_op_init(op, kept, body, body ? (int)length : -1, version, &call->ops->stat);
+}
+
+void vs_zk_op_delete(struct zk_call *call, const char *path, int version) {
+    const char *kept;
+    zoo_op_t *op = next_op(call, path, &kept);
+    zoo_delete_op_init(op, kept, version);
+}
+
+void vs_zk_call_multi(struct zk_call *call) {
+    struct zk_ops *ops = call->ops;
+    for (int i = 0; i < ops->count; i++)
+        ops->result[i].err = ZRUNTIMEINCONSISTENCY;
+    int rc = zoo_amulti(call->session->zh, ops->count, ops->op, ops->result, on_multi, call);
+    sent(call, rc);
+}
