@@ -2,7 +2,8 @@
  * prints nothing.
  *
  *   log.c    where lines go, and which are told: level, repeats, lost lines, the journal
- *   line.c   an event as one line of logfmt or JSON */
+ *   line.c   an event as one line of logfmt or JSON
+ *   news.c   whether a sentence that stands is worth a line (news.h) */
 #ifndef VS_LOG_H
 #define VS_LOG_H
 

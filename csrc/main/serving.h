@@ -12,6 +12,7 @@
 #define VS_SERVING_H
 
 #include "host/config.h"
+#include "log/news.h"
 #include "main/main.h"
 #include "main/systemd.h"
 #include "server/server.h"
@@ -118,7 +119,7 @@ struct vs_seen {
     uint64_t worker, refused, refused_at; /* refused_at: when it began to fail */
     enum vesta_why why;
     int64_t failed_us;
-    char keeper[sizeof((struct vesta_info *)0)->keeper];
+    struct vs_news news; /* of its keeper */
 };
 
 /* Tells the log what has changed, if `tell`: why no ids are given, until when and what to do; what the keeper met. */

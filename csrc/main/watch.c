@@ -11,12 +11,13 @@
 #define QUIET_US 2000000 /* so long after the last refusal it is over, or it would be told twice a second */
 
 /* What it met, and for how long ids go on all the same. */
-static void look_at_keeper(const char *name, const struct vesta_info *info, const char *was) {
-    if (*info->keeper && strcmp(info->keeper, was) != 0)
+static void look_at_keeper(const char *name, const struct vesta_info *info, struct vs_news *news) {
+    if (*info->keeper && vs_news_take(news, info->keeper, vs_monotonic_us()))
         vs_log(VS_LOG_WARN, "the lease's keeper has met trouble", "namespace", name, "keeper", info->keeper,
                "lease_ms_left", info->holds_lease ? VS_DIGITS(info->lease_end_ms - vs_now_ms()) : NULL, NULL);
-    else if (!*info->keeper && *was && info->holds_lease)
-        vs_log(VS_LOG_INFO, "the lease's keeper is well again", "namespace", name, NULL);
+    if (*info->keeper || news->count == 0 || !info->holds_lease) return;
+    vs_log(VS_LOG_INFO, "the lease's keeper is well again", "namespace", name, NULL);
+    *news = (struct vs_news){.count = 0};
 }
 
 /* When ids go on: a time where it is known, else what must happen first. */
@@ -89,14 +90,11 @@ void vs_watch_space(const struct vs_space *space, struct vs_seen *seen, bool tel
     vesta_get_info(space->gen[VS_RESP], &info);
     if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker}; /* as it was when it settled */
     uint64_t worker = seen->worker;
-    char keeper[sizeof seen->keeper];
-    memcpy(keeper, seen->keeper, sizeof keeper);
     if (info.holds_lease) seen->worker = info.worker;
-    memcpy(seen->keeper, info.keeper, sizeof info.keeper);
     if (!tell) return;
     if (seen->worker != worker)
         vs_log(VS_LOG_INFO, "leased another worker number", "namespace", space->name, "worker",
                VS_DIGITS((int64_t)seen->worker), NULL);
-    look_at_keeper(space->name, &info, keeper);
+    look_at_keeper(space->name, &info, &seen->news);
     look_at_ids(space, &info, seen);
 }

@@ -1,0 +1,38 @@
+/* news.c -- whether a sentence that stands is worth a line of the log. */
+#include "log/news.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The rest of a text behind its digits, which may have a point between them. */
+static const char *behind_digits(const char *text) {
+    return text + strspn(text, "0123456789.");
+}
+
+static bool alike(const char *a, const char *b) {
+    for (a = behind_digits(a), b = behind_digits(b); *a == *b; a = behind_digits(a + 1), b = behind_digits(b + 1))
+        if (!*a) return true;
+    return false;
+}
+
+/* The place for a sentence: that of one alike, else a free one, else that of the oldest. */
+static int place_of(const struct vs_news *news, const char *sentence) {
+    int oldest = 0;
+    for (int i = 0; i < news->count; i++) {
+        if (alike(news->told[i].text, sentence)) return i;
+        if (news->told[i].told_us < news->told[oldest].told_us) oldest = i;
+    }
+    return news->count < VS_NEWS_MAX ? news->count : oldest;
+}
+
+bool vs_news_take(struct vs_news *news, const char *sentence, int64_t now_us) {
+    int place = place_of(news, sentence);
+    bool taken = place < news->count;
+    if (taken && place == news->last && strcmp(news->told[place].text, sentence) == 0) return false;
+    if (taken && now_us - news->told[place].told_us < VS_NEWS_US) return false; /* told lately, or too many were */
+    snprintf(news->told[place].text, sizeof news->told[place].text, "%s", sentence);
+    news->told[place].told_us = now_us;
+    news->last = place;
+    if (!taken) news->count++;
+    return true;
+}
