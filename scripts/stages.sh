@@ -6,7 +6,7 @@
 STAGES='
 release  |  5 |         | the release preset, warnings as errors
 c        |  8 |         | the debug preset: every test that has no stage of its own
-asan     | 10 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
+asan     | 15 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     |  8 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
 floors   |  2 | floors  | includes point downward; functions and files keep their length; memory orders have partners
@@ -28,8 +28,9 @@ NOT_FOR_SANITIZERS='floors|scripts|install|docs|lua|rock|nginx|sim|leases|prove'
 
 jobs=$(nproc)
 
+# Two lanes of stages may want the same preset.
 build() {
-    cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"
+    flock $OUT/"$1".lock cmake --preset "$1" && flock $OUT/"$1".lock cmake --build --preset "$1" -j "$jobs"
 }
 
 # tests PRESET CTEST-FLAGS...: builds the preset, runs those tests, counts them.
@@ -38,7 +39,7 @@ tests() {
     shift
     build "$preset" || return 1
     rm -f "$xml"
-    [ "$stage" != leases ] || at_once=$((2 * jobs)) # they wait for leases to end, most of the time
+    case $stage in asan | leases | regress | stores) at_once=$((2 * jobs)) ;; esac # they mostly wait
     (cd build/"$preset" && ctest -j "$at_once" --no-tests=error --output-junit "$xml" \
         --test-output-size-passed 1000000 --test-output-size-failed 1000000 "$@") || rc=$? # no test at all is a failure too
     [ -f "$xml" ] || return 1

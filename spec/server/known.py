@@ -87,7 +87,7 @@ def _(world):
 
 @claim("with a wrong option there is no number, and the log names the option and its value")
 def _(world):
-    for at, (policy, said) in enumerate((('{ "twitter", wroker = 7 }', 'there is no option \\"wroker\\"; there are peers_ms_max, worker'),
+    for at, (policy, said) in enumerate((('{ "twitter", wroker = 7 }', 'there is no option "wroker"; did you mean worker?'),
                                          ('{ "leaf", peers_ms_max = -1 }', "must be a whole number from 0 to 86400000, not -1"),
                                          ('{ "uid", last = 8192 }', "must be a whole number from 0 to 8191, not 8192"),
                                          ('{ "ip_list", ips = {} }', "the option ips has no address"),
@@ -98,7 +98,7 @@ def _(world):
             line = ""
             while said not in line:
                 assert "serving ids" not in line, line
-                line = process.stderr.readline()
+                line = process.stderr.readline().replace('\\"', '"')
                 assert line, "the server ended with %r and no word of %s" % (process.wait(), said)
         finally:
             process.kill()
