@@ -69,7 +69,7 @@ struct vs_header {
 struct vs_shared {
     _Alignas(VS_LINE) _Atomic uint32_t active; /* slot index + 1, only raised; 0: none yet */
     _Atomic uint32_t slots_used;               /* indexes given out, by fetch-add; may pass VS_SLOTS_MAX */
-    _Atomic uint32_t stopped;                  /* VESTA_FAILSTOP, VESTA_CLOSED (another file took over), 0 */
+    _Atomic uint32_t stopped;                  /* VESTA_FAILSTOP, VESTA_CLOSED (another map takes over), 0 */
     /* what the clock was last seen at; written when a time unit opens, not per id */
     _Alignas(VS_LINE) _Atomic int64_t seen_us;
     _Atomic int64_t offset_us; /* confirmed REALTIME - BOOTTIME */
@@ -170,7 +170,7 @@ int vs_map_active(const struct vs_map *map);
 
 /* ---- slots: called by keepers only */
 
-/* Takes the next slot and fills in a claim that is about to be sent; -1 when the file has none left. */
+/* Takes the next slot and fills in a claim that is about to be sent; -1 when the map has none left. */
 int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from);
 /* Opens a claimed slot and makes it the active one; harmless when another keeper was first. */
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us);

@@ -231,7 +231,7 @@ enum vesta_why {
     VESTA_LEASE,       /* no lease is held, or its range is used up; the keeper is asked for more */
     VESTA_CHOOSE,      /* a policy of this process must pick a worker: vesta_choose */
     VESTA_END,         /* the layout's time is over */
-    VESTA_CLOSED,      /* the handle is closed */
+    VESTA_CLOSED,      /* the map is used up, or was removed; vesta_keep moves the handle to the next one */
     VESTA_FAILSTOP     /* the store went back or denies what it granted: a person must look */
 };
 
@@ -412,7 +412,7 @@ VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause 
 
 /* ------------------------------------------------------------------ keeping */
 
-/* Starts this process's keeper, or wakes it: one thread with all signals blocked, one per generator file and
+/* Starts this process's keeper, or wakes it: one thread with all signals but SIGBUS blocked, one per map and
  * process; one process on the host is elected to do the work.  vesta_next_wait does this by itself; who calls only
  * vesta_next calls this at the start, after fork() in the child, and whenever a pause says VESTA_LEASE or
  * VESTA_CLOSED.  Cheap: a lock and a futex wake.  Where this handle starts none, it wakes the keeper of whichever
@@ -422,7 +422,8 @@ VESTA_API int vesta_keep(struct vesta_gen *gen);
 /* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
  * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be asked for
  * afterwards: they need a new claim.  Threads: any; blocks for the store.
- * Errors: VESTA_EIO; VESTA_EOPTION where this handle starts no keeper: another process keeps the file. */
+ * Errors: VESTA_EIO: the store did not take it back, and how long others have to wait for the number; VESTA_EOPTION
+ * where this handle starts no keeper: another process keeps the file. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 
 /* Ends the lease here at once and does not give it back: no id until the keeper has claimed anew, for which the store

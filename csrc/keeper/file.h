@@ -52,7 +52,8 @@ struct vs_file {
     struct vs_question question;
 };
 
-/* A used-up file that a handle has moved on from: other threads may be inside its map until the handle is closed. */
+/* A used-up or removed map that a handle has moved on from: other threads may be inside its map until the handle is
+ * closed. */
 struct vs_past {
     struct vs_past *next;
     struct vs_file *file;
