@@ -20,7 +20,7 @@
 ---| "lease"        # no lease is held yet, or its range is used up
 ---| "choose"       # a policy must pick a worker
 ---| "epoch_end"    # the layout's time is over
----| "closed"       # the generator was closed
+---| "closed"       # the generator was closed, or its map is being replaced: try again
 ---| "failstop"     # the store denies what it granted: a person must look
 ---| "bad_layout"   # a layout text that cannot be
 ---| "bad_field"    # a field's value is missing, too large or unknown
