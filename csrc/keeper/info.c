@@ -73,7 +73,7 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
     case VESTA_FAILSTOP: lease_text(gen, "stopped, a person must look", buf, size); break;
     case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
     case VESTA_END: snprintf(buf, size, "the layout's time is over"); break;
-    case VESTA_CLOSED: snprintf(buf, size, "the generator file is used up; a new one takes its place"); break;
+    case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed; a new one takes its place"); break;
     }
 }
 

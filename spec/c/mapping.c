@@ -89,22 +89,22 @@ static void look_for_a_gap(uint64_t unused) {
     struct vesta_error err;
     struct vs_mapping out;
     enum vs_found found;
-    size_t looks = 0;
-    for (; atomic_load(gate) == 0; looks++) {
+    for (size_t looks = 0; atomic_load(gate) == 0; looks++) {
         if (vs_mapping_attach(name_of_map(), &anchor, &found, &out, &err) != VESTA_OK || found == VS_FOUND_NONE) {
             CHECK_FAIL("after %zu looks: %s", looks, found == VS_FOUND_NONE ? "no map" : err.text);
+            atomic_store(gate + 1, 100); /* that is enough */
             return;
         }
         if (found == VS_FOUND_TRUSTED) vs_mapping_close(&out);
+        atomic_fetch_add(gate + 1, 1);
     }
-    CHECK(looks > 100);
 }
 
 static void a_stale_maps_place_is_never_empty(void) {
     const char *name = used();
     gate = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid = spawn(look_for_a_gap, 0);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 300 || atomic_load(gate + 1) < 100; round++) { /* its looks, while places change */
         patch(name, offsetof(struct vs_header, boot_id), "other", 5);
         struct vs_mapping out = opened();
         vs_mapping_close(&out);
