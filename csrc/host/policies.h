@@ -7,6 +7,7 @@
 struct vs_policy {
     struct vs_lua *lua;
     int hook[VS_HOOKS]; /* references to its functions, LUA_NOREF where it has none */
+    int rules;          /* reference to the options that it declares, or LUA_NOREF */
     bool fixed;         /* its numbers follow from what a generator is */
     int options;        /* reference to a function that makes ctx.options anew, or LUA_NOREF */
 };

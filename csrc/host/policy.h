@@ -4,6 +4,7 @@
  *   vm.c       a state: its allocator, the budget of a call, what happens when it is spent
  *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
  *   policy.c   loading a policy and checking its table
+ *   declared.c what it declares of its options
  *   call.c     calling its functions, reading verdicts
  *   rehearse.c calling them before they hold, in situations as they come
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
@@ -49,6 +50,24 @@ const char *vs_policy_shipped(int i);
 
 /* Whether the numbers that it chooses follow from what a generator is, and so are as good as given by hand. */
 bool vs_policy_is_fixed(const struct vs_vm *vm, int policy);
+
+/* An option as a policy declares it.  Texts are fit for a line and for JSON; "" where there is none. */
+#define VS_POLICY_OPTIONS_MAX 64 /* more are refused when it is loaded */
+#define VS_OPTION_WORDS_MAX 16   /* more are allowed, and not shown */
+enum vs_option_kind { VS_OPTION_NUMBER, VS_OPTION_WORD, VS_OPTION_LIST };
+struct vs_policy_option {
+    char name[64], unit[24], about[256]; /* about: what it means */
+    enum vs_option_kind kind;
+    bool needed, has_default;
+    int64_t least, most, default_number; /* VS_OPTION_NUMBER */
+    int words;                           /* VS_OPTION_WORD: one of so many */
+    char word[VS_OPTION_WORDS_MAX][48], default_word[48];
+};
+
+/* The options that the policy declares, by name: option[0..*count) of VS_POLICY_OPTIONS_MAX; *count is -1 where it
+ * declares nothing, and takes whatever it is given.  Errors: VESTA_ENOMEM, VESTA_EOPTION: its memory is used up. */
+int vs_policy_options(struct vs_vm *vm, int policy, struct vs_policy_option *option, int *count,
+                      struct vesta_error *err);
 
 /* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);

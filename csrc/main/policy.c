@@ -160,6 +160,69 @@ static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx
 
 /* ------------------------------------------------------------------ check */
 
+static void print_text_json(const char *name, const char *text) {
+    if (!*text) return;
+    vs_outf(",\"%s\":", name);
+    vs_out_json(text);
+}
+
+static void print_words(const struct vs_policy_option *option, int json) {
+    for (int i = 0; i < option->words; i++) {
+        vs_outf(i == 0 ? "" : json ? "," : " or ");
+        json ? vs_out_json(option->word[i]) : vs_outf("\"%s\"", option->word[i]);
+    }
+}
+
+static void print_option_json(const struct vs_policy_option *option) {
+    static const char *const kinds[] = {
+        [VS_OPTION_NUMBER] = "number", [VS_OPTION_WORD] = "word", [VS_OPTION_LIST] = "list"};
+    vs_outf("{\"name\":");
+    vs_out_json(option->name);
+    vs_outf(",\"kind\":\"%s\",\"needed\":%s", kinds[option->kind], option->needed ? "true" : "false");
+    if (option->kind == VS_OPTION_NUMBER) {
+        if (option->has_default) vs_outf(",\"default\":%" PRId64, option->default_number);
+        vs_outf(",\"least\":%" PRId64 ",\"most\":%" PRId64, option->least, option->most);
+    } else if (option->kind == VS_OPTION_WORD) {
+        print_text_json("default", option->default_word);
+        vs_outf(",\"words\":[");
+        print_words(option, true);
+        vs_outf("]");
+    }
+    print_text_json("unit", option->unit);
+    print_text_json("about", option->about);
+    vs_outf("}");
+}
+
+/* "  borrow_ms_max: 1000 ms unless given, from 0 to 86400000; how far ahead of the clock ids may go" */
+static void print_option(const struct vs_policy_option *option) {
+    const char *gap = *option->unit ? " " : "";
+    vs_outf("  %s: ", option->name);
+    if (option->has_default && option->kind == VS_OPTION_NUMBER)
+        vs_outf("%" PRId64 "%s%s unless given, ", option->default_number, gap, option->unit);
+    else if (option->has_default)
+        vs_outf("\"%s\" unless given, ", option->default_word);
+    else if (option->needed)
+        vs_outf("needed, ");
+    if (option->kind == VS_OPTION_NUMBER)
+        vs_outf("from %" PRId64 " to %" PRId64 "%s%s", option->least, option->most, option->has_default ? "" : gap,
+                option->has_default ? "" : option->unit);
+    else if (option->kind == VS_OPTION_LIST)
+        vs_outf("a list");
+    else
+        print_words(option, false);
+    vs_outf("%s%s\n", *option->about ? "; " : "", option->about);
+}
+
+/* A count of -1: it declares none, and takes whatever it is given. */
+static void print_options(const struct vs_policy_option *option, int count, int json) {
+    if (json) vs_outf(count < 0 ? ",\"options\":null" : ",\"options\":[");
+    for (int i = 0; i < count; i++) {
+        if (json && i > 0) vs_outf(",");
+        json ? print_option_json(&option[i]) : print_option(&option[i]);
+    }
+    if (json && count >= 0) vs_outf("]");
+}
+
 static void print_functions(const char *name, const struct vs_vm *vm, int policy, int json) {
     int count = 0;
     if (json) vs_outf("{\"policy\":");
@@ -168,7 +231,7 @@ static void print_functions(const char *name, const struct vs_vm *vm, int policy
     for (int hook = 0; hook < VS_HOOKS; hook++)
         if (vs_policy_has(vm, policy, (enum vs_hook)hook))
             vs_outf(json ? "%s\"%s\"" : "%s%s", count++ ? (json ? "," : ", ") : "", vs_hook_name((enum vs_hook)hook));
-    vs_outf(json ? "]}\n" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
+    vs_outf(json ? "]" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
 }
 
 /* As a server does that loads it: a function that fails when it is needed is found now. */
@@ -176,6 +239,17 @@ static int try_functions(struct vs_vm *vm, int policy) {
     struct vesta_error err;
     for (int i = 0; i < vs_situation_count; i++)
         if (vs_policy_rehearse(vm, policy, i, "default", vs_now_ms(), &err) != VESTA_OK) return say_error(&err);
+    return VS_DONE;
+}
+
+static int print_policy(const char *name, struct vs_vm *vm, int policy, int json) {
+    static struct vs_policy_option option[VS_POLICY_OPTIONS_MAX];
+    struct vesta_error err;
+    int count;
+    if (vs_policy_options(vm, policy, option, &count, &err) != VESTA_OK) return say_error(&err);
+    print_functions(name, vm, policy, json);
+    print_options(option, count, json);
+    if (json) vs_outf("}\n");
     return VS_DONE;
 }
 
@@ -189,9 +263,7 @@ static int check(const struct asked *asked, int count, char **names) {
             worst = VS_FAILED;
             continue;
         }
-        if (try_functions(vm, policy) == VS_DONE)
-            print_functions(names[i], vm, policy, asked->json);
-        else
+        if (try_functions(vm, policy) != VS_DONE || print_policy(names[i], vm, policy, asked->json) != VS_DONE)
             worst = VS_FAILED;
         vs_vm_close(vm);
     }

@@ -12,6 +12,7 @@ local FILE_BYTES_MAX = 64 * 1024
 local TEXT_MAX = 255                -- of a reason or an error's message
 local MS_MAX = 24 * 3600 * 1000     -- behind "wait" and "borrow"
 local EXACT_MAX = 2 ^ 53
+local OPTIONS_MAX = 64              -- that a policy declares
 
 local SHIPPED = {
   "any", "borrow", "butterfly", "butterfly_db", "ip_bits", "ip_list", "leaf", "ordinal", "refuse", "switch", "twitter",
@@ -183,9 +184,18 @@ local function wrong_option(result, given)
   local rules = rawget(result, "options")
   if rules == nil then return nil end
   if type(rules) ~= "table" then return "options must be a table of rules, not " .. shown(rules) end
+  local count = 0
   for name, rule in pairs(rules) do
     if type(name) ~= "string" or type(rule) ~= "table" then return "options has no rule for " .. shown(name) end
+    for _, key in ipairs { "about", "unit" } do
+      local text = rule[key]
+      if text ~= nil and type(text) ~= "string" then
+        return ("the option %s: %s must be a string, not %s"):format(name, key, shown(text))
+      end
+    end
+    count = count + 1
   end
+  if count > OPTIONS_MAX then return ("options has more than %d rules"):format(OPTIONS_MAX) end
   local ok, taken, wrong = pcall(helpers.read_options, { options = given }, rules)
   return not ok and "options has a rule that is none: " .. error_text(taken) or wrong
 end

@@ -30,22 +30,63 @@ def answer(w, body, *given, hook="on_clock_back"):
 @claim("check says which functions a policy has")
 def _(w):
     result = w.run("policy", "check", *SHIPPED, policy(w, "return 'wait'"), write(w, "none.lua", "return { api = 1 }"))
-    same(result.lines(), ["borrow: on_clock_back, on_exhausted", "refuse: on_clock_back, on_exhausted", "switch: on_clock_back",
-                          "wait: on_clock_back, on_exhausted", "./mine.lua: on_clock_back",
-                          "./none.lua: no function, so the fixed rules hold in every case"])
+    same([line for line in result.lines() if not line.startswith("  ")],
+         ["borrow: on_clock_back, on_exhausted", "refuse: on_clock_back, on_exhausted", "switch: on_clock_back",
+          "wait: on_clock_back, on_exhausted", "./mine.lua: on_clock_back",
+          "./none.lua: no function, so the fixed rules hold in every case"])
     same(result.code, 0)
-    got = json.loads(w.run("policy", "check", "--json", "borrow").out)
-    same(got, {"policy": "borrow", "functions": ["on_clock_back", "on_exhausted"]})
+    got = json.loads(w.run("policy", "check", "--json", "refuse").out)
+    same(got, {"policy": "refuse", "functions": ["on_clock_back", "on_exhausted"], "options": []})
+
+
+BORROWS = "how far ahead of the latest time that was seen an id's time may be"
+GIVEN = {"twitter": ["--options", "{ worker = 1 }"], "ip_list": ["--options", "{ ips = { '10.0.0.1' } }"]}
+
+
+@claim("check shows the options that a policy declares: default, unit, range, meaning")
+def _(w):
+    same(w.run("policy", "check", "borrow").lines()[1:], ["  borrow_ms_max: 1000 ms unless given, from 0 to 86400000; " + BORROWS])
+    same(json.loads(w.run("policy", "check", "--json", "borrow").out)["options"],
+         [{"name": "borrow_ms_max", "kind": "number", "needed": False, "default": 1000, "least": 0, "most": 86400000, "unit": "ms", "about": BORROWS}])
+    mine = write(w, "mine.lua", """return { api = 1, options = { n = { -5, 7, unit = "s" }, role = { "a b", "c", default = "c", about = "whose" },
+      list = { list = true }, must = { 1, 2, needed = true } } }""")
+    same(w.run("policy", "check", mine, "--options", "{ must = 1 }").lines()[1:],
+         ["  list: a list", "  must: needed, from 1 to 2", "  n: from -5 to 7 s", '  role: "c" unless given, "a b" or "c"; whose'])
+    same(json.loads(w.run("policy", "check", mine, "--json", "--options", "{ must = 1 }").out)["options"],
+         [{"name": "list", "kind": "list", "needed": False}, {"name": "must", "kind": "number", "needed": True, "least": 1, "most": 2},
+          {"name": "n", "kind": "number", "needed": False, "least": -5, "most": 7, "unit": "s"},
+          {"name": "role", "kind": "word", "needed": False, "default": "c", "words": ["a b", "c"], "about": "whose"}])
+    none = write(w, "none.lua", "return { api = 1 }")
+    same((w.run("policy", "check", none, "refuse").out.count("\n"), json.loads(w.run("policy", "check", none, "--json").out)["options"]), (2, None))
+    for name in SHIPPED + CHOOSERS:
+        for option in json.loads(w.run("policy", "check", name, "--json", *GIVEN.get(name, [])).out)["options"]:
+            assert option["about"] and (option.get("unit") == "ms") == ("_ms" in option["name"]), (name, option)
+
+
+@claim("what a policy says of its options stays text of one line, and fits")
+def _(w):
+    hostile = write(w, "hostile.lua", """return { api = 1, options = { ["a\\27[31m\\n\\"\\255"] = { "x\\0y", "\\27\\"", default = "\\27\\"", unit = "\\n",
+      about = "one\\ntwo\\27[2J " .. ("z"):rep(100000) }, m = { -1/0, 0/0, unit = "\\r" }, n = { 0.5, 1e300 } } }""")
+    result = w.run("policy", "check", hostile)
+    same((result.code, result.err, len(result.lines())), (0, "", 4))
+    assert result.out.isprintable() or set(c for c in result.out if not c.isprintable()) == {"\n"}, result.out
+    assert '  a\\x1b[31m\\x0a"\\xff: ' in result.out and '"x\\x00y" or ' in result.out and "zzz...\n" in result.out and len(result.out) < 800, result.out
+    got = json.loads(w.run("policy", "check", hostile, "--json").out)["options"]
+    same([(o["name"], o.get("words")) for o in got], [('a\\x1b[31m\\x0a"\\xff', ["x\\x00y", '\\x1b"']), ("m", None), ("n", None)])
+    for options, said in (("for i = 1, 65 do t['o' .. i] = { 0, i } end", "options has more than 64 rules"), ("t.x = { 0, 1, about = 5 }", "the option x: about is a number, not a text"),
+                          ("t.x = { 0, 1, unit = {} }", "the option x: unit is a table, not a text"), ("t.x = string", "about")):
+        fails(w.run("policy", "check", write(w, "bad.lua", "local t = {} %s return { api = 1, options = t }" % options)), 1, said)
+    later = "local t = { x = { 0, 1 } } return { api = 1, options = t, on_exhausted = function() t.x = 5 t.y = { nil, {}, about = {} } t[1] = t return 'wait' end }"
+    same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  y: "])
 
 
 @claim("the known generators' policies choose a number, and judge what their originals judge")
 def _(w):
     more = {"butterfly": ", on_clock_back, on_exhausted", "leaf": ", on_clock_back, on_start", "twitter": ", on_clock_back, on_start",
             "uid": ", on_clock_back, on_exhausted", "vesta": ", on_clock_back"}
-    needed = {"twitter": ["--options", "{ worker = 1 }"], "ip_list": ["--options", "{ ips = { '10.0.0.1' } }"]}
     for name in CHOOSERS:
-        result = w.run("policy", "check", name, *needed.get(name, []))
-        same((result.code, result.lines()), (0, [name + ": choose_worker" + more.get(name, "")]))
+        result = w.run("policy", "check", name, *GIVEN.get(name, []))
+        same((result.code, result.lines()[0]), (0, name + ": choose_worker" + more.get(name, "")))
     rows = write(w, "rows.lua", "return { { worker = 924, held = true, identity = 'x', holder = 'x', until_ms = 0, written_ms = 0 } }")
     same(w.run("policy", "run", "choose_worker", "vesta", "--options", "{ role = 'server' }", "records=" + rows).lines()[0], "925")
     same(w.run("policy", "run", "choose_worker", "ip_bits", "ip=10.0.3.7", "range=0-65535").lines()[0], "775")
@@ -59,8 +100,8 @@ def _(w):
                        ("while true do end", "bad.lua:1: ended after"), ("return os.exit(0)", "bad.lua:1: "),
                        ("local s = 'x' for i = 1, 40 do s = s .. s end", "ended for its memory"), ("", "a policy returns a table"),
                        ("-" * 70000, "bad.lua"), (b"return '\xff\xfe\0'", "a policy returns a table")):
-        result = w.run("policy", "check", write(w, "bad.lua", text), "wait")
-        same((result.code, result.out), (1, "wait: on_clock_back, on_exhausted\n"))
+        result = w.run("policy", "check", write(w, "bad.lua", text), "refuse")
+        same((result.code, result.out), (1, "refuse: on_clock_back, on_exhausted\n"))
         assert said in result.err and result.err.startswith("vesta policy: "), (text, result.err)
         assert len(result.err) < 700 and result.err.count("\n") == 1, result.err
     for body, said in (("error 'x'", "on_clock_back fails when it is tried with a clock that is 5 ms back (error): ./mine.lua:2: x"), ("return 'go'", "(garbage)"),

@@ -39,6 +39,13 @@ def _(world):
         print("# not with sanitizers, whose runtime the interpreter does not have")
         return
     env = environment(world.folder, LUA_PATH="%s/lua/?.lua;%s/lua/?/init.lua;;" % (root, root), LUA_CPATH=core)
+    for rules, said in (("t.x = { 0, 1, about = 5 }", "the option x: about must be a string, not 5"), ("t.x = { 0, 1, unit = {} }", "the option x: unit must be a string"),
+                        ("for i = 1, 65 do t['o' .. i] = { 0, i } end", "options has more than 64 rules")):
+        with open(world.path("rules.lua"), "w") as file:
+            file.write("local t = {} %s return { api = 1, options = t, on_exhausted = function() return 'wait' end }" % rules)
+        done = subprocess.run(["lua5.4", "-e", "print(select(2, require 'vesta'.open { worker = 1, policy = './rules.lua' }))"],
+                              capture_output=True, text=True, env=env, cwd=world.folder, timeout=60)
+        assert said in done.stdout and "bad_option" in done.stdout, (done.stdout, done.stderr)
     for name, options, said in WRONG:
         program = "print(select(2, require 'vesta'.open { worker = 1, policy = %s }))" % named(name, options)
         done = subprocess.run(["lua5.4", "-e", program], capture_output=True, text=True, env=env, cwd=world.folder, timeout=60)

@@ -12,6 +12,9 @@ local function borrow(ctx)
   return "borrow", ctx.options.borrow_ms_max or BORROW_MS_MAX
 end
 
-local OPTIONS = { borrow_ms_max = { 0, 86400000, default = BORROW_MS_MAX } }
+local OPTIONS = {
+  borrow_ms_max = { 0, 86400000, default = BORROW_MS_MAX, unit = "ms",
+    about = "how far ahead of the latest time that was seen an id's time may be" },
+}
 
 return { api = 1, name = "borrow", options = OPTIONS, on_clock_back = borrow, on_exhausted = borrow }

@@ -32,6 +32,9 @@ local function choose_worker(ctx)
     :format(given.bits, ctx.ip, given.offset, worker, first, last)
 end
 
-local OPTIONS = { bits = { 1, BITS_MAX }, offset = { 0, 2 ^ 53 } }
+local OPTIONS = {
+  bits = { 1, BITS_MAX, about = "how many of the address's bits; as many as the range has room for unless given" },
+  offset = { 0, 2 ^ 53, about = "is added; the range's first number unless given" },
+}
 
 return { api = 1, name = "ip_bits", options = OPTIONS, fixed = true, choose_worker = choose_worker }

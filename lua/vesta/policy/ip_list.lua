@@ -37,6 +37,8 @@ local function choose_worker(ctx)
     :format(ctx.ip or "(there is none)", #given.ips)
 end
 
-local OPTIONS = { ips = { list = true, needed = true } }
+local OPTIONS = {
+  ips = { list = true, needed = true, about = "IPv4 addresses in an order that does not change: add at the end" },
+}
 
 return { api = 1, name = "ip_list", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -44,7 +44,10 @@ local function on_clock_back(ctx)
   return "refuse", ("the clock is back by %d ms, and at most %d are waited for"):format(ctx.back_ms, STEP_MS_MAX)
 end
 
-local OPTIONS = { peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } }
+local OPTIONS = {
+  peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX, unit = "ms",
+    about = "how far this clock may be from the mean of its peers' at the start" },
+}
 
 return { api = 1, name = "leaf", options = OPTIONS,
   choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }

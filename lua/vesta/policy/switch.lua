@@ -14,6 +14,8 @@ local function on_clock_back(ctx)
   return "switch"
 end
 
-local OPTIONS = { wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX } }
+local OPTIONS = {
+  wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX, unit = "ms", about = "a step back up to this is waited out" },
+}
 
 return { api = 1, name = "switch", options = OPTIONS, on_clock_back = on_clock_back }

@@ -34,7 +34,11 @@ local function on_clock_back(ctx)
   return "refuse", ("the clock is back by %d ms"):format(ctx.back_ms)
 end
 
-local OPTIONS = { worker = { 0, 2 ^ 53, needed = true }, peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } }
+local OPTIONS = {
+  worker = { 0, 2 ^ 53, needed = true, about = "the worker number" },
+  peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX, unit = "ms",
+    about = "how far this clock may be from the mean of its peers' at the start" },
+}
 
 return { api = 1, name = "twitter", options = OPTIONS, fixed = true,
   choose_worker = choose_worker, on_start = on_start, on_clock_back = on_clock_back }

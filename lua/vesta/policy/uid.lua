@@ -50,7 +50,9 @@ local function on_clock_back(ctx)
 end
 
 local OPTIONS = {
-  first = { 0, 2 ^ 53 }, last = { 0, 2 ^ 53 }, borrow_ms_max = { 0, 60000, default = BORROW_MS_MAX },
+  first = { 0, 2 ^ 53, about = "the first number to use; the layout's unless given" },
+  last = { 0, 2 ^ 53, about = "the last number to use; the layout's unless given" },
+  borrow_ms_max = { 0, 60000, default = BORROW_MS_MAX, unit = "ms", about = "how far ahead of the clock ids may be" },
 }
 
 return { api = 1, name = "uid", options = OPTIONS,

@@ -45,8 +45,10 @@ end
 local function on_clock_back() return "switch" end
 
 local OPTIONS = {
-  first = { 0, 2 ^ 53 }, last = { 0, 2 ^ 53 }, border = { 0, 2 ^ 53, default = SERVERS_FIRST },
-  role = { "embedded", "server", default = "embedded" },
+  first = { 0, 2 ^ 53, about = "the first number that is leased; the layout's unless given" },
+  last = { 0, 2 ^ 53, about = "the last number that is leased; the layout's unless given" },
+  border = { 0, 2 ^ 53, default = SERVERS_FIRST, about = "the first number of a server" },
+  role = { "embedded", "server", default = "embedded", about = "which side of the border is ours" },
 }
 
 return { api = 1, name = "vesta", options = OPTIONS, choose_worker = choose_worker, on_clock_back = on_clock_back }

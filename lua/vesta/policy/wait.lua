@@ -20,6 +20,8 @@ local function on_exhausted(ctx)
   return "wait", ctx.options.wait_ms_max or WAIT_MS_MAX
 end
 
-local OPTIONS = { wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX } }
+local OPTIONS = {
+  wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX, unit = "ms", about = "how long a caller may be kept waiting" },
+}
 
 return { api = 1, name = "wait", options = OPTIONS, on_clock_back = on_clock_back, on_exhausted = on_exhausted }
