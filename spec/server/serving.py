@@ -5,7 +5,6 @@ code 0.  Ids of the layout WIDE count up by one tick each, so a test can tell th
 """
 import http.client
 import os
-import random
 import re
 import signal
 import socket
@@ -13,29 +12,12 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+_spec = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path[:0] = [os.path.join(_spec, "cli"), os.path.join(_spec, "support")]
 from harness import SLOW, VESTA, World, claim, environment, fails, main, same, set_clock, shifted  # noqa: E402,F401
+from ports import free_port  # noqa: E402,F401
 
 WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
-
-
-_marks = {}  # by port: an abstract socket, so that specs that run at once do not take one port between two looks
-
-
-def free_port():
-    for _ in range(500):
-        port = random.randrange(21100, 22000)
-        mark = socket.socket(socket.AF_UNIX)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                mark.bind("\0vesta-spec-port-%d" % port)
-                probe.bind(("127.0.0.1", port))
-                _marks[port] = mark
-                return port
-            except OSError:
-                mark.close()
-    raise RuntimeError("no free port")
 
 
 class Server:

@@ -12,6 +12,9 @@ import threading
 import time
 import traceback
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from ports import free_port  # noqa: E402,F401
+
 SLOW = 3 if os.environ.get("VESTA_SLOW") else 1
 _tests = []
 _started = []
@@ -44,12 +47,6 @@ def main(part=""):
             server.end()
     print("%d passed, %d failed" % (passed, failed))
     sys.exit(1 if failed or not passed else 0)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def until(true, what, seconds=30):

@@ -1,0 +1,23 @@
+"""ports.py -- ports of this machine for the servers of specs that run at once.  Below the kernel's own range: a port of
+that may be a connection's between two looks.
+"""
+import random
+import socket
+
+_marks = {}  # by port: an abstract socket, so that two specs do not take one port between two looks
+
+
+def free_port():
+    for _ in range(500):
+        port = random.randrange(21100, 22000)
+        mark = socket.socket(socket.AF_UNIX)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                mark.bind("\0vesta-spec-port-%d" % port)
+                probe.bind(("127.0.0.1", port))
+                _marks[port] = mark
+                return port
+            except OSError:
+                mark.close()
+    raise RuntimeError("no free port")
