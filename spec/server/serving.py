@@ -15,7 +15,7 @@ import time
 _spec = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path[:0] = [os.path.join(_spec, "cli"), os.path.join(_spec, "support")]
 from harness import SLOW, VESTA, World, claim, environment, fails, main, same, set_clock, shifted  # noqa: E402,F401
-from ports import free_port  # noqa: E402,F401
+from ports import free_port, give_back  # noqa: E402,F401
 
 WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
 
@@ -51,7 +51,7 @@ class Server:
             self.process.kill()
             raise
         for port in self.http, self.resp:
-            _marks.pop(port).close()
+            give_back(port)
         rest = self.process.stderr.read()
         self.process.stderr.close()
         if kind is not None:

@@ -21,3 +21,7 @@ def free_port():
             except OSError:
                 mark.close()
     raise RuntimeError("no free port")
+
+
+def give_back(port):
+    _marks.pop(port).close()
