@@ -16,6 +16,7 @@
 #define DEFAULT_LAYOUT "vesta-second"
 #define DEFAULT_NAMESPACE "default"
 #define AHEAD_MS_MAX (24 * 3600 * 1000ll)
+#define LOCAL_AHEAD_MS_MAX (360 * 1000ll) /* below the S + 2W of an advance by more than the longest time unit */
 #define WARN_MS (365 * 86400000ll)
 
 /* ------------------------------------------------------------------ single options */
@@ -187,6 +188,12 @@ static int name_lease(const struct vs_wish *wish, struct vs_header *header, stru
         return vs_fail(err, VESTA_EOPTION,
                        "an autonomous lease needs history pacing: ids that follow the clock would use "
                        "its window up in minutes");
+    if (strcmp(lease, "local") == 0 && opts->ahead_ms_max > LOCAL_AHEAD_MS_MAX)
+        return vs_fail(err, VESTA_EOPTION,
+                       "ahead_ms_max %" PRId64
+                       " is more than the %lld ms that a local lease has room for: if its store "
+                       "were lost, `vesta store advance` would not pass such ids; take at most that",
+                       opts->ahead_ms_max, LOCAL_AHEAD_MS_MAX);
     if (strcmp(lease, "local") == 0 && !vs_store_is_local(header->store))
         return vs_fail(err, VESTA_EOPTION, "a local lease is for a store on this machine: take strict or balanced");
     header->own_identity = opts->identity != NULL;
