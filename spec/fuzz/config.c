@@ -37,7 +37,7 @@ static void check_config(const struct vs_config *config) {
         struct vesta_layout layout;
         MUST(*space->name && strlen(space->name) < VESTA_NAMESPACE_MAX);
         MUST(!space->layout || vesta_layout_parse(space->layout, &layout, NULL) == VESTA_OK);
-        MUST(space->wait_ms_max >= 0 && space->wait_ms_max <= 60000 && space->ahead_ms_max >= -1);
+        MUST(space->wait_ms_max >= -1 && space->wait_ms_max <= 60000 && space->ahead_ms_max >= -1);
     }
     for (int i = 0; i < config->note_count; i++)
         check_line(config->note[i].text);
