@@ -37,6 +37,14 @@ bool vs_map_drop(struct vs_map *map) {
 
 /* ------------------------------------------------------------------ a heartbeat */
 
+bool vs_office_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t boot_us) {
+    int64_t pulse_us = atomic_load(&map->shared.pulse_boot_us);
+    uint64_t token = atomic_load(&map->shared.keeper_token);
+    if (boot_us < pulse_us || token != was->token || pulse_us != was->pulse_us)
+        *was = (struct vs_watched){token, pulse_us, boot_us};
+    return boot_us - (was->silent_us > pulse_us ? was->silent_us : pulse_us) >= VS_SILENCE_US;
+}
+
 bool vs_office_seat(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
     if (!atomic_compare_exchange_strong(&map->shared.keeper_token, &was, token)) return false;
     atomic_store(&map->shared.keeper_pid, pid);

@@ -42,6 +42,18 @@ enum vs_term { VS_TERM_LEFT, VS_TERM_GAVE_BACK, VS_TERM_USED_UP /* the file has 
 /* A keeper that has shown nothing for so long is replaced by another process of its file. */
 #define VS_PULSE_US 2000000
 
+/* One that seems silent has just taken office, or woken with the machine: it is looked at again for so long. */
+#define VS_SILENCE_US 400000
+
+/* The keeper in office, when it was looked at last. */
+struct vs_watched {
+    uint64_t token;
+    int64_t pulse_us, silent_us;
+};
+
+/* Whether the keeper in office has been silent for too long, and was so when it was looked at before. */
+bool vs_office_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t boot_us);
+
 /* Puts `token` in office, in the place of the keeper that `was` there: false where another was faster.  Its predecessor
  * may be alive, and go on until it sees that: two keepers at once are wasteful, not wrong. */
 bool vs_office_seat(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us);

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define ELECTION_US 200000 /* how often the others look whether the keeper has died */
-#define SILENCE_US 400000  /* one that seems silent has just taken office, or woken with the machine: look again */
 #define NAP_US 500000      /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
 #define STORE_RETRY_US 1000000
 #define GIVE_BACK_US 3000000 /* who ends waits no longer than that for a store to take the lease back */
@@ -31,9 +30,7 @@ struct keeping {
 struct seat {
     uint64_t token;
     bool elected;
-    /* of the keeper before, when it was looked at last */
-    uint64_t was;
-    int64_t pulse_us, silent_us;
+    struct vs_watched was;
 };
 
 static struct keeping *keeping_of(struct vs_office *office) {
@@ -278,32 +275,18 @@ static void rest(struct vs_file *file) {
         vs_futex_wait(want, atomic_load_explicit(want, memory_order_acquire), left_us < NAP_US ? left_us : NAP_US);
 }
 
-/* Whether the keeper in office has been silent for too long, and was so when it was looked at before. */
-static bool is_silent(const struct vs_file *file, struct seat *seat) {
-    const struct vs_shared *shared = &file->mapping.map->shared;
-    int64_t now_us = file->clock->boot_us(file->clock->self);
-    int64_t pulse_us = atomic_load(&shared->pulse_boot_us);
-    uint64_t token = atomic_load(&shared->keeper_token);
-    if (now_us < pulse_us || token != seat->was || pulse_us != seat->pulse_us) {
-        seat->was = token;
-        seat->pulse_us = pulse_us;
-        seat->silent_us = now_us;
-    }
-    return now_us - (seat->silent_us > pulse_us ? seat->silent_us : pulse_us) >= SILENCE_US;
-}
-
 /* Elected, or in the place of who is silent. */
 static bool take_seat(struct vs_file *file, struct seat *seat) {
     struct vs_map *map = file->mapping.map;
     seat->elected = vs_lock_byte(file->mapping.fd, VS_BYTE_KEEPER, true);
-    if (seat->elected) seat->was = atomic_load(&map->shared.keeper_token);
-    if (!seat->elected && !is_silent(file, seat)) return false;
+    if (seat->elected) seat->was.token = atomic_load(&map->shared.keeper_token);
+    if (!seat->elected && !vs_office_is_silent(map, &seat->was, file->clock->boot_us(file->clock->self))) return false;
     if (vs_random(&seat->token, sizeof seat->token) != 0) {
         vs_map_say(map, VS_NO_RANDOM);
         return false;
     }
     int64_t now_us = file->clock->boot_us(file->clock->self);
-    return vs_office_seat(map, seat->was, seat->token |= 1, (uint32_t)getpid(), now_us);
+    return vs_office_seat(map, seat->was.token, seat->token |= 1, (uint32_t)getpid(), now_us);
 }
 
 static void leave_seat(struct vs_file *file, uint64_t token) {

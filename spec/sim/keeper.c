@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define ELECTION_US (200 * MS)
-#define SILENCE_US (400 * MS)
 #define NAP_US (900 * MS) /* the real one's is shorter; a beat is for two seconds */
 #define LEFT_US SEC       /* for how long who lost office leaves it to others */
 
@@ -105,10 +104,10 @@ static const struct vs_office_ops office_ops = {
 
 /* ------------------------------------------------------------------ a term of office */
 
-/* How office was come by; `was`, pulse and silence are those of the keeper before, when it was looked at last. */
+/* How office was come by. */
 struct seat {
-    uint64_t token, was;
-    int64_t pulse_us, silent_us;
+    uint64_t token;
+    struct vs_watched was;
 };
 
 /* False: it is to be left to another process for a while. */
@@ -134,32 +133,19 @@ static bool hold_office(struct proc *self, int file, const struct seat *seat) {
     return !vs_office_is_replaced(&k.office);
 }
 
-/* Whether the keeper in office has been silent for too long, and was so when it was looked at before. */
-static bool is_silent(const struct file *f, struct seat *seat) {
-    const struct vs_shared *shared = &f->map->shared;
-    int64_t now_us = host_boot_us(&sim.host[f->host]), pulse_us = atomic_load(&shared->pulse_boot_us);
-    uint64_t token = atomic_load(&shared->keeper_token);
-    if (now_us < pulse_us || token != seat->was || pulse_us != seat->pulse_us) {
-        seat->was = token;
-        seat->pulse_us = pulse_us;
-        seat->silent_us = now_us;
-    }
-    return now_us - (seat->silent_us > pulse_us ? seat->silent_us : pulse_us) >= SILENCE_US;
-}
-
 /* Elected, or in the place of who is silent. */
 static bool take_seat(struct proc *self, struct file *f, struct seat *seat) {
     bool elected = f->keeper < 0;
     if (elected) {
         f->keeper = proc_index(self);
-        seat->was = atomic_load(&f->map->shared.keeper_token);
-    } else if (!is_silent(f, seat)) {
+        seat->was.token = atomic_load(&f->map->shared.keeper_token);
+    } else if (!vs_office_is_silent(f->map, &seat->was, host_boot_us(&sim.host[f->host]))) {
         return false;
     }
     vs_sim_point("takes_seat");
     seat->token = rnd() | 1;
-    bool seated =
-        vs_office_seat(f->map, seat->was, seat->token, (uint32_t)proc_index(self), host_boot_us(&sim.host[f->host]));
+    bool seated = vs_office_seat(f->map, seat->was.token, seat->token, (uint32_t)proc_index(self),
+                                 host_boot_us(&sim.host[f->host]));
     if (seated && !elected) TRACE("process %d takes the place of a silent keeper", proc_index(self));
     sim.counts.replaced += seated && !elected;
     return seated;
