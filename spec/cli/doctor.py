@@ -6,8 +6,11 @@ import re
 import resource
 import signal
 import socket
+import sys
 
-from harness import claim, fails, main, same, shifted
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from ports import free_port  # noqa: E402
+from harness import claim, fails, main, same, shifted  # noqa: E402
 
 ROOT = os.geteuid() == 0
 SMALL = "sign:1 time:31 seq:22 worker:10 unit=1s epoch="
@@ -56,12 +59,6 @@ def generated(world, *args):
     """A generator file that an id was taken from."""
     same(world.run("gen", "--worker", "5", *args).code, 0)
     return world.path("state", "default.gen")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @claim("a machine where nothing is yet is well, and is left as it is")

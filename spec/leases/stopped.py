@@ -13,13 +13,15 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from ports import free_port  # noqa: E402
 
 ISSUER, VESTA = (os.path.abspath(p) for p in sys.argv[1:3])
 STORE, STOPPER, WHAT = sys.argv[3], os.path.abspath(sys.argv[4]), sys.argv[5]
@@ -42,12 +44,6 @@ NUMBER_FLAG = ["--worker", "7"] if STORE == "file" else []
 
 def now_ms():
     return time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Beside:
