@@ -232,6 +232,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
         return;
     }
     lease->worker = lease->has_worker ? lease->wanted_worker : ev->worker;
+    lease->is_fixed = ev->is_fixed;
     if (ev->is_fixed) lease->timing = vs_lease_timing_for(&lease->timing, true);
     if (!lease->has_worker && vs_is_static(&lease->ns, lease->worker)) {
         lease->attempt = 0;

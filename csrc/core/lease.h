@@ -181,6 +181,7 @@ struct vs_lease {
     uint64_t fingerprint, entropy, incarnation;
     uint64_t failed_in; /* the incarnation that went back or denies what it granted; 0: none has */
     bool has_worker, is_history, is_judged;
+    bool is_fixed; /* the number that was chosen follows from what the generator is */
     uint64_t wanted_worker;
     char layout[VESTA_LAYOUT_TEXT_MAX], identity[VS_IDENTITY_MAX], holder[VS_HOLDER_MAX];
 

@@ -98,7 +98,8 @@ struct vs_slot {
     _Alignas(VS_LINE) uint64_t worker;
     uint64_t owner[2]; /* the claim's token: here before the claim is sent, so that a successor can adopt it */
     uint64_t from;
-    _Atomic uint32_t state; /* enum vs_slot_state */
+    _Atomic uint32_t state;    /* enum vs_slot_state */
+    _Atomic uint32_t is_fixed; /* 1: its number follows from what the generator is, and its window is small */
     /* read-mostly; every word is only raised */
     _Alignas(VS_LINE) _Atomic uint64_t limit; /* the lease's end, exclusive */
     _Atomic uint64_t pass;                    /* history pacing: below this no clock is read */

@@ -97,6 +97,9 @@ static void do_take(struct vs_office *office, const struct vs_action *action, st
     ev->slot = VS_SLOT_NO_TOKEN;
     if (!office->ops->random(office, ev->owner, sizeof ev->owner)) return;
     ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
+    /* relaxed: before the claim is sent, and who comes next only times its renewals by it */
+    if (ev->slot >= 0)
+        atomic_store_explicit(&office->map->slot[ev->slot].is_fixed, office->lease.is_fixed, memory_order_relaxed);
 }
 
 static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
@@ -291,6 +294,8 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     opts->slot_owner[1] = map->slot[at].owner[1];
     opts->slot_from = map->slot[at].from;
     opts->slot_limit = atomic_load_explicit(&map->slot[at].limit, memory_order_acquire);
+    if (atomic_load_explicit(&map->slot[at].is_fixed, memory_order_relaxed))
+        opts->timing = vs_lease_timing_for(&opts->timing, true);
 }
 
 /* The end of the highest lease that the map ever had. */

@@ -238,7 +238,7 @@ def _(world):
     with Chooser(world, asking, made(world, sqlite_of(world)), "--lease", "balanced") as server:
         ids, worker = {server.id()}, server.worker()
         same(server.calls("on_start"), 1)
-        server.process.kill()
+        server.kill()
         server.process.wait()
         server.process.stderr.close()
         server.args[server.args.index(asking)] = refusing
