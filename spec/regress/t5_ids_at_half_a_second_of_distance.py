@@ -43,15 +43,7 @@ def doctor_says(uri, name):
 @claim("MariaDB with TLS, half a second away: the first id within 10 s under balanced")
 def _():
     db = MariaDB()
-    folder = db.path("tls")
-    os.mkdir(folder)
-    subprocess.run("""set -e; cd %s
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout ca.key -out ca.pem
-openssl req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout server.key -out server.csr
-printf 'subjectAltName=IP:127.0.0.1' >san
-openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile san -out server.pem
-chmod 644 *""" % folder, shell=True, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    db.start("--ssl-cert=%s/server.pem" % folder, "--ssl-key=%s/server.key" % folder, "--ssl-ca=%s/ca.pem" % folder)
+    folder = db.start_with_tls()
     db.sql("CREATE DATABASE vesta; CREATE USER far@'127.0.0.1' IDENTIFIED BY 's' REQUIRE SSL; GRANT ALL ON vesta.* TO far@'127.0.0.1'")
     far = Far(db.port, ROUND_TRIP_S)
     uri = "mysql://far:s@127.0.0.1:%d/vesta?tls=verify&ca=" + folder + "/ca.pem"

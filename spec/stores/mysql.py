@@ -1,5 +1,4 @@
 """mysql.py -- the mysql: store on a real MariaDB: the contract, and its hard days.  mysql.py STORE_CONTRACT STORE_CALL"""
-import os
 import signal
 import subprocess
 import sys
@@ -386,26 +385,11 @@ def _():
         assert caller.ask("ns", "OK")["incarnation"] == 78
 
 
-def make_certificates():
-    folder = db.path("tls")
-    os.mkdir(folder)
-    subprocess.run("""set -e; cd %s
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout ca.key -out ca.pem
-openssl req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout server.key -out server.csr
-printf 'subjectAltName=IP:127.0.0.1' >san
-openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile san -out server.pem
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=another-ca -keyout other.key -out other.pem
-chmod 644 *""" % folder, shell=True, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    return folder
-
-
 @claim("TLS is verified: by its own CA it is taken, by another or by none it is refused, and never done without")
 def _():
     with Caller(CALL, uri(more="?tls=verify"), "tls") as caller:
         has(caller.ask("ns", "REFUSED")["text"], "SSL")  # the server has no certificate
-    folder = make_certificates()
-    db.stop()
-    db.start("--ssl-cert=%s/server.pem" % folder, "--ssl-key=%s/server.key" % folder, "--ssl-ca=%s/ca.pem" % folder)
+    folder = db.start_with_tls()
     db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE SSL")
     try:
         with Caller(CALL, uri(more="?tls=off"), "tls") as caller:

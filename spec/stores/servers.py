@@ -13,6 +13,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from certificates import make_certificates  # noqa: E402
 from ports import free_port  # noqa: E402,F401
 
 SLOW = 3 if os.environ.get("VESTA_SLOW") else 1
@@ -130,6 +131,14 @@ class MariaDB(Server):
                     "--innodb-buffer-pool-size=32M", "--performance-schema=0", *more])
         self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
         return self
+
+    def start_with_tls(self):
+        """It stops if it runs, and starts with certificates; the folder that has them."""
+        folder = self.path("tls")
+        make_certificates(folder)
+        self.stop()
+        self.start("--ssl-cert=%s/server.pem" % folder, "--ssl-key=%s/server.key" % folder, "--ssl-ca=%s/ca.pem" % folder)
+        return folder
 
     def client(self, text, user="root"):
         return subprocess.run(["mariadb", "--no-defaults", "-S", self.path("sock"), "-u" + user, "-N", "-B", "-e", text],
