@@ -62,7 +62,8 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
  * clock, or the layout's end, keeps small is not had more often because issuers ask for it. */
 static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
     int64_t used_ms = vs_lease_ms_of(lease, ev->cursor) - vs_lease_ms_of(lease, lease->renewed_cursor);
-    return ev->boot_us - lease->renewed_boot_us >= VS_LEASE_AGAIN_MS * 1000 || used_ms >= lease->timing.window_ms / 2;
+    bool is_old = ev->boot_us - lease->renewed_boot_us >= VS_LEASE_AGAIN_MS * 1000;
+    return (is_old && !vs_lease_is_hasty(lease, ev)) || used_ms >= lease->timing.window_ms / 2;
 }
 
 void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
@@ -115,10 +116,12 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             return;
         }
         lease->record = ev->record; /* an earlier write of ours arrived: on top of it */
-        if (lease->unsettled++ == 0)
-            vs_act_renew(lease, ev, out);
-        else
+        if (lease->unsettled || vs_lease_is_hasty(lease, ev)) {
             vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
+            return;
+        }
+        lease->unsettled = 1;
+        vs_act_renew(lease, ev, out);
         return;
     }
     if (!believed && vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;

@@ -98,6 +98,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
                  uint64_t until, bool held) {
     vs_act(lease, out, phase, VS_DO_SWAP);
     lease->asked = until;
+    lease->sent_before_us = lease->sent_boot_us;
     lease->sent_boot_us = ev->boot_us;
     struct vs_record *r = &out->record;
     *r = lease->record;
@@ -130,7 +131,8 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
  * One rule for everything that leaves a holder no wiser: no answer, a write of which nobody knows what became of it,
  * one that was overtaken.  Its first time since a write was acknowledged may be an accident, and costs little; from
  * then on there is a second between two tries, and more with a shared store, where others wait, too: one connection a
- * second at most, and two writes.  A successful look ends nothing: it is the writes that fail. */
+ * second at most, and two writes: where the last second had two, even an accident rests.  A successful look ends
+ * nothing: it is the writes that fail. */
 
 /* Between once and one and a half times that: who met the same trouble at the same time shall not come again at the
  * same time. */
@@ -149,10 +151,14 @@ static int64_t rest_ms(struct vs_lease *lease) {
     return spread(lease, ms < most ? ms : most);
 }
 
+bool vs_lease_is_hasty(const struct vs_lease *lease, const struct vs_event *ev) {
+    return lease->sent_before_us && ev->boot_us - lease->sent_before_us < VS_LEASE_RETRY_MS * 1000;
+}
+
 void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next) {
     bool is_known = ev->outcome != VS_STORE_UNKNOWN;
     if (is_known && ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
-    if (lease->unsettled++ + lease->troubles == 0) {
+    if (lease->unsettled++ + lease->troubles == 0 && !vs_lease_is_hasty(lease, ev)) {
         vs_act(lease, out, next, next == VS_PH_NS_READ ? VS_DO_NS_READ : VS_DO_READ);
         return;
     }

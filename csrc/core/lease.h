@@ -195,6 +195,7 @@ struct vs_lease {
     uint64_t asked_cursor;   /* the cursor when that was sent */
     uint64_t renewed_cursor; /* the cursor at the last renewal: has anything been issued since? */
     int64_t sent_boot_us, renewed_boot_us;
+    int64_t sent_before_us;          /* the write before the last one sent; 0: none */
     int64_t deadline_us;             /* of what was acknowledged; 0: none */
     int64_t store_ms, store_boot_us; /* the store's clock at its last answer, and when that was; 0: not heard yet */
     unsigned troubles;               /* answers in a row that were neither yes nor a conflict */

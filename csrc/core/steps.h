@@ -41,6 +41,8 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
+/* Whether the last two writes were sent within a second: a third one is not, unless ids use the window up as fast. */
+bool vs_lease_is_hasty(const struct vs_lease *lease, const struct vs_event *ev);
 /* A write that was not acknowledged, and of which this is no answer either: what stands there is looked at, in the
  * phase `next`; at once the first time, then after a rest, and that is said. */
 void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next);

@@ -21,6 +21,13 @@ struct term_answer {
     int64_t us;
 };
 
+/* How often something came: in all, and at most within any second. */
+#define TERM_RECENT 16
+struct term_rate {
+    int64_t at_us[TERM_RECENT];
+    unsigned count, most;
+};
+
 struct term {
     struct world w;
     struct vs_office office;
@@ -30,28 +37,28 @@ struct term {
     void (*pass)(struct term *, int64_t until_boot_us); /* time passes while the keeper sleeps; NULL: nothing happens */
     int64_t end_boot_us, store_off_ms;
     bool has_connection;
-    unsigned calls, writes, connections;
-    unsigned writes_of_s, connections_of_s, writes_most, connections_most; /* in one second */
-    int64_t second;
+    unsigned calls;
+    struct term_rate writes, connections;
 };
 
 static struct term term;
 
-static void term_count(unsigned *all, unsigned *of_second, unsigned *most) {
-    int64_t second = term.w.time.boot_us / SECOND;
-    if (second != term.second) term.writes_of_s = term.connections_of_s = 0;
-    term.second = second;
-    ++*all;
-    if (++*of_second > *most) *most = *of_second;
+static void term_count(struct term_rate *rate) {
+    int64_t now_us = term.w.time.boot_us;
+    unsigned within = 0;
+    rate->at_us[rate->count++ % TERM_RECENT] = now_us;
+    for (unsigned i = 0; i < rate->count && i < TERM_RECENT; i++)
+        within += now_us - rate->at_us[i] < SECOND;
+    if (within > rate->most) rate->most = within;
 }
 
 static void term_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
     bool is_write = action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
     struct term_answer answer = {VS_STORE_OK, true, 1 * MS};
     term.calls++;
-    if (!term.has_connection) term_count(&term.connections, &term.connections_of_s, &term.connections_most);
+    if (!term.has_connection) term_count(&term.connections);
     term.has_connection = true;
-    if (is_write) term_count(&term.writes, &term.writes_of_s, &term.writes_most);
+    if (is_write) term_count(&term.writes);
     if (term.answer) answer = term.answer(&term, action, is_write);
     if (answer.outcome == VS_STORE_UNKNOWN || answer.outcome == VS_STORE_DOWN) term.has_connection = false;
     pass_us(&term.w.time, answer.us);
@@ -101,7 +108,6 @@ static void term_begin(const char *layout, enum vesta_pacing pacing, bool has_wo
     snprintf(header->identity, sizeof header->identity, "here.gen");
     term.ns =
         (struct vs_ns_record){.ver = 1, .fingerprint = term.w.layout.fingerprint, .incarnation = TERM_INCARNATION};
-    term.second = -1;
 }
 
 /* In office for so long. */

@@ -68,7 +68,7 @@ static void at_rhythm(const struct vs_lease_timing *timing, bool has_worker, enu
         CHECK_FAIL("%s, %s, number %s, a request each %.1f s: %u refused of %u", timing->name,
                    pacing == VESTA_PACING_CLOCK ? "clock" : "history", has_worker ? "given" : "drawn",
                    (double)every_ms / 1000, refused - before, share(every_ms));
-    if (term.writes_most > 2) CHECK_FAIL("%s: %u writes in one second", timing->name, term.writes_most);
+    if (term.writes.most > 2) CHECK_FAIL("%s: %u writes in one second", timing->name, term.writes.most);
     term_end();
 }
 

@@ -64,6 +64,19 @@ static struct term_answer its_clock_is_behind(struct term *t, const struct vs_ac
     return (struct term_answer){VS_STORE_OK, true, 5 * MS};
 }
 
+/* Renewals that issuers wait for come each half a second; an accident among them is no leave for a third one. */
+static struct term_answer behind_and_cut_now_and_then(struct term *t, const struct vs_action *action, bool is_write) {
+    (void)its_clock_is_behind(t, action, is_write);
+    turn += is_write;
+    return to_write(is_write && turn % 3 == 0, VS_STORE_UNKNOWN, true);
+}
+
+static struct term_answer behind_and_overtaken(struct term *t, const struct vs_action *action, bool is_write) {
+    (void)its_clock_is_behind(t, action, is_write);
+    turn += is_write;
+    return own_conflict(t, action, is_write && turn % 3 == 0);
+}
+
 static const struct {
     const char *name;
     struct term_answer (*answer)(struct term *, const struct vs_action *, bool);
@@ -77,6 +90,8 @@ static const struct {
     {"an earlier write of one's own always came first", own_conflict},
     {"writes are refused", refused},
     {"its clock is 40 s behind", its_clock_is_behind},
+    {"it is, and every third write is cut", behind_and_cut_now_and_then},
+    {"it is, and before every third write came an earlier one", behind_and_overtaken},
 };
 
 /* ------------------------------------------------------------------ requests */
@@ -105,12 +120,14 @@ static void serve_under(const struct vs_lease_timing *timing, bool has_worker, i
     term.pass = ask_often;
     term_serve(timing, MINUTES * MINUTE);
     const unsigned seconds = MINUTES * 60;
-    if (term.writes > 2 * seconds || term.connections > seconds + 2 || term.writes_most > 3 ||
-        term.connections_most > 2)
-        CHECK_FAIL("%s, number %s, %s: %u writes (%u in one second), %u connections (%u in one) in %u s", timing->name,
-                   has_worker ? "given" : "drawn", stores[store].name, term.writes, term.writes_most, term.connections,
-                   term.connections_most, seconds);
-    bool is_heard = timing->is_shared || stores[store].answer != its_clock_is_behind;
+    /* a newcomer may lose the connection that it has just made */
+    const unsigned at_once = stores[store].answer == from_the_first_on ? 2 : 1;
+    if (term.writes.count > 2 * seconds || term.connections.count > seconds + 2 || term.writes.most > 2 ||
+        term.connections.most > at_once)
+        CHECK_FAIL("%s, number %s, %s: %u writes (%u within a second), %u connections (%u within one) in %u s",
+                   timing->name, has_worker ? "given" : "drawn", stores[store].name, term.writes.count,
+                   term.writes.most, term.connections.count, term.connections.most, seconds);
+    bool is_behind = term.store_off_ms != 0, is_heard = timing->is_shared || !is_behind;
     if (stores[store].answer != every_second_is_cut && is_heard && said == 0)
         CHECK_FAIL("%s, %s: nobody says a word", timing->name, stores[store].name);
     if (term.calls > 6 * seconds) CHECK_FAIL("%s, %s: %u calls", timing->name, stores[store].name, term.calls);
