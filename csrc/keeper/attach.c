@@ -109,14 +109,29 @@ static int check_wanted(const struct vs_wish *wish, struct vs_header *header, st
     return rc;
 }
 
+void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
+    size_t length = strlen(path);
+    snprintf(out, size,
+             "cannot make %s: %.30s: ids go on with a map that only this user's processes with the same options share; "
+             "if it is lost, a number given by hand waits 5 s; make the folder writable, or name another path",
+             length > 70 ? path + length - 70 : path, strerror(no_file));
+}
+
 int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err) {
     struct vs_header header;
     int rc = vs_anchor_read(wish->path, wish->group, found, out, err);
     if (rc != VESTA_OK) return rc;
     if (*found) return check_found(wish, &out->header, err);
-    if (!makes) return VESTA_OK;
+    bool is_derived = wish->blocked && wish->store[0]; /* else the store could not be written either */
+    if (!makes && !is_derived) return VESTA_OK;
     if ((rc = check_wanted(wish, &header, err)) != VESTA_OK) return rc;
     if ((rc = check_layout(wish, &header, err)) != VESTA_OK) return rc;
+    if (is_derived) {
+        char store[VS_URI_MAX];
+        vs_anchor_derive(&header, vs_store_public(header.store, store), wish->blocked, out);
+        *found = true;
+        return VESTA_OK;
+    }
     if ((rc = vs_anchor_make(wish->path, &header, out, err)) != VESTA_OK) return rc;
     return check_found(wish, &out->header, err); /* another process may have been first, with another wish */
 }

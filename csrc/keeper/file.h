@@ -121,9 +121,13 @@ bool vs_same_address(const char *a, const char *b);
  */
 bool vs_store_is_gone(const char *uri, uint64_t incarnation);
 
-/* The anchor of a wish, made where there is none and `makes`; *found says which.  A wish that it does not meet is an
+/* The anchor of a wish, made where there is none and `makes`; *found says which.  Where its path cannot be written, it
+ * follows from the wish and is always found.  A wish that it does not meet is an
  * error, and so is a store that is not its own, as far as this machine can tell without waiting. */
 int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err);
+
+/* What to say of an anchor without a file: why, what it costs, what to do. */
+void vs_no_file_text(const char *path, int no_file, char *out, size_t size);
 
 /* ---- open.c */
 

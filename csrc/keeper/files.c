@@ -100,10 +100,12 @@ int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct v
     return vs_file_enter(&old->anchor, &wish, out, err);
 }
 
-/* Nobody can find this map any more: the file that named it is gone. */
+/* Nobody can find this map any more: the file that named it is gone; or, where none could be made, there is one now. */
 static bool is_forlorn(const struct vs_file *file) {
     struct stat st;
-    return file->mapping.name[0] && lstat(file->path, &st) != 0 && errno == ENOENT;
+    if (!file->mapping.name[0]) return false;
+    bool is_there = lstat(file->path, &st) == 0;
+    return file->anchor.no_file ? is_there : !is_there && errno == ENOENT;
 }
 
 static void forget(struct vs_file *file, bool is_forlorn) {

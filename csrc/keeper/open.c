@@ -46,6 +46,14 @@ static bool may_keep(unsigned flags, const char *store) {
     return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || strncmp(store, local, sizeof local - 1) == 0);
 }
 
+/* What an operator should know of where this generator is. */
+static void warn(struct vs_handle *handle, const struct vs_file *file) {
+    if (file->why_lone[0])
+        snprintf(handle->warning, sizeof handle->warning, "%s", file->why_lone);
+    else if (file->anchor.no_file)
+        vs_no_file_text(file->path, file->anchor.no_file, handle->warning, sizeof handle->warning);
+}
+
 /* Over a mapping of this boot: the parts of a handle that need no store. */
 static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs_file *file, struct vesta_gen **out,
                        struct vesta_error *err) {
@@ -68,7 +76,7 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     const char *store = file ? file->store : map->header.store;
     vs_store_public(store, handle->store);
     handle->keeps = may_keep(wish->opts->flags, store);
-    if (file && file->why_lone[0]) snprintf(handle->warning, sizeof handle->warning, "%s", file->why_lone);
+    if (file) warn(handle, file);
     handle->chooses = wish->opts->flags & VESTA_CHOOSES;
     gen->handle = handle;
     if (file) {

@@ -61,6 +61,32 @@ static int check_worker(const struct vesta_layout *layout, uint64_t worker, stru
 
 /* ------------------------------------------------------------------ paths */
 
+/* Whether ids go on although the file's folder is not there and cannot be made.  A path that somebody wrote may have a
+ * slip in it, which is to be said; but where everything is read-only, no other spelling would help.  The store lies in
+ * that folder, too, where none was named. */
+static bool goes_without(const struct vesta_opts *opts, int blocked, const char *folder) {
+    const char *state = getenv("VESTA_STATE");
+    bool is_by_hand = opts->path || (state && *state);
+    bool is_forbidden = blocked == EROFS || (!is_by_hand && (blocked == EACCES || blocked == EPERM));
+    return opts->store && is_forbidden && folder[0] == '/';
+}
+
+/* Makes the folder, or looks whether it could be made, and finds its one name. */
+static int find_folder(const struct vesta_opts *opts, struct vs_wish *wish, char folder[PATH_MAX], char real[PATH_MAX],
+                       struct vesta_error *err) {
+    wish->blocked = vs_anchor_blocked(folder);
+    int failed = wish->looks_only ? wish->blocked : vs_make_dirs(folder, wish->group) != 0 ? errno : 0;
+    if (!failed || access(folder, F_OK) == 0) {
+        if (realpath(folder, real)) return VESTA_OK;
+        if (!wish->looks_only || errno != ENOENT)
+            return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
+    } else if (!goes_without(opts, wish->blocked, folder)) {
+        return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(failed));
+    }
+    memcpy(real, folder, PATH_MAX);
+    return VESTA_OK;
+}
+
 /* <state>/<namespace>.gen, or the path given; absolute, so that it can be an identity. */
 static int find_path(const struct vesta_opts *opts, const char *state, struct vs_wish *wish, struct vesta_error *err) {
     char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
@@ -73,12 +99,8 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
     if (*name == '\0')
         return vs_fail(err, VESTA_EOPTION, "the path '%s' names a folder, not a file", VS_QUOTE(given, strlen(given)));
     snprintf(folder, sizeof folder, "%.*s", slash == given ? 1 : slash ? (int)(slash - given) : 1, slash ? given : ".");
-    if (!wish->looks_only && vs_make_dirs(folder, wish->group) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(errno));
-    if (!realpath(folder, real) && wish->looks_only && errno == ENOENT)
-        memcpy(real, folder, sizeof real);
-    else if (!realpath(folder, real))
-        return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
+    int rc = find_folder(opts, wish, folder, real, err);
+    if (rc != VESTA_OK) return rc;
     length = snprintf(wish->path, sizeof wish->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     if ((size_t)length >= VS_IDENTITY_MAX)
         return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1,
@@ -88,8 +110,10 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
 
 static int find_places(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
     char state[PATH_MAX] = "";
-    if ((!opts->path || !opts->store) && vs_state_dir(state, sizeof state) != 0 && !opts->path)
+    bool is_nowhere = !opts->path && vs_state_dir(state, sizeof state) != 0;
+    if (is_nowhere && !opts->store)
         return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
+    if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* cannot be written, and so is only a name */
     int rc = find_path(opts, state, wish, err);
     if (rc != VESTA_OK) return rc;
     if (opts->store && (rc = vs_store_check(opts->store, err)) != VESTA_OK) return rc;

@@ -18,10 +18,11 @@ struct vs_wish {
     char store[VS_URI_MAX]; /* "" where none was named */
     const char *secret;     /* the caller's; NULL: none */
     int group;              /* gid or -1 */
+    int blocked;            /* why no file can be made at the path, as errno; 0: one can */
 };
 
-/* Checks each option by itself, fills in the defaults that need no file, and makes the file's folder.  Errors: as
- * vesta_open. */
+/* Checks each option by itself, fills in the defaults that need no file, and makes the file's folder.  Where that
+ * cannot be made, `blocked` says so, if ids can go on without it.  Errors: as vesta_open. */
 int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err);
 
 /* The same for who only looks: makes nothing; where the folder is not there yet, the path is as it was written. */

@@ -41,13 +41,25 @@ static void look_at_room(struct vs_doctor *doctor, const char *path) {
         vs_found(doctor, VS_WARN, "state", "make room", "%s has %s bytes left", path, vs_grouped(bytes, room));
 }
 
+/* Where every namespace names its store, ids can go on without a file, which vs_doctor_space says. */
+static enum vs_health folder_state(const struct vs_doctor *doctor) {
+    for (int i = 0; i < doctor->config->space_count; i++)
+        if (!doctor->config->space[i].store) return VS_SICK;
+    return VS_WARN;
+}
+
 /* The folder itself, or the parent that it will be made in. */
 static void look_at_folder(struct vs_doctor *doctor, const char *path) {
     struct stat st;
     struct vesta_error err;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
-        vs_found(doctor, VS_FINE, "state", NULL, "%s is not there yet, and will be made", path);
+        int blocked = vs_anchor_blocked(path);
+        if (blocked)
+            vs_found(doctor, folder_state(doctor), "state", "make it, or choose another folder",
+                     "%s is not there, and cannot be made: %s", path, strerror(blocked));
+        else
+            vs_found(doctor, VS_FINE, "state", NULL, "%s is not there yet, and will be made", path);
         return;
     }
     if (fd < 0 || fstat(fd, &st) != 0) {
@@ -60,7 +72,7 @@ static void look_at_folder(struct vs_doctor *doctor, const char *path) {
     if (vs_file_system_check(fd, path, "a generator file", &err) != VESTA_OK)
         vs_found(doctor, VS_SICK, "state", "set VESTA_STATE, or the namespace's path", "%s", err.text);
     else if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
-        vs_found(doctor, VS_SICK, "state", "run as its owner, or give it away with chown",
+        vs_found(doctor, folder_state(doctor), "state", "run as its owner, or give it away with chown",
                  "%s is user %ld's with mode %o, and not writable: %s", path, (long)st.st_uid, st.st_mode & 07777,
                  strerror(errno));
     else if (!user_may_write(doctor, &st))
@@ -90,7 +102,8 @@ void vs_doctor_folders(struct vs_doctor *doctor) {
     const struct vs_config *config = doctor->config;
     char state[PATH_MAX], folder[PATH_MAX], last[PATH_MAX] = "";
     if (vs_state_dir(state, sizeof state) != 0)
-        vs_found(doctor, VS_SICK, "state", "set VESTA_STATE, or make /var/lib/vesta writable", "no folder for state");
+        vs_found(doctor, folder_state(doctor), "state", "set VESTA_STATE, or make /var/lib/vesta writable",
+                 "no folder for state");
     else
         look_at_folder(doctor, state);
     for (int i = 0; i < config->space_count; i++) {
@@ -214,6 +227,11 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
         vs_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", wish.path);
         look_at_layout(doctor, space->name, layout);
         return;
+    }
+    if (anchor.no_file) {
+        char text[256];
+        vs_no_file_text(wish.path, anchor.no_file, text, sizeof text);
+        vs_found(doctor, VS_WARN, space->name, NULL, "%s", text);
     }
     look_at_map(doctor, space->name, &anchor, &mapping);
     look_at_file(doctor, space->name, wish.path, &anchor.header, mapping.map);

@@ -141,6 +141,13 @@ static int make_temp(const char *path, const struct vs_header *header, char *tem
     return rc;
 }
 
+static void fill_words(struct vs_header *header) {
+    memset(header->magic, 0, sizeof header->magic);
+    memcpy(header->magic, VS_ANCHOR_MAGIC, sizeof VS_ANCHOR_MAGIC);
+    header->format = VS_MAP_FORMAT;
+    header->size = sizeof *header;
+}
+
 int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_anchor *out, struct vesta_error *err) {
     struct vs_header whole = *header;
     char temp[PATH_MAX], dir[PATH_MAX];
@@ -148,10 +155,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     folder_of(path, dir);
     int rc = vs_anchor_folder_check(dir, err);
     if (rc != VESTA_OK) return rc;
-    memset(whole.magic, 0, sizeof whole.magic);
-    memcpy(whole.magic, VS_ANCHOR_MAGIC, sizeof VS_ANCHOR_MAGIC);
-    whole.format = VS_MAP_FORMAT;
-    whole.size = sizeof whole;
+    fill_words(&whole);
     if (vs_random(whole.key, sizeof whole.key) != 0)
         return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes for a key: %s", strerror(errno));
     if ((rc = make_temp(path, &whole, temp, err)) != VESTA_OK) return rc;
@@ -162,6 +166,60 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     if (rc == VESTA_OK && !found) rc = vs_fail(err, VESTA_EIO, "%.150s was removed as soon as it was made", path);
     return rc;
 }
+
+/* ------------------------------------------------------------------ where none can be made */
+
+int vs_anchor_blocked(const char *folder) {
+    char at[PATH_MAX];
+    snprintf(at, sizeof at, "%s", folder);
+    for (;;) {
+        if (faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) == 0) return 0;
+        char *slash = strrchr(at, '/');
+        if (errno == EROFS || errno == EACCES || errno == EPERM) return errno;
+        if (errno != ENOENT || !slash || !slash[1]) return 0;
+        slash[slash == at ? 1 : 0] = '\0'; /* it would be made in the one above */
+    }
+}
+
+/* Two FNV-1a side by side.  No secret: who guesses a name still fails the test of whose the map is. */
+struct key_hash {
+    uint64_t a, b;
+};
+
+static void hash_bytes(struct key_hash *hash, const void *bytes, size_t size) {
+    for (const unsigned char *at = bytes, *end = at + size; at < end; at++) {
+        hash->a = (hash->a ^ *at) * UINT64_C(0x100000001b3);
+        hash->b = (hash->b ^ *at ^ 0xa5) * UINT64_C(0x100000001b3);
+    }
+}
+
+static void hash_text(struct key_hash *hash, const char *text) {
+    hash_bytes(hash, text, strlen(text) + 1);
+}
+
+/* Of all that a map must agree in with its anchor: two wishes that differ would replace each other's map in turn.  The
+ * store by its address, as a namespace has no incarnation before its first lease. */
+void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out) {
+    struct key_hash hash = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
+    const uint64_t words[] = {header->fingerprint,     header->pacing, header->ahead_ticks_max,
+                              header->has_worker,      header->worker, geteuid(),
+                              (uint64_t)header->group, VS_MAP_FORMAT,  sizeof(struct vs_header)};
+    memset(out, 0, sizeof *out);
+    out->header = *header;
+    fill_words(&out->header);
+    hash_text(&hash, header->path);
+    hash_text(&hash, header->namespace_);
+    hash_text(&hash, store);
+    hash_text(&hash, header->lease);
+    hash_text(&hash, header->identity);
+    hash_bytes(&hash, words, sizeof words);
+    memcpy(out->header.key, &hash, sizeof out->header.key);
+    out->owner = geteuid();
+    out->owner_group = getegid();
+    out->no_file = blocked;
+}
+
+/* ------------------------------------------------------------------ a note for the next start */
 
 bool vs_anchor_note(const char *path, const struct vs_anchor *anchor) {
     struct vs_anchor now;

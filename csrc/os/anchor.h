@@ -11,6 +11,7 @@ struct vs_anchor {
     struct vs_header header;
     uid_t owner;
     gid_t owner_group;
+    int no_file; /* the errno that keeps it from its path; 0: it lies there */
 };
 
 /* Looks at the file of a path.  `group`: a group that the caller has named, or -1: its members' files are used, too.
@@ -20,6 +21,15 @@ int vs_anchor_read(const char *path, int group, bool *found, struct vs_anchor *o
 /* Makes the file of a path from a header (magic, format, size and key are filled in here), or reads the one that
  * another process made meanwhile.  What root makes in another's folder belongs to the folder's owner. */
 int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_anchor *out, struct vesta_error *err);
+
+/* Whether it is forbidden to make a file in this folder, which may still have to be made itself: EROFS, EACCES, EPERM;
+ * 0: it is not, though it may fail for another reason. */
+int vs_anchor_blocked(const char *folder);
+
+/* The anchor of a path that cannot be written: its key follows from what the generator is and from the user, so that
+ * all processes of this user that ask for the same one find one map.  `store`: its address without secrets; `blocked`:
+ * what vs_anchor_blocked says. */
+void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out);
 
 /* Writes down which store granted the leases, if the file of the path still is this anchor.  A convenience for the next
  * start: false where it could not be done. */

@@ -56,8 +56,9 @@ static int own(const struct vs_identity *who, const char *path, struct vesta_err
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     struct stat st;
     if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* who made it knows whose it is */
-    if (vs_make_dirs(path, -1) != 0) return vs_fail(err, VESTA_EIO, "%s cannot be made: %s", path, strerror(errno));
-    return own(who, path, err);
+    if (vs_make_dirs(path, -1) == 0) return own(who, path, err);
+    if (errno == EROFS) return VESTA_OK; /* vesta_open knows how to go on, or says why not */
+    return vs_fail(err, VESTA_EIO, "%s cannot be made: %s", path, strerror(errno));
 }
 
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err) {

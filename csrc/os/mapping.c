@@ -109,15 +109,14 @@ static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, e
     struct vs_header header;
     if (fstat(fd, &st) != 0) return io_error(err, "look at", name);
     if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd))
-        return vs_fail(
-            err, VESTA_EIO,
-            "%.150s is %s: somebody has taken the name of our map; remove it, or remove %.150s, and the next "
-            "map has another name",
-            name,
-            !S_ISREG(st.st_mode)   ? "no regular file"
-            : is_ours(&st, anchor) ? "not in memory (tmpfs)"
-                                   : "another user's",
-            anchor->header.path);
+        return vs_fail(err, VESTA_EIO,
+                       "%.150s is %s: somebody has taken the name of our map; remove it, or %s %.150s, and the next "
+                       "map has another name",
+                       name,
+                       !S_ISREG(st.st_mode)   ? "no regular file"
+                       : is_ours(&st, anchor) ? "not in memory (tmpfs)"
+                                              : "another user's",
+                       anchor->no_file ? "take another path than" : "remove", anchor->header.path);
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;

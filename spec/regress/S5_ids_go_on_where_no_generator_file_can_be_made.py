@@ -1,0 +1,202 @@
+"""Rule 10 of the live map: where no generator file can be made (a read-only root, a unit with ProtectSystem=strict, a user
+without a home), ids go on with a map that this user's processes find by their options.  Never an id twice, said once, and a
+path that somebody mistyped stays an error."""
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from livefiles import ids, inside, may, unique  # noqa: E402
+from harness import SLOW, VESTA, claim, environment, fails, main, same  # noqa: E402
+
+NOBODY, OTHER = 65534, 65533
+ROOT = os.geteuid() == 0
+DRAWN = ("--layout", "snowflake")
+HAND = (*DRAWN, "--worker", "3")
+
+
+def sealed(world):
+    """A folder that is root's, beside a store that is nobody's.  False where we are not root."""
+    if not ROOT:
+        return print("# not shown here: needs root")
+    os.chmod(world.folder, 0o755)
+    for name, owner in (("sealed", 0), ("store", NOBODY)):
+        os.mkdir(world.path(name))
+        os.chmod(world.path(name), 0o755)
+        os.chown(world.path(name), owner, owner)
+    return True
+
+
+def words(world, *args):
+    return (*args, "--path", world.path("sealed", "a.gen"), "--store", "file:" + world.path("store"), *HAND)
+
+
+def gen(world, *args):
+    return world.run(*words(world, "gen", *args), user=NOBODY, group=NOBODY, extra_groups=[])
+
+
+def doctor(world, path, **there):
+    """With a config, as most of a namespace has no flag there."""
+    config = world.path("vesta.lua")
+    with open(config, "w") as file:
+        file.write('return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { %sstore = "file:%s", '
+                   'layout = "snowflake", worker = 3 } } }' % (world.path("store", "s"), 'path = "%s", ' % path if path else "", world.path("store")))
+    return world.run("doctor", "-c", config, **there)
+
+
+def maps(world):
+    """The maps of this world's path, by what stands in them."""
+    path = world.path("sealed", "a.gen").encode()
+    found = []
+    for name in glob.glob("/dev/shm/vesta-*"):
+        try:
+            with open(name, "rb") as file:
+                if path + b"\0" in file.read(4096):
+                    found.append(name)
+        except OSError:
+            pass
+    return found
+
+
+def clean(world):
+    for name in maps(world):
+        os.unlink(name)
+
+
+@claim("a folder that is not ours to write: ids at once, from one cursor for all processes, and one sentence says what it costs")
+def _(world):
+    if not sealed(world):
+        return
+    first = gen(world, "-n", "100")
+    same(first.err.count("cannot make"), 1)
+    assert "Permission denied" in first.err and "make the folder writable" in first.err, first.err
+    second = gen(world, "-n", "100")
+    same(len(maps(world)), 1)
+    same(os.listdir(world.path("sealed")), [])
+    pair = [subprocess.Popen([VESTA, *words(world, "gen", "-n", "20000")], env=environment(world.folder), cwd=world.folder,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, user=NOBODY, group=NOBODY,
+                             extra_groups=[]) for _ in range(2)]
+    both = [[int(line) for line in one.communicate(timeout=60 * SLOW)[0].split()] for one in pair]
+    same([len(some) for some in both], [20000, 20000])  # a number given by hand serves one map: they share it
+    unique(ids(first), ids(second), *both)
+    clean(world)
+
+
+@claim("killed with -9, the next one goes on at once from the same cursor; a copy of the map is not one")
+def _(world):
+    if not sealed(world):
+        return
+    every = []
+    for _ in range(5):
+        one = subprocess.Popen([VESTA, *words(world, "gen", "-n", "100000000")], env=environment(world.folder), cwd=world.folder,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, user=NOBODY, group=NOBODY, extra_groups=[])
+        head = one.stdout.read(20000)
+        one.send_signal(signal.SIGKILL)
+        one.wait()
+        every.append([int(line) for line in (head + one.stdout.read()).split(b"\n")[:-1]])
+        one.stdout.close()
+        every.append(ids(gen(world, "-n", "10", "--wait-ms", "1000")))  # 5 s, were the lease not gone on with
+    name, = maps(world)
+    shutil.copy(name, world.path("copy"))
+    every.append(ids(gen(world, "-n", "1000")))
+    os.unlink(name)
+    shutil.copy(world.path("copy"), name)
+    os.chown(name, NOBODY, NOBODY)
+    os.chmod(name, 0o600)
+    every.append(ids(gen(world, "-n", "1000", "--wait-ms", "20000")))
+    unique(*every)
+    clean(world)
+
+
+@claim("another user has a map of its own, and a name that somebody took is refused with what to do")
+def _(world):
+    if not sealed(world):
+        return
+    store = "file:" + world.path("store")
+    first = gen(world, "-n", "10")
+    name, = maps(world)
+    os.unlink(name)
+    with open(name, "wb") as file:
+        os.fchown(file.fileno(), OTHER, OTHER)
+    os.chmod(name, 0o666)
+    fails(gen(world, "-n", "1"), 1, "another user's", "remove it", "take another path")
+    os.unlink(name)
+    second = gen(world, "-n", "10", "--wait-ms", "20000")  # its memory is gone: a number given by hand waits
+    root = world.run("gen", "-n", "10", "--path", world.path("root.gen"), "--store", store, "--layout", "snowflake")
+    unique(ids(first), ids(second), ids(root))
+    clean(world)
+
+
+@claim("a user without a home, and a folder for state that nobody can make: ids where a store is named, else it says what is missing")
+def _(world):
+    if not sealed(world):
+        return
+    for env in ({"VESTA_STATE": "", "HOME": ""}, {"VESTA_STATE": "", "HOME": world.path("sealed", "home")}):
+        there = dict(user=NOBODY, group=NOBODY, extra_groups=[], env=env)
+        lists = [ids(world.run("gen", "-n", "10", "--store", "file:" + world.path("store"), *DRAWN, **there))
+                 for _ in range(2)]
+        unique(*lists)
+        same(world.run("gen", *HAND, **there).code, 1)
+
+
+@claim("a folder of a path given by hand, or by VESTA_STATE, that is not there and cannot be made is an error by name")
+def _(world):
+    if not sealed(world):
+        return
+    typo = world.path("sealed", "typo")
+    for env, path in (({}, os.path.join(typo, "a.gen")), ({"VESTA_STATE": typo}, "")):
+        there = dict(user=NOBODY, group=NOBODY, extra_groups=[], env=env)
+        asked = ("--store", "file:" + world.path("store"), *HAND, *(("--path", path) if path else ()))
+        fails(world.run("gen", *asked, **there), 1, "cannot make the folder", typo, "Permission denied")
+        found = doctor(world, path, **there)
+        same(found.code, 1)
+        assert "cannot make the folder " + typo in found.out, found.out
+
+
+@claim("doctor says the same sentence, and that it is no fault where the store is named; nothing is made by looking")
+def _(world):
+    if not sealed(world):
+        return
+    told = doctor(world, world.path("sealed", "a.gen"), user=NOBODY, group=NOBODY, extra_groups=[])
+    same(maps(world), [])
+    sentence = gen(world, "-n", "1").err.strip()
+    sentence = sentence[sentence.index("cannot make"):]
+    assert sentence in told.out, (sentence, told.out)
+    clean(world)
+
+
+@claim("everything read-only but the store, as in a container or under ProtectSystem=strict: gen and serve give ids")
+def _(world):
+    if not ROOT or not may("unshare", "-m"):
+        return
+    os.mkdir(world.path("store"))
+    script = """
+mount --make-rprivate /; mount --bind "$PWD" "$PWD"; mount --bind "$PWD/store" "$PWD/store"; mount -o remount,bind,ro "$PWD"
+cd "$PWD"; ! touch x 2>/dev/null
+for i in 1 2; do "$vesta" gen -n 100 --path "$PWD/no/a.gen" --store "file:$PWD/store" --layout snowflake --worker 3; done
+"$vesta" gen -n 100 --store "file:$PWD/store" --layout snowflake
+"$vesta" serve --http off --resp "unix:$PWD/store/s" --store "file:$PWD/store" --layout snowflake 2>store/log & server=$!
+python3 - <<'P'
+import socket, time
+for _ in range(600):
+    try:
+        s = socket.socket(socket.AF_UNIX); s.connect("store/s"); break
+    except OSError: time.sleep(0.05)
+s.settimeout(30); f = s.makefile("rb")
+for _ in range(100):
+    while True:
+        s.sendall(b"GET default\\r\\n"); line = f.readline()
+        if line[:1] == b"$": break
+        time.sleep(0.05)
+    print(f.readline().decode().strip())
+P
+kill $server; wait $server
+test $(grep -c "cannot make" store/log) = 1
+"""
+    unique([int(line) for line in inside(world, ["-m"], script, timeout=60 * SLOW).split()])
+
+
+main()
