@@ -69,12 +69,13 @@ __attribute__((unused)) static void patch(const char *path, size_t at, const voi
     close(fd);
 }
 
-/* In a child, as nobody: root is refused nothing. */
-__attribute__((unused)) static void as_nobody(void (*run)(uint64_t)) {
+/* In a child, as nobody, who is in that group besides: root is refused nothing. */
+__attribute__((unused)) static void as_member(gid_t group, void (*run)(uint64_t)) {
     pid_t pid = fork();
     if (pid == 0) {
         atomic_store(&check_failures, 0);
-        if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0)
+        if (setgroups(1, &group) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+            setresuid(NOBODY, NOBODY, NOBODY) == 0)
             run(0);
         else if (geteuid() == 0)
             CHECK_FAIL("cannot become nobody");
@@ -82,6 +83,10 @@ __attribute__((unused)) static void as_nobody(void (*run)(uint64_t)) {
         _exit(atomic_load(&check_failures) ? 9 : 0);
     }
     reap(pid, false);
+}
+
+__attribute__((unused)) static void as_nobody(void (*run)(uint64_t)) {
+    as_member(NOBODY, run);
 }
 
 #endif

@@ -295,6 +295,43 @@ static void in_a_full_memory(void) {
     CHECK(umount(anchor.header.maps) == 0);
 }
 
+#define GROUP 65532
+
+static void lone_beside_a_used_up_map(uint64_t unused) {
+    (void)unused;
+    uint64_t inode = inode_of(name_of_map());
+    is_lone(
+        "Operation not permitted"); /* it may be written by this user, and not be renamed over: /dev/shm is sticky */
+    CHECK_EQ_U64(inode_of(name_of_map()), inode);
+}
+
+static void attached(uint64_t unused) {
+    (void)unused;
+    struct vs_mapping one = opened();
+    CHECK(!one.is_new && one.name[0] && atomic_load(&one.map->shared.slots_used) == 5);
+    vs_mapping_close(&one);
+}
+
+static void used_up_by_another_member(void) {
+    if (geteuid() != 0) {
+        printf("# not shown: maps of other members of a group (not root)\n");
+        return;
+    }
+    anchor = made(in_folder("made.gen"));
+    anchor.header.group = GROUP;
+    struct vs_mapping map = opened();
+    atomic_store(&map.map->shared.stopped, VESTA_CLOSED);
+    vs_mapping_close(&map);
+    CHECK(chown(name_of_map(), 65533, GROUP) == 0 && chmod(name_of_map(), 0660) == 0);
+    as_member(GROUP, lone_beside_a_used_up_map);
+    struct vs_mapping next = opened(); /* who may replace it does, and then all are on that one */
+    CHECK(next.is_new && next.name[0]);
+    atomic_store(&next.map->shared.slots_used, 5);
+    vs_mapping_close(&next);
+    as_member(GROUP, attached);
+    remove_map();
+}
+
 static void removed_while_open(void) {
     used();
     struct vs_mapping one = opened();
@@ -363,6 +400,8 @@ static const struct check_case cases[] = {
     {"a map that may not be read is refused", a_map_that_may_not_be_read},
     {"without memory for maps there is one for a process and its children", on_a_disk},
     {"without room for a map there is one for a process and its children", in_a_full_memory},
+    {"a used-up map of another member of the group stands until its owner comes: a map of one's own till then",
+     used_up_by_another_member},
     {"a map removed while open has a successor of its own", removed_while_open},
     {"another time namespace has a map of its own", another_uptime},
 };
