@@ -4,6 +4,7 @@
 #include "host/controls.h"
 
 #include "core/core.h"
+#include "core/generator.h"
 #include "log/log.h"
 #include "os/os.h"
 
@@ -182,10 +183,12 @@ static void carry_out(struct vs_control *c, int space, const struct vesta_pause 
     }
 }
 
-/* Once: a number that was given when the file was made stays, whatever a config says later. */
-static void tell_fixed(struct vs_control *c, int space, const struct vesta_choice *choice) {
+/* Once, and also where a lease goes on and nobody asks: a number that was given when the file was made stays, whatever
+ * a config says later. */
+static void tell_fixed(struct vs_control *c, int space) {
     struct vs_leasing *leasing = &c->leasing[space];
-    if (!choice->is_fixed || leasing->told_fixed || !has(c, space, VS_CHOOSE_WORKER)) return;
+    const struct vesta_gen *gen = c->gen[space];
+    if (leasing->told_fixed || !has(c, space, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker) return;
     leasing->told_fixed = true;
     vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
            c->space[space], "policy", policy_name(c, space), "do",
@@ -196,7 +199,6 @@ static void choose(struct vs_control *c, int space, const struct vesta_pause *pa
                    const char *identity) {
     struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_answer answer;
-    tell_fixed(c, space, choice);
     if (records && !choice->is_fixed && ask_for_worker(c, space, choice, identity, records, &answer))
         carry_out(c, space, pause, choice, &answer);
     else
@@ -257,6 +259,7 @@ static void look_at_store(struct vs_control *c, int space) {
 void vs_control_look(struct vs_control *c) {
     for (int i = 0; i < c->opts.space_count; i++)
         if (atomic_load(&c->gen[i])) {
+            tell_fixed(c, i);
             answer_keeper(c, i);
             if (has(c, i, VS_ON_STORE_DOWN)) look_at_store(c, i);
         }
