@@ -20,17 +20,20 @@ Links to files of the repository must lead somewhere.
     run.py --self-test     documents that are wrong on purpose must fail
 """
 import argparse
+import contextlib
 import glob
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(REPO, "spec", "support"))
+from ports import free_port, give_back  # noqa: E402
+
 SECONDS_BLOCK_MAX = 60
 SECONDS_BACKGROUND_MAX = 10
 EXAMPLE = re.compile(r"(?<![\w.])\d{13,20}(?![\w.]*\w)")
@@ -82,10 +85,14 @@ class Document:
     def __init__(self, folder, build):
         self.folder, self.build = folder, os.path.abspath(build)
         self.numbers, self.binds = {}, False
-        self.ports = dict(zip(PORTS, free_ports(len(PORTS))))
+        self.ports = {port: str(free_port()) for port in PORTS}
         self.env = {"PATH": f"{self.build}:{os.environ.get('PATH', '')}", "HOME": folder, "TZ": "UTC",
                     "LC_ALL": "C.UTF-8", "VESTA_STATE": os.path.join(folder, "state"), "TERM": "dumb"}
         self.env.update({name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")})
+
+    def close(self):
+        for port in self.ports.values():
+            give_back(int(port))
 
     def real(self, text):
         """The text with its examples replaced by what they stand for here."""
@@ -234,18 +241,6 @@ def promised(lines, mark):
     return [line.split(mark, 1)[1].strip() for line in lines if mark in line]
 
 
-def free_ports(count):
-    """Below the range that the kernel gives to clients, so that none of them takes one meanwhile."""
-    found = []
-    for port in range(23000 + os.getpid() % 900, 24000):
-        with socket.socket() as one:
-            if one.connect_ex(("127.0.0.1", port)) != 0:
-                found.append(str(port))
-        if len(found) == count:
-            return found
-    raise Wrong("no free port from 23000 to 23999")
-
-
 def kind(language, lines):
     language = language.removesuffix(" ids")
     if language == "console":
@@ -268,8 +263,8 @@ def broken_links(path, text):
 
 def check(path, build):
     """(claim, what is wrong or None) for each block of the document that runs."""
-    with open(path, encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder:
-        document = Document(folder, build)
+    with open(path, encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder, \
+            contextlib.closing(Document(folder, build)) as document:
         name = os.path.relpath(path, REPO) if path.startswith(REPO) else os.path.basename(path)
         text = file.read()
         broken = broken_links(path, text)

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,22 +20,10 @@ import time
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(REPO, "spec", "openresty")
+sys.path.insert(0, os.path.join(REPO, "spec", "support"))
+from ports import free_port  # noqa: E402
+
 START_S_MAX = 10
-ports = range(22100, 22900)
-
-
-def free_port():
-    """A port that nobody listens on; `ports` keeps a run within its own range."""
-    for port in ports:
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            globals()["ports"] = range(port + 1, ports.stop)
-            return port
-    raise SystemExit("no free port")
-
 
 # More places to ask from, for what the example does not show.
 PROBES = """

@@ -1,8 +1,11 @@
 """ports.py -- ports of this machine for the servers of specs that run at once.  Below the kernel's own range: a port of
 that may be a connection's between two looks.
+
+    ports.py COUNT      prints so many in a line, and keeps them until its stdin ends
 """
 import random
 import socket
+import sys
 
 _marks = {}  # by port: an abstract socket, so that two specs do not take one port between two looks
 
@@ -25,3 +28,8 @@ def free_port():
 
 def give_back(port):
     _marks.pop(port).close()
+
+
+if __name__ == "__main__":
+    print(*(free_port() for _ in range(int(sys.argv[1]))), flush=True)
+    sys.stdin.read()
