@@ -5,7 +5,20 @@ import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
+from flood import ten_thousand  # noqa: E402
 from serving import Server, claim, get, main, same, SLOW, until_closed  # noqa: E402
+
+
+@claim("10,100 idle connections, none of which goes when it is turned away: the admin is answered")
+def _(world):
+    path = world.path("admin.sock")
+    with Server(world, "--admin", "unix:" + path) as server, ten_thousand(server.http, "127.0.0.2"):
+        with socket.socket(socket.AF_UNIX) as admin:
+            admin.settimeout(20 * SLOW)
+            admin.connect(path)
+            admin.sendall(get("/healthz", "Connection: close"))
+            said = until_closed(admin)
+        assert said.startswith(b"HTTP/1.1 200 "), said
 
 
 @claim("who is turned away from HTTP and the Redis protocol takes no place of the admin's, and theirs are each their own")

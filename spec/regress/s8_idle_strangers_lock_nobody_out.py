@@ -7,8 +7,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from flood import limited  # noqa: E402
-from serving import Configured, Server, claim, command, fails, main, same, SLOW, until_closed  # noqa: E402
+from flood import limited, ten_thousand  # noqa: E402
+from serving import Configured, Server, claim, command, fails, get, main, same, SLOW, until_closed  # noqa: E402
 
 
 def dial(port, address):
@@ -21,6 +21,28 @@ def is_in(sock):
     said = sock.recv(100)
     assert said in (b"+PONG\r\n", b"-ERR max number of clients reached\r\n"), said
     return said == b"+PONG\r\n"
+
+
+LOCKED = 'return { namespaces = { default = { worker = 1 } }, resp = { password = "secret" } }'
+
+
+@claim("10,100 idle connections of one address: others have their places, on both protocols, and the log tells of it")
+def _(world):
+    with Configured(world, LOCKED) as server, ten_thousand(server.http, "127.0.0.2"):
+        with dial(server.resp, "127.0.0.3") as client:
+            client.sendall(command("AUTH", "secret"))
+            same(client.recv(100), b"+OK\r\n")
+        with dial(server.http, "127.0.0.3") as client:
+            client.sendall(get("/genid", "Connection: close"))
+            said = until_closed(client)
+            assert said.startswith(b"HTTP/1.1 200 "), said
+        assert " level=warn " in server.heard("HTTP clients were turned away")
+
+
+@claim("who does not say the password is gone in seconds, not in minutes, where nothing is configured")
+def _(world):
+    with Configured(world, LOCKED) as server, server.connect(server.resp) as stranger:
+        same(until_closed(stranger), b"")
 
 
 @claim("one address has half of the places of a protocol, others have theirs, and each place comes back")

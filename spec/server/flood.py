@@ -4,6 +4,8 @@ It opens IDLE connections that say nothing, and RATE more a second that live for
 request; it never reads.  It says `full` when the idle ones are there and `ended` with the connections it made.
 """
 import collections
+import contextlib
+import os
 import re
 import resource
 import socket
@@ -13,21 +15,29 @@ import sys
 import threading
 import time
 
+SLOW = 3 if os.environ.get("VESTA_SLOW") else 1
+IP_BIND_ADDRESS_NO_PORT = 24  # <linux/in.h>; socket has no name for it
 MOMENT_S = 0.1
 CHURN_MAX = 2000  # connections of a moment that are open at once
 
 
+def socket_of(address):
+    """It will have a port of that address when it connects, and leave it at once when it is closed."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # or TIME_WAIT would use the ports up
+    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)  # or finding a free one of thousands would take seconds
+    sock.bind((address, 0))
+    return sock
+
+
 def flood(port, seconds, idle, rate, sources, say):
     began, opened, kept, churn = time.monotonic(), 0, [], collections.deque()
-    abort = struct.pack("ii", 1, 0)  # no TIME_WAIT here: the ports would be used up
 
     def dial():
         nonlocal opened
         opened += 1
-        sock = socket.socket()
+        sock = socket_of("127.0.1.%d" % (1 + opened % sources))
         sock.setblocking(False)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, abort)
-        sock.bind(("127.0.1.%d" % (1 + opened % sources), 0))
         sock.connect_ex(("127.0.0.1", port))
         return sock
 
@@ -121,6 +131,21 @@ def weather(server, *flood):
     for client in clients:
         client.join()
     yield clients
+
+
+@contextlib.contextmanager
+def ten_thousand(port, address):
+    """As many idle connections of one address, and a hundred more, none of which goes when it is told to."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert limit[1] >= 11000, "a server of 10,000 connections needs a hard limit of 11,000 descriptors, not %d" % limit[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
+    with contextlib.ExitStack() as idle:
+        for _ in range(10100):
+            sock = idle.enter_context(socket_of(address))
+            sock.settimeout(20 * SLOW)
+            sock.connect(("127.0.0.1", port))
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, limit)
 
 
 def limited(files):
