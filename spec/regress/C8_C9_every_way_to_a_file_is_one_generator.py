@@ -92,6 +92,49 @@ def _(world):
         same(server.wait(30), 0)
 
 
+KEEPER_OF_ITS_OWN = """
+import fcntl, os, sys, time
+end = time.monotonic() + 60
+while True:  # the first byte of the map is its keeper's
+    assert time.monotonic() < end, "nobody keeps " + sys.argv[1]
+    try:
+        fd = os.open(sys.argv[1], os.O_RDWR)
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0)
+        os.close(fd)
+    except FileNotFoundError:
+        pass
+    except BlockingIOError:
+        break
+    time.sleep(0.02)
+print(os.stat(sys.argv[1]).st_ino, flush=True)
+sys.stdin.read()
+"""
+
+
+@claim("two containers whose maps have one inode number: each map has a keeper of its own, and nothing lies beside the file")
+def _(world):
+    if os.geteuid() != 0 or not may("unshare", "-m"):
+        return
+    path = world.path("a.gen")
+    os.mkdir(world.path("alone"))
+    gen(world, path, "-n", "1", "--layout", "snowflake")
+    os.rename(path, world.path("alone", "a.gen"))
+    path = world.path("alone", "a.gen")
+    script = 'mount -t tmpfs tmpfs /dev/shm; "$vesta" serve --http off --resp "unix:$sock" --path "$path" 2>/dev/null & server=$!; ' \
+             'python3 -c "$look" "$map" || code=1; kill $server; wait $server; exit ${code:-0}'
+    env = dict(os.environ, vesta=os.path.abspath(sys.argv[1]), path=path, map=map_of(path), look=KEEPER_OF_ITS_OWN)
+    pair = [subprocess.Popen(["unshare", "-m", "bash", "-c", script], cwd=world.folder, env=dict(env, sock=world.path("s%d" % at)),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for at in range(2)]
+    inodes = [one.stdout.readline() for one in pair]  # both are at work at once
+    left = os.listdir(world.path("alone"))
+    for one in pair:
+        one.stdin.close()
+        one.stdout.close()
+    same([one.wait(60 * SLOW) for one in pair], [0, 0])
+    assert inodes[0] == inodes[1] != "", inodes
+    same(left, ["a.gen"])
+
+
 @claim("no memory for maps, and none left: ids all the same, from a lease of its own, and a warning says why")
 def _(world):
     if os.geteuid() != 0 or not may("unshare", "-m"):
