@@ -48,13 +48,13 @@ def doctor(world, path, **there):
 
 
 def maps(world):
-    """The maps of this world's path, by what stands in them."""
-    path = world.path("sealed", "a.gen").encode()
+    """The maps of this world's generators, by what stands in them: a path or a store of its folder."""
+    folder = os.path.join(world.folder, "").encode()
     found = []
     for name in glob.glob("/dev/shm/vesta-*"):
         try:
             with open(name, "rb") as file:
-                if path + b"\0" in file.read(4096):
+                if folder in file.read(4096):
                     found.append(name)
         except OSError:
             pass
@@ -140,6 +140,7 @@ def _(world):
                  for _ in range(2)]
         unique(*lists)
         same(world.run("gen", *HAND, **there).code, 1)
+    clean(world)
 
 
 @claim("a folder of a path given by hand, or by VESTA_STATE, that is not there and cannot be made is an error by name")
@@ -174,7 +175,7 @@ def _(world):
         return
     os.mkdir(world.path("store"))
     script = """
-mount --make-rprivate /; mount --bind "$PWD" "$PWD"; mount --bind "$PWD/store" "$PWD/store"; mount -o remount,bind,ro "$PWD"
+mount --make-rprivate /; mount -t tmpfs tmpfs /dev/shm; mount --bind "$PWD" "$PWD"; mount --bind "$PWD/store" "$PWD/store"; mount -o remount,bind,ro "$PWD"
 cd "$PWD"; ! touch x 2>/dev/null
 for i in 1 2; do "$vesta" gen -n 100 --path "$PWD/no/a.gen" --store "file:$PWD/store" --layout snowflake --worker 3; done
 "$vesta" gen -n 100 --store "file:$PWD/store" --layout snowflake
