@@ -10,6 +10,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
 from serving import SLOW, Server, VESTA, claim, environment, main, same  # noqa: E402
 
+HANGS_MS = 60000
+PRELOADED = dict(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
 END_S = 5 + 3 * SLOW  # the promise, and what a busy machine takes to notice
 
 
@@ -58,6 +60,38 @@ def _(world):
             time.sleep(1)  # it is inside a call by then, or will be
             code, rest = ended(process)
             assert code == 0 and "given back" in rest or code == 1 and "still hangs" in rest, (code, rest)
+
+
+def hang(world, ms):
+    """Each sync of the disk takes so long, from now on."""
+    path = world.path("slow")
+    with open(path + ".new", "w") as file:
+        file.write(str(ms))
+    os.rename(path + ".new", path)
+
+
+@claim("a disk whose sync hangs, before the first lease or under a held one: a server ends and names what it could not give back, gen ends")
+def _(world):
+    shim = os.path.join(os.path.dirname(os.path.abspath(VESTA)), "slow_disk.so")
+    for kind, is_held in (("file", False), ("file", True), ("sqlite", True)):
+        hang(world, 0 if is_held else HANGS_MS)
+        name = "%s%d" % (kind, is_held)
+        os.mkdir(world.path(name))
+        env = environment(world.path(name), LD_PRELOAD=shim, SLOW_DISK=world.path("slow"), **PRELOADED)
+        words = ["--store", "%s:%s" % (kind, world.path(name + "/store")), "--worker", "5", "--layout", "vesta-milli"]
+        server = subprocess.Popen([VESTA, "serve", "--http", "off", "--resp", "unix:" + world.path(name + ".sock"), *words],
+                                  cwd=world.path(name), env=env, stderr=subprocess.PIPE, text=True)
+        while ("msg=ready" if is_held else "serving the Redis protocol") not in server.stderr.readline():
+            assert server.poll() is None
+        hang(world, HANGS_MS)
+        time.sleep(1 if is_held else 2)
+        code, rest = ended(server)
+        assert code == 1 and "the worker number of 'default' was not given back: " in rest, (code, rest)
+        gen = subprocess.Popen([VESTA, "gen", "-n", "5", *words, "--path", world.path(name + "gen.gen"), "--wait-ms", "60000"],
+                               cwd=world.folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        assert gen.poll() is None
+        same(ended(gen)[0], -signal.SIGTERM)
 
 
 main()
