@@ -193,7 +193,7 @@ static int given(int64_t number) {
     return number > 0 ? (int)number : 0;
 }
 
-static struct vs_limits limits_of(const struct vs_config *config) {
+struct vs_limits vs_asked_limits(const struct vs_config *config) {
     return (struct vs_limits){.connections_max = (int)config->connections_max,
                               .proto_max = {[VS_HTTP] = given(config->http_connections_max),
                                             [VS_RESP] = given(config->resp_connections_max),
@@ -221,7 +221,7 @@ static void take_config(struct vs_serving *serving, const struct vesta_opts *fla
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
-    serving->limits = limits_of(config);
+    serving->limits = vs_asked_limits(config);
     serving->threads = (int)config->threads;
     serving->log.level = (enum vs_log_level)config->log_level;
     serving->log.format = (enum vs_log_format)config->log_format;

@@ -46,7 +46,8 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     doctor->config = config;
     if (opts->path) vs_found(doctor, VS_FINE, "config", NULL, "%s can be read", opts->path);
     for (int i = 0; i < config->note_count; i++)
-        vs_found(doctor, VS_WARN, "config", NULL, "%s", config->note[i].text);
+        vs_found(doctor, config->note[i].is_gap ? VS_SICK : VS_WARN, "config", NULL, "%s", config->note[i].text);
+    vs_doctor_limits(doctor);
     vs_doctor_addresses(doctor);
     vs_doctor_folders(doctor);
     for (int i = 0; i < config->space_count; i++) {
@@ -94,7 +95,6 @@ int vs_cmd_doctor(int argc, char **argv) {
     opts.path = path;
     opts.namespace_ = name;
     vs_doctor_clock(&doctor);
-    vs_doctor_limits(&doctor);
     look_at_config(&doctor, &opts);
     return doctor.sick ? VS_FAILED : VS_DONE;
 }

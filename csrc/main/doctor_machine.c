@@ -1,17 +1,15 @@
 /* doctor_machine.c -- the clock, limits and addresses of this machine, as far as a server needs them. */
 #include "main/doctor.h"
+#include "main/serving.h"
 #include "os/os.h"
-#include "server/server.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define STEP_ERROR_US 1000000 /* a clock that may be wrong by more is as good as not kept */
-#define FILES_BESIDES 256     /* descriptors that are no connections */
 
 void vs_doctor_clock(struct vs_doctor *doctor) {
     char iso[VESTA_ISO_MAX];
@@ -31,14 +29,36 @@ void vs_doctor_clock(struct vs_doctor *doctor) {
     }
 }
 
+/* Of a server with this config, once its log and its addresses are open. */
+static struct vs_plan plan_of(const struct vs_config *config) {
+    struct vs_process_usage usage = {.open_fds = 3};
+    struct vs_plan plan = {
+        .threads = (int)config->threads,
+        .spaces = config->space_count,
+        .listeners = {
+            [VS_RESP] = config->resp.count, [VS_HTTP] = config->http.count, [VS_ADMIN] = config->admin.count}};
+    vs_process_usage(&usage);
+    plan.open = (int)usage.open_fds + 1; /* the log */
+    for (int face = 0; face < VS_FACES; face++)
+        plan.open += plan.listeners[face];
+    return plan;
+}
+
 void vs_doctor_limits(struct vs_doctor *doctor) {
-    struct rlimit files;
-    const rlim_t want = VS_CONNECTIONS_DEFAULT + FILES_BESIDES;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-    bool few = files.rlim_max < want;
-    vs_found(doctor, few ? VS_WARN : VS_FINE, "files", few ? "raise the hard limit: LimitNOFILE=, `ulimit -Hn`" : NULL,
-             "%llu descriptors at most, %s %d connections", (unsigned long long)files.rlim_max,
-             few ? "too few for" : "enough for", VS_CONNECTIONS_DEFAULT);
+    struct vs_limits limits = vs_asked_limits(doctor->config);
+    struct vs_plan plan = plan_of(doctor->config);
+    struct vesta_error err;
+    if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK)
+        vs_found(doctor, VS_SICK, "files", NULL, "%s", err.text);
+    else if (limits.cut_from)
+        vs_found(doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
+                 "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections, not "
+                 "for the %d that are configured",
+                 limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
+    else
+        vs_found(doctor, VS_FINE, "files", NULL,
+                 "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections",
+                 limits.descriptors, limits.reserved, limits.connections_max);
 }
 
 /* ------------------------------------------------------------------ addresses */

@@ -61,6 +61,8 @@ int vs_asked_read(struct vs_serving *serving, int argc, char **argv);
 /* Logs what is odd about the config. */
 void vs_asked_tell(const struct vs_serving *serving);
 void vs_asked_free(struct vs_serving *serving);
+/* What a config lets clients have. */
+struct vs_limits vs_asked_limits(const struct vs_config *config);
 /* How a namespace of a config is opened; texts are the config's. */
 struct vesta_opts vs_space_opts(const struct vs_conf_space *space);
 

@@ -6,10 +6,12 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define RESERVE_SPARE 16 /* the log, a config or policy that is read, a name that is looked up, /proc */
 #define RESERVE_THREAD 8 /* a loop's own */
@@ -29,10 +31,6 @@ const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX])
 }
 
 /* ------------------------------------------------------------------ limits */
-
-int vs_limits_reserve(int open, int threads, int listeners, int spaces) {
-    return open + RESERVE_SPARE + threads * (RESERVE_THREAD + listeners) + spaces * RESERVE_SPACE;
-}
 
 static void share(struct vs_limits *l, const bool listens[VS_FACES]) {
     int left = l->connections_max, sharers = 0;
@@ -67,8 +65,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
     if (room < SERVE_MIN + l->proto_max[VS_ADMIN] && room < SERVE_MIN + ADMIN_MIN)
         return vs_fail(err, VESTA_EIO,
                        "%d file descriptors are too few: %d are kept for stores, keepers and the log, and clients need "
-                       "at least %d; raise the limit (LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a "
-                       "container)",
+                       "at least %d; " VS_RAISE_DESCRIPTORS,
                        descriptors, reserved, SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
     for (int face = 0; face < VS_FACES; face++) {
@@ -78,6 +75,30 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
                                                                                     : half;
     }
     return VESTA_OK;
+}
+
+/* How many descriptors the process has, after asking for so many: the usual soft limit of 1024 would be met first. */
+static int raise_descriptors(int want) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return want;
+    if (limit.rlim_cur < (rlim_t)want) {
+        limit.rlim_cur = limit.rlim_max < (rlim_t)want ? limit.rlim_max : (rlim_t)want;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
+}
+
+int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_error *err) {
+    bool listens[VS_FACES];
+    int listeners = 0, admin_max = l->proto_max[VS_ADMIN] ? l->proto_max[VS_ADMIN] : VS_ADMIN_CONNECTIONS_DEFAULT;
+    for (int face = 0; face < VS_FACES; face++) {
+        listens[face] = plan->listeners[face] > 0;
+        listeners += plan->listeners[face];
+    }
+    int reserved =
+        plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) + plan->spaces * RESERVE_SPACE;
+    int descriptors = raise_descriptors(l->connections_max + admin_max + reserved);
+    return vs_limits_settle(l, descriptors, reserved, listens, err);
 }
 
 /* ------------------------------------------------------------------ places

@@ -42,8 +42,17 @@ struct vs_limits {
     int cut_from;              /* the same: connections that were asked for where there are fewer, else 0 */
 };
 
-/* Descriptors for what is no connection: `open` are, and these are to come. */
-int vs_limits_reserve(int open, int threads, int listeners, int spaces);
+/* What needs descriptors and is no connection. */
+struct vs_plan {
+    int open; /* when the loops begin, the listeners among them */
+    int threads, spaces, listeners[VS_FACES];
+};
+
+#define VS_RAISE_DESCRIPTORS "raise the limit (LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a container)"
+
+/* What clients of such a server may have in this process, whose limit of descriptors is raised as far as that takes and
+ * it may.  Errors: vs_limits_settle's. */
+int vs_limits_fit(struct vs_limits *limits, const struct vs_plan *plan, struct vesta_error *err);
 
 /* Makes whole what was asked for: shares, and what fits the descriptors.  `listens`: at a protocol.
  * Errors: VESTA_EIO: there are too few descriptors to serve at all. */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -244,42 +243,29 @@ static void watch_signals(struct server *server) {
     }
 }
 
-/* How many descriptors the process has, after asking for so many: the usual soft limit of 1024 would be met first. */
-static int raise_descriptors(int want) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return want;
-    if (limit.rlim_cur < (rlim_t)want) {
-        limit.rlim_cur = limit.rlim_max < (rlim_t)want ? limit.rlim_max : (rlim_t)want;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
-}
-
 static void tell_limits(const struct vs_limits *l) {
+    static const char few[] =
+        "the limit of file descriptors leaves room for fewer connections than are configured: " VS_RAISE_DESCRIPTORS
+        " or lower connections_max";
     vs_log(VS_LOG_INFO, "limits of clients", "connections", VS_DIGITS(l->connections_max), "http",
            VS_DIGITS(l->proto_max[VS_HTTP]), "resp", VS_DIGITS(l->proto_max[VS_RESP]), "admin",
            VS_DIGITS(l->proto_max[VS_ADMIN]), "http_of_one_address", VS_DIGITS(l->of_address[VS_HTTP]),
            "resp_of_one_address", VS_DIGITS(l->of_address[VS_RESP]), "memory_mib", VS_DIGITS(l->memory_max >> 20),
            "descriptors", VS_DIGITS(l->descriptors), "reserved", VS_DIGITS(l->reserved), NULL);
     if (l->cut_from)
-        vs_log(VS_LOG_WARN,
-               "the limit of file descriptors leaves room for fewer connections than are configured: raise it "
-               "(LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a container) or lower connections_max",
-               "configured", VS_DIGITS(l->cut_from), "connections", VS_DIGITS(l->connections_max), NULL);
+        vs_log(VS_LOG_WARN, few, "configured", VS_DIGITS(l->cut_from), "connections", VS_DIGITS(l->connections_max),
+               NULL);
 }
 
 /* What clients may have, measured by what the process has. */
 static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
-    bool listens[VS_FACES] = {false};
     vs_process_usage(&usage);
+    struct vs_plan plan = {(int)usage.open_fds, opts->threads, opts->app->space_count, {0}};
     for (int i = 0; i < opts->listener_count; i++)
-        listens[opts->listener[i].face] = true;
-    int reserved = vs_limits_reserve((int)usage.open_fds, opts->threads, opts->listener_count, opts->app->space_count);
-    int admin_max = limits.proto_max[VS_ADMIN] ? limits.proto_max[VS_ADMIN] : VS_ADMIN_CONNECTIONS_DEFAULT;
-    int descriptors = raise_descriptors(limits.connections_max + admin_max + reserved);
-    int rc = vs_limits_settle(&limits, descriptors, reserved, listens, err);
+        plan.listeners[opts->listener[i].face]++;
+    int rc = vs_limits_fit(&limits, &plan, err);
     if (rc != VESTA_OK) return rc;
     opts->app->budget = vs_budget_new(&limits);
     if (!opts->app->budget) return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);

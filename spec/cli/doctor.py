@@ -184,8 +184,48 @@ def _(world):
 
 @claim("few descriptors are a warning")
 def _(world):
-    found = examine(world, *off(world), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+    found = examine(world, *off(world), preexec_fn=limit(256))
     says(found, "files", "warn", "256 descriptors", "LimitNOFILE=")
+
+
+def limit(files):
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+
+def limits_told(world, config, files):
+    """What a server of that config says of its limits, a number a name; {} and its last words where it says that there are too few."""
+    server = world.start("serve", "-c", config, stderr=-1, text=True, preexec_fn=limit(files))
+    try:
+        for line in server.stderr:
+            if 'msg="limits of clients"' in line:
+                return {name: int(number) for name, number in re.findall(r" (\w+)=(\d+)", line)}, ""
+        same(server.wait(), 1)
+        return {}, re.search(r'msg="(.*)"', line)[1]
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+@claim("of descriptors it says what serve would say: with the config's connections, loops, addresses and namespaces")
+def _(world):
+    http = world.path("h.sock")
+    small = ('return { namespaces = { default = { worker = 5 } }, http = { listen = "unix:%s" }, resp = { listen = "off" }, ' % http)
+    large = ('return { namespaces = { a = { worker = 5, policy = "borrow" }, b = { worker = 6 }, c = { worker = 7 } }, http = { listen = { "unix:%s", '
+             '"unix:%s" } }, resp = { listen = "unix:%s" }, admin = { listen = "unix:%s" }, log = { file = "/dev/stderr" }, '
+             % (http, http + "2", world.path("r.sock"), world.path("a.sock")))
+    for text, files, state in ((small + "connections_max = 100 }", 256, "ok"), (small + "connections_max = 300 }", 256, "warn"),
+                               (small + "connections_max = 18000 }", 12000, "warn"), (small + "}", 12000, "ok"),
+                               (small + "threads = 16, connections_max = 100 }", 256, "warn"), (small + "threads = 32 }", 256, "fail"),
+                               (large + "connections_max = 100 }", 300, "ok"), (large + "threads = 8, connections_max = 100 }", 300, "warn")):
+        config = write(world, "vesta.lua", text)
+        found = only(examine(world, "-c", config, code=state == "fail", preexec_fn=limit(files)), "files", state)
+        told, refused = limits_told(world, config, files)
+        if refused:
+            same(found, refused.removesuffix(" (io)") + " | ")
+            continue
+        for part in ("%d descriptors" % told["descriptors"], "%d are kept " % told["reserved"], "room for %d connections" % told["connections"]):
+            assert part in found, (text, part, found)
+        assert ("LimitNOFILE=" in found) == (state == "warn"), found
 
 
 @claim("a config that is wrong fails with its line, and a policy that does not load fails with its own")
@@ -194,7 +234,7 @@ def _(world):
     wrong = write(world, "wrong.lua", head + "\nwait_ms = 5 } } }")
     found = examine(world, "-c", wrong, code=1)
     says(found, "config", "fail", "wrong.lua:2", "wait_ms")
-    same([finding["what"] for finding in found], ["clock", "files", "config"])
+    same([finding["what"] for finding in found], ["clock", "config"])
     says(examine(world, "-c", world.path("none.lua"), code=1), "config", "fail", "none.lua")
     for name, text, part in (("bad.lua", "return { api = 1, on_exhausted = 5 }", "on_exhausted"), ("syntax.lua", "return {", "syntax.lua"),
                              ("loop.lua", "while true do end", "loop.lua"), ("old.lua", "return {}", "api")):
@@ -205,6 +245,16 @@ def _(world):
     config = write(world, "vesta.lua", head + 'policy = { "borrow", borrow_ms_max = 500 } } } }')
     found = examine(world, "-c", config)
     assert any("its policy borrow loads" in finding["says"] for finding in found), found
+
+
+@claim("a config that this version cannot serve fails, as it does for serve")
+def _(world):
+    config = write(world, "vesta.lua", 'return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { worker = 5 } }, '
+                   'stores = { a = { uri = "sqlite:%s" } }, segments = { { store = "a", table = "t", tags = "*" } } }' % (world.path("s"), world.path("v.db")))
+    found = examine(world, "-c", config, code=1)
+    refusals = [finding["says"] for finding in found if (finding["what"], finding["state"]) == ("config", "fail")]
+    done = world.run("serve", "-c", config)
+    same((done.code, refusals), (1, [done.err.strip().removeprefix("vesta serve: ")]))
 
 
 @claim("calls that are wrong end with 2")
