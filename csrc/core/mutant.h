@@ -17,11 +17,12 @@
     X(FRESH_REVIVES)           /* a slot that was closed before it was filled is made fresh */                         \
     X(STALE_KEEPER_REOPENS)    /* a keeper that slept publishes over what its successor did */                         \
     X(RETIRES_OPEN)            /* a used-up map's slots stay open, where a rest of its successor does not see them */  \
+    X(RETIRES_TAKEABLE)        /* a used-up map's slots are closed while a claim can still take another */             \
     X(RESTS_BESIDE)            /* a file rests while a keeper that was stopped is still in office */                   \
     X(REST_LEAVES_FRESH)       /* resting leaves claims that are under way */                                          \
     X(INCARNATION_SET_BACK)    /* a keeper that slept sets back the store that its successor knew */                   \
     X(INCARNATION_EARLY)       /* the store is told of before there is a lease of it */                                \
-    X(STOP_OUTLIVES)           /* a stop stays although a lease of the store after it was opened */                    \
+    X(LATE_STOP_STANDS)        /* a stop that is written down after the store was put right stays */                   \
     X(STOPS_UNASKED)           /* a keeper stops the file for a store that another saw put right */                    \
     X(NEVER_MOOT)              /* what the store says of a slot that another keeper closed is minded */                \
     X(LOWERS_BOUND)            /* a renewal asks for less than the record says */                                      \

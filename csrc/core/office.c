@@ -102,21 +102,30 @@ static void do_take(struct vs_office *office, const struct vs_action *action, st
         atomic_store_explicit(&office->map->slot[ev->slot].is_fixed, office->lease.is_fixed, memory_order_relaxed);
 }
 
-static void set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
-    /* release: pairs with pause_lease; the text is for people and may come late.  A used-up file stays one. */
-    atomic_compare_exchange_strong_explicit(&map->shared.stopped, &from, to, memory_order_release,
-                                            memory_order_relaxed);
+/* The text is for people and may come late.  A used-up file stays one. */
+static bool set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
+    return atomic_compare_exchange_strong(&map->shared.stopped, &from, to);
 }
 
-/* Which store the newest lease is of: a keeper that slept does not set it back.  A stop for the one before it is over.
- */
+/* A stop is for one store, and over with the first lease of another: also where a keeper that slept wrote it down only
+ * then. */
+static void lift_late_stop(struct vs_map *map) {
+    struct vs_shared *shared = &map->shared;
+    uint64_t failed_in = atomic_load(&shared->failed_in);
+    if (!failed_in || failed_in == atomic_load(&shared->incarnation) || VS_IS_MUTANT(LATE_STOP_STANDS)) return;
+    if (!set_stopped(map, VESTA_FAILSTOP, 0)) return;
+    VS_POINT(lifts_stop);
+    /* one for the store of now found the map stopped, and left it so */
+    if (atomic_load(&shared->failed_in) == atomic_load(&shared->incarnation)) set_stopped(map, 0, VESTA_FAILSTOP);
+}
+
+/* Which store the newest lease is of: a keeper that slept does not set it back. */
 static void tell_incarnation(struct vs_office *office, int slot) {
     struct vs_map *map = office->map;
     if (slot <= vs_map_active(map) && !VS_IS_MUTANT(INCARNATION_SET_BACK)) return;
     VS_POINT(tells_incarnation);
-    uint64_t was = atomic_exchange(&map->shared.incarnation, office->lease.incarnation);
+    atomic_store(&map->shared.incarnation, office->lease.incarnation);
     VS_POINT(told_incarnation);
-    if (was != office->lease.incarnation && !VS_IS_MUTANT(STOP_OUTLIVES)) set_stopped(map, VESTA_FAILSTOP, 0);
 }
 
 static void do_publish(struct vs_office *office, const struct vs_action *action) {
@@ -144,6 +153,9 @@ static void close_slots(struct vs_map *map) {
 }
 
 void vs_map_retire(struct vs_map *map) {
+    /* before they are closed: the claim of a second keeper would open one afterwards */
+    if (!VS_IS_MUTANT(RETIRES_TAKEABLE)) atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
+    VS_POINT(takes_no_more);
     if (!VS_IS_MUTANT(RETIRES_OPEN)) close_slots(map);
     VS_POINT(retires);
     uint32_t going_on = 0; /* a failstop is kept up: it would be forgotten with its map */
@@ -323,6 +335,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         .granted = granted_most(map),
         .is_judged = office->is_judged,
     };
+    lift_late_stop(map);
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {
         opts.failed_in = atomic_load(&map->shared.failed_in);
         close_slots(map); /* whoever stopped it may have been killed before it came to that */

@@ -16,6 +16,7 @@
  *     A.1 tries 3                     the same, whatever it is given
  *     A.1 is refused                  one that is given nothing
  *     A gives back / leaves its number / drops / crashes / loses its lock / prepares a snapshot (A.snapshot)
+ *     p loses its map                 its name is removed; who is at it notices
  *     p goes on from its image        the machine that A.snapshot had copied; `may go on` where none was, too
  *     all for 3 s                     everyone runs, in order; time passes
  *     wait 3 s                        time passes, nobody runs
@@ -266,6 +267,13 @@ static bool from_image(const struct words *w) {
     return exists || strcmp(w->word[1], "may") == 0 || wrong("there is no image of %s", w->word[0]);
 }
 
+static bool loses_map(const struct words *w) {
+    const int *path = path_named(w->word[0]);
+    if (!path || *path < 0) return wrong("there is no path %s", w->word[0]);
+    file_lose(*path);
+    return true;
+}
+
 static bool waits(const struct words *w) {
     int64_t us;
     if (!duration(w->word[w->count - 2], w->word[w->count - 1], &us)) return false;
@@ -327,6 +335,7 @@ static bool step(const struct words *w) {
     if (strcmp(second, "to") == 0 && w->count >= 3) return goes_to(w);
     if (strcmp(second, "for") == 0 && w->count == 4) return goes_to(w);
     if (says(w, 1, "is refused")) return is_refused(w);
+    if (says(w, 1, "loses its map")) return loses_map(w);
     if (says(w, 1, "goes on from its image") || says(w, 1, "may go on from its image")) return from_image(w);
     return does(w);
 }

@@ -1,5 +1,5 @@
 # A keeper that was told by the store before that it went back stops nothing once another has a lease of the store after
-# it.  (Seed 67771.)
+# it: that would cost this lease, though not for ever.  (Seed 67771.)
 kills STOPS_UNASKED STUCK
 timing shared
 store keeps a copy
@@ -25,5 +25,5 @@ B.keeper to opens_slot
 B.keeper to sleeps
 A.keeper to sleeps
 B wants
-all for 60 s
+all for 1 s
 B.1 takes 1

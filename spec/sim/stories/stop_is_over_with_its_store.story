@@ -1,5 +1,5 @@
 # A stop is for the store that went back, and over with the first lease of the one after it.  (Seed 43830.)
-kills STOP_OUTLIVES STUCK
+kills LATE_STOP_STANDS STUCK
 timing shared
 store keeps a copy
 A starts at p
