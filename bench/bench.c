@@ -52,7 +52,7 @@ struct vs_map *bench_map(const char *path, const char *layout_text, enum vesta_p
     struct vs_shape shape;
     vs_shape_of(&layout, &shape);
     uint64_t from = vs_tick_at(&shape, clock->unix_us(clock->self) - behind_us);
-    int slot = vs_slot_take(mapping.map, header.worker, (uint64_t[2]){1, 1}, from);
+    int slot = vs_slot_take(mapping.map, &(struct vs_claim){.worker = header.worker, .owner = {1, 1}, .from = from});
     vs_slot_publish(mapping.map, slot, vs_tick_end(&shape), 0);
     return mapping.map;
 }

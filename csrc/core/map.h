@@ -16,7 +16,8 @@
 
 #define VS_ANCHOR_MAGIC "vesta.g"
 #define VS_MAP_MAGIC "vesta.m"
-#define VS_MAP_FORMAT 3
+#define VS_ANCHOR_FORMAT 3
+#define VS_MAP_FORMAT 4
 #ifndef VS_SLOTS_MAX /* leases in the life of a map; then a new one is made.  43 KB: containers have 64 MB for all */
 #define VS_SLOTS_MAX 100
 #endif
@@ -80,7 +81,6 @@ struct vs_shared {
     _Atomic uint32_t drew;                   /* pid of the keeper that drew the number at random, 0 if none */
     _Atomic uint32_t rest;                   /* enum vs_rest */
     _Atomic uint32_t rest_want;              /* what `want` was when the rest began: another value ends it */
-    _Atomic uint64_t incarnation;            /* of the store that granted the leases; 0: none yet */
     _Atomic uint64_t failed_in;              /* with stopped == VESTA_FAILSTOP: the incarnation that went back */
     _Atomic int64_t retry_boot_us;           /* when the keeper tries next; 0: as soon as it is asked */
     _Atomic uint64_t renewals[VS_RENEWALS];  /* by enum vs_outcome of the store's answer */
@@ -98,8 +98,9 @@ struct vs_slot {
     _Alignas(VS_LINE) uint64_t worker;
     uint64_t owner[2]; /* the claim's token: here before the claim is sent, so that a successor can adopt it */
     uint64_t from;
-    _Atomic uint32_t state;    /* enum vs_slot_state */
-    _Atomic uint32_t is_fixed; /* 1: its number follows from what the generator is, and its window is small */
+    uint64_t incarnation;   /* of the namespace that it was claimed in */
+    uint32_t is_fixed;      /* 1: its number follows from what the generator is, and its window is small */
+    _Atomic uint32_t state; /* enum vs_slot_state */
     /* read-mostly; every word is only raised */
     _Alignas(VS_LINE) _Atomic uint64_t limit; /* the lease's end, exclusive */
     _Atomic uint64_t pass;                    /* history pacing: below this no clock is read */
@@ -169,10 +170,19 @@ static inline bool vs_map_must_rest(const struct vs_map *map) {
 /* The active slot's index, or -1. */
 int vs_map_active(const struct vs_map *map);
 
+/* Which namespace's store granted the newest lease; before the first, what the anchor says.  0: not known yet. */
+uint64_t vs_map_incarnation(const struct vs_map *map);
+
 /* ---- slots: called by keepers only */
 
-/* Takes the next slot and fills in a claim that is about to be sent; -1 when the map has none left. */
-int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from);
+/* A claim that is about to be sent; see struct vs_slot. */
+struct vs_claim {
+    uint64_t worker, owner[2], from, incarnation;
+    bool is_fixed;
+};
+
+/* Takes the next slot and fills in a claim; -1 when the map has none left. */
+int vs_slot_take(struct vs_map *map, const struct vs_claim *claim);
 /* Opens a claimed slot and makes it the active one; harmless when another keeper was first. */
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us);
 /* Raises what an acknowledged renewal granted; never reopens, never lowers. */

@@ -96,10 +96,11 @@ static void do_sleep(struct vs_office *office, const struct vs_action *action) {
 static void do_take(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
     ev->slot = VS_SLOT_NO_TOKEN;
     if (!office->ops->random(office, ev->owner, sizeof ev->owner)) return;
-    ev->slot = vs_slot_take(office->map, action->worker, ev->owner, action->from);
-    /* relaxed: before the claim is sent, and who comes next only times its renewals by it */
-    if (ev->slot >= 0)
-        atomic_store_explicit(&office->map->slot[ev->slot].is_fixed, office->lease.is_fixed, memory_order_relaxed);
+    const struct vs_lease *lease = &office->lease;
+    ev->slot = vs_slot_take(
+        office->map,
+        &(struct vs_claim){
+            action->worker, {ev->owner[0], ev->owner[1]}, action->from, lease->incarnation, lease->is_fixed});
 }
 
 /* The text is for people and may come late.  A used-up file stays one. */
@@ -112,26 +113,16 @@ static bool set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
 static void lift_late_stop(struct vs_map *map) {
     struct vs_shared *shared = &map->shared;
     uint64_t failed_in = atomic_load(&shared->failed_in);
-    if (!failed_in || failed_in == atomic_load(&shared->incarnation) || VS_IS_MUTANT(LATE_STOP_STANDS)) return;
+    if (!failed_in || failed_in == vs_map_incarnation(map) || VS_IS_MUTANT(LATE_STOP_STANDS)) return;
     if (!set_stopped(map, VESTA_FAILSTOP, 0)) return;
     VS_POINT(lifts_stop);
     /* one for the store of now found the map stopped, and left it so */
-    if (atomic_load(&shared->failed_in) == atomic_load(&shared->incarnation)) set_stopped(map, 0, VESTA_FAILSTOP);
-}
-
-/* Which store the newest lease is of: a keeper that slept does not set it back. */
-static void tell_incarnation(struct vs_office *office, int slot) {
-    struct vs_map *map = office->map;
-    if (slot <= vs_map_active(map) && !VS_IS_MUTANT(INCARNATION_SET_BACK)) return;
-    VS_POINT(tells_incarnation);
-    atomic_store(&map->shared.incarnation, office->lease.incarnation);
-    VS_POINT(told_incarnation);
+    if (atomic_load(&shared->failed_in) == vs_map_incarnation(map)) set_stopped(map, 0, VESTA_FAILSTOP);
 }
 
 static void do_publish(struct vs_office *office, const struct vs_action *action) {
     if (!office->lease.has_worker && !office->was_named && office->lease.record.epoch == 1)
         atomic_store_explicit(&office->map->shared.drew, office->pid, memory_order_relaxed);
-    tell_incarnation(office, action->slot);
     vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
 }
 
@@ -165,7 +156,7 @@ void vs_map_retire(struct vs_map *map) {
 }
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
-    bool is_known = atomic_load(&map->shared.incarnation) == failed_in;
+    bool is_known = vs_map_incarnation(map) == failed_in;
     if (!is_known && !VS_IS_MUTANT(STOPS_UNASKED)) return; /* another keeper knows that it was put right */
     VS_POINT(fails);
     atomic_store(&map->shared.failed_in, failed_in);
@@ -247,7 +238,6 @@ enum vs_term vs_office_serve(struct vs_office *office) {
         VS_POINT(looks_around);
         look_around(office, &ev);
         vs_lease_step(&office->lease, &ev, &action);
-        if (VS_IS_MUTANT(INCARNATION_EARLY)) atomic_store(&office->map->shared.incarnation, office->lease.incarnation);
         atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state(&office->lease, &ev),
                               memory_order_relaxed);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
@@ -306,8 +296,7 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     opts->slot_owner[1] = map->slot[at].owner[1];
     opts->slot_from = map->slot[at].from;
     opts->slot_limit = atomic_load_explicit(&map->slot[at].limit, memory_order_acquire);
-    if (atomic_load_explicit(&map->slot[at].is_fixed, memory_order_relaxed))
-        opts->timing = vs_lease_timing_for(&opts->timing, true);
+    if (map->slot[at].is_fixed) opts->timing = vs_lease_timing_for(&opts->timing, true);
 }
 
 /* The end of the highest lease that the map ever had. */
@@ -331,7 +320,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         .worker = map->header.worker,
         .is_history = map->header.pacing == VESTA_PACING_HISTORY,
         .timing = vs_lease_timing_for(timing, map->header.has_worker),
-        .incarnation = atomic_load(&map->shared.incarnation),
+        .incarnation = vs_map_incarnation(map),
         .granted = granted_most(map),
         .is_judged = office->is_judged,
     };

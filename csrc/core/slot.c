@@ -5,14 +5,16 @@
 
 #include <string.h>
 
-static void fill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
-    slot->worker = worker;
+static void fill(struct vs_slot *slot, const struct vs_claim *claim) {
+    slot->worker = claim->worker;
     VS_POINT(fills_worker);
-    slot->owner[0] = owner[0];
+    slot->owner[0] = claim->owner[0];
     VS_POINT(fills_half_owner);
-    slot->owner[1] = owner[1];
+    slot->owner[1] = claim->owner[1];
     VS_POINT(fills_owner);
-    slot->from = from;
+    slot->from = claim->from;
+    slot->incarnation = claim->incarnation;
+    slot->is_fixed = claim->is_fixed;
     VS_POINT(fills_from);
     /* release: pairs with the acquire of a successor that looks for claims to adopt */
     atomic_store_explicit(&slot->state, VS_SLOT_CLAIMING, memory_order_release);
@@ -20,10 +22,10 @@ static void fill(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2],
 
 #ifdef VS_SIM
 /* The slot of the ended lease again: its limit is trusted to keep issuers out until the claim is acknowledged. */
-static int take_again(struct vs_slot *slot, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+static int take_again(struct vs_slot *slot, const struct vs_claim *claim) {
     atomic_store(&slot->full_at, 0);
-    atomic_store(&slot->tick, from);
-    fill(slot, worker, owner, from);
+    atomic_store(&slot->tick, claim->from);
+    fill(slot, claim);
     return 0;
 }
 #endif
@@ -37,10 +39,10 @@ static uint32_t count_slot(struct vs_map *map, uint32_t used) {
     return atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
 }
 
-int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], uint64_t from) {
+int vs_slot_take(struct vs_map *map, const struct vs_claim *claim) {
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
 #ifdef VS_SIM
-    if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], worker, owner, from);
+    if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], claim);
 #endif
     if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
     VS_POINT(takes_slot);
@@ -53,7 +55,7 @@ int vs_slot_take(struct vs_map *map, uint64_t worker, const uint64_t owner[2], u
     atomic_compare_exchange_strong_explicit(&map->slot[index].tick, &empty, VS_FRESH, memory_order_release,
                                             memory_order_relaxed);
     VS_POINT(makes_fresh);
-    fill(&map->slot[index], worker, owner, from);
+    fill(&map->slot[index], claim);
     return (int)index;
 }
 
@@ -80,6 +82,7 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
                                                 memory_order_relaxed);
     VS_POINT(opens_slot);
     uint32_t was = atomic_load_explicit(&map->shared.active, memory_order_relaxed), to = (uint32_t)index + 1;
+    if (VS_IS_MUTANT(ACTIVE_SET_BACK)) atomic_store(&map->shared.active, to);
     /* release: pairs with active_of; only raised, so that the newest lease stays the active one */
     while (was < to && !atomic_compare_exchange_weak_explicit(&map->shared.active, &was, to, memory_order_acq_rel,
                                                               memory_order_relaxed))
@@ -142,6 +145,11 @@ int vs_map_active(const struct vs_map *map) {
     return (int)atomic_load_explicit(&map->shared.active, memory_order_acquire) - 1;
 }
 
+uint64_t vs_map_incarnation(const struct vs_map *map) {
+    int newest = vs_map_active(map);
+    return newest >= 0 ? map->slot[newest].incarnation : map->header.incarnation;
+}
+
 bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now) {
     /* a copy that was put in the place of the removed original may well have got its inode number */
     bool reborn = header->born_ns && now->born_ns && header->born_ns != now->born_ns;
@@ -167,8 +175,8 @@ const char *vs_anchor_reject(const struct vs_header *header, uint64_t bytes) {
     if (bytes == 0) return "it is empty";
     if (bytes < sizeof *header) return "it is too short to be a generator file";
     if (memcmp(header->magic, VS_ANCHOR_MAGIC, sizeof header->magic) != 0) return "it is not a generator file";
-    if (header->format > VS_MAP_FORMAT) return "a newer vesta made it";
-    if (header->format != VS_MAP_FORMAT || header->size != sizeof *header)
+    if (header->format > VS_ANCHOR_FORMAT) return "a newer vesta made it";
+    if (header->format != VS_ANCHOR_FORMAT || header->size != sizeof *header)
         return "another build of vesta made it, in another file format";
     if (!terminated(header->layout, sizeof header->layout) ||
         !terminated(header->namespace_, sizeof header->namespace_) ||
@@ -184,5 +192,4 @@ void vs_map_format(struct vs_map *map, const struct vesta_clock *clock) {
     int64_t unix_us = clock->unix_us(clock->self);
     atomic_store(&map->shared.offset_us, unix_us - clock->boot_us(clock->self));
     atomic_store(&map->shared.seen_us, unix_us);
-    atomic_store(&map->shared.incarnation, map->header.incarnation);
 }

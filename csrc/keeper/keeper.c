@@ -46,7 +46,7 @@ static bool told_to_stop(struct vs_file *file) {
 /* At another address than the file's: is it the store that granted its leases?  Where it is not, that is one process's
  * mistake, which must not end the others' ids. */
 static int check_store(struct keeping *k, struct vesta_error *err) {
-    uint64_t known = atomic_load(&k->file->mapping.map->shared.incarnation);
+    uint64_t known = vs_map_incarnation(k->file->mapping.map);
     struct vs_reply reply;
     if (vs_same_address(k->uri, k->file->anchor.header.store)) return VESTA_OK;
     k->store->ops->ns_read(k->store, &reply);
@@ -63,7 +63,7 @@ static int check_store(struct keeping *k, struct vesta_error *err) {
 /* Which store granted the lease, and where it is, is told to those who start after the next boot. */
 static void note_store(struct keeping *k) {
     struct vs_header *header = &k->file->anchor.header;
-    uint64_t incarnation = atomic_load(&k->file->mapping.map->shared.incarnation);
+    uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
     if (!k->office.lease.published) return;
     if (header->incarnation == incarnation && strcmp(header->store, k->uri) == 0) return;
     vs_process_lock();
@@ -246,7 +246,7 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
                                      .cut_us = &file->cut_us};
         vs_office_rest(&k->office);
         if (*secret) opts.secret = secret;
-        if (vs_store_is_gone(k->uri, atomic_load(&map->shared.incarnation)))
+        if (vs_store_is_gone(k->uri, vs_map_incarnation(map)))
             rc = vs_fail(&err, VESTA_EIO, "the store's folder %.120s is gone: bring it back", k->uri + 5);
         else
             rc = vs_store_open(k->uri, &opts, &k->store, &err);

@@ -104,7 +104,8 @@ static int open_private(const struct vs_wish *wish, struct vesta_gen **out, stru
     }
     const struct vs_shape *shape = &(*out)->shape;
     uint64_t from = vs_tick_at(shape, wish->clock->unix_us(wish->clock->self));
-    vs_slot_publish(map, vs_slot_take(map, header.worker, (uint64_t[2]){0, 0}, from), vs_tick_end(shape), 0);
+    vs_slot_publish(map, vs_slot_take(map, &(struct vs_claim){.worker = header.worker, .owner = {0, 0}, .from = from}),
+                    vs_tick_end(shape), 0);
     return VESTA_OK;
 }
 

@@ -235,7 +235,7 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
     }
     look_at_map(doctor, space->name, &anchor, &mapping);
     look_at_file(doctor, space->name, wish.path, &anchor.header, mapping.map);
-    doctor->incarnation = mapping.map ? atomic_load(&mapping.map->shared.incarnation) : anchor.header.incarnation;
+    doctor->incarnation = mapping.map ? vs_map_incarnation(mapping.map) : anchor.header.incarnation;
     if (!space->layout) vesta_layout_parse(anchor.header.layout, layout, NULL); /* a file keeps the one that it has */
     if (mapping.map) vs_mapping_close(&mapping);
 }

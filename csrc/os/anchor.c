@@ -144,7 +144,7 @@ static int make_temp(const char *path, const struct vs_header *header, char *tem
 static void fill_words(struct vs_header *header) {
     memset(header->magic, 0, sizeof header->magic);
     memcpy(header->magic, VS_ANCHOR_MAGIC, sizeof VS_ANCHOR_MAGIC);
-    header->format = VS_MAP_FORMAT;
+    header->format = VS_ANCHOR_FORMAT;
     header->size = sizeof *header;
 }
 
@@ -201,9 +201,9 @@ static void hash_text(struct key_hash *hash, const char *text) {
  * store by its address, as a namespace has no incarnation before its first lease. */
 void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out) {
     struct key_hash hash = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
-    const uint64_t words[] = {header->fingerprint,     header->pacing, header->ahead_ticks_max,
-                              header->has_worker,      header->worker, geteuid(),
-                              (uint64_t)header->group, VS_MAP_FORMAT,  sizeof(struct vs_header)};
+    const uint64_t words[] = {header->fingerprint,     header->pacing,   header->ahead_ticks_max,
+                              header->has_worker,      header->worker,   geteuid(),
+                              (uint64_t)header->group, VS_ANCHOR_FORMAT, sizeof(struct vs_header)};
     memset(out, 0, sizeof *out);
     out->header = *header;
     fill_words(&out->header);

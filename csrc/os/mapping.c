@@ -181,6 +181,7 @@ static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock
     memset(map->header.magic, 0, sizeof map->header.magic);
     memcpy(map->header.magic, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC);
     map->header.size = sizeof *map;
+    map->header.format = VS_MAP_FORMAT;
     map->header.dev = now.dev;
     map->header.ino = now.ino;
     map->header.born_ns = now.born_ns;

@@ -73,7 +73,7 @@ static void foreign_files(void) {
     patch(path, 0, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC); /* a map is none */
     refuses(path, "it is not a generator file");
     made(path);
-    patch(path, offsetof(struct vs_header, format), &(uint32_t){VS_MAP_FORMAT + 1}, 4);
+    patch(path, offsetof(struct vs_header, format), &(uint32_t){VS_ANCHOR_FORMAT + 1}, 4);
     refuses(path, "a newer vesta made it");
     made(path);
     patch(path, offsetof(struct vs_header, format), &(uint32_t){2}, 4);

@@ -56,7 +56,7 @@ static void closing_a_fresh_slot_releases_nothing(void) {
     uint64_t cursor = 99, from;
     world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
     from = now_tick(&w);
-    int slot = vs_slot_take(w.map, 5, (uint64_t[2]){1, 2}, from);
+    int slot = vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {1, 2}, .from = from});
     CHECK(!vs_slot_cursor(&w.map->slot[slot], &cursor));
     CHECK(!vs_slot_close(&w.map->slot[slot], &cursor));
     CHECK_EQ_U64(cursor, 99);
@@ -74,7 +74,7 @@ static void a_taken_slot_gives_nothing_until_published(void) {
     uint64_t from = now_tick(&w);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "lease");
-    int slot = vs_slot_take(w.map, 5, (uint64_t[2]){1, 2}, from);
+    int slot = vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {1, 2}, .from = from});
     CHECK_EQ_U64(w.map->slot[slot].owner[0], 1); /* the token is there before any claim is sent */
     CHECK_EQ_U64(w.map->slot[slot].owner[1], 2);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
@@ -122,10 +122,10 @@ static void slots_end_and_are_never_used_twice(void) {
         CHECK(vs_slot_close(&w.map->slot[i], &cursor));
     }
     for (int i = 0; i < 3; i++)
-        CHECK_EQ_I64(vs_slot_take(w.map, 5, (uint64_t[2]){7, 7}, 0), -1);
+        CHECK_EQ_I64(vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {7, 7}, .from = 0}), -1);
     atomic_store(&w.map->shared.slots_used, UINT32_MAX); /* a keeper that asked four billion times */
     for (int i = 0; i < 3; i++)
-        CHECK_EQ_I64(vs_slot_take(w.map, 5, (uint64_t[2]){7, 7}, 0), -1);
+        CHECK_EQ_I64(vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {7, 7}, .from = 0}), -1);
     world_close(&w);
 }
 
@@ -350,7 +350,7 @@ static void deadline_stops_only_where_time_moves(void) {
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
         world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
         uint64_t from = now_tick(&w);
-        int slot = vs_slot_take(w.map, 5, (uint64_t[2]){1, 2}, from);
+        int slot = vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {1, 2}, .from = from});
         vs_slot_publish(w.map, slot, vs_tick_end(&w.gen.shape), WORLD_BOOT_US + 100);
         CHECK_EQ_U64(next_tick(&w, &pause), from);
         pass_us(&w.time, 100); /* over, but the unit's ids are ours whatever the clock says */

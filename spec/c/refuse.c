@@ -254,7 +254,7 @@ static void a_failstop_that_was_cut_short(void) {
     gen = must_open((struct vesta_opts){.flags = VESTA_NO_KEEPER});
     NEED(gen != NULL);
     struct vs_map *map = atomic_load(&gen->map);
-    atomic_store(&map->shared.failed_in, atomic_load(&map->shared.incarnation));
+    atomic_store(&map->shared.failed_in, vs_map_incarnation(map));
     atomic_store(&map->shared.stopped, VESTA_FAILSTOP);
     CHECK(vesta_next(gen, &id, &pause) == VESTA_OK); /* the slot is open */
     struct vesta_gen *other = must_open((struct vesta_opts){0});

@@ -114,7 +114,7 @@ static void no_slot_is_left_open(void) {
     uint64_t id, cursor;
     next_of(gen);
     struct vesta_info info = info_of(gen);
-    int second = vs_slot_take(map, info.worker ^ 1, (uint64_t[]){1, 2}, info.limit);
+    int second = vs_slot_take(map, &(struct vs_claim){.worker = info.worker ^ 1, .owner = {1, 2}, .from = info.limit});
     vs_slot_publish(map, second, info.limit + 100, 0);
     CHECK(second == (int)info.slot + 1 && vs_slot_cursor(&map->slot[info.slot], &cursor));
     CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);

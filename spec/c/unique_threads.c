@@ -108,7 +108,8 @@ static void slots_close_and_open(enum vesta_pacing pacing) {
         for (int i = 0; i < VS_SLOTS_MAX; i++) {
             uint64_t now = vs_tick_at(&churn.gen.shape, churn.gen.clock->unix_us(NULL)), at;
             cursor = cursor > now ? cursor : now;
-            int slot = vs_slot_take(map, (uint64_t)round, (uint64_t[2]){1, (uint64_t)i}, cursor);
+            int slot = vs_slot_take(
+                map, &(struct vs_claim){.worker = (uint64_t)round, .owner = {1, (uint64_t)i}, .from = cursor});
             vs_slot_publish(map, slot, cursor + 1 + roll_below(&dice, 300), 0);
             uint64_t enough = cursor + roll_below(&dice, 200);
             for (int spin = 0; spin < 5000 && vs_slot_cursor(&map->slot[slot], &at) && at < enough; spin++)

@@ -139,7 +139,8 @@ static void composed(const struct vector *v) {
     memset(&map, 0, sizeof map);
     vs_map_format(&map, &clock);
     map.header.pacing = VESTA_PACING_HISTORY;
-    vs_slot_publish(&map, vs_slot_take(&map, parts.worker, (uint64_t[2]){1, 1}, tick), tick + 1, 0);
+    vs_slot_publish(&map, vs_slot_take(&map, &(struct vs_claim){.worker = parts.worker, .owner = {1, 1}, .from = tick}),
+                    tick + 1, 0);
     vs_gen_init(&gen, &map, &layout, vs_layout_base(&layout, 0, parts.values), &clock);
     CHECK_LINE(vesta_next(&gen, &given, &pause) == VESTA_OK && given == id);
     CHECK_LINE(vesta_next(&gen, &given, &pause) == VESTA_EPAUSE);

@@ -69,7 +69,7 @@ __attribute__((unused)) static void world_close(struct world *w) {
 
 /* Grants worker `worker` the ticks [from, limit); the slot's index. */
 __attribute__((unused)) static int grant(struct world *w, uint64_t worker, uint64_t from, uint64_t limit) {
-    int slot = vs_slot_take(w->map, worker, (uint64_t[2]){++w->tokens, 0}, from);
+    int slot = vs_slot_take(w->map, &(struct vs_claim){.worker = worker, .owner = {++w->tokens, 0}, .from = from});
     if (slot >= 0) vs_slot_publish(w->map, slot, limit, 0);
     return slot;
 }

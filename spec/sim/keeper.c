@@ -39,7 +39,7 @@ static bool is_orphan(const struct keeping *k) {
 /* Which store granted the lease is told to who makes the next map. */
 static void note_store(const struct keeping *k) {
     const struct vs_map *map = k->office.map;
-    if (k->office.lease.published) sim.path[sim.file[k->file].path].incarnation = atomic_load(&map->shared.incarnation);
+    if (k->office.lease.published) sim.path[sim.file[k->file].path].incarnation = vs_map_incarnation(map);
 }
 
 static void office_sleep(struct vs_office *office, int64_t until_boot_us, bool on_want) {

@@ -1,11 +1,10 @@
-# Which store a file knows is told with its newest lease.  A keeper that slept does not set it back, with that or with
-# anything else that it does: the next keeper would take a sound store for one that was replaced.  (Seeds 9779, 3318.)
-kills INCARNATION_SET_BACK STUCK
-kills INCARNATION_EARLY STUCK
+# Which store a file knows is that of its newest lease.  A keeper that slept does not set it back, wherever it slept: the
+# next keeper would take a sound store for one that was replaced.  (Seeds 9779, 3318, 481170.)
+kills ACTIVE_SET_BACK STUCK
 timing shared
 A starts at p
 A wants
-A.keeper to heard_swap
+A.keeper to publishes_limit
 # A is stopped with a claim that was acknowledged; the store is replaced and put right, and B claims in the new one
 store is put right
 B starts at p
