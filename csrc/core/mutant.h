@@ -20,7 +20,8 @@
     X(RETIRES_TAKEABLE)        /* a used-up map's slots are closed while a claim can still take another */             \
     X(RESTS_BESIDE)            /* a file rests while a keeper that was stopped is still in office */                   \
     X(REST_LEAVES_FRESH)       /* resting leaves claims that are under way */                                          \
-    X(ACTIVE_SET_BACK)         /* a keeper that slept sets back which lease is the newest */                           \
+    X(STORE_BY_WORD)           /* which store a map knows is a word of its own, which a keeper that slept sets back */ \
+    X(CLAIMS_COUNT)            /* what was granted to a claim that nobody opened counts as issued */                   \
     X(LATE_STOP_STANDS)        /* a stop that is written down after the store was put right stays */                   \
     X(STOPS_UNASKED)           /* a keeper stops the file for a store that another saw put right */                    \
     X(NEVER_MOOT)              /* what the store says of a slot that another keeper closed is minded */                \

@@ -299,11 +299,13 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     if (map->slot[at].is_fixed) opts->timing = vs_lease_timing_for(&opts->timing, true);
 }
 
-/* The end of the highest lease that the map ever had. */
-static uint64_t granted_most(struct vs_map *map) {
-    uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
+/* The end of the highest lease that the map ever issued from.  Not of one that is not the newest yet: its store may be
+ * another, and a floor need not clear what it granted itself. */
+static uint64_t granted_most(const struct vs_map *map) {
+    int newest = vs_map_active(map);
     uint64_t most = 0;
-    for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++) {
+    if (VS_IS_MUTANT(CLAIMS_COUNT)) newest = VS_SLOTS_MAX - 1;
+    for (int i = 0; i <= newest; i++) {
         uint64_t limit = atomic_load_explicit(&map->slot[i].limit, memory_order_acquire);
         most = limit > most ? limit : most;
     }

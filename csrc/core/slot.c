@@ -73,6 +73,7 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
     VS_POINT(publishes_pass);
     vs_slot_raise(slot, limit, deadline_boot_us);
     VS_POINT(publishes_limit);
+    if (VS_IS_MUTANT(STORE_BY_WORD)) map->header.incarnation = slot->incarnation;
     uint64_t fresh = VS_FRESH;
     if (VS_IS_MUTANT(STALE_KEEPER_REOPENS)) {
         atomic_store_explicit(&slot->full_at, 0, memory_order_relaxed); /* or takers would wait for ever below it */
@@ -82,7 +83,6 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
                                                 memory_order_relaxed);
     VS_POINT(opens_slot);
     uint32_t was = atomic_load_explicit(&map->shared.active, memory_order_relaxed), to = (uint32_t)index + 1;
-    if (VS_IS_MUTANT(ACTIVE_SET_BACK)) atomic_store(&map->shared.active, to);
     /* release: pairs with active_of; only raised, so that the newest lease stays the active one */
     while (was < to && !atomic_compare_exchange_weak_explicit(&map->shared.active, &was, to, memory_order_acq_rel,
                                                               memory_order_relaxed))
@@ -147,6 +147,7 @@ int vs_map_active(const struct vs_map *map) {
 
 uint64_t vs_map_incarnation(const struct vs_map *map) {
     int newest = vs_map_active(map);
+    if (VS_IS_MUTANT(STORE_BY_WORD)) return map->header.incarnation;
     return newest >= 0 ? map->slot[newest].incarnation : map->header.incarnation;
 }
 

@@ -1,6 +1,7 @@
-# Which store a file knows is that of its newest lease.  A keeper that slept does not set it back, wherever it slept: the
-# next keeper would take a sound store for one that was replaced.  (Seeds 9779, 3318, 481170.)
-kills ACTIVE_SET_BACK STUCK
+# Which store a file knows is that of its newest lease: a field of its slot, which a keeper that slept cannot set back,
+# wherever it slept.  As a word of the map it could, and the next keeper took a sound store for one that was replaced.
+# (Seeds 9779, 3318, 481170.)
+kills STORE_BY_WORD STUCK
 timing shared
 A starts at p
 A wants
