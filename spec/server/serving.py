@@ -26,6 +26,7 @@ class Server:
         self.http = free_port()
         self.resp = free_port()
         self.quiet, self.pass_fds = quiet, pass_fds  # quiet: it does not say on stderr when it is ready
+        self.was_killed = False
         self.args = [*wrap, VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
                      "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
         self.env = environment(world.folder, **(env or {}))
@@ -33,7 +34,7 @@ class Server:
     def __enter__(self):
         self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True,
                                         pass_fds=self.pass_fds)
-        self.said, self.was_killed = "", False
+        self.said = ""
         if self.quiet:
             self.await_http()
             return self
