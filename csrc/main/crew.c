@@ -29,7 +29,7 @@ static void *work(void *arg) {
     crew->body(crew->self, member->space);
     pthread_mutex_lock(&crew->lock);
     member->done = true;
-    pthread_cond_signal(&crew->finished);
+    pthread_cond_broadcast(&crew->finished);
     pthread_mutex_unlock(&crew->lock);
     return NULL;
 }
@@ -76,12 +76,16 @@ static int count_done(const struct vs_crew *crew) {
     return done;
 }
 
-struct vs_crew *vs_crew_end(struct vs_crew *crew, int64_t until_us) {
+/* With the lock held: until one more is done.  False: that instant has come. */
+static bool wait_for_one(struct vs_crew *crew, int64_t until_us) {
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
-    int rc = 0;
+    return pthread_cond_timedwait(&crew->finished, &crew->lock, &until) == 0;
+}
+
+struct vs_crew *vs_crew_end(struct vs_crew *crew, int64_t until_us) {
     pthread_mutex_lock(&crew->lock);
-    while (count_done(crew) < crew->begun && rc == 0)
-        rc = pthread_cond_timedwait(&crew->finished, &crew->lock, &until);
+    while (count_done(crew) < crew->begun && wait_for_one(crew, until_us))
+        ;
     bool done = count_done(crew) == crew->wanted;
     pthread_mutex_unlock(&crew->lock);
     if (!done) return crew;
@@ -93,9 +97,12 @@ struct vs_crew *vs_crew_end(struct vs_crew *crew, int64_t until_us) {
     return NULL;
 }
 
-bool vs_crew_did(struct vs_crew *crew, int space) {
+bool vs_crew_did(struct vs_crew *crew, int space, int64_t until_us) {
+    if (space >= crew->begun) return false;
     pthread_mutex_lock(&crew->lock);
-    bool did = space < crew->begun && crew->member[space].done;
+    while (!crew->member[space].done && wait_for_one(crew, until_us))
+        ;
+    bool did = crew->member[space].done;
     pthread_mutex_unlock(&crew->lock);
     return did;
 }

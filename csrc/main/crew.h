@@ -13,7 +13,7 @@ struct vs_crew *vs_crew_start(int count, void (*body)(void *self, int space), vo
  * were never begun: the crew tells which; what they use must stay. */
 struct vs_crew *vs_crew_end(struct vs_crew *crew, int64_t until_us);
 bool vs_crew_began(const struct vs_crew *crew, int space);
-/* Whether it was done for a namespace. */
-bool vs_crew_did(struct vs_crew *crew, int space);
+/* Whether it was done for a namespace, by that instant at the latest; 0: by now. */
+bool vs_crew_did(struct vs_crew *crew, int space, int64_t until_us);
 
 #endif

@@ -1,6 +1,6 @@
-/* ending.c -- the way out: worker numbers are given back side by side, and within END_MS of the signal the process
- * ends, whatever hangs: a store's call, an fsync, a policy.  What was not done is said.  Only a wait in the kernel that
- * no signal ends can outlast it. */
+/* ending.c -- the way out: worker numbers are given back side by side, each as soon as its own start has stopped, and
+ * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
+ * is said.  Only a wait in the kernel that no signal ends can outlast it. */
 #include "core/core.h"
 #include "main/crew.h"
 #include "main/serving.h"
@@ -20,6 +20,7 @@
 struct release {
     struct vs_serving *serving;
     struct {
+        bool begun; /* its start had stopped */
         int rc;
         struct vesta_error err;
     } of[VS_SPACES_MAX];
@@ -69,7 +70,10 @@ static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
 
 static void release_space(void *self, int i) {
     struct release *release = self;
-    const struct vs_space *space = &release->serving->app.space[i];
+    const struct vs_serving *serving = release->serving;
+    const struct vs_space *space = &serving->app.space[i];
+    if (!vs_start_stopped(serving->start, i, until_us(serving, RELEASE_MS))) return;
+    release->of[i].begun = true;
     if (vs_space_is_open(space)) release->of[i].rc = vesta_release(space->gen[VS_RESP], &release->of[i].err);
 }
 
@@ -77,13 +81,13 @@ static void tell(const struct vs_space *space, const char *why) {
     vs_say("the worker number of '%s' was not given back: %s", space->name, why);
 }
 
-/* How many were not given back.  `crew`: those that still hang. */
+/* How many were not given back.  `crew`: those that still hang.  Where no generator was opened nothing is held. */
 static int tell_all(const struct release *release, struct vs_crew *crew) {
     const struct vs_app *app = &release->serving->app;
     int kept = 0;
     for (int i = 0; i < app->space_count; i++) {
-        bool hangs = crew && !vs_crew_did(crew, i);
-        if (!hangs && release->of[i].rc == VESTA_OK) continue;
+        bool hangs = (crew && !vs_crew_did(crew, i, 0)) || !release->of[i].begun;
+        if (hangs ? !vs_space_is_open(&app->space[i]) : release->of[i].rc == VESTA_OK) continue;
         tell(&app->space[i],
              hangs ? "its store does not answer; it is free when its lease has run out" : release->of[i].err.text);
         kept++;
@@ -101,13 +105,14 @@ static _Noreturn void leave(struct vs_serving *serving) {
 int vs_ending_release(struct vs_serving *serving) {
     struct release *release = calloc(1, sizeof *release);
     vs_ending_begin(serving); /* where no signal came */
-    bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
+    vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;
     struct vs_crew *crew = vs_crew_start(serving->app.space_count, release_space, release);
     bool begun = crew != NULL;
     if (begun) crew = vs_crew_end(crew, until_us(serving, RELEASE_MS));
     int kept = begun ? tell_all(release, crew) : serving->app.space_count;
+    bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
     if (!begun || crew || !started) leave(serving);
     free(release);
     return kept > 0 ? VS_FAILED : VS_DONE;

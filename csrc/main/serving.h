@@ -82,7 +82,11 @@ void vs_start_begin(struct vs_start *start);
 /* Whether a namespace has given ids; how many still wait to. */
 bool vs_start_is_ready(struct vs_start *start, int space);
 int vs_start_waiting(struct vs_start *start);
-/* Gives up what still waits.  false: a thread hangs until then (vs_monotonic_us), and uses what is the server's. */
+/* Gives up what still waits, and does not wait for that. */
+void vs_start_stop(struct vs_start *start);
+/* Behind vs_start_stop: whether all is done for a namespace, by that instant (vs_monotonic_us) at the latest. */
+bool vs_start_stopped(struct vs_start *start, int space, int64_t until_us);
+/* Behind vs_start_stop, and the last word.  false: a thread hangs until then, and uses what is the server's. */
 bool vs_start_end(struct vs_start *start, int64_t until_us);
 /* VS_GO, or the exit code of a start that failed as a whole; said. */
 int vs_start_result(const struct vs_start *start);

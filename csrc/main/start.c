@@ -131,7 +131,7 @@ static bool open_generator(struct vs_start *start, int i) {
     while (!is_ending(start)) {
         if (vs_space_open_gen(serving, i, &err) == VESTA_OK) {
             if (serving->control) vs_control_enter(serving->control, i, space->gen[VS_RESP]);
-            vs_space_set(space, VS_SPACE_OPEN, "");
+            vs_space_set(space, VS_SPACE_OPEN, NULL);
             return true;
         }
         bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
@@ -222,8 +222,15 @@ struct vs_start *vs_start_make(struct vs_serving *serving) {
     return start;
 }
 
-bool vs_start_end(struct vs_start *start, int64_t until_us) {
+void vs_start_stop(struct vs_start *start) {
     atomic_store(&start->ending, true);
+}
+
+bool vs_start_stopped(struct vs_start *start, int i, int64_t until_us) {
+    return !start->crew || !vs_crew_began(start->crew, i) || vs_crew_did(start->crew, i, until_us);
+}
+
+bool vs_start_end(struct vs_start *start, int64_t until_us) {
     if (start->crew) start->crew = vs_crew_end(start->crew, until_us);
     return !start->crew;
 }

@@ -12,9 +12,9 @@ enum vs_outcome vs_on_healthz(struct vs_request *r) {
 /* ------------------------------------------------------------------ ready */
 
 bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) {
-    struct vesta_gen *gen = space->gen[VS_RESP];
+    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
     if (!vs_space_is_open(space)) return false;
-    if (vesta_peek(gen, pause) == VESTA_OK) return true;
+    if (vesta_peek(space->gen[VS_RESP], pause) == VESTA_OK) return true;
     /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
     if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) return false;
     return pause->wait_us >= 0 && pause->wait_us <= space->wait_us_max;

@@ -68,7 +68,8 @@ static inline bool vs_space_is_open(const struct vs_space *space) {
 
 /* How many requests it has refused an id; *pause is what the last one met. */
 uint64_t vs_space_refused(const struct vs_space *space, struct vesta_pause *pause);
-/* Opens a namespace whose generator is there, or says why it is not.  Threads: one at a time for a namespace. */
+/* Opens a namespace whose generator is there (`why` is NULL: who has just seen it closed still reads the last one), or
+ * says why it is not open.  Threads: one at a time for a namespace. */
 void vs_space_set(struct vs_space *space, enum vs_space_state state, const char *why);
 /* Why it is not open. */
 const char *vs_space_why(const struct vs_space *space, char buf[VS_SPACE_WHY_MAX]);

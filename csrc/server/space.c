@@ -10,7 +10,7 @@ static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* over the `why` of
 
 void vs_space_set(struct vs_space *space, enum vs_space_state state, const char *why) {
     pthread_mutex_lock(&telling);
-    snprintf(space->why, sizeof space->why, "%s", why);
+    if (why) snprintf(space->why, sizeof space->why, "%s", why);
     pthread_mutex_unlock(&telling);
     /* release: pairs with vs_space_is_open; gen and layout were set before */
     atomic_store_explicit(&space->state, state, memory_order_release);

@@ -1,10 +1,11 @@
 /* slow_disk.c -- a disk that takes its time, for specs: LD_PRELOAD it, and name a file in SLOW_DISK.  While that file
  * has a number in it, each fsync and fdatasync takes so many milliseconds more (at most: it ends when the number does);
  * while it has `EIO`, each is done and then fails.  SIGSTOP would hold the whole process; a disk that hangs holds one
- * thread. */
+ * thread.  With a folder in SLOW_DISK_BELOW the disk is what lies there and below. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,8 +21,18 @@ static void wish(char text[16]) {
     text[got > 0 ? got : 0] = '\0';
 }
 
+static int is_on_disk(int fd) {
+    const char *below = getenv("SLOW_DISK_BELOW");
+    char link[40], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    return !below || strncmp(path, below, strlen(below)) == 0;
+}
+
 static int after(int (*sync)(int), int fd) {
     char text[16];
+    if (!is_on_disk(fd)) return sync(fd);
     wish(text);
     for (long waited_ms = 0; waited_ms < atol(text); waited_ms += STEP_MS) {
         struct timespec step = {.tv_nsec = STEP_MS * 1000000};

@@ -1,0 +1,55 @@
+/* A namespace opens on a thread of its own while the loops answer: who asks how it is hears that it is not open, or how
+ * it is, never what lies between.  The look whether it is ready took the generator before it knew that there is one,
+ * its reasons a pause that nobody had met, and the word why it is not open was wiped out before it was. */
+#include "steps.h"
+
+#include <pthread.h>
+
+#define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+#define ROUNDS 200
+
+static const char *const asked[] = {"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
+                                    "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
+                                    "GET /admin/status HTTP/1.1\r\nHost: a\r\n\r\n"};
+
+/* As a server opens it, see main/start.c. */
+static void *open_it(void *arg) {
+    struct vs_space *space = arg;
+    struct vesta_opts opts = {
+        .layout = LAYOUT, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
+    struct vesta_error err;
+    for (int face = 0; face < VS_ID_FACES; face++)
+        if (vesta_open(&opts, &space->gen[face], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    space->layout = vesta_gen_layout(space->gen[VS_RESP]);
+    vs_space_set(space, VS_SPACE_OPEN, NULL);
+    return NULL;
+}
+
+static void asked_meanwhile(void) {
+    for (int round = 0; round < ROUNDS && atomic_load(&check_failures) == 0; round++) {
+        pthread_t opener;
+        bool ready = false;
+        open_server(LAYOUT, VS_ADMIN, 0, VESTA_UNSAFE_PRIVATE);
+        struct vs_space *space = &app.space[app.space_count++];
+        *space = (struct vs_space){.name = "orders", .name_length = 6};
+        vs_space_set(space, VS_SPACE_OPENING, "just begun");
+        NEED(pthread_create(&opener, NULL, open_it, space) == 0);
+        while (!ready) {
+            for (size_t i = 1; i < VS_COUNT(asked); i++)
+                CHECK_EQ_I64(step(asked[i]), (int)strlen(asked[i]));
+            step(asked[0]);
+            ready = strstr(replies, " 200 OK\r\n");
+            if (!ready && !strstr(replies, "just begun") && !strstr(replies, "\"code\":\"lease\""))
+                CHECK_FAIL("%s", replies);
+        }
+        pthread_join(opener, NULL);
+        vesta_close(space->gen[VS_HTTP]);
+        close_server();
+    }
+}
+
+static const struct check_case cases[] = {
+    {"a namespace that opens while it is asked about is not open, or as it is, and nothing between", asked_meanwhile},
+};
+
+CHECK_MAIN_OF_STEPS(cases)
