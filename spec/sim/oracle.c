@@ -232,6 +232,7 @@ void oracle_file(int file) {
 void oracle_fenced(const struct vs_lease *lease) {
     const struct vs_record *r = store_record(lease->worker);
     sim.counts.fenced++;
+    if (lease->incarnation != store_incarnation()) return; /* it was told so by the store before this one */
     if (r->held && r->owner[0] == lease->owner[0] && r->owner[1] == lease->owner[1])
         oracle_found(SELF_FENCED, "%s gave up number %d, which the store holds for it", lease->holder,
                      (int)lease->worker);

@@ -239,6 +239,7 @@ void store_put_right(void);
 void store_heal(void);
 void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);
+uint64_t store_incarnation(void);
 /* In a story: what becomes of the next write.  Where nothing is heard of it, its outcome is unknown. */
 extern enum store_fate { FATE_DONE, FATE_LOST, FATE_UNHEARD, FATE_LATE } store_fate;
 extern int64_t store_late_us;

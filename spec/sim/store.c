@@ -66,6 +66,10 @@ const struct vs_record *store_record(uint64_t worker) {
     return &records[worker];
 }
 
+uint64_t store_incarnation(void) {
+    return ns.incarnation;
+}
+
 static int64_t store_ms(int host) {
     return (host_clock ? host_unix_us(&sim.host[host]) : START_UNIX_US + sim.now_us + clock_off_us) / 1000;
 }
