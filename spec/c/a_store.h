@@ -1,4 +1,4 @@
-/* a_store.h -- a store of a spec's own, opened, with a namespace in it if it is to have one. */
+/* a_store.h -- a store in a spec's hands: opened by URI, or by its place, and asked in one line. */
 #ifndef SPEC_A_STORE_H
 #define SPEC_A_STORE_H
 
@@ -6,33 +6,58 @@
 #include "os/os.h"
 #include "store/store.h"
 
-/* NULL, and the check has failed. */
-static struct vs_store *a_store_with(const char *uri, struct vs_store_opts opts) {
+#include <unistd.h>
+
+__attribute__((unused)) static struct vs_reply reply;
+
+/* NULL: *err says why. */
+static struct vs_store *try_store(const char *uri, const char *ns, int64_t call_ms_max, struct vesta_error *err) {
     struct vs_store *store = NULL;
+    struct vs_store_opts opts = {.namespace_ = ns, .group = -1, .clock = vs_clock_system(), .call_ms_max = call_ms_max};
+    return vs_store_open(uri, &opts, &store, err) == VESTA_OK ? store : NULL;
+}
+
+/* Of the kind whose place is a folder or a file: "file:" or "sqlite:".  NULL, and the check has failed. */
+__attribute__((unused)) static struct vs_store *a_store_of(const char *scheme, const char *place, const char *ns,
+                                                           int64_t call_ms_max) {
+    char uri[1024];
     struct vesta_error err = {.text = ""};
-    if (!opts.namespace_) opts.namespace_ = "ns";
-    opts.group = -1;
-    opts.clock = vs_clock_system();
-    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    snprintf(uri, sizeof uri, "%s%s", scheme, place);
+    struct vs_store *store = try_store(uri, ns, call_ms_max, &err);
+    if (!store) CHECK_FAIL("%s", err.text);
     return store;
 }
 
-__attribute__((unused)) static struct vs_store *a_store(const char *uri) {
-    return a_store_with(uri, (struct vs_store_opts){.namespace_ = NULL});
+__attribute__((unused)) static struct vs_store *a_store(const char *scheme, const char *place) {
+    return a_store_of(scheme, place, "ns", 0);
 }
 
-/* Of the kind whose place is a folder or a file: "file:" or "sqlite:". */
-__attribute__((unused)) static struct vs_store *a_store_at(const char *scheme, const char *place) {
-    char uri[1024];
-    snprintf(uri, sizeof uri, "%s%s", scheme, place);
-    return a_store(uri);
+__attribute__((unused)) static enum vs_outcome read_of(struct vs_store *store, uint64_t worker) {
+    store->ops->read(store, worker, &reply);
+    return reply.outcome;
 }
 
-__attribute__((unused)) static void a_namespace(struct vs_store *store) {
-    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
-    struct vs_reply reply;
-    store->ops->ns_swap(store, 0, &ns, &reply);
-    CHECK(reply.outcome == VS_STORE_OK);
+/* Writes `until` over the version. */
+__attribute__((unused)) static enum vs_outcome swap_of(struct vs_store *store, uint64_t worker, uint64_t old_ver,
+                                                       uint64_t until) {
+    struct vs_record record = {.ver = old_ver + 1, .until = until, .held = true, .owner = {1, 2}, .lease_ms = 15000};
+    snprintf(record.identity, sizeof record.identity, "somebody");
+    snprintf(record.holder, sizeof record.holder, "pid %d", (int)getpid());
+    store->ops->swap(store, worker, old_ver, &record, &reply);
+    return reply.outcome;
+}
+
+__attribute__((unused)) static enum vs_outcome ns_swap_of(struct vs_store *store, uint64_t old_ver,
+                                                          uint64_t fingerprint, uint64_t incarnation) {
+    struct vs_ns_record ns = {.ver = old_ver + 1, .fingerprint = fingerprint, .incarnation = incarnation};
+    snprintf(ns.layout, sizeof ns.layout, "a layout");
+    store->ops->ns_swap(store, old_ver, &ns, &reply);
+    return reply.outcome;
+}
+
+/* A namespace where there is none. */
+__attribute__((unused)) static void begin_namespace(struct vs_store *store) {
+    CHECK(ns_swap_of(store, 0, 5, 6) == VS_STORE_OK);
 }
 
 #endif

@@ -1,46 +1,22 @@
 /* store_file.c -- the file: store in a real folder: compare-and-set under a crowd and under kill -9, and what it says
  * of records that are damaged, disks that are full and folders that are closed to it. */
+#include "a_store.h"
 #include "crowd.h"
 #include "fs_type.h"
-
-#include "os/os.h"
-#include "store/store.h"
 
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/mount.h>
 
 static struct vs_store *store_at(const char *dir) {
-    struct vs_store *store = NULL;
-    struct vesta_error err = {.text = ""};
-    char uri[200];
-    struct vs_store_opts opts = {.namespace_ = "ns", .group = -1, .clock = vs_clock_system()};
-    snprintf(uri, sizeof uri, "file:%s", dir);
-    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return store;
+    return a_store("file:", dir);
 }
-
-static struct vs_reply reply;
 
 /* As above, with a namespace in it. */
 static struct vs_store *store_with_namespace(const char *dir) {
     struct vs_store *store = store_at(dir);
-    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
-    store->ops->ns_swap(store, 0, &ns, &reply);
-    CHECK(reply.outcome == VS_STORE_OK);
+    begin_namespace(store);
     return store;
-}
-
-static enum vs_outcome read_of(struct vs_store *store, uint64_t worker) {
-    store->ops->read(store, worker, &reply);
-    return reply.outcome;
-}
-
-/* Writes `until` over the version. */
-static enum vs_outcome swap_of(struct vs_store *store, uint64_t worker, uint64_t old_ver, uint64_t until) {
-    struct vs_record record = {.ver = old_ver + 1, .until = until, .held = true, .owner = {1, 2}, .lease_ms = 15000};
-    store->ops->swap(store, worker, old_ver, &record, &reply);
-    return reply.outcome;
 }
 
 static void put(const char *name, const char *text, size_t length) {
@@ -389,14 +365,13 @@ static void what_a_killed_writer_left(void) {
 
 /* Two machines could write there: their clocks differ, and of their locks nothing is known. */
 static void a_file_system_of_the_network(void) {
-    struct vs_store *store = NULL;
     struct vesta_error err = {.text = ""};
     char uri[200];
-    struct vs_store_opts opts = {.namespace_ = "ns", .group = -1, .clock = vs_clock_system()};
     empty_folder();
     snprintf(uri, sizeof uri, "file:%s", folder);
     fs_type = 0x6969;
-    CHECK(vs_store_open(uri, &opts, &store, &err) == VESTA_EIO && !store);
+    CHECK(!try_store(uri, "ns", 0, &err));
+    CHECK_EQ_I64(err.code, VESTA_EIO);
     fs_type = 0;
     CHECK_HAS(err.text, "/ns lies on NFS: a store must be on a file system of this machine");
 }

@@ -11,11 +11,10 @@ static uint64_t acked_until, acked_ns;
 static struct vs_store *store_below(const char *place) {
     char below[200];
     snprintf(below, sizeof below, "%s/deep", place);
-    return a_store_at("file:", below);
+    return a_store("file:", below);
 }
 
 static bool is_lost(const char *found) {
-    struct vs_reply reply;
     struct vs_store *store = store_below(found);
     store->ops->ns_read(store, &reply);
     bool lost = reply.outcome != VS_STORE_OK || reply.ns.ver < acked_ns;
@@ -26,10 +25,9 @@ static bool is_lost(const char *found) {
 }
 
 static void work(void) {
-    struct vs_reply reply;
     struct vs_store *store = store_below(power.place);
     NEED(store);
-    a_namespace(store);
+    begin_namespace(store);
     acked_ns = 1;
     for (uint64_t i = 0; i < WRITES; i++) {
         power_cut();

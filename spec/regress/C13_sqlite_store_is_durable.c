@@ -25,10 +25,9 @@ struct question {
 static int asks[2], answers[2];
 
 static bool is_there(const struct question *q) {
-    struct vs_reply reply;
     char path[200];
     snprintf(path, sizeof path, "%s/vesta.db", q->found);
-    struct vs_store *store = a_store_at("sqlite:", path);
+    struct vs_store *store = a_store("sqlite:", path);
     if (!store) return false;
     store->ops->ns_read(store, &reply);
     bool well = reply.outcome == VS_STORE_OK && reply.ns.ver >= q->ns;
@@ -88,13 +87,12 @@ static uint64_t way_of(const char *path) {
 }
 
 static void work(void) {
-    struct vs_reply reply;
     char path[200];
     snprintf(path, sizeof path, "%s/vesta.db", power.place);
-    struct vs_store *store = a_store_at("sqlite:", path);
+    struct vs_store *store = a_store("sqlite:", path);
     NEED(store);
     if (has_log) set_to_log(path);
-    a_namespace(store);
+    begin_namespace(store);
     acked_ns = 1;
     for (uint64_t i = 0; i < (uint64_t)many(3, 30) && !(power.forgets && power.losses); i++) {
         power_cut();

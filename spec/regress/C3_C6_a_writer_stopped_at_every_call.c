@@ -1,25 +1,15 @@
 /* A process that writes a record of a file: store is stopped behind each of its system calls.  Whatever is done there
  * meanwhile -- another writes the record, a copy takes the folder's place, the process is killed -- of two writes over
  * one version one is made, and the other process does not wait for the stopped one. */
+#include "a_store.h"
 #include "crowd.h"
 #include "stopper.h"
-
-#include "os/os.h"
-#include "store/store.h"
 
 #define WAIT_US_MAX 3000000 /* what the issue allows */
 
 static struct vs_store *store_of(const char *namespace_) {
-    struct vs_store *store = NULL;
-    struct vesta_error err = {.text = ""};
-    char uri[200];
-    struct vs_store_opts opts = {.namespace_ = namespace_, .group = -1, .clock = vs_clock_system()};
-    snprintf(uri, sizeof uri, "file:%s", folder);
-    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return store;
+    return a_store_of("file:", folder, namespace_, 0);
 }
-
-static struct vs_reply reply;
 
 static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t epoch, uint64_t owner) {
     struct vs_record record = {
@@ -30,10 +20,8 @@ static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t 
 
 /* A store with record 7 at version 1. */
 static void new_store(const char *namespace_) {
-    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
     struct vs_store *store = store_of(namespace_);
-    store->ops->ns_swap(store, 0, &ns, &reply);
-    CHECK(reply.outcome == VS_STORE_OK);
+    begin_namespace(store);
     CHECK(claim(store, 0, 1, 1) == VS_STORE_OK);
     store->ops->close(store);
 }

@@ -1,16 +1,13 @@
 /* Whose folder a store lies in: what root makes in a service's folder the service can go on with, and a folder that
  * another user could have put there is refused with a sentence.  Needs root, to be two users. */
+#include "a_store.h"
 #include "crowd.h"
-
-#include "os/os.h"
-#include "store/store.h"
 
 #include <fcntl.h>
 #include <grp.h>
 
 #define SERVICE 65534 /* a user who is not root */
 
-static struct vs_reply reply;
 static struct vesta_error err;
 static const char *scheme; /* of the case: its store lies in <folder>/place */
 
@@ -31,10 +28,7 @@ static void become_the_service(void) {
 
 static void write_next(struct vs_store *store) {
     store->ops->ns_read(store, &reply);
-    if (reply.outcome == VS_STORE_OK && reply.ns.ver == 0) {
-        struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
-        store->ops->ns_swap(store, 0, &ns, &reply);
-    }
+    if (reply.outcome == VS_STORE_OK && reply.ns.ver == 0) ns_swap_of(store, 0, 5, 6);
     if (reply.outcome != VS_STORE_OK) CHECK_FAIL("%s", reply.text);
     store->ops->read(store, 7, &reply);
     struct vs_record next = {.ver = reply.record.ver + 1, .until = 10, .owner = {1, 2}};

@@ -1,36 +1,19 @@
 /* A process is stopped, or killed, behind each of the system calls with which it writes a row of a sqlite: store.
  * Nobody can break its lock: the others are told which process it is, at their deadline, and meanwhile nobody else of
  * their own process waits: not fork(), and not another store. */
+#include "a_store.h"
 #include "crowd.h"
 #include "stopper.h"
 
-#include "os/os.h"
-#include "store/store.h"
-
 #define CALL_MS 100
 
-static struct vs_store *store_at(const char *uri, int64_t call_ms_max) {
-    struct vs_store *store = NULL;
-    struct vesta_error err = {.text = ""};
-    struct vs_store_opts opts = {
-        .namespace_ = "ns", .group = -1, .clock = vs_clock_system(), .call_ms_max = call_ms_max};
-    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    return store;
-}
-
 static struct vs_store *database(int64_t call_ms_max) {
-    char uri[200];
-    snprintf(uri, sizeof uri, "sqlite:%s", in_folder("db/vesta.db"));
-    return store_at(uri, call_ms_max);
+    return a_store_of("sqlite:", in_folder("db/vesta.db"), "ns", call_ms_max);
 }
 
 static struct vs_store *files(void) {
-    char uri[200];
-    snprintf(uri, sizeof uri, "file:%s", folder);
-    return store_at(uri, 0);
+    return a_store("file:", folder);
 }
-
-static struct vs_reply reply;
 
 static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t owner) {
     struct vs_record record = {
@@ -41,9 +24,7 @@ static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t 
 }
 
 static void begin_with(struct vs_store *store) {
-    struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
-    store->ops->ns_swap(store, 0, &ns, &reply);
-    CHECK(reply.outcome == VS_STORE_OK);
+    begin_namespace(store);
     CHECK(claim(store, 0, 1) == VS_STORE_OK);
     store->ops->close(store);
 }
