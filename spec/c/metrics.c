@@ -1,25 +1,13 @@
 /* metrics.c -- what is counted, and what /metrics and /admin/status make of it: every loop in the sum, every digit of a
  * count, and room for as many namespaces with as long names as there can be. */
 #include "check.h"
+#include "hand_clock.h"
 #include "server/request.h"
 #include "tools.h"
 
 #define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define ASK(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 
-static int64_t now_us = INT64_C(1700000000000000), up_us = INT64_C(1000000000);
-
-static int64_t unix_us(void *self) {
-    (void)self;
-    return now_us;
-}
-
-static int64_t boot_us(void *self) {
-    (void)self;
-    return up_us;
-}
-
-static const struct vesta_clock fake = {NULL, unix_us, boot_us, NULL};
 static const struct vs_limits limits = {.connections_max = 16};
 static struct vs_app app;
 static struct vs_scratch scratch, other; /* of two loops */
@@ -71,9 +59,9 @@ static void counts_ids_and_pauses(void) {
     open_server(1);
     for (int i = 0; i < 5; i++)
         ask(ASK("/genid"));
-    now_us -= 3000000;
+    unix_now_us -= 3000000;
     ask(ASK("/genid"));
-    now_us += 3000000;
+    unix_now_us += 3000000;
     ask(ASK("/v1/ids?n=0"));
     ask(ASK("/metrics"));
     has_line("vesta_ids_issued_total", ",proto=\"http\"} 4");
@@ -185,18 +173,18 @@ static void is_ready(void) {
 
 static void tells_why_not(void) {
     bool stuck = false;
-    int64_t was_us = now_us;
+    int64_t was_us = unix_now_us;
     open_server(1);
     app.host = (struct vs_host){.self = &stuck, .status = tell_stuck};
     app.space[0].wait_us_max = 100000;
     is_ready();
     ask(ASK("/genid")); /* this time is seen */
-    now_us -= 50000;
+    unix_now_us -= 50000;
     is_ready(); /* a request would wait for so long */
-    now_us -= 3000000;
+    unix_now_us -= 3000000;
     is_not_ready("clock_back");
     CHECK_HAS(replies, app.space[0].name);
-    now_us = was_us;
+    unix_now_us = was_us;
     is_ready();
     stuck = true;
     is_not_ready("policy_stuck");
@@ -209,11 +197,11 @@ static void tells_why_not(void) {
 
 static void tells_the_end(void) {
     open_server(1);
-    int64_t left_us = vesta_layout_end_ms(app.space[0].layout) * 1000 - now_us;
+    int64_t left_us = vesta_layout_end_ms(app.space[0].layout) * 1000 - unix_now_us;
     is_ready();
-    now_us += left_us, up_us += left_us;
+    pass_us(left_us);
     is_not_ready("epoch_end");
-    now_us -= left_us, up_us -= left_us;
+    pass_us(-left_us);
     close_server();
 }
 

@@ -3,9 +3,9 @@
 #ifndef SCARCE_H
 #define SCARCE_H
 
+#include "own_malloc.h"
+
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 /* The n-th allocation from now on fails; 0: none. */
 static atomic_int fails_at;
@@ -16,25 +16,6 @@ static bool fails(void) {
     if (atomic_load(&fails_at) == 0 || atomic_fetch_sub(&fails_at, 1) != 1) return false;
     if (fails_ever_after) atomic_store(&fails_at, -1);
     return true;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *at, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *at, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *at, size_t size) {
-    return fails() ? NULL : __real_realloc(at, size);
 }
 
 #endif

@@ -1,33 +1,9 @@
 /* server_oom.c -- a Redis session whose n-th allocation fails, for every n: an error or ids, none twice, nothing lost
  * but the ids of what failed, and the next request is served. */
+#include "scarce.h"
 #include "steps.h"
 
 #define MGET_TEN "MGET default default default default default default default default default default\r\n"
-
-static long fail_in; /* 1: the next allocation fails; 0: none does */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *at, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *at, size_t size);
-
-static bool fails(void) {
-    return fail_in > 0 && --fail_in == 0;
-}
-
-void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *at, size_t size) {
-    return fails() ? NULL : __real_realloc(at, size);
-}
 
 static uint64_t last_id;
 static int errors, given;
@@ -63,10 +39,10 @@ static void survives_every_failure(void) {
     for (long n = 1;; n++) {
         open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
         last_id = 0, errors = given = 0;
-        fail_in = n;
+        fails_at = n;
         one_session();
-        bool was_met = fail_in == 0;
-        fail_in = 0;
+        bool was_met = fails_at == 0;
+        fails_at = 0;
         if (!was_met) CHECK(errors == 0 && given == 31);
         points += was_met;
         say("RESET\r\n");

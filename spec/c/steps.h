@@ -3,6 +3,7 @@
 #define SPEC_STEPS_H
 
 #include "check.h"
+#include "hand_clock.h"
 #include "server/request.h"
 
 #include <stdlib.h>
@@ -10,31 +11,6 @@
 #define FOUR_A_MS "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define GET_ONE "*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n"
 #define START_US INT64_C(1700000000000000)
-
-static int64_t unix_now_us, boot_now_us;
-
-static int64_t unix_us(void *self) {
-    (void)self;
-    return unix_now_us;
-}
-
-static int64_t boot_us(void *self) {
-    (void)self;
-    return boot_now_us;
-}
-
-static void sleep_us(void *self, int64_t us) {
-    (void)self;
-    (void)us;
-    abort(); /* a handler never sleeps */
-}
-
-static const struct vesta_clock fake = {NULL, unix_us, boot_us, sleep_us};
-
-__attribute__((unused)) static void pass_us(int64_t us) {
-    unix_now_us += us;
-    boot_now_us += us;
-}
 
 static struct vs_app app;
 static struct vs_scratch scratch;

@@ -2,6 +2,7 @@
  * replies are well-formed, a transaction is whole, and no id comes twice; garbage may stand at the end.
  *
  * The clock is the target's own: it moves when a request waits, so sequences are used up, and some requests give up. */
+#include "../c/hand_clock.h"
 #include "reply.h"
 #include "server/request.h"
 
@@ -14,19 +15,6 @@
 
 /* ------------------------------------------------------------------ the server */
 
-static int64_t unix_now_us = INT64_C(1700000000000000), boot_now_us = 1000000000;
-
-static int64_t unix_us(void *self) {
-    (void)self;
-    return unix_now_us;
-}
-
-static int64_t boot_us(void *self) {
-    (void)self;
-    return boot_now_us;
-}
-
-static const struct vesta_clock fake = {NULL, unix_us, boot_us, NULL};
 static struct vs_app app;
 static struct vs_scratch scratch;
 static char replies[VS_OUT_MAX];
@@ -296,7 +284,7 @@ static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *
     MUST(used <= (int)(have - *at));
     if (used == VS_STEP_PAUSED) {
         MUST(out.used == 0 && session->wait_us > 0);
-        unix_now_us += session->wait_us, boot_now_us += session->wait_us;
+        pass_us(session->wait_us);
     }
     if (used == VS_STEP_AGAIN) MUST(out.used > 0);
     if (used > 0) *at += (size_t)used;
@@ -395,6 +383,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     build(face);
     bool closed = answer(face, piece);
     check_replies(face, closed);
-    unix_now_us += 1000, boot_now_us += 1000;
+    pass_us(1000);
     return 0;
 }

@@ -1,0 +1,31 @@
+/* own_malloc.h -- malloc, calloc and realloc of a program that is linked with
+ * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc: each call is told of, and fails where `fails` says so.  Knows nothing
+ * of vesta. */
+#ifndef OWN_MALLOC_H
+#define OWN_MALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+static bool fails(void); /* the program's own */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *at, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *at, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *at, size_t size) {
+    return fails() ? NULL : __real_realloc(at, size);
+}
+
+#endif
