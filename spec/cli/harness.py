@@ -1,28 +1,18 @@
-"""harness.py -- runs the program as a person or a script would.  Knows no command of it.
-
-A test is a function decorated with @claim("what holds"); it fails by an exception.  Every test has a folder of its
+"""harness.py -- runs the program as a person or a script would.  Knows no command of it.  Every test has a folder of its
 own for state, and no other state folder can be reached.
 """
 import os
 import re
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
-import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from claims import SLOW, claim, run  # noqa: E402,F401
 
 VESTA = os.path.abspath(sys.argv[1])
-SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # sanitizers: smaller sizes, longer patience
 CLOCK_SHIFT = os.path.join(os.path.dirname(VESTA), "clock_shift.so")
-_tests = []
-
-
-def claim(text):
-    def keep(function):
-        _tests.append((text, function))
-        return function
-    return keep
 
 
 class Result:
@@ -106,20 +96,10 @@ def fails(result, code, *parts):
     assert all(c >= " " or c == "\n" for c in result.err), "control characters in %r" % result.err
 
 
+def in_a_world(function):
+    with tempfile.TemporaryDirectory(prefix="vesta-cli-") as folder:
+        function(World(folder))
+
+
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # folders and processes are cleaned up on the way out
-    part = sys.argv[2] if len(sys.argv) > 2 else ""
-    passed = failed = 0
-    for text, function in _tests:
-        if part not in text:
-            continue
-        with tempfile.TemporaryDirectory(prefix="vesta-cli-") as folder:
-            try:
-                function(World(folder))
-                print("ok - " + text, flush=True)
-                passed += 1
-            except Exception:
-                print("not ok - %s\n%s" % (text, traceback.format_exc()), flush=True)
-                failed += 1
-    print("%d passed, %d failed" % (passed, failed))
-    sys.exit(1 if failed or not passed else 0)
+    sys.exit(run(sys.argv[2] if len(sys.argv) > 2 else "", in_a_world))

@@ -17,6 +17,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from claims import report  # noqa: E402
+
 TABLE = "spec/includes/atomics.txt"
 CALL = re.compile(r"\batomic_(load|store|exchange|compare_exchange_weak|compare_exchange_strong|fetch_\w+?)(_explicit)?\s*\("
                   r"|\bvs_raise_[ui]64\s*\(")
@@ -241,17 +244,6 @@ def show_all(root):
             print(f"\n{word}")
         print(f"    {access.function:<20} {access.file:<18} {access.operation:<9} {access.order}")
     return 0
-
-
-def report(claims):
-    failed = 0
-    for claim, wrong in claims:
-        failed += bool(wrong)
-        print(("not ok - " if wrong else "ok - ") + claim)
-        for line in wrong:
-            print("  " + line)
-    print(f"{len(claims) - failed} passed, {failed} failed")
-    return 1 if failed else 0
 
 
 def main(args):

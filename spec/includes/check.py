@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from claims import report  # noqa: E402
+
 LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 
@@ -178,17 +181,6 @@ RULES = [
     ("the public header compiles alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
 ]
-
-
-def report(claims):
-    failed = 0
-    for claim, found in claims:
-        failed += bool(found)
-        print(("not ok - " if found else "ok - ") + claim)
-        for line in found:
-            print("  " + line)
-    print(f"{len(claims) - failed} passed, {failed} failed")
-    return 1 if failed else 0
 
 
 # One planted file a rule: what stands in it breaks that rule and no other.

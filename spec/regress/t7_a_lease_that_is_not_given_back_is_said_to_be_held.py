@@ -1,29 +1,20 @@
 """T7: a server that stopped while its store was away said that all worker numbers were given back, and ended well; the number
 stayed held for 12 minutes."""
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import urllib.request
 
 VESTA = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from servers import SLOW, MariaDB, claim, free_port, main, until  # noqa: E402
+from servers import SLOW, MariaDB, claim, free_port, gives_ids, main, until  # noqa: E402
 
-home = tempfile.mkdtemp(prefix="vesta-t7-")
-env = dict(os.environ, VESTA_STATE=home, HOME=home)
+home = tempfile.TemporaryDirectory(prefix="vesta-t7-")
+env = dict(os.environ, VESTA_STATE=home.name, HOME=home.name)
 db = MariaDB().start()
 db.sql("CREATE DATABASE vesta")
 URI = "mysql://root@127.0.0.1:%d/vesta" % db.port
-
-
-def ready(port):
-    try:
-        return urllib.request.urlopen("http://127.0.0.1:%d/genid" % port, timeout=5).status == 200
-    except OSError:
-        return False
 
 
 @claim("TERM while the store is away: the number is said to be held, and for how long, and the server says that it did not end well")
@@ -35,7 +26,7 @@ def _():
     server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--store", URI, "--namespace", "orders", "--layout", "snowflake"],
                               env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
-        until(lambda: ready(port), "ids are given")
+        until(lambda: gives_ids(port), "ids are given")
         db.stop(signal.SIGKILL)
         server.send_signal(signal.SIGTERM)
         said, _ = server.communicate(timeout=20 * SLOW)
@@ -50,7 +41,4 @@ def _():
         server.wait()
 
 
-try:
-    main()
-finally:
-    shutil.rmtree(home, ignore_errors=True)
+main()

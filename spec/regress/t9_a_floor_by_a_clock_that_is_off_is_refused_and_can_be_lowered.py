@@ -3,20 +3,18 @@ again."""
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 VESTA = os.path.abspath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from servers import Caller, MariaDB, claim, free_port, main, until  # noqa: E402
+from servers import Caller, MariaDB, claim, free_port, gives_ids, main, until  # noqa: E402
 
 CALL = os.path.join(os.path.dirname(VESTA), "spec", "stores", "store_call")
-home = tempfile.mkdtemp(prefix="vesta-t9-")
-env = dict(os.environ, VESTA_STATE=home, HOME=home)
+home = tempfile.TemporaryDirectory(prefix="vesta-t9-")
+env = dict(os.environ, VESTA_STATE=home.name, HOME=home.name)
 db = MariaDB().start()
 db.sql("CREATE DATABASE vesta; CREATE USER plain@'127.0.0.1'; GRANT ALL ON vesta.* TO plain@'127.0.0.1'")
 PLACE = ["--store", "mysql://plain@127.0.0.1:%d/vesta" % db.port, "--namespace", "orders"]
@@ -75,26 +73,17 @@ def _():
     port = free_port()
     server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--layout", "snowflake", "--lease", "strict", *PLACE],
                               env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def gives():
-        try:
-            return urllib.request.urlopen("http://127.0.0.1:%d/genid" % port, timeout=5).status == 200
-        except OSError:
-            return False
     try:
         until(lambda: [row for row in numbers() if row["worker"] != 9], "it claims a number, at the floor")
-        assert not gives()
+        assert not gives_ids(port)
         vesta("store", "lower", "--yes", "--lease", "strict")
         assert 0 < floor_in_s() < 30, floor_in_s()
         said = vesta("store", "lower", "--yes", "--lease", "strict", ok=False)
         assert "nothing was done" in said, said
-        until(gives, "ids again, a floor of 20 s later", 60)
+        until(lambda: gives_ids(port), "ids again, a floor of 20 s later", 60)
     finally:
         server.kill()
         server.wait()
 
 
-try:
-    main()
-finally:
-    shutil.rmtree(home, ignore_errors=True)
+main()

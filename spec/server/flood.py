@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 
-SLOW = 3 if os.environ.get("VESTA_SLOW") else 1
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from claims import SLOW  # noqa: E402
+
 IP_BIND_ADDRESS_NO_PORT = 24  # <linux/in.h>; socket has no name for it
 MOMENT_S = 0.1
 CHURN_MAX = 2000  # connections of a moment that are open at once

@@ -1,35 +1,28 @@
 """far.py -- a store that is far away: bytes take as long as they are told to, each way, in order, and as many as there are."""
+import os
 import socket
+import sys
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from between import Between  # noqa: E402
 
-class Far:
+
+class Far(Between):
     """A proxy between a client and a server on this machine, half a round trip for each way."""
 
     def __init__(self, target, round_trip_s):
-        self.target, self.way_s = target, round_trip_s / 2
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.way_s = round_trip_s / 2
+        super().__init__(target)
 
-    def accept(self):
-        while True:
-            client = self.listener.accept()[0]
-            threading.Thread(target=self.reach, args=(client,), daemon=True).start()
+    def met(self, client, server):
+        self.in_background(self.reach, client, server)
 
-    def reach(self, client):
-        try:
-            server = socket.create_connection(("127.0.0.1", self.target))
-        except OSError:
-            client.close()
-            return
-        for end in (client, server):
-            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def reach(self, client, server):
         time.sleep(2 * self.way_s)  # a handshake of TCP, which the kernel of this machine has done at once
         for source, sink in ((client, server), (server, client)):
-            way = Way(sink, self.way_s)
-            threading.Thread(target=way.listen, args=(source,), daemon=True).start()
+            self.in_background(Way(sink, self.way_s).listen, source)
 
 
 class Way:

@@ -7,29 +7,31 @@ Lies: nothing (cut), short (cut in the middle), half (well framed, and half of i
 another (an earlier answer of the same kind), stranger (an earlier answer of any other kind).
 """
 import mmap
-import socket
+import os
 import struct
+import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from between import Between  # noqa: E402
 
 LIES = ("nothing", "short", "half", "empty", "zeros", "noughts", "bare", "late", "twice", "another", "stranger")
 
 
-class Liar:
+class Liar(Between):
     """Reads whole messages on both sides; how, its child says."""
 
     FATAL = {}
 
     def __init__(self, target, late_s=1.0):
-        self.target, self.late_s = target, late_s
+        self.late_s = late_s
         self.lock = threading.Lock()
         self.told = {}  # the first two answers of each kind that were told as they were
         self.tell_truth()
         self.lied_of = ""
         self.answers = 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(target)
 
     def lie(self, what, at=1, only=None, every=False):
         """The at-th answer from now on is a lie; `only`: of those whose kind that is true of.  every: it, and all after it."""
@@ -44,17 +46,8 @@ class Liar:
         """Whether the store's client may end the process by that lie, before vesta is asked."""
         return kind.split(" ")[0] in self.FATAL.get(lie, ())
 
-    def accept(self):
-        while True:
-            client = self.listener.accept()[0]
-            try:
-                server = socket.create_connection(("127.0.0.1", self.target))
-            except OSError:
-                client.close()
-                continue
-            for end in (client, server):
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self.go, args=(client, server), daemon=True).start()
+    def met(self, client, server):
+        self.in_background(self.go, client, server)
 
     def go(self, client, server):
         try:

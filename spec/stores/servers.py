@@ -10,44 +10,24 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from between import Between  # noqa: E402
 from certificates import make_certificates  # noqa: E402
+from claims import SLOW, claim, run  # noqa: E402,F401
 from ports import free_port  # noqa: E402,F401
 
-SLOW = 3 if os.environ.get("VESTA_SLOW") else 1
-_tests = []
 _started = []
-
-
-def claim(text):
-    def keep(function):
-        _tests.append((text, function))
-        return function
-    return keep
 
 
 def main(part=""):
     """Runs the claims; whatever was started is stopped, also on the way out of a SIGTERM."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    passed = failed = 0
     try:
-        for text, function in _tests:
-            if part not in text:
-                continue
-            try:
-                function()
-                print("ok - " + text, flush=True)
-                passed += 1
-            except Exception:
-                print("not ok - %s\n%s" % (text, traceback.format_exc()), flush=True)
-                failed += 1
+        sys.exit(run(part, lambda function: function()))
     finally:
         for server in _started:
             server.end()
-    print("%d passed, %d failed" % (passed, failed))
-    sys.exit(1 if failed or not passed else 0)
 
 
 def until(true, what, seconds=30):
@@ -58,6 +38,14 @@ def until(true, what, seconds=30):
             return got
         time.sleep(0.03)
     raise AssertionError("not within %d s: %s" % (seconds * SLOW, what))
+
+
+def gives_ids(port):
+    """Whether a `vesta serve` that listens there for HTTP has an id just now."""
+    try:
+        return urllib.request.urlopen("http://127.0.0.1:%d/genid" % port, timeout=5).status == 200
+    except OSError:
+        return False
 
 
 class Server:
@@ -209,7 +197,7 @@ def ensemble(count):
     return servers
 
 
-class Proxy:
+class Proxy(Between):
     """Between a client and a server, byte for byte, until told otherwise.
 
     lose_answers, lose_requests: what the server, or the client, says is thrown away, and the connection cut;
@@ -218,13 +206,10 @@ class Proxy:
     """
 
     def __init__(self, target):
-        self.target = target
         self.pairs = []
         self.lock = threading.Condition()
         self.heal()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(target)
 
     def heal(self):
         with self.lock:
@@ -245,19 +230,10 @@ class Proxy:
             except OSError:
                 pass
 
-    def accept(self):
-        while True:
-            client = self.listener.accept()[0]
-            try:
-                server = socket.create_connection(("127.0.0.1", self.target))
-            except OSError:
-                client.close()
-                continue
-            for end in (client, server):
-                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.pairs.append((client, server))
-            threading.Thread(target=self.pump, args=(client, server, True), daemon=True).start()
-            threading.Thread(target=self.pump, args=(server, client, False), daemon=True).start()
+    def met(self, client, server):
+        self.pairs.append((client, server))
+        self.in_background(self.pump, client, server, True)
+        self.in_background(self.pump, server, client, False)
 
     def pump(self, source, sink, from_client):
         try:
