@@ -1,7 +1,7 @@
 /* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else.
  */
 #include "core/office.h"
-#include "core/core.h"
+#include "id/id.h"
 #include "core/mutant.h"
 
 #include <stdio.h>

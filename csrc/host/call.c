@@ -2,7 +2,11 @@
  * words of verdicts, not what is done about them. */
 #include "host/policies.h"
 
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+#include <assert.h>
 
 /* ------------------------------------------------------------------ names */
 

@@ -1,12 +1,14 @@
 /* config.c -- runs a config file and brings its sources together: flag > environment > file > default.
  * The file is Lua that returns data.  It sees env() and file() and no library, so there is nothing that could run long
  * but its own loops, and those have limits.  Knows Lua and the file system; what keys mean is the schema's. */
-#include "core/core.h"
+#include "base/error.h"
 #include "host/schema.h"
 #include "host/vm.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define CONFIG_KEY "the config that is read"

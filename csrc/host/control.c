@@ -2,14 +2,16 @@
  * Knows no policy's word. */
 #include "host/controls.h"
 
-#include "core/core.h"
+#include "base/error.h"
 #include "log/log.h"
 #include "os/os.h"
 
+#include <assert.h>
 #include <lua.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>

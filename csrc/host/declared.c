@@ -2,8 +2,7 @@
  * and what a policy's functions made of the table since then is shown as far as it can be. */
 #include "host/policies.h"
 
-#include "core/core.h"
-
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,10 @@
  * and carries out what it says.  A function that fails is left alone for a while: the fixed rules hold meanwhile. */
 #include "host/controls.h"
 
-#include "core/core.h"
+#include "base/array.h"
 #include "log/log.h"
+
+#include <assert.h>
 
 #define FRESH_US 250000     /* a verdict this old is asked for again ... */
 #define OLDEST_US 1000000   /* ... and stays in force meanwhile, but no longer than this */

@@ -3,7 +3,8 @@
  * policy has no function, or it fails, the fixed rules hold: start, claim what the default choice names, go on. */
 #include "host/controls.h"
 
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
 #include "core/generator.h"
 #include "log/log.h"
 #include "os/os.h"
@@ -11,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
 #define CTX_MAX 11

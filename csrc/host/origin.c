@@ -1,10 +1,11 @@
 /* origin.c -- where a value came from: errors that say so, all effective values, what differs between two configs. */
-#include "core/core.h"
+#include "base/error.h"
 #include "host/schema.h"
 #include "host/vm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PATH_TAIL_MAX 120 /* of a long path the end is shown */
 

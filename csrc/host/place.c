@@ -1,12 +1,14 @@
 /* place.c -- a single value of a config, checked against its row of the schema and put in its place.  Knows no Lua, no
  * file and no environment. */
-#include "core/core.h"
+#include "base/error.h"
 #include "host/schema.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ENTRY_BYTES_MAX 250 /* of a list: an address, a tag */
 

@@ -2,13 +2,16 @@
  * functions. */
 #include "host/policies.h"
 
-#include "core/core.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,11 +1,13 @@
 /* records.c -- workers' records out of Lua data, for who tries a policy out.  Knows no store. */
 #include "host/rows.h"
 
-#include "core/core.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ rows */
 

@@ -2,7 +2,10 @@
  * number is to be had should be found at a desk.  Any answer is a good one; how it fits this host is not judged. */
 #include "host/policy.h"
 
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+
+#include <assert.h>
 
 #define ROWS 4 /* and as many numbers */
 #define CTX_MAX 11

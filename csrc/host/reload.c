@@ -1,7 +1,7 @@
 /* reload.c -- a set of policies: read from its sources, tried, and put in the place of the old one, or not at all. */
 #include "host/controls.h"
 
-#include "core/core.h"
+#include "base/error.h"
 #include "log/log.h"
 
 #include <stdlib.h>

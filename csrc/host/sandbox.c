@@ -6,9 +6,10 @@
  * The libraries are views: no policy can change what it or the strings' own metatable look up. */
 #include "host/vm.h"
 
-#include "core/core.h"
+#include "base/array.h"
 
 #include <lualib.h>
+#include <string.h>
 
 #define LIST_MAX 100000 /* what a list may seem to have: #t of a table with holes can be 2^62 */
 

@@ -1,6 +1,8 @@
 /* schema.c -- what may stand in a config: the one table of keys.  Knows no Lua and no file. */
 #include "host/schema.h"
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "core/lease.h"
 #include "keeper/options.h"
 

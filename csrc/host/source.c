@@ -1,7 +1,8 @@
 /* source.c -- the config file as text: where a key stands, and what a file that is no Lua seems to be.  Pure; knows
  * Lua's comments and strings, not its grammar. */
-#include "core/core.h"
 #include "host/schema.h"
+
+#include <string.h>
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

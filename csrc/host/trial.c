@@ -2,10 +2,12 @@
  * as a policy runs in the sandbox, within the limits of the host.  The runner itself is trial.lua. */
 #include "host/rows.h"
 
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
 
 #include <lualib.h>
 #include <stdio.h>
+#include <string.h>
 
 #define CTX_MAX 32 /* fields of one ctx */
 

@@ -1,12 +1,13 @@
 /* values.c -- a value of Lua becomes a value of the config: what was expected, what was given.  Knows single values,
  * not the tables around them; runs nothing. */
-#include "core/core.h"
+#include "base/error.h"
 #include "host/walk.h"
 
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define OPTIONS_BYTES_MAX 60000 /* a policy's options as text, which is a policy's source */
 #define OPTIONS_DEPTH_MAX 8

@@ -14,11 +14,13 @@
  * Nothing is known that runs for ever; the watchdog (control.c) is for what is not known. */
 #include "host/vm.h"
 
-#include "core/core.h"
+#include "base/error.h"
 #include "os/os.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STEP 100                             /* instructions between two hooks */
 #define CALL_STEP 10                         /* what a call counts for */

@@ -1,10 +1,12 @@
 /* walk.c -- through the table that a config file returned, by the schema: a key that it does not know is refused by its
  * path, with what was probably meant.  Knows tables, not what a value may be. */
 #include "host/walk.h"
-#include "core/core.h"
+#include "base/error.h"
+#include "base/nearest.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SHOWN_MAX (VS_CONF_PATH_MAX + VS_QUOTE_MAX)
 #define SEGMENT_MAX 32

@@ -1,6 +1,8 @@
 /* whole.c -- what must hold between the keys of a config, and what is worth a note.  Asks the machine only whether
  * names exist (addresses, groups, users), and that only for notes and addresses. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "host/policy.h"
 #include "host/schema.h"
 #include "keeper/options.h"

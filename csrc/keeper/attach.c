@@ -1,6 +1,7 @@
 /* attach.c -- from a path to its anchor: what is there, whether it is what was asked for, and whether the store is the
  * one that granted its leases.  Whoever asks, a server or `vesta doctor`, asks here. */
-#include "core/core.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "keeper/file.h"
 #include "os/os.h"
 #include "store/store.h"

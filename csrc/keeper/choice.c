@@ -1,6 +1,7 @@
 /* choice.c -- the question for a worker number: asked by the keeper, answered by whoever in this process judges.  Knows
  * no policy and decides nothing: the claim does. */
-#include "core/core.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "keeper/file.h"
 #include "os/os.h"
 

@@ -1,10 +1,11 @@
 /* ending.c -- leases that end before their time: given back, dropped, left for another number, laid down before this
  * machine's memory is copied. */
-#include "core/core.h"
+#include "base/error.h"
 #include "keeper/file.h"
 #include "os/os.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #define REST_US_MAX 15000000 /* a keeper that asks a store hears from it, or gives it up, within this */

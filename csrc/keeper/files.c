@@ -1,5 +1,6 @@
 /* files.c -- the registry of this process's files: one mapping and one keeper a map and process. */
-#include "core/core.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "keeper/file.h"
 #include "os/os.h"
 

@@ -2,7 +2,7 @@
  * host is elected by a lock and does the work, the others wait for it to die, or to fall silent: a process that is
  * stopped keeps its lock.  Election decides only who does the I/O: two keepers at once are wasteful, not wrong. */
 #include "keeper/file.h"
-#include "core/core.h"
+#include "base/error.h"
 #include "os/os.h"
 #include "store/store.h"
 

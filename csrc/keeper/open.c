@@ -1,5 +1,6 @@
 /* open.c -- vesta_open and what belongs to a handle: its fields, closing, keeping. */
-#include "core/core.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "core/generator.h"
 #include "keeper/file.h"
 #include "keeper/options.h"

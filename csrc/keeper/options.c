@@ -1,6 +1,7 @@
 /* options.c -- from what a caller wrote to what a generator file says.  Touches no generator file. */
 #include "keeper/options.h"
-#include "core/core.h"
+#include "base/error.h"
+#include "id/id.h"
 #include "core/generator.h"
 #include "core/lease.h"
 #include "os/mapping.h"

@@ -1,7 +1,6 @@
 /* sweep.c -- maps that nobody can find any more: their generator file is gone, nobody has them open, and no id came
  * from them for long.  They would lie in memory until the next boot.  To remove any map is safe; these nobody misses.
  */
-#include "core/core.h"
 #include "keeper/file.h"
 #include "os/os.h"
 

@@ -1,6 +1,6 @@
 /* log.c -- where lines go, and which are told.  One line is one write; a line that cannot be written is lost and
  * counted, because no log is worth an id that is not given.  Knows no server. */
-#include "core/core.h"
+#include "base/error.h"
 #include "log/line.h"
 #include "os/os.h"
 

@@ -1,6 +1,6 @@
 /* border.c -- arguments in, answers out.  Knows Lua's types and the library's, and no function of either side. */
 #include "lua/border.h"
-#include "core/core.h"
+#include "base/error.h"
 
 #include <stdio.h>
 #include <string.h>

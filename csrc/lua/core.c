@@ -1,7 +1,10 @@
 /* core.c -- opens the module vesta.core, and its functions that need neither a layout nor a generator. */
 #include "lua/border.h"
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
 #include "os/os.h"
+
+#include <string.h>
 
 #define GUESS_MAX 32 /* presets that one id can fit; there are fewer presets */
 

@@ -1,14 +1,16 @@
 /* asked.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
  * and opens nothing. */
-#include "core/core.h"
+#include "base/array.h"
 #include "core/lease.h"
 #include "main/options.h"
 #include "main/serving.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SECRET_MAX 1024 /* of a password, with its NUL */
 

@@ -1,6 +1,6 @@
 /* bind.c -- sockets, bound or handed over, and then the user to become: ports below 1024 are root's, ids are not.
  * Knows no protocol. */
-#include "core/core.h"
+#include "base/array.h"
 #include "main/serving.h"
 #include "main/options.h"
 #include "main/systemd.h"
@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define VS_USER_MAX 64

@@ -1,5 +1,5 @@
 /* doctor_state.c -- the folder for state, generator files, and how long their layouts last: read only. */
-#include "core/core.h"
+#include "id/id.h"
 #include "keeper/file.h"
 #include "main/doctor.h"
 #include "main/serving.h"

@@ -1,6 +1,5 @@
 /* doctor_store.c -- the stores that numbers are leased from: whether they answer, to whom, with which namespace, and by
  * which clock.  Changes nothing: the one write that it tries names a version that no record has. */
-#include "core/core.h"
 #include "main/doctor.h"
 #include "main/stores.h"
 #include "os/os.h"
@@ -8,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define STEP_MS 1000

@@ -1,7 +1,6 @@
 /* ending.c -- the way out: worker numbers are given back side by side, each as soon as its own start has stopped, and
  * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
  * is said.  Only a wait in the kernel that no signal ends can outlast it. */
-#include "core/core.h"
 #include "main/crew.h"
 #include "main/serving.h"
 #include "os/os.h"

@@ -3,12 +3,12 @@
  * starts above. */
 #include "main/stores.h"
 
-#include "core/core.h"
 #include "os/os.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MARGIN_MS 60000 /* how far the clocks of the original's machines may be ahead of the store's */
 #define DAY_MS INT64_C(86400000)

@@ -1,6 +1,5 @@
 /* life.c -- what goes on beside the requests: a thread that wakes twice a second, tells the service manager that the
  * server is well and the log what the keepers met; and what HUP, USR1 and USR2 do.  Knows no protocol. */
-#include "core/core.h"
 #include "main/options.h"
 #include "main/serving.h"
 #include "main/systemd.h"

@@ -1,7 +1,7 @@
 /* main.c -- the program: one table of commands, and what is done around each of them. */
 #include "main/main.h"
 
-#include "core/core.h"
+#include "base/nearest.h"
 #include "os/mapping.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * probably meant nor which values are possible. */
 #include "main/options.h"
 
-#include "core/core.h"
+#include "base/nearest.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* picture.c -- draws layouts and ids for people.  Knows no command; the pictures are UTF-8 whatever the locale says,
  * so that the same command prints the same bytes everywhere. */
 #include "main/main.h"
-#include "core/core.h"
+#include "id/id.h"
 #include "os/os.h"
 
 #include <inttypes.h>

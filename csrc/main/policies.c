@@ -1,11 +1,12 @@
 /* policies.c -- the policies of a server's namespaces: which there are, and the thread that judges by them.  Knows no
  * Lua. */
-#include "core/core.h"
+#include "base/error.h"
 #include "host/control.h"
 #include "main/options.h"
 #include "main/serving.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct vs_conf_policy *policy_of(const struct vs_config *config, const char *name) {
     for (int i = 0; i < config->space_count; i++)

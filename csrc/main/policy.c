@@ -1,6 +1,7 @@
 /* policy.c -- `vesta policy check|run|test`: policies tried out before a server judges by them.  Knows their functions
  * and no Lua. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/nearest.h"
 #include "host/trial.h"
 #include "main/options.h"
 #include "os/os.h"
@@ -10,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define FILES_MAX 1000

@@ -1,5 +1,5 @@
 /* spaces.c -- the namespaces of a server: how each is opened, named and told of.  Knows no socket and no thread. */
-#include "core/core.h"
+#include "base/error.h"
 #include "main/options.h"
 #include "main/serving.h"
 #include "store/store.h"

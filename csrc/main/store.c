@@ -1,7 +1,9 @@
 /* store.c -- `vesta store init|show|advance|lower`: what a person does to a store, once, and never a server. */
 #include "main/stores.h"
 
-#include "core/core.h"
+#include "base/array.h"
+#include "base/nearest.h"
+#include "id/id.h"
 #include "keeper/options.h"
 #include "os/os.h"
 

@@ -1,7 +1,7 @@
 /* stores.c -- a store, a namespace in it and its numbers, as the commands for operators see them.  Knows no command. */
 #include "main/stores.h"
 
-#include "core/core.h"
+#include "id/id.h"
 #include "keeper/options.h"
 #include "os/os.h"
 

@@ -2,7 +2,8 @@
  * Knows no server. */
 #include "main/systemd.h"
 
-#include "core/core.h"
+#include "base/error.h"
+#include "base/slice.h"
 #include "log/log.h"
 
 #include <arpa/inet.h>

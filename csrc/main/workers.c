@@ -2,12 +2,11 @@
  */
 #include "main/stores.h"
 
-#include "core/core.h"
-
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t interrupted;

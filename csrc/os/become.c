@@ -1,7 +1,7 @@
 /* become.c -- giving rights up.  The order is the whole point: groups, then group, then user, then the proof. */
 #include "os/become.h"
 
-#include "core/core.h"
+#include "base/error.h"
 #include "os/os.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>

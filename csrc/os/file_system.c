@@ -1,6 +1,6 @@
 /* file_system.c -- on which file systems leases and cursors may lie: those of this machine's own, whose locks, renames
  * and fsync are known to hold.  A list of the good: of one that nobody here has heard of nothing is known. */
-#include "core/core.h"
+#include "base/error.h"
 #include "os/mapping.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* guard.c -- a map that is cut short while it is mapped: every touch of it is a SIGBUS then.  Programs of ours take
  * that signal, and lay a map that is stopped for good in the place of the one that is gone; a library must not, since a
  * process has one handler, which is not ours. */
-#include "core/core.h"
 #include "os/mapping.h"
 
 #include <signal.h>

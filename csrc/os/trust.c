@@ -1,5 +1,5 @@
 /* trust.c -- whose folders and files are used, and to whom belongs what is made in them. */
-#include "core/core.h"
+#include "base/error.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* about.c -- handlers for what Redis clients ask about the server: its commands, its state, its namespaces.  Gives no
  * id.
  */
+#include "base/array.h"
+#include "base/error.h"
 #include "os/os.h"
 #include "server/request.h"
 

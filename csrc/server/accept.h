@@ -3,7 +3,9 @@
 #ifndef VS_ACCEPT_H
 #define VS_ACCEPT_H
 
-#include "core/core.h"
+#include "base/slice.h"
+
+#include <stdint.h>
 
 enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPES };
 

@@ -3,6 +3,7 @@
  * Reload and drain are the signals HUP and TERM by another door, so they cannot differ from them.  Who may act: whoever
  * can reach a unix socket, and whoever says the token; over TCP nobody acts without one, because any page in a browser
  * on this machine can post to a port. */
+#include "base/error.h"
 #include "log/log.h"
 #include "server/request.h"
 

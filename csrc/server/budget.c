@@ -1,7 +1,7 @@
 /* budget.c -- places and memory of clients, counted for all loops.  Knows no socket; asked when a connection comes or
  * goes and when a request needs memory of its own, never for a plain one. */
 #include "server/budget.h"
-#include "core/core.h"
+#include "base/error.h"
 #include "os/os.h"
 
 #include <arpa/inet.h>

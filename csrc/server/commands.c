@@ -1,5 +1,6 @@
 /* commands.c -- the one table of commands behind both protocols; namespaces.  Knows no socket and no handler's
  * insides. */
+#include "base/array.h"
 #include "server/request.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* http.c -- HTTP/1.x by llhttp: bytes -> request -> reply.  Knows no socket; knows a generator only to hand it on. */
+#include "base/error.h"
 #include "server/request.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
+#include "base/error.h"
 #include "server/request.h"
 
 #include <stdio.h>

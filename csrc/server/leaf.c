@@ -1,4 +1,5 @@
 /* leaf.c -- the routes of Leaf's server, for its clients.  Knows no socket; never waits. */
+#include "base/error.h"
 #include "server/request.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* listen.c -- an address as text -> a bound, listening socket.  Plain sockets: knows no loop. */
-#include "core/core.h"
+#include "base/error.h"
 #include "server/server.h"
 
 #include <arpa/inet.h>

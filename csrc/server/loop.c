@@ -1,5 +1,6 @@
 /* loop.c -- loops: one a thread, sharing the listening sockets and the generator, nothing else; sweeping out slow and
  * idle connections; draining on TERM.  Knows libuv; knows no protocol. */
+#include "base/error.h"
 #include "log/log.h"
 #include "os/os.h"
 #include "server/net.h"

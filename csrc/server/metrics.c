@@ -1,6 +1,7 @@
 /* metrics.c -- /metrics: what the loops counted and how things stand, as Prometheus reads it.  Knows no socket.
  *
  * One table of families; docs/metrics.md says what each is for, and a spec holds that page to this table. */
+#include "base/array.h"
 #include "os/os.h"
 #include "server/accept.h"
 #include "server/request.h"

@@ -1,4 +1,5 @@
 /* problem.c -- failures: one table of their names, and what each looks like in either protocol.  Knows no handler. */
+#include "base/array.h"
 #include "server/request.h"
 
 #include <assert.h>

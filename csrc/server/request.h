@@ -5,7 +5,6 @@
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
-#include "core/core.h"
 #include "server/accept.h"
 #include "server/counts.h"
 

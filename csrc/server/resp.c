@@ -1,5 +1,7 @@
 /* resp.c -- the Redis protocol: replies in RESP2 and RESP3, and what becomes of one request.  Knows no socket and no
  * generator. */
+#include "base/array.h"
+#include "base/error.h"
 #include "server/request.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 /* session.c -- handlers for what Redis clients say of themselves: who they are, how they speak.  Knows no id. */
+#include "base/error.h"
 #include "server/request.h"
 
 #include <stdio.h>

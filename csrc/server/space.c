@@ -1,5 +1,6 @@
 /* space.c -- the namespaces of a server: found by name, and open or not.  A server listens before its namespaces are
  * open, so that one whose store is away harms no other.  Knows no protocol and opens nothing. */
+#include "base/error.h"
 #include "server/request.h"
 
 #include <pthread.h>

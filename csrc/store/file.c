@@ -9,7 +9,7 @@
  *
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
  * store's clock is the host's. */
-#include "core/core.h"
+#include "base/error.h"
 #include "os/mapping.h"
 #include "os/os.h"
 #include "store/folder.h"
@@ -21,6 +21,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NAMESPACE "namespace"

@@ -1,9 +1,9 @@
 /* foreign.c -- rows of other generators, and the little JSON that they write.  Knows no server. */
 #include "store/foreign.h"
-#include "core/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
                     struct vs_reply *reply) {

@@ -1,5 +1,7 @@
 /* module.c -- backends that are linked into this program, and modules beside this code that are loaded on first use. */
 #include "store/module.h"
+#include "base/array.h"
+#include "base/error.h"
 
 #include <dlfcn.h>
 #include <limits.h>

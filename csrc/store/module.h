@@ -2,7 +2,7 @@
 #ifndef VS_STORE_MODULE_H
 #define VS_STORE_MODULE_H
 
-#include "core/core.h"
+#include "base/slice.h"
 #include "store/store.h"
 
 /* What a module exports as `vs_store_module`.  Both sides must mean the same by a reply and a record. */

@@ -17,13 +17,14 @@
  *
  * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
 #include "store/mysql_link.h"
-#include "core/core.h"
+#include "base/error.h"
 #include "os/os.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PORT 3306
 #define WHOLE_MAX 160

@@ -1,6 +1,5 @@
 /* mysql_foreign.c -- the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
  * WORKER_NODE, Vesta's DB_MACHINE_ID_PROVIDER.  Reads only. */
-#include "core/core.h"
 #include "store/foreign.h"
 #include "store/mysql_link.h"
 
@@ -8,6 +7,7 @@
 #include <mysqld_error.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of each row: the number, when its holder stops (NULL: never), who that is, nothing, and that time as the server shows
  * it, which is what a client wrote that sends its own zone's dates.  %s: the name, escaped. */

@@ -1,8 +1,9 @@
 /* mysql_link.c -- the connection under mysql.c; see mysql_link.h.  Knows no record. */
 #include "store/mysql_link.h"
-#include "core/core.h"
+#include "base/array.h"
 #include "os/os.h"
 
+#include <assert.h>
 #include <errmsg.h>
 #include <inttypes.h>
 #include <mysqld_error.h>
@@ -11,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CONNECT_S                                                                                                      \

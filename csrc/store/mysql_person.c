@@ -1,10 +1,11 @@
 /* mysql_person.c -- what only a person asks for: the tables made, the names of namespaces, and what a server is set to
  * that a lease rests on. */
-#include "core/core.h"
+#include "base/array.h"
 #include "store/mysql_link.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 /* ------------------------------------------------------------------ the tables */

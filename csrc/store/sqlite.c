@@ -9,7 +9,7 @@
  *
  * Durable before it says so: with a rollback journal that takes synchronous=EXTRA, because under FULL a power cut may
  * bring back a journal whose removal was not yet on disk, and undo what was acknowledged. */
-#include "core/core.h"
+#include "base/error.h"
 #include "store/reply.h"
 #include "store/sqlite_turn.h"
 

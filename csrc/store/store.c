@@ -3,7 +3,7 @@
  * A backend is linked into the program, or it is a module beside this code (vesta/store/mysql.so) that is loaded when a
  * URI first names it: so a library or rock needs no database's client where nobody uses that database. */
 #include "store/store.h"
-#include "core/core.h"
+#include "base/error.h"
 #include "store/module.h"
 #include "store/reply.h"
 

@@ -1,6 +1,7 @@
 /* uri.c -- the URIs of stores that are elsewhere, and where their secrets come from.  Reads one file, knows no store.
  * A URI may hold a password, so no message quotes what stands before its host. */
-#include "core/core.h"
+#include "base/error.h"
+#include "base/slice.h"
 #include "store/reply.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* zk_dial.c -- makes a session with one of several ZooKeepers, and finds out why there is none: its client looks names
  * up, tries one server after the other for ever, and does not say what it met.  Runs in a thread of its own, where
  * nobody waits; see errand.h. */
-#include "core/core.h"
+#include "base/slice.h"
 #include "os/os.h"
 #include "store/zk_link.h"
 

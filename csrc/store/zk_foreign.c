@@ -1,7 +1,6 @@
 /* zk_foreign.c -- what a person's commands read below the root that the URI names: the names of namespaces, and the
  * numbers in other generators' nodes: Butterfly's
  * /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>.  Reads only. */
-#include "core/core.h"
 #include "store/foreign.h"
 #include "store/zk_link.h"
 

@@ -1,6 +1,5 @@
 /* zk_link.c -- the session under zookeeper.c; see zk_link.h.  Knows no record. */
 #include "store/zk_link.h"
-#include "core/core.h"
 #include "os/os.h"
 
 #include <stdarg.h>

@@ -16,7 +16,8 @@
  * The store's clock is the leader's: a node's mtime.  Between writes it is counted on from the last one by boot time.
  */
 #include "store/zk_nodes.h"
-#include "core/core.h"
+#include "base/error.h"
+#include "base/slice.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* accept.c -- reading Accept: which of the server's types a client wants, and how much. */
+#include "base/array.h"
 #include "check.h"
 #include "server/accept.h"
 #include "tools.h"

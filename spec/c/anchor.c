@@ -1,4 +1,5 @@
 /* anchor.c -- generator files: who makes one, whose are used, which are refused, and why. */
+#include "base/array.h"
 #include "files.h"
 #include "fs_type.h"
 

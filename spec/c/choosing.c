@@ -1,7 +1,6 @@
 /* choosing.c -- a process that chooses its worker numbers: the keeper asks, waits, claims what is answered, asks again.
  */
 #include "check.h"
-#include "core/core.h"
 #include "opened.h"
 #include "os/os.h"
 #include "said.h"

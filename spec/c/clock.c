@@ -1,5 +1,6 @@
 /* clock.c -- rule 6 of section 4: what a generator does when the clock goes back, leaps, flutters or ends; and what
  * the first ids of a time unit are. */
+#include "base/array.h"
 #include "world.h"
 
 #define SMALL "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"

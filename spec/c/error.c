@@ -1,6 +1,6 @@
 /* error.c -- the names of codes, and messages that fit. */
 #include "check.h"
-#include "core/core.h"
+#include "base/error.h"
 
 #include <limits.h>
 

@@ -1,4 +1,6 @@
 /* guess.c -- which preset made an id, and which layout a need asks for. */
+#include "base/array.h"
+#include "base/time.h"
 #include "core/generator.h"
 #include "tools.h"
 

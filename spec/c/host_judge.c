@@ -1,5 +1,6 @@
 /* host_judge.c -- what the control thread makes of policies: verdicts asked for once, in force for a moment, carried
  * out; functions that fail, and are left alone; a call that does not end. */
+#include "base/array.h"
 #include "host.h"
 
 #define POLICY(on_clock_back) "return { api = 1, on_clock_back = function(ctx) " on_clock_back " end }"

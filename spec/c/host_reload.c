@@ -1,4 +1,5 @@
 /* host_reload.c -- other policies are put to work, or the old ones stay and it is said why. */
+#include "base/array.h"
 #include "host.h"
 
 #define POLICY(on_clock_back) "return { api = 1, on_clock_back = function(ctx) " on_clock_back " end }"

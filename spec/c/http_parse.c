@@ -1,5 +1,6 @@
 /* http_parse.c -- reading HTTP: good requests, every prefix of them, and what two readers could take for two requests.
  */
+#include "base/array.h"
 #include "check.h"
 #include "server/request.h"
 #include "tools.h"

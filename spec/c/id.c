@@ -1,4 +1,7 @@
 /* id.c -- compose, explain and make: exact inverses, and refusals that name the field. */
+#include "base/array.h"
+#include "base/time.h"
+#include "id/id.h"
 #include "core/generator.h"
 #include "tools.h"
 

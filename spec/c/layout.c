@@ -1,4 +1,6 @@
 /* layout.c -- layout texts: what is read, what is refused, and that writing is the exact inverse. */
+#include "base/array.h"
+#include "base/time.h"
 #include "tools.h"
 
 static void check_round_trip(const struct vesta_layout *layout) {

@@ -1,4 +1,5 @@
 /* lease.c -- the lease engine, event by event: claims, renewals, and every way in which a store can answer. */
+#include "base/array.h"
 #include "engine.h"
 
 /* ------------------------------------------------------------------ claims */

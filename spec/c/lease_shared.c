@@ -1,5 +1,6 @@
 /* lease_shared.c -- the lease engine on a store that many share: presets, what may be granted, how a holder stands, and
  * how it leaves a store alone that does not answer. */
+#include "base/array.h"
 #include "engine.h"
 #include "core/steps.h"
 

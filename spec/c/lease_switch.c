@@ -1,5 +1,6 @@
 /* lease_switch.c -- the lease engine takes another number for a clock that went back: when it leaves the one it holds,
  * when it stays, and in which order it does what. */
+#include "base/array.h"
 #include "engine.h"
 #include "core/steps.h"
 

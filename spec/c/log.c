@@ -1,5 +1,6 @@
 /* log.c -- the log: what a line looks like, what foreign text cannot do to it, which repeats are told, and that no
  * reader, disk or pipe can stop the program. */
+#include "base/array.h"
 #include "crowd.h"
 #include "log/log.h"
 

@@ -1,6 +1,5 @@
 /* office.c -- a keeper's term of office beside another keeper of the same file: what that one wrote into the map while
  * this one was asking the store. */
-#include "core/core.h"
 #include "core/office.h"
 #include "world.h"
 

@@ -1,5 +1,6 @@
 /* quiet.c -- what vesta_next does beside giving ids: nothing.  No allocation, by counting; no system call, by a kernel
  * that kills for one. */
+#include "base/array.h"
 #include "crowd.h"
 #include "own_malloc.h"
 

@@ -1,4 +1,6 @@
 /* range.c -- the ids of an interval: nothing inside is missed, nothing outside is caught. */
+#include "base/array.h"
+#include "id/id.h"
 #include "tools.h"
 
 enum { PAIRS_MAX = 4096 };

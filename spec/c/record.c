@@ -1,5 +1,6 @@
 /* record.c -- the text of records: what is written is read back, and nothing else is read. */
 #include "core/record.h"
+#include "base/array.h"
 #include "tools.h"
 
 static const struct vs_record full = {.ver = UINT64_MAX,

@@ -1,4 +1,5 @@
 /* refuse.c -- what vesta_open refuses, each with a text that names the value and, where there is one, the way out. */
+#include "base/array.h"
 #include "crowd.h"
 #include "said.h"
 

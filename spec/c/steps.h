@@ -2,6 +2,7 @@
 #ifndef SPEC_STEPS_H
 #define SPEC_STEPS_H
 
+#include "base/array.h"
 #include "check.h"
 #include "hand_clock.h"
 #include "server/request.h"

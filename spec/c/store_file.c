@@ -1,6 +1,7 @@
 /* store_file.c -- the file: store in a real folder: compare-and-set under a crowd and under kill -9, and what it says
  * of records that are damaged, disks that are full and folders that are closed to it. */
 #include "a_store.h"
+#include "base/array.h"
 #include "crowd.h"
 #include "fs_type.h"
 

@@ -1,5 +1,6 @@
 /* store_uri.c -- the URIs of stores that are elsewhere: what is read, what is refused, and that no message tells a
  * password. */
+#include "base/array.h"
 #include "tools.h"
 
 #include "store/reply.h"

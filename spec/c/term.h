@@ -4,7 +4,6 @@
 #ifndef SPEC_TERM_H
 #define SPEC_TERM_H
 
-#include "core/core.h"
 #include "core/office.h"
 #include "world.h"
 

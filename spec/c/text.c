@@ -1,4 +1,5 @@
 /* text.c -- ids as digits: four bases, both ways, and what is no id. */
+#include "base/array.h"
 #include "tools.h"
 
 static const enum vesta_base bases[] = {VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32, VESTA_BASE62};

@@ -1,6 +1,7 @@
 /* time.c -- RFC 3339 both ways, and the calendar behind it. */
 #include "check.h"
-#include "core/core.h"
+#include "base/array.h"
+#include "base/time.h"
 
 static const struct {
     const char *text;

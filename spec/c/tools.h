@@ -4,7 +4,7 @@
 #define SPEC_TOOLS_H
 
 #include "check.h"
-#include "core/core.h"
+#include "vesta.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

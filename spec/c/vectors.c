@@ -1,4 +1,6 @@
 /* vectors.c -- ids that other generators published or made: spec/vectors/ids.csv, which says how it is to be read. */
+#include "base/time.h"
+#include "id/id.h"
 #include "tools.h"
 #include "core/generator.h"
 

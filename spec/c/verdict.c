@@ -1,4 +1,5 @@
 /* verdict.c -- what a policy may permit, what a stop forbids, and what stands in every id. */
+#include "base/array.h"
 #include "world.h"
 
 #define SMALL "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"

@@ -3,6 +3,7 @@
 #ifndef SPEC_WORLD_H
 #define SPEC_WORLD_H
 
+#include "id/id.h"
 #include "core/generator.h"
 #include "os/mapping.h"
 #include "tools.h"

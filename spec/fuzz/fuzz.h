@@ -2,10 +2,10 @@
 #ifndef SPEC_FUZZ_H
 #define SPEC_FUZZ_H
 
-#include "core/core.h"
-
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,9 @@
 /* id_text.c -- any bytes as an id in each base: taken exactly where a slow reading takes them, and back again. */
+#include "base/array.h"
+#include "vesta.h"
 #include "fuzz.h"
+
+#include <stdbool.h>
 
 /* The slow reading: digits looked up in a string, overflow found with twice the bits. */
 static bool slow_parse(const char *digits, unsigned radix, const uint8_t *data, size_t size, uint64_t *id) {

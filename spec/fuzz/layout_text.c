@@ -1,4 +1,5 @@
 /* layout_text.c -- any bytes as a layout: refused with a reason, or a layout that keeps every promise. */
+#include "id/id.h"
 #include "fuzz.h"
 
 static void check_text(const struct vesta_layout *layout) {

@@ -1,5 +1,6 @@
 /* policy.c -- any text as a policy: it loads or is refused with a sentence, each of its functions gives a verdict or is
  * ended, and a good policy beside it is never disturbed. */
+#include "base/array.h"
 #include "fuzz.h"
 
 #include "host/policy.h"

@@ -3,6 +3,7 @@
  *
  * The clock is the target's own: it moves when a request waits, so sequences are used up, and some requests give up. */
 #include "../c/hand_clock.h"
+#include "base/array.h"
 #include "reply.h"
 #include "server/request.h"
 

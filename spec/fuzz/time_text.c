@@ -1,4 +1,5 @@
 /* time_text.c -- any bytes as a time: refused with a reason, or an instant that is written and read again. */
+#include "base/time.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

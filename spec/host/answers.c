@@ -1,6 +1,8 @@
 /* answers.c -- what a policy's function may answer, and the budget that each call has anew. */
 #include "judge.h"
 
+#include <assert.h>
+
 /* ------------------------------------------------------------------ the library */
 
 static const char *const truths[] = {

@@ -2,6 +2,8 @@
  * policy's other function and another policy answer afterwards. */
 #include "judge.h"
 
+#include <assert.h>
+
 struct bomb {
     const char *claim, *body; /* of on_clock_back, on the file's second line */
     enum vs_call_result want;

@@ -1,5 +1,6 @@
 /* choose_policy.c -- the policy `any` against the core's own choice: listings of every kind, the same number from both.
  */
+#include "base/array.h"
 #include "engine.h"
 #include "host/policy.h"
 

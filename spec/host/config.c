@@ -1,7 +1,7 @@
 /* config.c -- the schema as a table, the file as text, sources and their order, two configs compared, and every
  * allocation failing once.  What is said about wrong files is told by spec/cli/check.py. */
 #include "check.h"
-#include "core/core.h"
+#include "base/array.h"
 #include "host/schema.h"
 #include "scarce.h"
 

@@ -3,7 +3,7 @@
 #define SPEC_JUDGE_H
 
 #include "check.h"
-#include "core/core.h"
+#include "base/array.h"
 #include "host/policy.h"
 
 /* Time is no limit here: a machine may be slow.  The specs of time have a clock of their own. */

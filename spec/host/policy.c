@@ -1,6 +1,7 @@
 /* policy.c -- policies: what loads and what does not, what a call is told, which answers are verdicts. */
 #include "judge.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -20,7 +20,7 @@ LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 
 # A floor may include itself and lower floors; floors of one height do not see each other.
-HEIGHT = {"core": 0, "os": 1, "log": 2, "store": 2, "keeper": 3, "lua": 3, "client": 4, "server": 4, "host": 4, "main": 5}
+HEIGHT = {"base": 0, "id": 1, "core": 2, "os": 3, "log": 4, "store": 4, "keeper": 5, "lua": 5, "client": 6, "server": 6, "host": 6, "main": 7}
 
 # The one header in which two floors of a height meet.
 MEETING = "server/host.h"
@@ -32,8 +32,9 @@ ONLY_IN = [
     (r"(uv|llhttp)\.h", {"server"}),
 ]
 
-# What a floor without I/O has no use for: it runs in the simulator as it is.
-NOT_IN_CORE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
+# The floors without I/O, which run in the simulator as they are, and what they have no use for.
+PURE = {"base", "id", "core"}
+NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 SOURCES = ("csrc", "spec", "bench", "examples", "lua", "scripts")
@@ -100,10 +101,10 @@ def foreign_at_home(root):
                 yield f"{where}: {header} belongs in {' and '.join(sorted(homes))} only"
 
 
-def core_without_io(root):
+def pure_without_io(root):
     for where, floor, header in includes(root):
-        if floor == "core" and re.fullmatch(NOT_IN_CORE, header):
-            yield f"{where}: core does no I/O and includes {header}"
+        if floor in PURE and re.fullmatch(NOT_IN_PURE, header):
+            yield f"{where}: {floor} does no I/O and includes {header}"
 
 
 def files_short(root):
@@ -175,7 +176,7 @@ RULES = [
     ("includes point downward", points_downward),
     ("an include names its floor", floor_named),
     ("foreign headers stay on their floor", foreign_at_home),
-    ("core includes nothing that does I/O", core_without_io),
+    ("the floors that do no I/O include nothing that does", pure_without_io),
     (f"no file is longer than {LINES_FILE_MAX} lines", files_short),
     (f"no function is longer than {LINES_FUNCTION_MAX} lines", functions_short),
     ("the public header compiles alone as C99 and C++11", header_alone),
@@ -188,9 +189,9 @@ PLANTS = {
     ok_in_one_place: ("csrc/store/mine.c", "void f(struct vs_reply *reply) {\n    reply->outcome = VS_STORE_OK;\n}\n"),
     floors_known: ("csrc/attic/box.c", "int box;\n"),
     points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),
-    floor_named: ("csrc/core/bare.c", '#include "core.h"\n'),
+    floor_named: ("csrc/id/bare.c", '#include "id.h"\n'),
     foreign_at_home: ("csrc/server/script.c", "#include <lauxlib.h>\n"),
-    core_without_io: ("csrc/core/clock.c", "#include <time.h>\n"),
+    pure_without_io: ("csrc/core/clock.c", "#include <time.h>\n"),
     files_short: ("lua/long.lua", "-- a line\n" * (LINES_FILE_MAX + 1)),
     functions_short: ("bench/long.c", "int f(int a)\n{\n" + "    a++; /* } */\n" * (LINES_FUNCTION_MAX - 1) + "}\n"),
     header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),
@@ -199,9 +200,9 @@ PLANTS = {
 # What must not be taken for a violation.
 SOUND = {
     "csrc/include/vesta.h": "#ifndef V\n#define V\nint v(void);\n#endif\n",
-    "csrc/core/core.h": '#include "vesta.h"\n#include <string.h>\n',
+    "csrc/id/id.h": '#include "vesta.h"\n#include <string.h>\n',
     "csrc/keeper/keeper.h": '#include "store/store.h"\n#include <pthread.h>\n',
-    "csrc/store/sqlite.c": '#include "core/core.h"\n#include <sqlite3.h>\n',
+    "csrc/store/sqlite.c": '#include "id/id.h"\n#include <sqlite3.h>\n',
     "csrc/main/long_table.c": "static const int t[] = {\n" + "    1,\n" * 90 + "};\n"
                               + 'static int f(void) {\n    return \'{\' + "{"[0];\n}\n#define G(x) do { \\\n  x; } while (0)\n' * 30,
 }

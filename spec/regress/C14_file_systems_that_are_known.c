@@ -1,5 +1,6 @@
 /* A store lies on a file system that is known to keep what it promises, by name; any other is refused, by number,
  * unless a person vouches for it.  Those that two machines can write are refused whatever is said. */
+#include "base/array.h"
 #include "crowd.h"
 #include "fs_type.h"
 

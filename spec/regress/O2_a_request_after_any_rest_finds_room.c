@@ -4,6 +4,7 @@
  * Virtual time: a million requests at rhythms from one a second to one a day, under every preset and both pacings,
  * numbers given by hand and drawn.  The machine is busy: the keeper wakes up to a second late, and a write takes up to
  * a second. */
+#include "base/array.h"
 #include "term.h"
 
 #define REQUESTS 1000000

@@ -2,6 +2,7 @@
  * limit: 1,439 renewals in 17 s where the disk failed, 293 connections in 20 s where each was cut behind a write.
  *
  * Virtual time; every preset, numbers given by hand and drawn, requests all the time. */
+#include "base/array.h"
 #include "term.h"
 
 #define MINUTES 3

@@ -1,6 +1,7 @@
 /* o7_a_leap_second.c -- a leap second inserted, deleted and smeared, as Linux and time servers show them: the clock
  * steps at midnight, or is wrong by 11.6 ppm for a day.  No id twice, none out of order, and no refusal but those that
  * docs/leases.md names. */
+#include "base/array.h"
 #include "../c/world.h"
 
 #define MIDNIGHT (INT64_C(1798761600) * SECOND) /* 2027-01-01T00:00:00Z */

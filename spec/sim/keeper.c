@@ -1,7 +1,6 @@
 /* keeper.c -- keepers of the virtual processes: who is elected by a lock or takes the place of one that is silent, as
  * csrc/keeper does it, and then runs the core's term of office against the virtual store. */
 #include "sim.h"
-#include "core/core.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
  *     vesta_sim --mutants                    their names
  */
 #include "sim.h"
-#include "core/core.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* process.c -- processes: issuers that call vesta_next and vesta_next_n as a program would, and what else a program
  * asks of its lease; how processes begin and end. */
 #include "sim.h"
-#include "core/core.h"
 
 #include <assert.h>
 #include <string.h>

@@ -25,7 +25,7 @@
  *     store keeps a copy / goes back to it / is put right
  */
 #include "sim.h"
-#include "core/core.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>

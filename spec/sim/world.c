@@ -1,7 +1,8 @@
 /* world.c -- hosts with their clocks and boots, and generator files: who may trust which, as the real opener asks it.
  */
 #include "sim.h"
-#include "core/core.h"
+#include "base/array.h"
+#include "id/id.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* contract.c -- what every store promises, asked of a real one: store_contract URI [PART OF A CLAIM].
  * Each case has a namespace of its own, so one server serves them all. */
+#include "base/array.h"
 #include "stores.h"
 
 #include <sched.h>

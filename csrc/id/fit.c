@@ -1,6 +1,9 @@
 /* fit.c -- proposes how to split 63 bits for a need.  Pure. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/time.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* nearest.c -- what a misspelt word was probably meant to be.  Knows no command, no option, no key. */
-#include "core/core.h"
+#include "base/nearest.h"
+
+#include <string.h>
 
 #define WORD_MAX 32 /* a word longer than this resembles nothing */
 #define START_MIN 4 /* so many letters that begin a name resemble it */

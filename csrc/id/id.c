@@ -1,5 +1,8 @@
 /* id.c -- ids and their fields: compose, explain, make.  Exact inverses; a value never bleeds into its neighbour. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/slice.h"
+#include "id/id.h"
 
 typedef unsigned long long ull; /* for messages */
 

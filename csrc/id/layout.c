@@ -1,5 +1,9 @@
 /* layout.c -- the text of a layout, both ways.  Pure: text in, plain data out; no clock, no allocation. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "base/slice.h"
+#include "base/time.h"
+#include "id/id.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /* time.c -- RFC 3339 and Unix milliseconds, both ways.  The calendar is arithmetic here: no libc time, no zone, no
  * locale, no clock.  Days are counted from 0000-01-01 of the Gregorian calendar, extended backwards. */
-#include "core/core.h"
+#include "base/error.h"
+#include "base/slice.h"
+#include "base/time.h"
 
 #define MS_PER_DAY 86400000
 #define UNIX_DAY 719528 /* 1970-01-01 */

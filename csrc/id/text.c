@@ -1,5 +1,8 @@
-/* text.c -- ids as digits of four bases, and words of a text.  Knows no layout; decimal is on the hot path. */
-#include "core/core.h"
+/* text.c -- ids as digits of four bases.  Knows no layout; decimal is on the hot path. */
+#include "vesta.h"
+
+#include <assert.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ writing */
 
@@ -143,31 +146,4 @@ int vesta_parse(enum vesta_base base, const char *text, size_t length, uint64_t 
     }
     assert(!"a base of enum vesta_base");
     return VESTA_EID;
-}
-
-/* ------------------------------------------------------------------ words */
-
-static bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r'); /* not isspace: no locale in here */
-}
-
-bool vs_next_word(const char **text, struct vs_word *word) {
-    const char *at = *text;
-    while (is_space(*at))
-        at++;
-    const char *end = at;
-    while (*end && !is_space(*end))
-        end++;
-    *word = (struct vs_word){at, (size_t)(end - at)};
-    *text = end;
-    return end > at;
-}
-
-bool vs_split(struct vs_word word, char mark, struct vs_word *before, struct vs_word *after) {
-    const char *at = memchr(word.at, mark, word.length);
-    if (!at) return false;
-    size_t length = (size_t)(at - word.at);
-    *before = (struct vs_word){word.at, length};
-    *after = (struct vs_word){at + 1, word.length - length - 1};
-    return true;
 }

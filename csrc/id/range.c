@@ -1,5 +1,6 @@
 /* range.c -- the ids of an interval of time, as pairs of a smallest and a largest.  Pure. */
-#include "core/core.h"
+#include "base/error.h"
+#include "id/id.h"
 
 #include <stdio.h>
 

@@ -1,54 +1,12 @@
-/* core.h -- what the core's files share with each other and with the floors above.  No I/O, no clock, no Lua. */
-#ifndef VS_CORE_H
-#define VS_CORE_H
+/* id.h -- layouts and the ids that they describe: what the files of this folder share with each other and with who
+ * makes ids.  Pure: no clock, no I/O, no generator. */
+#ifndef VS_ID_H
+#define VS_ID_H
 
+#include "base/slice.h"
 #include "vesta.h"
 
 #include <assert.h>
-#include <stdbool.h>
-#include <string.h>
-
-#define VS_COUNT(array) (sizeof(array) / sizeof *(array))
-
-/* ------------------------------------------------------------------ errors */
-
-/* Fills err (which may be NULL) and returns code, so that a failure is one line: return vs_fail(err, ...).
- * A text that does not fit is cut, never overrun. */
-__attribute__((format(printf, 3, 4))) int vs_fail(struct vesta_error *err, int code, const char *fmt, ...);
-
-/* Foreign text for a message: bytes that are not printable ASCII as \xNN (a message may end in a log), cut with "..."
- * where it is long.  Use: vs_fail(err, code, "'%s' is no width", VS_QUOTE(at, length)); lives to the block's end. */
-#define VS_QUOTE_MAX 52
-#define VS_QUOTE(text, length) vs_quote((char[VS_QUOTE_MAX]){0}, (text), (length))
-const char *vs_quote(char *buf, const char *text, size_t length);
-
-/* ------------------------------------------------------------------ words of a text */
-
-/* A view into somebody's text. */
-struct vs_word {
-    const char *at;
-    size_t length;
-};
-
-/* The next word of *text, words being split by white space; moves *text behind it.  False at the end. */
-bool vs_next_word(const char **text, struct vs_word *word);
-
-static inline bool vs_word_is(struct vs_word word, const char *name) {
-    return strlen(name) == word.length && memcmp(word.at, name, word.length) == 0;
-}
-
-/* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
-bool vs_split(struct vs_word word, char mark, struct vs_word *before, struct vs_word *after);
-
-/* The entry of `names` (ended by NULL) that `word` was probably meant to be, or NULL. */
-const char *vs_nearest(const char *word, const char *const *names);
-
-/* vesta_time_parse of a view. */
-int vs_time_read(struct vs_word text, int64_t *unix_ms, struct vesta_error *err);
-
-/* ------------------------------------------------------------------ layouts */
-
-#define VS_EPOCH_MS_MAX INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z: the last that RFC 3339 can write */
 
 /* The preset of that name, or NULL. */
 const struct vesta_preset *vs_preset_find(struct vs_word name);

@@ -1,5 +1,9 @@
 /* guess.c -- which presets could have made an id.  Pure: the caller says what time it is. */
-#include "core/core.h"
+#include "vesta.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
 
 #define PRESETS_MAX 32
 #define CLOCK_DOUBT_MS INT64_C(86400000) /* an id from a clock that is a day fast is still a likely id */

@@ -1,8 +1,11 @@
 /* error.c -- codes, their stable names, and the sentence that goes with them.  Knows no layout, no generator. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 int vs_fail(struct vesta_error *err, int code, const char *fmt, ...) {
     if (!err) return code;

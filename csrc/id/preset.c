@@ -1,5 +1,7 @@
 /* preset.c -- layouts with a name: vesta's own, and those of the generators it stands beside.  A table, no code. */
-#include "core/core.h"
+#include "base/array.h"
+#include "base/slice.h"
+#include "id/id.h"
 
 /* The order is the order of `vesta layout` and breaks ties of vesta_guess. */
 static const struct vesta_preset presets[] = {

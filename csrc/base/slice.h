@@ -1,0 +1,25 @@
+/* slice.h -- pieces of a text where they stand: nothing is copied, nothing ends with a zero byte. */
+#ifndef VS_SLICE_H
+#define VS_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A view into somebody's text. */
+struct vs_word {
+    const char *at;
+    size_t length;
+};
+
+/* The next word of *text, words being split by white space; moves *text behind it.  False at the end. */
+bool vs_next_word(const char **text, struct vs_word *word);
+
+static inline bool vs_word_is(struct vs_word word, const char *name) {
+    return strlen(name) == word.length && memcmp(word.at, name, word.length) == 0;
+}
+
+/* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
+bool vs_split(struct vs_word word, char mark, struct vs_word *before, struct vs_word *after);
+
+#endif
