@@ -1,6 +1,6 @@
 /* bench.c -- see bench.h. */
 #include "bench.h"
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 #include "os/os.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "core/generator.h"
+#include "generator/generator.h"
 
 #include <stddef.h>
 

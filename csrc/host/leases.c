@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "core/generator.h"
+#include "generator/generator.h"
 #include "log/log.h"
 #include "os/os.h"
 

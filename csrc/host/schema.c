@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "id/id.h"
-#include "core/lease.h"
+#include "lease/lease.h"
 #include "keeper/options.h"
 
 #define DAY_MS 86400000

@@ -2,10 +2,10 @@
 #ifndef VS_FILE_H
 #define VS_FILE_H
 
-#include "core/generator.h"
-#include "core/office.h"
+#include "generator/generator.h"
+#include "lease/office.h"
 #include "keeper/options.h"
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 
 #include <limits.h>
 #include <pthread.h>

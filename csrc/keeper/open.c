@@ -1,7 +1,7 @@
 /* open.c -- vesta_open and what belongs to a handle: its fields, closing, keeping. */
 #include "base/error.h"
 #include "id/id.h"
-#include "core/generator.h"
+#include "generator/generator.h"
 #include "keeper/file.h"
 #include "keeper/options.h"
 #include "os/os.h"

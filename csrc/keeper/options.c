@@ -2,9 +2,9 @@
 #include "keeper/options.h"
 #include "base/error.h"
 #include "id/id.h"
-#include "core/generator.h"
-#include "core/lease.h"
-#include "os/mapping.h"
+#include "generator/generator.h"
+#include "lease/lease.h"
+#include "mapping/mapping.h"
 #include "os/os.h"
 #include "store/store.h"
 

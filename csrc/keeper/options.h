@@ -2,7 +2,7 @@
 #ifndef VS_OPTIONS_H
 #define VS_OPTIONS_H
 
-#include "core/map.h"
+#include "generator/map.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 /* asked.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
  * and opens nothing. */
 #include "base/array.h"
-#include "core/lease.h"
+#include "lease/lease.h"
 #include "main/options.h"
 #include "main/serving.h"
 

@@ -2,7 +2,7 @@
 #include "main/main.h"
 
 #include "base/nearest.h"
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -124,4 +124,8 @@ bool vs_is_for_owner(const struct stat *folder);
  * 0, or -1 with errno. */
 int vs_own_file(int fd, const struct stat *folder, int group);
 
+/* VESTA_OK if the file system of an open file or folder is this machine's own; `path` and `what`, which must lie on
+ * one, are for the message. */
+int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err);
+
 #endif

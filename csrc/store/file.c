@@ -1,7 +1,7 @@
 /* file.c -- the store of one host: a folder a namespace, a file a record.
  *
  *     <place>/<namespace>/namespace     the namespace record
- *     <place>/<namespace>/<worker>      one lease record each, as text (core/record.h)
+ *     <place>/<namespace>/<worker>      one lease record each, as text (lease/record.h)
  *     <place>/<namespace>/lock          whose turn it is to write
  *
  * Records are read without a lock and changed as store/folder.h says, so a process that is stopped anywhere holds
@@ -10,7 +10,6 @@
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
  * store's clock is the host's. */
 #include "base/error.h"
-#include "os/mapping.h"
 #include "os/os.h"
 #include "store/folder.h"
 

@@ -1,6 +1,6 @@
 /* mysql.c -- the store in MariaDB or MySQL: mysql://user:password@host:3306/database.
  *
- *     vesta_namespace (ns, ver, incarnation, record)        records as text (core/record.h); their columns are what
+ *     vesta_namespace (ns, ver, incarnation, record)        records as text (lease/record.h); their columns are what
  *     vesta_lease     (ns, worker, ver, written_us, record) compare-and-set looks at, and the time the server stamps
  *
  * A write is one statement that commits itself: UPDATE ... WHERE ver = ? AND the record is a whole one, of the same

@@ -1,6 +1,6 @@
 /* reply.c -- how a backend fills in an answer. */
 #include "store/reply.h"
-#include "core/mutant.h"
+#include "generator/mutant.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* sqlite.c -- the store of one host in one file: sqlite:/var/lib/vesta/vesta.db.
  *
- *     vesta_namespace (ns, ver, record)             records as text (core/record.h), so that one reader judges them all
- *     vesta_lease     (ns, worker, ver, record)
+ *     vesta_namespace (ns, ver, record)             records as text (lease/record.h), so that one reader judges them
+ * all vesta_lease     (ns, worker, ver, record)
  *
  * A call opens the database, does one transaction and closes it, in its turn (sqlite_turn.h): SQLite's connections and
  * locks do not survive a fork, and so there is never one to carry over.  Nobody can break the lock of a process that is

@@ -1,7 +1,6 @@
 /* sqlite_turn.c -- see sqlite_turn.h. */
 #include "store/sqlite_turn.h"
 #include "base/error.h"
-#include "os/mapping.h"
 #include "os/os.h"
 
 #include <errno.h>

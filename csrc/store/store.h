@@ -5,7 +5,7 @@
 #ifndef VS_STORE_H
 #define VS_STORE_H
 
-#include "core/lease.h"
+#include "lease/lease.h"
 
 #include <stdatomic.h>
 

@@ -3,7 +3,7 @@
 #ifndef VS_STORE_ZK_SESSION_H
 #define VS_STORE_ZK_SESSION_H
 
-#include "core/record.h"
+#include "lease/record.h"
 
 #include <pthread.h>
 #include <zookeeper/zookeeper.h>

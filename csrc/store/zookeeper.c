@@ -1,6 +1,6 @@
 /* zookeeper.c -- the store in ZooKeeper: zk://user:password@h1:2181,h2:2181/vesta.
  *
- *     /<namespace>                   its record as text (core/record.h)
+ *     /<namespace>                   its record as text (lease/record.h)
  *     /<namespace>/i-<incarnation>   nothing: a write asks, in the same step, whether it is still there
  *     /~clock                        nothing: whoever writes it learns the leader's time
  *     /<namespace>/w/<n/128>/<n>     the record of worker n; in groups, so that no list of children gets long

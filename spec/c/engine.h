@@ -2,7 +2,7 @@
 #ifndef SPEC_ENGINE_H
 #define SPEC_ENGINE_H
 
-#include "core/lease.h"
+#include "lease/lease.h"
 #include "tools.h"
 
 #define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"

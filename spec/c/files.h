@@ -4,7 +4,7 @@
 
 #include "crowd.h"
 
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 #include "os/os.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* guess.c -- which preset made an id, and which layout a need asks for. */
 #include "base/array.h"
 #include "base/time.h"
-#include "core/generator.h"
+#include "generator/generator.h"
 #include "tools.h"
 
 #define NOW_MS INT64_C(1795219200000) /* 2026-11-21 */

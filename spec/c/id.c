@@ -2,7 +2,7 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "id/id.h"
-#include "core/generator.h"
+#include "generator/generator.h"
 #include "tools.h"
 
 /* ------------------------------------------------------------------ exactness */

@@ -2,7 +2,7 @@
  * how it leaves a store alone that does not answer. */
 #include "base/array.h"
 #include "engine.h"
-#include "core/steps.h"
+#include "lease/steps.h"
 
 static struct vs_record held; /* as the store has it */
 

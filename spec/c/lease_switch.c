@@ -2,7 +2,7 @@
  * when it stays, and in which order it does what. */
 #include "base/array.h"
 #include "engine.h"
-#include "core/steps.h"
+#include "lease/steps.h"
 
 #define BACK_MS 3000
 

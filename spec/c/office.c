@@ -1,6 +1,6 @@
 /* office.c -- a keeper's term of office beside another keeper of the same file: what that one wrote into the map while
  * this one was asking the store. */
-#include "core/office.h"
+#include "lease/office.h"
 #include "world.h"
 
 #define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"

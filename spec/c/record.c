@@ -1,5 +1,5 @@
 /* record.c -- the text of records: what is written is read back, and nothing else is read. */
-#include "core/record.h"
+#include "lease/record.h"
 #include "base/array.h"
 #include "tools.h"
 

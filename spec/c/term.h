@@ -4,7 +4,7 @@
 #ifndef SPEC_TERM_H
 #define SPEC_TERM_H
 
-#include "core/office.h"
+#include "lease/office.h"
 #include "world.h"
 
 #define TERM_LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"

@@ -2,7 +2,7 @@
  * counted.  Linked to floors that are built with VS_SLOTS_MAX=4. */
 #include "crowd.h"
 
-#include "core/map.h"
+#include "generator/map.h"
 
 #define ISSUERS 3
 

@@ -2,8 +2,8 @@
  * and begin under the issuers, handles that are opened, kept, released and closed beside them. */
 #include "crowd.h"
 
-#include "core/generator.h"
-#include "os/mapping.h"
+#include "generator/generator.h"
+#include "mapping/mapping.h"
 #include "os/os.h"
 
 #define THREADS 4

@@ -2,7 +2,7 @@
 #include "base/time.h"
 #include "id/id.h"
 #include "tools.h"
-#include "core/generator.h"
+#include "generator/generator.h"
 
 struct vector {
     const char *kind, *layout, *values, *id, *hex, *unix_ms;

@@ -4,8 +4,8 @@
 #define SPEC_WORLD_H
 
 #include "id/id.h"
-#include "core/generator.h"
-#include "os/mapping.h"
+#include "generator/generator.h"
+#include "mapping/mapping.h"
 #include "tools.h"
 
 #define MS 1000ll

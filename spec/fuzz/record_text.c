@@ -3,7 +3,7 @@
  * chance none would ever be. */
 #include "fuzz.h"
 
-#include "core/record.h"
+#include "lease/record.h"
 
 #include <inttypes.h>
 

@@ -223,11 +223,11 @@ def self_test(root):
         tried += 1
         if judge(root, changed)[0] == sound:
             missed.append(where + " made relaxed is not found")
-    plants = [(what, dict(files, **{"core/odd.c": f"void f(void) {{ {code}; }}\n"})) for what, code in (
+    plants = [(what, dict(files, **{"generator/odd.c": f"void f(void) {{ {code}; }}\n"})) for what, code in (
         ("a compiler's builtin", "__atomic_store_n(&w, 1, __ATOMIC_RELAXED)"),
         ("an order outside an access", "order = memory_order_relaxed"),
         ("a new access", "atomic_store_explicit(&s->tick, 1, memory_order_release)"))]
-    plants.append(("an access less", {path: text for path, text in files.items() if path != "core/slot.c"}))
+    plants.append(("an access less", {path: text for path, text in files.items() if path != "generator/slot.c"}))
     claims = [(f"each of {tried} orders made relaxed is found", missed if tried else ["there is none"])]
     claims += [(f"{name} is found", [] if len(judge(root, changed)[0]) > len(sound) else ["it is not"]) for name, changed in plants]
     return report(claims)

@@ -20,7 +20,8 @@ LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 
 # A floor may include itself and lower floors; floors of one height do not see each other.
-HEIGHT = {"base": 0, "id": 1, "core": 2, "os": 3, "log": 4, "store": 4, "keeper": 5, "lua": 5, "client": 6, "server": 6, "host": 6, "main": 7}
+HEIGHT = {"base": 0, "id": 1, "os": 1, "generator": 2, "log": 2, "lease": 3, "mapping": 3, "store": 4, "keeper": 5, "lua": 6,
+          "client": 6, "server": 6, "host": 6, "main": 7}
 
 # The one header in which two floors of a height meet.
 MEETING = "server/host.h"
@@ -33,7 +34,7 @@ ONLY_IN = [
 ]
 
 # The floors without I/O, which run in the simulator as they are, and what they have no use for.
-PURE = {"base", "id", "core"}
+PURE = {"base", "id", "generator", "lease"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
@@ -191,7 +192,7 @@ PLANTS = {
     points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),
     floor_named: ("csrc/id/bare.c", '#include "id.h"\n'),
     foreign_at_home: ("csrc/server/script.c", "#include <lauxlib.h>\n"),
-    pure_without_io: ("csrc/core/clock.c", "#include <time.h>\n"),
+    pure_without_io: ("csrc/lease/clock.c", "#include <time.h>\n"),
     files_short: ("lua/long.lua", "-- a line\n" * (LINES_FILE_MAX + 1)),
     functions_short: ("bench/long.c", "int f(int a)\n{\n" + "    a++; /* } */\n" * (LINES_FUNCTION_MAX - 1) + "}\n"),
     header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),

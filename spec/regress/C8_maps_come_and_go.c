@@ -2,8 +2,8 @@
  * killed a hundred times.  No id twice, none lost, all on one map. */
 #include "crowd.h"
 
-#include "core/generator.h"
-#include "os/mapping.h"
+#include "generator/generator.h"
+#include "mapping/mapping.h"
 
 #include <fcntl.h>
 

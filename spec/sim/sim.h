@@ -4,8 +4,8 @@
 #ifndef SIM_H
 #define SIM_H
 
-#include "core/mutant.h"
-#include "core/office.h"
+#include "generator/mutant.h"
+#include "lease/office.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 --
 -- One's own number first; then one that was never used, at random, so that a hundred who begin together rarely meet;
 -- then the one free for longest; then one's own, whose last lease ends ahead of the clock.  No options.
--- It decides as csrc/core/choose.c does, number for number; a spec holds them together.
+-- It decides as csrc/lease/choose.c does, number for number; a spec holds them together.
 
 local SKEW_MS = 10000 -- how far clocks may be apart: a number that was given back and ends so far ahead is ready
 

@@ -1,5 +1,5 @@
 /* tick.c -- the way between instants and ticks, and how far a clock may be believed.  Pure. */
-#include "core/generator.h"
+#include "generator/generator.h"
 
 /* What lies between the place of one bit and the end of `width` bits that begin at another. */
 static uint64_t skip(unsigned place, unsigned from, unsigned width) {

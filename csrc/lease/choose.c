@@ -1,5 +1,5 @@
 /* choose.c -- the default choice of a worker number over what a store lists.  Pure: the claim decides, not this. */
-#include "core/lease.h"
+#include "lease/lease.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* record.c -- the text form of lease and namespace records: `key value` lines in a fixed order under a head line,
  * closed by a checksum, so that a person can read one and a torn write cannot be taken for one.  Pure. */
-#include "core/record.h"
+#include "lease/record.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

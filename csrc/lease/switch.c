@@ -3,8 +3,8 @@
  *
  * The other number is looked at first.  Only where it could give ids at once is the held one left: its slot is closed,
  * its record given back at the exact cursor, as at the end of a program, and then the other is claimed as any is. */
-#include "core/steps.h"
-#include "core/mutant.h"
+#include "lease/steps.h"
+#include "generator/mutant.h"
 
 #include <inttypes.h>
 

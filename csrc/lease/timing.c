@@ -1,5 +1,5 @@
 /* timing.c -- how often leases are renewed and how long they last: the presets, and how a lease stands.  Pure. */
-#include "core/steps.h"
+#include "lease/steps.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef VS_ANCHOR_H
 #define VS_ANCHOR_H
 
-#include "core/map.h"
+#include "generator/map.h"
 
 #include <sys/types.h>
 

@@ -8,8 +8,8 @@
 #ifndef VS_LEASE_H
 #define VS_LEASE_H
 
-#include "core/generator.h"
-#include "core/record.h"
+#include "generator/generator.h"
+#include "lease/record.h"
 
 struct vs_lease_timing {
     const char *name;

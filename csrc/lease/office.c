@@ -1,8 +1,8 @@
 /* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else.
  */
-#include "core/office.h"
+#include "lease/office.h"
 #include "id/id.h"
-#include "core/mutant.h"
+#include "generator/mutant.h"
 
 #include <stdio.h>
 #include <string.h>

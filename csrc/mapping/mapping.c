@@ -1,6 +1,6 @@
 /* mapping.c -- live maps: found by the key of an anchor, trusted only where nothing can have set them back, made whole
  * before they have a name. */
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 #include "base/error.h"
 #include "os/os.h"
 

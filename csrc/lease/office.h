@@ -3,7 +3,7 @@
 #ifndef VS_OFFICE_H
 #define VS_OFFICE_H
 
-#include "core/lease.h"
+#include "lease/lease.h"
 
 enum vs_stop { VS_KEEP_ON = 0, VS_HAND_OVER, VS_GIVE_BACK };
 

@@ -4,8 +4,8 @@
  * Why no tick is given twice: a tick is given by a successful fetch-add or CAS on one word, and only if it is below
  * a bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED
  * and reads the limit afterwards, so the cursor it returns is past every tick that was or will be given. */
-#include "core/generator.h"
-#include "core/mutant.h"
+#include "generator/generator.h"
+#include "generator/mutant.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* claim.c -- the lease engine's way to a lease: the namespace, a number, its record, the claim.  Pure. */
-#include "core/steps.h"
-#include "core/mutant.h"
+#include "lease/steps.h"
+#include "generator/mutant.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef VS_RECORD_H
 #define VS_RECORD_H
 
-#include "core/map.h"
+#include "generator/map.h"
 
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048

@@ -2,7 +2,7 @@
 #ifndef VS_GENERATOR_H
 #define VS_GENERATOR_H
 
-#include "core/map.h"
+#include "generator/map.h"
 
 #define VS_CLOCK_LEAP_US (10 * 1000000ll)    /* S: a larger step against BOOTTIME must be confirmed */
 #define VS_CLOCK_CONFIRM_US (60 * 1000000ll) /* an offset that stood this long is believed */

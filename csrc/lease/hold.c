@@ -1,6 +1,6 @@
 /* hold.c -- the lease engine with a lease: renewing, losing it, giving it back.  Pure. */
-#include "core/steps.h"
-#include "core/mutant.h"
+#include "lease/steps.h"
+#include "generator/mutant.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* lease.c -- the lease engine: what an event means in each phase.  Pure; see lease.h. */
-#include "core/steps.h"
-#include "core/mutant.h"
+#include "lease/steps.h"
+#include "generator/mutant.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* slot.c -- the life of a slot: taken, published, raised, closed.  Called by keepers only, several of which may be
  * at work at once in the worst case (one slept, its successor went on): every step is safe against that. */
-#include "core/map.h"
-#include "core/mutant.h"
+#include "generator/map.h"
+#include "generator/mutant.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* anchor.c -- generator files: made whole before they have a name, used only where nobody but their owner, root or a
  * named group can have put them there.  Nothing here depends on which file it is: only on what stands in it. */
-#include "os/anchor.h"
+#include "mapping/anchor.h"
 #include "base/error.h"
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 #include "os/os.h"
 
 #include <errno.h>

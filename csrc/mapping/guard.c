@@ -1,7 +1,7 @@
 /* guard.c -- a map that is cut short while it is mapped: every touch of it is a SIGBUS then.  Programs of ours take
  * that signal, and lay a map that is stopped for good in the place of the one that is gone; a library must not, since a
  * process has one handler, which is not ours. */
-#include "os/mapping.h"
+#include "mapping/mapping.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -54,11 +54,6 @@ static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
                     MAP_FAILED)
         return;
     signal(signal_number, SIG_DFL); /* somebody else's memory: the next touch ends the program */
-}
-
-void vs_signals_to_block(sigset_t *set) {
-    sigfillset(set);
-    sigdelset(set, SIGBUS);
 }
 
 int vs_guard_on(void) {

@@ -8,7 +8,7 @@
 #ifndef VS_STEPS_H
 #define VS_STEPS_H
 
-#include "core/lease.h"
+#include "lease/lease.h"
 
 #define VS_LEASE_DOUBT_MS 250  /* how often a clock that leapt is looked at: it may be set right at any time */
 #define VS_LEASE_AGAIN_MS 500  /* between two renewals that issuers want */

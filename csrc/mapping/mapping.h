@@ -4,7 +4,7 @@
 #ifndef VS_MAPPING_H
 #define VS_MAPPING_H
 
-#include "os/anchor.h"
+#include "mapping/anchor.h"
 
 #define VS_MAP_NAME_MAX (VS_MAPS_MAX + 96)
 
@@ -39,10 +39,6 @@ bool vs_mapping_is_named(const struct vs_mapping *mapping);
 
 /* Takes the name away from a map that nobody needs any more. */
 void vs_mapping_remove(const struct vs_mapping *mapping);
-
-/* VESTA_OK if the file system of an open file or folder is this machine's own; `path` and `what`, which must lie on
- * one, are for the message. */
-int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err);
 
 /* An anonymous map for VESTA_UNSAFE_PRIVATE: shared with forked children, with nobody else. */
 struct vs_map *vs_mapping_private(void);
