@@ -1,5 +1,6 @@
 /* bind.c -- sockets, bound or handed over, and then the user to become: ports below 1024 are root's, ids are not.
  * Knows no protocol. */
+#include "os/address.h"
 #include "base/array.h"
 #include "main/serving.h"
 #include "main/options.h"

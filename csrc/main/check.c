@@ -1,6 +1,6 @@
 /* check.c -- `vesta check`: reads a config and says what is wrong with it, what it comes to, or what may stand in one.
  * Knows no key. */
-#include "host/schema.h"
+#include "config/schema.h"
 #include "main/options.h"
 #include "os/os.h"
 

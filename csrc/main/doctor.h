@@ -7,7 +7,7 @@
 #ifndef VS_DOCTOR_H
 #define VS_DOCTOR_H
 
-#include "host/config.h"
+#include "config/config.h"
 #include "main/main.h"
 
 enum vs_health { VS_FINE, VS_WARN, VS_SICK };

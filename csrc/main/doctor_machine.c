@@ -1,4 +1,5 @@
 /* doctor_machine.c -- the clock, limits and addresses of this machine, as far as a server needs them. */
+#include "os/address.h"
 #include "main/doctor.h"
 #include "main/serving.h"
 #include "os/os.h"

@@ -2,7 +2,7 @@
  * and no Lua. */
 #include "base/array.h"
 #include "base/nearest.h"
-#include "host/trial.h"
+#include "policy/trial.h"
 #include "main/options.h"
 #include "os/os.h"
 

@@ -1,4 +1,5 @@
 /* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
+#include "os/address.h"
 #include "main/options.h"
 #include "main/serving.h"
 #include "os/os.h"

@@ -11,7 +11,7 @@
 #ifndef VS_SERVING_H
 #define VS_SERVING_H
 
-#include "host/config.h"
+#include "config/config.h"
 #include "log/news.h"
 #include "main/main.h"
 #include "main/systemd.h"

@@ -6,7 +6,7 @@
 #ifndef VS_BUDGET_H
 #define VS_BUDGET_H
 
-#include "server/host.h"
+#include "policy/host.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

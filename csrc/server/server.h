@@ -31,7 +31,6 @@
 #define VS_THREADS_MAX 64
 #define VS_SPACES_MAX 64
 #define VS_LISTENERS_MAX 24
-#define VS_BACKLOG 1024
 #define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
 #define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
 #define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
@@ -97,17 +96,6 @@ struct vs_app {
 };
 
 /* ------------------------------------------------------------------ listening and serving */
-
-/* Binds HOST:PORT, [v6]:PORT or unix:PATH and listens, without SO_REUSEPORT: a second server on the port fails.
- * `mode`: the rights of a unix: address's file, whatever the umask; nobody can connect before it has them.
- * Errors: VESTA_EOPTION, VESTA_EIO; the text names the address and what to do. */
-int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err);
-
-/* Connects to an address, as a client that waits no longer than that for anything.  A descriptor, or -1. */
-int vs_connect(const char *address, int patience_ms);
-
-/* Removes the file of a unix: address; nothing for others. */
-void vs_unlisten(const char *address, int fd);
 
 struct vs_listener {
     enum vs_face face;

@@ -52,7 +52,7 @@ function judge.keep(gen, policy) policy_of[gen] = policy end
 
 local function refusal(policy, reason) return reason and ("%s (policy %s)"):format(reason, policy.name) end
 
----------------------------------------------------------------- worker numbers, as csrc/host/leases.c
+---------------------------------------------------------------- worker numbers, as csrc/policy/leases.c
 
 -- The clocks of the others who hold a number, as they show by now.
 local function peers_of(choice)
@@ -143,7 +143,7 @@ function judge.judge(core, gen)
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
   local info = gen:info()
-  local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as pause_ctx in csrc/host/judge.c
+  local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as pause_ctx in csrc/policy/judge.c
     namespace = info.namespace, now_ms = core.now_ms(), worker = info.worker, ahead_ms_max = info.ahead_ms_max,
     back_ms = hook == "on_clock_back" and pause.back_ms or nil,
     ahead_ticks = hook == "on_exhausted" and pause.ahead_ticks or nil,

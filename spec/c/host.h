@@ -3,7 +3,7 @@
 #ifndef SPEC_HOST_H
 #define SPEC_HOST_H
 
-#include "host/controls.h"
+#include "policy/controls.h"
 #include "log/log.h"
 #include "tools.h"
 

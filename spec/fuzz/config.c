@@ -1,6 +1,6 @@
 /* config.c -- any bytes as a config: refused in one line, or a config that keeps what the schema promises. */
 #include "fuzz.h"
-#include "host/schema.h"
+#include "config/schema.h"
 
 #include <netdb.h>
 #include <sys/mman.h>

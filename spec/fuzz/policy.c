@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "fuzz.h"
 
-#include "host/policy.h"
+#include "policy/policy.h"
 
 static const struct vs_vm_limits small = {
     .call_ms = VS_CALL_MS_MAX, .instructions = 20000, .memory_bytes = 256 * 1024}; /* no time: a machine may be slow */

@@ -2,7 +2,7 @@
  */
 #include "base/array.h"
 #include "engine.h"
-#include "host/policy.h"
+#include "policy/policy.h"
 
 #define LISTED_MAX 24
 

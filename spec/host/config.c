@@ -2,7 +2,7 @@
  * allocation failing once.  What is said about wrong files is told by spec/cli/check.py. */
 #include "check.h"
 #include "base/array.h"
-#include "host/schema.h"
+#include "config/schema.h"
 #include "scarce.h"
 
 #include <stdlib.h>

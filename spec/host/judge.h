@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "base/array.h"
-#include "host/policy.h"
+#include "policy/policy.h"
 
 /* Time is no limit here: a machine may be slow.  The specs of time have a clock of their own. */
 static const struct vs_vm_limits small = {

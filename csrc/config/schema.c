@@ -1,0 +1,436 @@
+/* schema.c -- what may stand in a config: the one table of keys.  Knows no Lua and no file. */
+#include "config/schema.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "id/id.h"
+#include "lease/lease.h"
+#include "keeper/options.h"
+
+#define DAY_MS 86400000
+#define MINUTE_MS 60000
+#define CONNECTIONS_MAX 1000000
+#define WORKER_MAX ((INT64_C(1) << 53) - 1) /* no field is wider */
+#define URI_MAX 1000
+#define PATH_BYTES_MAX 250 /* a generator's path is an identity in a lease */
+#define SECRET_MAX 1023
+#define NAME_BYTES_MAX 64
+#define TAGS_MAX 256
+
+/* ------------------------------------------------------------------ checks of texts */
+
+static int check_layout(const char *text, struct vesta_error *err) {
+    struct vesta_layout layout;
+    struct vesta_error why;
+    if (vesta_layout_parse(text, &layout, &why) == VESTA_OK) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is a %.300s", why.text);
+}
+
+/* A service's folder is not the one its author had in mind. */
+static int check_path(const char *text, struct vesta_error *err) {
+    size_t length = strlen(text);
+    if (text[0] == '/' && text[length - 1] != '/') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be the path of a file that begins with /",
+                   VS_QUOTE(text, length));
+}
+
+static int check_address(const char *text, struct vesta_error *err) {
+    return strncmp(text, "unix:", 5) == 0 && text[5] != '/'
+               ? vs_fail(err, VESTA_EOPTION, "has '%s': behind unix: the path must begin with /",
+                         VS_QUOTE(text, strlen(text)))
+               : VESTA_OK;
+}
+
+static int check_uri(const char *text, struct vesta_error *err) {
+    static const char *const schemes[] = {"file:/", "sqlite:/", "mysql://", "zk://"};
+    for (size_t i = 0; i < VS_COUNT(schemes); i++)
+        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0 && text[strlen(schemes[i])]) return VESTA_OK;
+    size_t scheme = strcspn(text, ":"), length = strlen(text);
+    bool is_path =
+        strncmp(text, "file:", 5) == 0 || strncmp(text, "sqlite:", 7) == 0 ||
+        (strncmp(text + scheme, ":/", 2) == 0 && text[scheme + 2] != '/' && !strpbrk(text + scheme + 1, ":@"));
+    if (!is_path) length = scheme + (text[scheme] == ':'); /* behind it may be a password */
+    return vs_fail(err, VESTA_EOPTION,
+                   "is '%s', which must be file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH",
+                   VS_QUOTE(text, length));
+}
+
+static int check_mode(const char *text, struct vesta_error *err) {
+    size_t length = strlen(text);
+    if (length >= 3 && text[strspn(text, "01234567")] == '\0' && (length == 3 || text[0] == '0')) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be three octal digits, such as \"0660\"",
+                   VS_QUOTE(text, length));
+}
+
+#define WORD_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+static int check_word(const char *text, struct vesta_error *err) {
+    if (text[strspn(text, WORD_LETTERS)] == '\0') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be of the letters A-Z a-z 0-9 _ -",
+                   VS_QUOTE(text, strlen(text)));
+}
+
+static int check_store_name(const char *name, struct vesta_error *err) {
+    size_t length = strlen(name);
+    if (length > 0 && length < NAME_BYTES_MAX && name[strspn(name, WORD_LETTERS)] == '\0') return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "'%s' is no name of a store: 1 to %d of A-Z a-z 0-9 _ -", VS_QUOTE(name, length),
+                   NAME_BYTES_MAX - 1);
+}
+
+static int check_tag(const char *text, struct vesta_error *err) {
+    struct vesta_error why;
+    if (strcmp(text, "*") == 0 || vs_namespace_check(text, &why) == VESTA_OK) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "has '%s', which is no tag: \"*\" for all, or 1 to %d of A-Z a-z 0-9 _ . : -",
+                   VS_QUOTE(text, strlen(text)), VESTA_NAMESPACE_MAX - 1);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+#define CONFIG(member) offsetof(struct vs_config, member)
+#define STORE(member) offsetof(struct vs_conf_store, member)
+#define SPACE(member) offsetof(struct vs_conf_space, member)
+#define SEGMENT(member) offsetof(struct vs_conf_segment, member)
+
+const struct vs_conf_key vs_conf_keys[] = {
+    {.path = "namespaces.*.layout",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(layout),
+     .max = VESTA_LAYOUT_TEXT_MAX - 1,
+     .check = check_layout,
+     .absent = "the generator file's, else vesta-second",
+     .help = "what the 64 bits mean: a text or a preset"},
+    {.path = "namespaces.*.worker",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(worker),
+     .max = WORKER_MAX,
+     .absent = "a number drawn at random and kept",
+     .help = "claim this very worker number"},
+    {.path = "namespaces.*.store",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(store),
+     .max = URI_MAX,
+     .absent = "file:<state>",
+     .help = "where worker numbers are leased: a name under stores, or a URI"},
+    {.path = "namespaces.*.lease",
+     .kind = VS_CONF_CHOICE,
+     .offset = SPACE(lease),
+     .words = VS_LEASE_WORDS,
+     .absent = "local where the store is on this machine, else balanced",
+     .help = "how leases are timed"},
+    {.path = "namespaces.*.identity",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(identity),
+     .max = PATH_BYTES_MAX,
+     .absent = "the host's name and the generator file's path",
+     .help = "who asks the store: the same one has its number back sooner"},
+    {.path = "namespaces.*.policy",
+     .kind = VS_CONF_POLICY,
+     .offset = SPACE(policy),
+     .max = PATH_BYTES_MAX,
+     .is_live = true,
+     .absent = "none: the fixed rules hold",
+     .help = "who judges pauses: a shipped policy, a file, or { NAME, option = value }"},
+    {.path = "namespaces.*.pacing",
+     .kind = VS_CONF_CHOICE,
+     .offset = SPACE(pacing),
+     .min = VESTA_PACING_CLOCK,
+     .words = "clock|history",
+     .absent = "the generator file's, else clock",
+     .help = "follow the clock, or count up from the start"},
+    {.path = "namespaces.*.ahead_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(ahead_ms_max),
+     .max = DAY_MS,
+     .absent = "0; one unit where the layout counts seconds",
+     .help = "how far ids may run ahead of the clock"},
+    {.path = "namespaces.*.wait_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(wait_ms_max),
+     .max = MINUTE_MS,
+     .absent = "1500; 100 where there is a policy",
+     .help = "how long a request may wait for an id before the policy is asked"},
+    {.path = "namespaces.*.park_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SPACE(park_ms_max),
+     .max = 10 * MINUTE_MS,
+     .initial = "10000",
+     .help = "how long a policy may keep a request waiting in all"},
+    {.path = "namespaces.*.path",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(path),
+     .max = PATH_BYTES_MAX,
+     .check = check_path,
+     .absent = "<state>/NAME.gen",
+     .help = "the generator file"},
+    {.path = "namespaces.*.group",
+     .kind = VS_CONF_TEXT,
+     .offset = SPACE(group),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "the owner alone",
+     .help = "the group that may share the generator file"},
+    {.path = "namespaces.*.fields",
+     .kind = VS_CONF_FIELDS,
+     .offset = SPACE(fields),
+     .max = 240,
+     .absent = "0",
+     .help = "values of the layout's other fields: { version = 1 }"},
+    {.path = "stores.*.uri",
+     .kind = VS_CONF_TEXT,
+     .offset = STORE(uri),
+     .max = URI_MAX,
+     .check = check_uri,
+     .absent = "needed",
+     .help = "file:/DIR, sqlite:/FILE, mysql://USER@HOST:PORT/DB or zk://H:P,H:P/PATH"},
+    {.path = "stores.*.auth",
+     .kind = VS_CONF_SECRET,
+     .offset = STORE(auth),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .help = "what ZooKeeper is told to know us by, user:password"},
+    {.path = "stores.*.password",
+     .kind = VS_CONF_SECRET,
+     .offset = STORE(password),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .help = "the database's password"},
+    {.path = "stores.*.tls",
+     .kind = VS_CONF_CHOICE,
+     .offset = STORE(tls),
+     .words = "off|verify",
+     .initial = "verify",
+     .help = "over a network: encrypt and check who answers, or neither"},
+    {.path = "segments.#.store",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(store),
+     .max = NAME_BYTES_MAX,
+     .absent = "see stores",
+     .help = "the store whose table gives the ranges"},
+    {.path = "segments.#.stores",
+     .kind = VS_CONF_LIST,
+     .offset = SEGMENT(stores),
+     .max = VS_CONF_STORES_MAX,
+     .absent = "see store",
+     .help = "several stores that give every n-th number each"},
+    {.path = "segments.#.table",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(table),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "needed",
+     .help = "the table's name"},
+    {.path = "segments.#.tags",
+     .kind = VS_CONF_LIST,
+     .offset = SEGMENT(tags),
+     .max = TAGS_MAX,
+     .check = check_tag,
+     .absent = "needed",
+     .help = "the tags that are served, or \"*\" for all that are there"},
+    {.path = "segments.#.order",
+     .kind = VS_CONF_CHOICE,
+     .offset = SEGMENT(order),
+     .words = "trend",
+     .initial = "trend",
+     .help = "trend: numbers of one tag rise on the whole"},
+    {.path = "http.listen",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(http),
+     .max = VS_CONF_LISTEN_MAX,
+     .check = check_address,
+     .initial = "127.0.0.1:8088",
+     .absent = "off",
+     .variable = "VESTA_HTTP",
+     .help = "addresses of the HTTP face, or \"off\""},
+    {.path = "http.socket_mode",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(http_socket_mode),
+     .max = 4,
+     .check = check_mode,
+     .initial = "0660",
+     .help = "rights of the file of a unix: address, in octal, whatever the umask: who may write it may connect"},
+    {.path = "http.idle_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(http_idle_ms_max),
+     .min = 100,
+     .max = DAY_MS,
+     .initial = "60000",
+     .help = "how long an HTTP client may rest before it is cut off"},
+    {.path = "http.connections_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(http_connections_max),
+     .min = 1,
+     .max = CONNECTIONS_MAX,
+     .absent = "an equal share of connections_max",
+     .help = "how many connections HTTP clients may have"},
+    {.path = "resp.listen",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(resp),
+     .max = VS_CONF_LISTEN_MAX,
+     .check = check_address,
+     .initial = "127.0.0.1:8089",
+     .absent = "off",
+     .variable = "VESTA_RESP",
+     .help = "addresses of the Redis protocol, or \"off\""},
+    {.path = "resp.socket_mode",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(resp_socket_mode),
+     .max = 4,
+     .check = check_mode,
+     .initial = "0660",
+     .help = "rights of the file of a unix: address, in octal, whatever the umask: who may write it may connect"},
+    {.path = "resp.password",
+     .kind = VS_CONF_SECRET,
+     .offset = CONFIG(resp_password),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .variable = "VESTA_RESP_PASSWORD",
+     .help = "what Redis clients must AUTH with"},
+    {.path = "resp.idle_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(resp_idle_ms_max),
+     .min = 100,
+     .max = DAY_MS,
+     .initial = "300000",
+     .help = "how long a Redis client may rest before it is cut off"},
+    {.path = "resp.connections_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(resp_connections_max),
+     .min = 1,
+     .max = CONNECTIONS_MAX,
+     .absent = "an equal share of connections_max",
+     .help = "how many connections Redis clients may have"},
+    {.path = "resp.auth_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(resp_auth_ms_max),
+     .min = 100,
+     .max = DAY_MS,
+     .initial = "10000",
+     .help = "how long a Redis client has to say the password"},
+    {.path = "admin.listen",
+     .kind = VS_CONF_LIST,
+     .offset = CONFIG(admin),
+     .max = VS_CONF_LISTEN_MAX,
+     .check = check_address,
+     .absent = "off",
+     .variable = "VESTA_ADMIN",
+     .help = "addresses of the admin's routes"},
+    {.path = "admin.socket_mode",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(admin_socket_mode),
+     .max = 4,
+     .check = check_mode,
+     .initial = "0600",
+     .help = "rights of the file of a unix: address, in octal, whatever the umask: who may write it may command"},
+    {.path = "admin.token",
+     .kind = VS_CONF_SECRET,
+     .offset = CONFIG(admin_token),
+     .max = SECRET_MAX,
+     .absent = "none",
+     .variable = "VESTA_ADMIN_TOKEN",
+     .help = "what the admin's requests must carry; not needed on unix:"},
+    {.path = "admin.connections_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(admin_connections_max),
+     .min = 1,
+     .max = CONNECTIONS_MAX,
+     .initial = "64",
+     .help = "how many connections admins may have"},
+    {.path = "threads",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(threads),
+     .min = 1,
+     .max = 64,
+     .initial = "1",
+     .variable = "VESTA_THREADS",
+     .help = "loops that serve, one a thread"},
+    {.path = "connections_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(connections_max),
+     .min = 16,
+     .max = CONNECTIONS_MAX,
+     .initial = "10000",
+     .help = "how many connections HTTP and Redis clients may have together"},
+    {.path = "address_connections_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(address_connections_max),
+     .min = 1,
+     .max = CONNECTIONS_MAX,
+     .absent = "half of what each protocol may have",
+     .help = "how many connections one address may have at each protocol"},
+    {.path = "memory_mib_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(memory_mib_max),
+     .min = 4,
+     .max = 1 << 20,
+     .initial = "128",
+     .help = "how much memory unread replies, incomplete requests and transactions of all clients may take"},
+    {.path = "log.level",
+     .kind = VS_CONF_CHOICE,
+     .offset = CONFIG(log_level),
+     .words = "debug|info|warn|error",
+     .initial = "info",
+     .variable = "VESTA_LOG_LEVEL",
+     .help = "what is below it is not told"},
+    {.path = "log.format",
+     .kind = VS_CONF_CHOICE,
+     .offset = CONFIG(log_format),
+     .words = "logfmt|json",
+     .initial = "logfmt",
+     .variable = "VESTA_LOG_FORMAT",
+     .help = "how a line is written"},
+    {.path = "log.file",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(log_file),
+     .max = PATH_BYTES_MAX,
+     .check = check_path,
+     .absent = "stderr",
+     .variable = "VESTA_LOG_FILE",
+     .help = "a file to append to"},
+    {.path = "user",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(user),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "stay who we are",
+     .help = "whom to become after binding"},
+    {.path = "group",
+     .kind = VS_CONF_TEXT,
+     .offset = CONFIG(group),
+     .max = NAME_BYTES_MAX,
+     .check = check_word,
+     .absent = "the user's",
+     .help = "the group to become"},
+    {.path = "single_host",
+     .kind = VS_CONF_SWITCH,
+     .offset = CONFIG(single_host),
+     .initial = "false",
+     .help = "no other machine gives ids of these namespaces, so that numbers drawn here are nobody else's"},
+    {.path = "start_wait_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = CONFIG(start_wait_ms_max),
+     .max = DAY_MS,
+     .initial = "0",
+     .help = "how long a start may wait for worker numbers before the server gives up; 0: for ever"},
+    {.path = "leaf_any_key",
+     .kind = VS_CONF_SWITCH,
+     .offset = CONFIG(leaf_any_key),
+     .initial = "false",
+     .help = "Leaf's route gives ids of the first namespace under any key, as Leaf does"},
+};
+const int vs_conf_key_count = VS_COUNT(vs_conf_keys);
+_Static_assert(VS_COUNT(vs_conf_keys) <= VS_CONF_KEYS_MAX, "origins have room for every key");
+
+#define PART(member, limit, struct_)                                                                                   \
+    .array = CONFIG(member), .count = CONFIG(member##_count), .size = sizeof(struct struct_), .max = limit
+
+const struct vs_conf_part vs_conf_parts[] = {
+    {.prefix = "namespaces.*.", PART(space, VS_CONF_SPACES_MAX, vs_conf_space), .check = vs_namespace_check},
+    {.prefix = "stores.*.", PART(store, VS_CONF_STORES_MAX, vs_conf_store), .check = check_store_name},
+    {.prefix = "segments.#.", PART(segment, VS_CONF_SEGMENTS_MAX, vs_conf_segment)},
+};
+const int vs_conf_part_count = VS_COUNT(vs_conf_parts);
+
+/* Every part, and the config itself, begins with its name and its origins. */
+#define SAME(a, b) (offsetof(struct a, name) == 0 && offsetof(struct a, origin) == offsetof(struct b, origin))
+_Static_assert(SAME(vs_config, vs_conf_space) && SAME(vs_conf_store, vs_conf_space) &&
+                   SAME(vs_conf_segment, vs_conf_space),
+               "a name and origins stand in front");

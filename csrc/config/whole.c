@@ -1,0 +1,338 @@
+/* whole.c -- what must hold between the keys of a config, and what is worth a note.  Asks the machine only whether
+ * names exist (addresses, groups, users), and that only for notes and addresses. */
+#include "os/address.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "id/id.h"
+#include "policy/policy.h"
+#include "config/schema.h"
+#include "keeper/options.h"
+#include "os/os.h"
+#include "policy/host.h"
+#include "store/store.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The row of a path, for blame. */
+static const struct vs_conf_key *key_of(const char *path) {
+    for (int i = 0; i < vs_conf_key_count; i++)
+        if (strcmp(vs_conf_keys[i].path, path) == 0) return &vs_conf_keys[i];
+    assert(!"a key of the schema");
+    return NULL;
+}
+
+#define WRONG(r, path, base, err, ...)                                                                                 \
+    (vs_fail(err, VESTA_EOPTION, __VA_ARGS__), vs_conf_blame(r, key_of(path), base, err))
+
+/* ------------------------------------------------------------------ stores */
+
+static struct vs_conf_store *find_store(struct vs_config *config, const char *name) {
+    for (int i = 0; i < config->store_count; i++)
+        if (strcmp(config->store[i].name, name) == 0) return &config->store[i];
+    return NULL;
+}
+
+static const char *store_names(const struct vs_config *config, char *buf, size_t size) {
+    size_t used = (size_t)snprintf(buf, size, config->store_count ? "stores are" : "there are none under stores");
+    for (int i = 0; i < config->store_count && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s %s", i ? "," : "", config->store[i].name);
+    return buf;
+}
+#define STORE_NAMES(config) store_names((config), (char[200]){0}, 200)
+
+static bool has_scheme(const char *uri, const char *scheme) {
+    return strncmp(uri, scheme, strlen(scheme)) == 0;
+}
+
+/* A key of another kind of store is not used. */
+static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
+    for (int i = 0; i < r->config->store_count; i++) {
+        struct vs_conf_store *store = &r->config->store[i];
+        if (!store->uri) return WRONG(r, "stores.*.uri", store, err, "is missing: %s", key_of("stores.*.uri")->help);
+        if (store->auth && !has_scheme(store->uri, "zk:"))
+            vs_conf_note(r->config, false, "stores.%s.auth is for zk: stores, and is not used", store->name);
+        if (store->password && !has_scheme(store->uri, "mysql:"))
+            vs_conf_note(r->config, false, "stores.%s.password is for mysql: stores, and is not used", store->name);
+    }
+    return VESTA_OK;
+}
+
+/* The URI as it is opened: with what the store's other keys say of the way there. */
+static int complete_uri(const struct vs_conf_reading *r, struct vs_conf_store *store, const char **out,
+                        struct vesta_error *err) {
+    const struct vs_conf_key *tls = key_of("stores.*.tls");
+    bool said = *vs_conf_origin(tls, store) != VS_FROM_DEFAULT;
+    *out = store->uri;
+    if (said && store->tls && has_scheme(store->uri, "zk:"))
+        return WRONG(r, "stores.*.tls", store, err,
+                     "is verify, but ZooKeeper is spoken to without TLS in this version");
+    if (!said || !has_scheme(store->uri, "mysql:")) return VESTA_OK;
+    char *uri;
+    int length =
+        asprintf(&uri, "%s%stls=%s", store->uri, strchr(store->uri, '?') ? "&" : "?", store->tls ? "verify" : "off");
+    *out = length < 0 ? NULL : vs_conf_keep(r->config, uri, (size_t)length);
+    if (length >= 0) free(uri);
+    return *out ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory for the config");
+}
+
+/* What a store knows us by. */
+static const char *secret_of(const struct vs_conf_store *store) {
+    return has_scheme(store->uri, "zk:") ? store->auth : has_scheme(store->uri, "mysql:") ? store->password : NULL;
+}
+
+/* A store's name becomes its URI; a URI stays. */
+static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    struct vesta_error why;
+    space->uri = space->store;
+    if (!space->store || !r->source.path) return VESTA_OK;
+    struct vs_conf_store *store = find_store(r->config, space->store);
+    if (!store && !strchr(space->store, ':'))
+        return WRONG(r, "namespaces.*.store", space, err, "is '%s', which is no store; %s",
+                     VS_QUOTE(space->store, strlen(space->store)), STORE_NAMES(r->config));
+    const struct vs_conf_key *uri = key_of("stores.*.uri");
+    if (store && complete_uri(r, store, &space->uri, err) != VESTA_OK) return err->code;
+    space->secret = store ? secret_of(store) : NULL;
+    if (!store && uri->check(space->uri, err) != VESTA_OK)
+        return vs_conf_blame(r, key_of("namespaces.*.store"), space, err);
+    if (vs_store_check(space->uri, &why) == VESTA_OK) return VESTA_OK;
+    return store ? WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text)
+                 : WRONG(r, "namespaces.*.store", space, err, "cannot be used: %s", why.text);
+}
+
+/* ------------------------------------------------------------------ namespaces */
+
+static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    struct vesta_layout layout;
+    struct vesta_error why;
+    uint64_t values[VESTA_FIELDS_MAX];
+    char warning[256];
+    if (!space->layout || vesta_layout_parse(space->layout, &layout, &why) != VESTA_OK) return VESTA_OK;
+    if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.layout", space, err, "cannot give ids: %s", why.text);
+    if (*warning) vs_conf_note(r->config, false, "namespaces.%s.layout: %s", space->name, warning);
+    if (space->worker > 0 && layout.worker < 0)
+        return WRONG(r, "namespaces.*.worker", space, err, "is %lld, but the layout has no field for it",
+                     (long long)space->worker);
+    if (space->worker > 0 && vs_field_check(&layout, layout.worker, (uint64_t)space->worker, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.worker", space, err, "does not fit the layout: %s", why.text);
+    if (space->fields && vs_fields_parse(&layout, space->fields, values, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.fields", space, err, "does not fit the layout: %s", why.text);
+    return VESTA_OK;
+}
+
+static int check_lease(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    if (space->lease == VS_LEASE_AUTONOMOUS && space->pacing != VESTA_PACING_HISTORY)
+        return WRONG(r, "namespaces.*.lease", space, err,
+                     "is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up");
+    if (space->lease == VS_LEASE_LOCAL && space->uri && !vs_store_is_local(space->uri))
+        return WRONG(r, "namespaces.*.lease", space, err,
+                     "is local, which is for a store on this machine: take strict or balanced");
+    return VESTA_OK;
+}
+
+static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct vs_config *config = r->config;
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < config->space_count; i++) {
+        struct vs_conf_space *space = &config->space[i];
+        for (int j = 0; j < i; j++)
+            if (space->path && config->space[j].path && strcmp(space->path, config->space[j].path) == 0)
+                return WRONG(r, "namespaces.*.path", space, err, "is the file of namespaces.%s too; each has its own",
+                             config->space[j].name);
+        if (space->group && !getgrnam(space->group))
+            vs_conf_note(config, false, "namespaces.%s.group: there is no group %s on this machine", space->name,
+                         space->group);
+        rc = resolve_store(r, space, err);
+        if (!r->source.path) continue; /* flags: vesta_open says what is wrong with them */
+        if (rc == VESTA_OK) rc = check_lease(r, space, err);
+        if (rc == VESTA_OK) rc = check_layout(r, space, err);
+    }
+    return rc;
+}
+
+/* ------------------------------------------------------------------ policies */
+
+static int try_policy(struct vs_vm *vm, int policy, const char *space, struct vesta_error *err) {
+    const struct vesta_clock *clock = vs_clock_system();
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++)
+        rc = vs_policy_rehearse(vm, policy, i, space, clock->unix_us(clock->self) / 1000, err);
+    return rc;
+}
+
+/* A file's are tried, too, or `vesta check` would find well what a server then refuses. */
+static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
+    for (int i = 0; i < r->config->space_count; i++) {
+        struct vs_conf_space *space = &r->config->space[i];
+        struct vesta_error why;
+        int policy, rc = VESTA_OK;
+        if (space->policy.name) rc = vs_policy_load(vm, space->policy.name, space->policy.options, &policy, &why);
+        if (rc == VESTA_OK && space->policy.name && r->source.path) rc = try_policy(vm, policy, space->name, &why);
+        if (rc == VESTA_OK) continue;
+        if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
+        return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);
+    }
+    return VESTA_OK;
+}
+
+static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
+    struct vs_vm *vm;
+    int rc = vs_vm_open(&(struct vs_vm_limits){.call_ms = VS_CONF_RUN_MS_MAX}, &vm, err);
+    if (rc != VESTA_OK) return rc;
+    rc = load_policies(r, vm, err);
+    vs_vm_close(vm);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ segments */
+
+static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
+    if (!s->store == !s->stores.count)
+        return WRONG(r, "segments.#.store", s, err, "%s",
+                     s->store ? "and stores are both there; one is needed" : "is missing, or stores: one is needed");
+    for (int i = 0; i < s->stores.count + (s->store != NULL); i++) {
+        const char *name = s->store ? s->store : s->stores.text[i];
+        if (!find_store(r->config, name))
+            return WRONG(r, s->store ? "segments.#.store" : "segments.#.stores", s, err,
+                         "has '%s', which is no store; %s", VS_QUOTE(name, strlen(name)), STORE_NAMES(r->config));
+    }
+    if (!s->table) return WRONG(r, "segments.#.table", s, err, "is missing: %s", key_of("segments.#.table")->help);
+    if (s->tags.count == 0)
+        return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
+    for (int t = 0; t < s->tags.count; t++)
+        for (int i = 0; i < r->config->space_count; i++)
+            if (strcmp(s->tags.text[t], r->config->space[i].name) == 0)
+                return WRONG(r, "segments.#.tags", s, err,
+                             "has '%s', which is a namespace too; GET %s would mean two things", s->tags.text[t],
+                             s->tags.text[t]);
+    return VESTA_OK;
+}
+
+static int check_segments(const struct vs_conf_reading *r, struct vesta_error *err) {
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < r->config->segment_count; i++)
+        rc = check_segment(r, &r->config->segment[i], err);
+    if (r->config->segment_count) vs_conf_note(r->config, true, "segments are not served by this version");
+    return rc;
+}
+
+/* A store that nobody names is often a name mistyped elsewhere. */
+static void note_unused(struct vs_config *config) {
+    for (int i = 0; i < config->store_count; i++) {
+        const char *name = config->store[i].name;
+        bool used = false;
+        for (int k = 0; k < config->space_count; k++)
+            used |= config->space[k].store && strcmp(config->space[k].store, name) == 0;
+        for (int k = 0; k < config->segment_count; k++) {
+            const struct vs_conf_segment *s = &config->segment[k];
+            used |= s->store && strcmp(s->store, name) == 0;
+            for (int t = 0; t < s->stores.count; t++)
+                used |= strcmp(s->stores.text[t], name) == 0;
+        }
+        if (!used) vs_conf_note(config, false, "stores.%s is used by nobody", name);
+    }
+}
+
+/* ------------------------------------------------------------------ addresses */
+
+static const struct {
+    const char *path;
+    size_t offset;
+} listens[] = {{"http.listen", offsetof(struct vs_config, http)},
+               {"resp.listen", offsetof(struct vs_config, resp)},
+               {"admin.listen", offsetof(struct vs_config, admin)}};
+
+static struct vs_conf_list *listen_of(struct vs_config *config, size_t i) {
+    return (struct vs_conf_list *)((char *)config + listens[i].offset);
+}
+
+static bool is_unix(const char *address) {
+    return strncmp(address, "unix:", 5) == 0;
+}
+
+/* A store of this machine alone does not help: what it draws, another machine's draws, too. */
+bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size) {
+    for (int i = 0; !config->single_host && i < config->space_count; i++) {
+        const struct vs_conf_space *space = &config->space[i];
+        char worker[VS_CONF_PATH_MAX] = "--worker N";
+        if (space->worker >= 0 || (space->uri && !vs_store_is_local(space->uri))) continue;
+        if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", space->name);
+        snprintf(why, size,
+                 "other machines can reach it, and the number that '%s' draws from a store of this machine may be "
+                 "another's, too: lease from a store that all share (%s mysql: or zk:), give each machine its own "
+                 "number (%s), or say that this is the only one (%s)",
+                 space->name, by_flags ? "--store" : "store =", worker,
+                 by_flags ? "--single-host" : "single_host = true");
+        return false;
+    }
+    return true;
+}
+
+static int check_numbered(const struct vs_conf_reading *r, const char *path, const char *address,
+                          struct vesta_error *err) {
+    char why[VS_NUMBERED_WHY_MAX];
+    if (vs_config_is_numbered(r->config, !r->source.path, why, sizeof why)) return VESTA_OK;
+    return WRONG(r, path, r->config, err, "has %s: %s", address, why);
+}
+
+static int check_address(const struct vs_conf_reading *r, size_t which, const char *address, struct vesta_error *err) {
+    struct vesta_error why;
+    const char *path = listens[which].path;
+    int local = vs_address_is_local(address, &why);
+    if (local < 0) return WRONG(r, path, r->config, err, "has a wrong address: %s", why.text);
+    for (size_t i = 0; i < which; i++)
+        for (int k = 0; k < listen_of(r->config, i)->count; k++)
+            if (strcmp(listen_of(r->config, i)->text[k], address) == 0)
+                return WRONG(r, path, r->config, err, "has %s, and so has %s; each needs its own", address,
+                             listens[i].path);
+    if (which == 2)
+        return is_unix(address) || r->config->admin_token
+                   ? VESTA_OK
+                   : WRONG(r, path, r->config, err,
+                           "has %s, and there is no token: set %s, or listen on unix:PATH, whose file's rights decide",
+                           address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
+    if (local) return VESTA_OK;
+    if (which == 1 && !r->config->resp_password)
+        return WRONG(r, path, r->config, err,
+                     "has %s, which other machines can reach, and there is no password: %s, or listen on 127.0.0.1 or "
+                     "unix:PATH",
+                     address, r->source.path ? "set resp.password" : "give --resp-password-file FILE");
+    return check_numbered(r, path, address, err);
+}
+
+static int check_listens(const struct vs_conf_reading *r, struct vesta_error *err) {
+    for (size_t i = 0; i < VS_COUNT(listens); i++) {
+        struct vs_conf_list *list = listen_of(r->config, i);
+        for (int k = 0; k < list->count; k++)
+            if (strcmp(list->text[k], "off") == 0 && list->count > 1)
+                return WRONG(r, listens[i].path, r->config, err, "has \"off\" among addresses");
+        if (list->count && strcmp(list->text[0], "off") == 0) list->count = 0;
+        for (int k = 0; k < list->count; k++) {
+            int rc = check_address(r, i, list->text[k], err);
+            if (rc != VESTA_OK) return rc;
+        }
+    }
+    if (r->config->http.count == 0 && r->config->resp.count == 0 &&
+        !getenv("LISTEN_FDS")) /* sockets that are handed over */
+        return WRONG(r, "http.listen", r->config, err, "is off, and so is resp.listen: nothing would be served");
+    return VESTA_OK;
+}
+
+int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
+    int rc = check_stores(r, err);
+    if (rc == VESTA_OK) rc = check_spaces(r, err);
+    if (rc == VESTA_OK) rc = check_policies(r, err);
+    if (rc == VESTA_OK) rc = check_segments(r, err);
+    if (rc == VESTA_OK) rc = check_listens(r, err);
+    if (rc != VESTA_OK) return rc;
+    note_unused(r->config);
+    if (!r->source.path) return VESTA_OK;
+    if (r->config->user && !getpwnam(r->config->user))
+        vs_conf_note(r->config, false, "user: there is no user %s on this machine", r->config->user);
+    if (r->config->group && !getgrnam(r->config->group))
+        vs_conf_note(r->config, false, "group: there is no group %s on this machine", r->config->group);
+    return VESTA_OK;
+}

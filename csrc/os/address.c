@@ -1,0 +1,164 @@
+/* address.c -- an address as text -> a bound, listening socket.  Plain sockets: knows no loop. */
+#include "os/address.h"
+#include "base/error.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+union any {
+    struct sockaddr base;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct sockaddr_un local;
+};
+
+static const char *unix_path(const char *address) {
+    return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
+}
+
+static int parse_unix(const char *path, union any *out, socklen_t *length, struct vesta_error *err) {
+    size_t n = strlen(path);
+    if (n == 0 || n >= sizeof out->local.sun_path)
+        return vs_fail(err, VESTA_EOPTION, "unix:%s: a socket's path has 1 to %zu bytes", path,
+                       sizeof out->local.sun_path - 1);
+    memset(out, 0, sizeof *out);
+    out->local.sun_family = AF_UNIX;
+    memcpy(out->local.sun_path, path, n + 1);
+    *length = sizeof out->local;
+    return VESTA_OK;
+}
+
+/* Splits HOST:PORT or [v6]:PORT. */
+static int split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
+    const char *from = address, *until = strrchr(address, ':');
+    if (until && *from == '[' && until > from + 1 && until[-1] == ']') {
+        from++;
+        *port = until-- + 1;
+    } else if (until && until > from && !memchr(from, ':', (size_t)(until - from))) {
+        *port = until + 1;
+    } else {
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not an address: HOST:PORT, [IPv6]:PORT or unix:PATH", address);
+    }
+    char *end;
+    unsigned long number = strtoul(*port, &end, 10);
+    if (**port < '0' || **port > '9' || *end || number < 1 || number > 65535)
+        return vs_fail(err, VESTA_EOPTION, "'%s': the port '%s' is not a number from 1 to 65535", address, *port);
+    if ((size_t)(until - from) >= size)
+        return vs_fail(err, VESTA_EOPTION, "'%s': the host's name is too long", address);
+    memcpy(host, from, (size_t)(until - from));
+    host[until - from] = '\0';
+    return VESTA_OK;
+}
+
+static int parse(const char *address, union any *out, socklen_t *length, struct vesta_error *err) {
+    const char *path = unix_path(address), *port = "";
+    char host[256];
+    if (path) return parse_unix(path, out, length, err);
+    int rc = split(address, host, sizeof host, &port, err);
+    if (rc != VESTA_OK) return rc;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found;
+    if ((rc = getaddrinfo(host, port, &hints, &found)) != 0)
+        return vs_fail(err, VESTA_EOPTION, "'%s': the host '%s' has no address (%s)", address, host, gai_strerror(rc));
+    memcpy(out, found->ai_addr, found->ai_addrlen);
+    *length = found->ai_addrlen;
+    freeaddrinfo(found);
+    return VESTA_OK;
+}
+
+int vs_address_is_local(const char *address, struct vesta_error *err) {
+    union any any;
+    socklen_t length;
+    int rc = parse(address, &any, &length, err);
+    if (rc != VESTA_OK) return rc;
+    switch (any.base.sa_family) {
+    case AF_UNIX: return 1;
+    case AF_INET: return ntohl(any.v4.sin_addr.s_addr) >> 24 == 127;
+    case AF_INET6: return IN6_IS_ADDR_LOOPBACK(&any.v6.sin6_addr);
+    default: return 0;
+    }
+}
+
+/* A socket file that nobody listens to is left over from a process that was killed. */
+static bool is_left_over(const union any *any, socklen_t length) {
+    struct stat st;
+    if (stat(any->local.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode)) return false;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool dead = fd >= 0 && connect(fd, &any->base, length) != 0 && errno == ECONNREFUSED;
+    if (fd >= 0) close(fd);
+    return dead;
+}
+
+static int bind_failed(const char *address, struct vesta_error *err) {
+    switch (errno) {
+    case EADDRINUSE:
+        return vs_fail(
+            err, VESTA_EIO,
+            "%s is in use: another program, perhaps another vesta serve, listens there; stop it, or choose another "
+            "address with --http or --resp",
+            address);
+    case EADDRNOTAVAIL:
+        return vs_fail(err, VESTA_EIO, "%s is not an address of this machine; choose another with --http or --resp",
+                       address);
+    case EACCES:
+        return vs_fail(err, VESTA_EIO,
+                       "%s: no permission to listen there (ports below 1024 are root's); choose another with "
+                       "--http or --resp",
+                       address);
+    default: return vs_fail(err, VESTA_EIO, "%s: cannot listen there: %s", address, strerror(errno));
+    }
+}
+
+/* Between bind and listen, so that nobody connects by rights that the umask happened to leave. */
+static bool set_mode(const union any *any, unsigned mode) {
+    return any->base.sa_family != AF_UNIX || chmod(any->local.sun_path, mode) == 0;
+}
+
+int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err) {
+    union any any;
+    socklen_t length;
+    int on = 1, rc = parse(address, &any, &length, err);
+    if (rc != VESTA_OK) return rc;
+    if (any.base.sa_family == AF_UNIX && is_left_over(&any, length)) unlink(any.local.sun_path);
+    int sock = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (sock < 0) return bind_failed(address, err);
+    /* REUSEADDR lets a restart pass connections that are still ending; REUSEPORT would let a second server in */
+    if (any.base.sa_family != AF_UNIX) setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (any.base.sa_family == AF_INET6) setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(sock, &any.base, length) != 0 || !set_mode(&any, mode) || listen(sock, VS_BACKLOG) != 0) {
+        rc = bind_failed(address, err);
+        close(sock);
+        return rc;
+    }
+    *fd = sock;
+    return VESTA_OK;
+}
+
+int vs_connect(const char *address, int patience_ms) {
+    union any any;
+    socklen_t length;
+    struct timeval patience = {patience_ms / 1000, patience_ms % 1000 * 1000};
+    if (parse(address, &any, &length, NULL) != VESTA_OK) return -1;
+    int fd = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* holds for connecting, too */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, &any.base, length) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+void vs_unlisten(const char *address, int fd) {
+    const char *path = unix_path(address);
+    if (fd < 0) return;
+    close(fd);
+    if (path) unlink(path);
+}

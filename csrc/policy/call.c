@@ -1,0 +1,227 @@
+/* call.c -- a call of a policy's function: ctx goes in, a verdict comes out, and anything else is garbage.  Knows the
+ * words of verdicts, not what is done about them. */
+#include "policy/policies.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/slice.h"
+
+#include <assert.h>
+
+/* ------------------------------------------------------------------ names */
+
+static const char *const result_names[] = {[VS_CALL_OK] = "ok",
+                                           [VS_CALL_ERROR] = "error",
+                                           [VS_CALL_GARBAGE] = "garbage",
+                                           [VS_CALL_TIME] = "time",
+                                           [VS_CALL_INSTRUCTIONS] = "instructions",
+                                           [VS_CALL_MEMORY] = "memory"};
+_Static_assert(VS_COUNT(result_names) == VS_CALL_RESULTS, "each result has a name");
+
+static const char *const word_names[] = {
+    [VS_SAYS_NOTHING] = "nothing", [VS_SAYS_WORKER] = "worker",     [VS_SAYS_WAIT] = "wait",
+    [VS_SAYS_BORROW] = "borrow",   [VS_SAYS_SWITCH] = "switch",     [VS_SAYS_REFUSE] = "refuse",
+    [VS_SAYS_GO] = "go",           [VS_SAYS_CONTINUE] = "continue", [VS_SAYS_CLAIM] = "claim",
+    [VS_SAYS_STOP] = "stop"};
+
+#define WORD(word) (1U << (word))
+
+/* A policy's functions, and the words that each may answer. */
+static const struct {
+    const char *name;
+    unsigned words;  /* WORD(...) of each; 0: a number */
+    const char *say; /* as a message lists them */
+} hooks[] = {
+    [VS_CHOOSE_WORKER] = {"choose_worker", 0, "a worker number from 0 on, or nil and a reason"},
+    [VS_ON_CLOCK_BACK] = {"on_clock_back",
+                          WORD(VS_SAYS_WAIT) | WORD(VS_SAYS_BORROW) | WORD(VS_SAYS_SWITCH) | WORD(VS_SAYS_REFUSE),
+                          "'wait', 'borrow', 'switch' or 'refuse'"},
+    [VS_ON_EXHAUSTED] = {"on_exhausted", WORD(VS_SAYS_WAIT) | WORD(VS_SAYS_BORROW) | WORD(VS_SAYS_REFUSE),
+                         "'wait', 'borrow' or 'refuse'"},
+    [VS_ON_START] = {"on_start", WORD(VS_SAYS_GO) | WORD(VS_SAYS_REFUSE), "'go' or 'refuse'"},
+    [VS_ON_STORE_DOWN] = {"on_store_down", WORD(VS_SAYS_CONTINUE) | WORD(VS_SAYS_REFUSE), "'continue' or 'refuse'"},
+    [VS_ON_LEASE_LOST] = {"on_lease_lost", WORD(VS_SAYS_CLAIM) | WORD(VS_SAYS_STOP), "'claim' or 'stop'"},
+};
+_Static_assert(VS_COUNT(hooks) == VS_HOOKS, "each hook has a row");
+
+const char *vs_call_result_name(enum vs_call_result result) {
+    return (unsigned)result < VS_COUNT(result_names) ? result_names[result] : "unknown";
+}
+
+const char *vs_policy_word_name(enum vs_word_of_policy word) {
+    return (unsigned)word < VS_COUNT(word_names) ? word_names[word] : "unknown";
+}
+
+const char *vs_hook_name(enum vs_hook hook) {
+    return (unsigned)hook < VS_HOOKS ? hooks[hook].name : "unknown";
+}
+
+enum vs_hook vs_hook_named(const char *name) {
+    int hook = 0;
+    while (hook < VS_HOOKS && strcmp(hooks[hook].name, name) != 0)
+        hook++;
+    return (enum vs_hook)hook;
+}
+
+/* ------------------------------------------------------------------ ctx */
+
+static void set_integer(lua_State *L, const char *name, int64_t value) {
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *value) {
+    lua_pushstring(L, value); /* nil for NULL */
+    lua_setfield(L, -2, name);
+}
+
+static void push_record(lua_State *L, const struct vs_ctx_record *record) {
+    lua_createtable(L, 0, 9);
+    set_integer(L, "worker", (int64_t)record->worker);
+    set_integer(L, "epoch", (int64_t)record->epoch);
+    set_text(L, "holder", record->holder);
+    set_text(L, "identity", record->identity);
+    lua_pushboolean(L, record->held);
+    lua_setfield(L, -2, "held");
+    lua_pushboolean(L, record->expired);
+    lua_setfield(L, -2, "expired");
+    set_integer(L, "until_ms", record->until_ms);
+    set_integer(L, "written_ms", record->written_ms);
+    set_integer(L, "seen_ms", record->seen_ms);
+}
+
+static void push_peer(lua_State *L, const struct vs_ctx_peer *peer) {
+    lua_createtable(L, 0, 2);
+    set_integer(L, "worker", (int64_t)peer->worker);
+    set_integer(L, "seen_ms", peer->seen_ms);
+}
+
+static void push_range(lua_State *L, const struct vs_ctx *field) {
+    lua_createtable(L, 0, 2);
+    set_integer(L, "first", field->integer);
+    set_integer(L, "last", field->last);
+}
+
+static void push_value(lua_State *L, const struct vs_ctx *field) {
+    switch (field->kind) {
+    case VS_CTX_INTEGER: lua_pushinteger(L, field->integer); return;
+    case VS_CTX_TEXT: lua_pushstring(L, field->text); return;
+    case VS_CTX_RANGE: push_range(L, field); return;
+    case VS_CTX_RECORDS:
+    case VS_CTX_PEERS: break;
+    }
+    lua_createtable(L, (int)field->count, 0);
+    for (size_t i = 0; i < field->count; i++) {
+        if (field->kind == VS_CTX_RECORDS)
+            push_record(L, &field->records[i]);
+        else
+            push_peer(L, &field->peers[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+/* ------------------------------------------------------------------ the answer */
+
+struct call {
+    const struct vs_policy *policy;
+    enum vs_hook hook;
+    const struct vs_ctx *ctx;
+    size_t count;
+    bool garbage;
+    struct vs_answer answer;
+};
+
+/* Raises: what stands at `at` is no answer. */
+static void garbage(lua_State *L, struct call *call, int at, const char *expected) {
+    lua_Debug ar;
+    size_t length;
+    char quoted[VS_QUOTE_MAX];
+    call->garbage = true;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->hook]);
+    lua_getinfo(L, ">S", &ar);
+    const char *value = luaL_typename(L, at);
+    if (lua_type(L, at) == LUA_TNUMBER)
+        value = luaL_tolstring(L, at, NULL);
+    else if (lua_type(L, at) == LUA_TSTRING) {
+        value = lua_tolstring(L, at, &length);
+        value = lua_pushfstring(L, "'%s'", vs_quote(quoted, value, length));
+    }
+    luaL_error(L, "%s:%d: %s answered %s; expected: %s", ar.short_src, ar.linedefined, vs_hook_name(call->hook), value,
+               expected);
+}
+
+static void read_worker(lua_State *L, struct call *call, int at) {
+    int whole;
+    lua_Integer worker = lua_tointegerx(L, at, &whole);
+    if (lua_isnil(L, at)) {
+        call->answer.word = VS_SAYS_NOTHING;
+        return;
+    }
+    if (lua_type(L, at) != LUA_TNUMBER || !whole || worker < 0) garbage(L, call, at, hooks[call->hook].say);
+    call->answer.word = VS_SAYS_WORKER;
+    call->answer.worker = (uint64_t)worker;
+}
+
+static void read_word(lua_State *L, struct call *call, int at) {
+    struct vs_word said = {"", 0};
+    unsigned word = 0;
+    if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
+    while (word < VS_COUNT(word_names) && !(hooks[call->hook].words & WORD(word) && vs_word_is(said, word_names[word])))
+        word++;
+    if (word == VS_COUNT(word_names)) garbage(L, call, at, hooks[call->hook].say);
+    call->answer.word = (enum vs_word_of_policy)word;
+}
+
+/* A value behind the word: for how long to wait or how far to borrow, or why. */
+static void read_more(lua_State *L, struct call *call, int at) {
+    struct vs_answer *answer = &call->answer;
+    size_t length;
+    lua_Number amount_ms = lua_tonumber(L, at);
+    if (lua_isnil(L, at)) return;
+    if (lua_type(L, at) == LUA_TSTRING) {
+        const char *text = lua_tolstring(L, at, &length);
+        vs_calm(answer->reason, sizeof answer->reason, text, length);
+    } else if (answer->word != VS_SAYS_WAIT && answer->word != VS_SAYS_BORROW) {
+        garbage(L, call, at, "a text behind the first value: why");
+    } else if (lua_type(L, at) != LUA_TNUMBER || !(amount_ms >= 0 && amount_ms < (lua_Number)VS_AMOUNT_MS_MAX + 1)) {
+        garbage(L, call, at, "a number of milliseconds from 0 to a day behind 'wait' and 'borrow', or a text: why");
+    } else {
+        answer->amount_ms = (int64_t)amount_ms;
+    }
+}
+
+static int call_body(lua_State *L) {
+    struct call *call = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->hook]);
+    lua_createtable(L, 0, (int)call->count + 1);
+    for (size_t i = 0; i < call->count; i++) {
+        push_value(L, &call->ctx[i]);
+        lua_setfield(L, -2, call->ctx[i].name);
+    }
+    if (call->policy->options == LUA_NOREF) {
+        lua_newtable(L);
+    } else {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->options);
+        lua_call(L, 0, 1);
+    }
+    lua_setfield(L, -2, "options");
+    lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
+    call->answer.amount_ms = -1;
+    if (hooks[call->hook].words == 0)
+        read_worker(L, call, 2);
+    else
+        read_word(L, call, 2);
+    read_more(L, call, 3);
+    read_more(L, call, 4);
+    return 0;
+}
+
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
+                                   size_t count, struct vs_answer *answer, struct vesta_error *err) {
+    assert(vs_policy_has(vm, policy, hook));
+    struct call call = {.policy = &vm->policy[policy], .hook = hook, .ctx = ctx, .count = count};
+    enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
+    if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
+    if (result == VS_CALL_OK) *answer = call.answer;
+    return result;
+}

@@ -1,0 +1,188 @@
+/* control.c -- the control thread: waits to be asked, settles one matter after the other, can be seen to be stuck.
+ * Knows no policy's word. */
+#include "policy/controls.h"
+
+#include "base/error.h"
+#include "log/log.h"
+#include "os/os.h"
+
+#include <assert.h>
+#include <lua.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A policy that spins must cost the loops nothing; much more, and a busy machine would starve it. */
+#define NICENESS 10
+
+/* ------------------------------------------------------------------ the watchdog */
+
+/* A call is measured by the processor time of its thread, which on a busy machine gets little and is not stuck for
+ * that; in a test by the clock of its budget. */
+static int64_t had_us(const struct vs_control *c, const struct vesta_clock *budget) {
+    return budget ? budget->boot_us(budget->self) : vs_thread_us(c->thread);
+}
+
+void vs_control_busy(struct vs_control *c, bool busy) {
+    const struct vesta_clock *budget = c->opts.limits.clock;
+    /* a number to compare, nothing behind it; the first load is by the thread that opens, before there is another */
+    atomic_store_explicit(&c->busy_since_us, busy ? had_us(c, budget ? budget : vs_clock_thread()) : 0,
+                          memory_order_relaxed);
+    if (!busy) vs_control_is_stuck(c);
+}
+
+bool vs_control_is_stuck(struct vs_control *c) {
+    int64_t since_us = atomic_load_explicit(&c->busy_since_us, memory_order_relaxed);
+    bool stuck = since_us != 0 && had_us(c, c->opts.limits.clock) - since_us >= VS_STUCK_MS * INT64_C(1000);
+    if (atomic_load_explicit(&c->stuck, memory_order_relaxed) != stuck &&
+        atomic_exchange_explicit(&c->stuck, stuck, memory_order_relaxed) != stuck) {
+        if (stuck)
+            vs_log(VS_LOG_ERROR, "a policy is stuck: the fixed rules hold until its call ends", NULL);
+        else
+            vs_log(VS_LOG_WARN, "the policy that was stuck has come back", NULL);
+    }
+    return stuck;
+}
+
+void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
+    snprintf(c->status.last_error, sizeof c->status.last_error, "%s", err->text);
+    c->status.last_error_unix_ms = vs_control_unix_ms(c);
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+/* Leases tell nobody how they are. */
+static bool look_is_due(const struct vs_control *c) {
+    return c->opts.gen && vs_monotonic_us() - c->looked_us >= VS_LOOK_MS * INT64_C(1000);
+}
+
+/* Under the lock, no longer than until the next look. */
+static void wait_to_be_asked(struct vs_control *c) {
+    int64_t until_us = c->looked_us + VS_LOOK_MS * INT64_C(1000);
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    c->idle = true;
+    if (c->opts.gen)
+        pthread_cond_timedwait(&c->event, &c->lock, &until);
+    else
+        pthread_cond_wait(&c->event, &c->lock);
+    c->idle = false;
+}
+
+static void *control_main(void *arg) {
+    struct vs_control *c = arg;
+    id_t self = (id_t)gettid(); /* on Linux, of this thread */
+    setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICENESS);
+    pthread_mutex_lock(&c->lock);
+    while (!c->ending) {
+        bool reload = c->reload, look = c->look || look_is_due(c);
+        int matter = reload || look ? -1 : vs_control_next(c);
+        if (!reload && !look && matter < 0) {
+            wait_to_be_asked(c);
+            continue;
+        }
+        c->reload = c->look = false;
+        pthread_mutex_unlock(&c->lock);
+        if (look) {
+            c->looked_us = vs_monotonic_us();
+            vs_control_look(c);
+        }
+        if (reload)
+            vs_control_renew(c);
+        else if (matter >= 0)
+            vs_control_settle(c, matter);
+        pthread_mutex_lock(&c->lock);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+static int start(struct vs_control *c) {
+    sigset_t all, were;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &were); /* the thread inherits this: signals are for the first loop */
+    int rc = pthread_create(&c->thread, NULL, control_main, c);
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ what the server asks */
+
+static void ask_reload(void *self) {
+    struct vs_control *c = self;
+    pthread_mutex_lock(&c->lock);
+    c->reload = true;
+    pthread_cond_signal(&c->event);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void tell_status(void *self, struct vs_host_status *out) {
+    struct vs_control *c = self;
+    bool stuck = vs_control_is_stuck(c);
+    pthread_mutex_lock(&c->lock);
+    *out = c->status;
+    pthread_mutex_unlock(&c->lock);
+    out->stuck = stuck;
+}
+
+struct vs_host vs_control_host(struct vs_control *control) {
+    return (struct vs_host){.self = control,
+                            .judge = vs_control_judge,
+                            .reload = ask_reload,
+                            .status = tell_status,
+                            .hook_name = vs_hook_name,
+                            .result_name = vs_call_result_name,
+                            .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out, struct vesta_error *err) {
+    assert(opts->space_count >= 1 && opts->space_count <= VS_CONTROL_SPACES_MAX);
+    struct vs_policy_set *set;
+    struct vs_control *c = calloc(1, sizeof *c);
+    if (!c) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    c->opts = *opts;
+    memcpy(c->space, opts->space, (size_t)opts->space_count * sizeof *c->space);
+    c->clock = opts->clock ? opts->clock : vs_clock_system();
+    pthread_mutex_init(&c->lock, NULL);
+    for (int i = 0; opts->gen && i < opts->space_count; i++)
+        atomic_store(&c->gen[i], opts->gen[i]);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->event, &attr);
+    pthread_condattr_destroy(&attr);
+    int rc = vs_policy_set_make(c, &set, err);
+    if (rc == VESTA_OK) {
+        vs_policy_set_swap(c, set);
+        if (start(c) == 0) {
+            *out = c;
+            return VESTA_OK;
+        }
+        rc = vs_fail(err, VESTA_ENOMEM, "cannot start the thread of the policies");
+        vs_policy_set_free(set);
+    }
+    free(c);
+    return rc;
+}
+
+void vs_control_enter(struct vs_control *c, int space, struct vesta_gen *gen) {
+    atomic_store(&c->gen[space], gen);
+}
+
+void vs_control_close(struct vs_control *c) {
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    c->ending = true;
+    pthread_cond_signal(&c->event);
+    pthread_mutex_unlock(&c->lock);
+    pthread_join(c->thread, NULL);
+    vs_policy_set_free(c->set);
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->event);
+    free(c);
+}

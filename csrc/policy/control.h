@@ -1,0 +1,56 @@
+/* control.h -- the control thread: it owns the policies of all namespaces, judges pauses by them while requests wait
+ * elsewhere, and puts other policies to work.  Knows no socket and no config file.
+ *
+ *   control.c  the thread, what it is asked for, how the host is
+ *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
+ *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
+ *   reload.c   a set of policies: read, tried, put in the place of the old one */
+#ifndef VS_CONTROL_H
+#define VS_CONTROL_H
+
+#include "policy/policy.h"
+
+#define VS_CONTROL_SPACES_MAX VS_POLICIES_MAX
+
+/* Which policy a namespace has.  Own: whoever takes it frees both texts. */
+struct vs_policy_source {
+    char *name;    /* for vs_policy_load; NULL: none */
+    char *options; /* NULL: none */
+};
+
+struct vs_control_opts {
+    const char *const *space; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
+    int space_count;          /* 1 to VS_CONTROL_SPACES_MAX */
+    /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
+     * the array leases are none of its business */
+    struct vesta_gen *const *gen;
+    /* Says which policies there are now: fills out[0..space_count), which is zero.  Called at the start and with each
+     * reload, then by the control thread.  Errors: what is wrong with the sources. */
+    int (*sources)(void *self, struct vs_policy_source *out, struct vesta_error *err);
+    void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */
+    void *self;
+    const struct vesta_clock *clock; /* NULL: the machine's */
+    struct vs_vm_limits limits;
+};
+
+/* Loads and tries the policies, starts the thread.  Own: end with vs_control_close.
+ * Errors: what the sources and vs_policy_load say, with namespace and policy; VESTA_EOPTION for a function that fails
+ * when it is tried; VESTA_ENOMEM. */
+struct vs_control;
+int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
+
+/* A namespace's handle is there.  Threads: any. */
+void vs_control_enter(struct vs_control *control, int space, struct vesta_gen *gen);
+
+/* Ends the thread when its call is over.  Nobody may ask any more.  NULL: nothing. */
+void vs_control_close(struct vs_control *control);
+
+/* Whether a policy wants no lease for that namespace any more: it refused to start, or stopped when its number was
+ * lost.  *why is then its reason.  Threads: any. */
+#define VS_OVER_MAX 320
+bool vs_control_is_over(struct vs_control *control, int space, char why[VS_OVER_MAX]);
+
+/* What the server is given. */
+struct vs_host vs_control_host(struct vs_control *control);
+
+#endif

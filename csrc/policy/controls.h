@@ -1,0 +1,114 @@
+/* controls.h -- what control.c, judge.c and reload.c share. */
+#ifndef VS_CONTROLS_H
+#define VS_CONTROLS_H
+
+#include "policy/control.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define VS_STUCK_MS (VS_CALL_MS + 1000) /* of the processor: a call that had so much was not ended by its budget */
+
+enum vs_cause { VS_CAUSE_BACK, VS_CAUSE_EXHAUSTED, VS_CAUSES };
+
+/* A function that failed, and is not called before retry_us; 0: the last call went well. */
+struct vs_back_off {
+    int64_t ms, retry_us;
+};
+
+/* What is known about one cause of pauses in one namespace. */
+struct vs_matter {
+    bool asked; /* the thread has been told, and has not answered yet */
+    struct vesta_gen *gen;
+    struct vesta_pause pause; /* of who asked */
+    /* the last verdict; VS_PENDING: there is none */
+    enum vs_verdict verdict;
+    enum vs_word_of_policy word;
+    uint32_t slot; /* it is about */
+    int64_t amount_ms, at_us;
+    struct vs_back_off back_off;
+};
+
+/* What is known about one namespace's leases; the thread's own, but for `over` and `why`. */
+struct vs_leasing {
+    bool started;       /* on_start was asked */
+    bool told_fixed;    /* that choose_worker is not asked, since the number was given by hand */
+    bool lost;          /* on_lease_lost was asked about the loss that the keeper tells of */
+    int64_t suspect_us; /* since when the store was seen to be silent; 0: it is not */
+    int64_t asked_us;   /* when on_store_down was asked */
+    struct vs_back_off back_off[VS_HOOKS];
+    bool over; /* under the lock */
+    char why[VS_OVER_MAX];
+};
+
+struct vs_policy_set {
+    struct vs_vm *vm;
+    struct vs_policy_source source[VS_CONTROL_SPACES_MAX];
+    int policy[VS_CONTROL_SPACES_MAX]; /* -1: none */
+};
+
+struct vs_control {
+    struct vs_control_opts opts;
+    const char *space[VS_CONTROL_SPACES_MAX];
+    _Atomic(struct vesta_gen *) gen[VS_CONTROL_SPACES_MAX]; /* NULL: its leases are none of our business, or not yet */
+    const struct vesta_clock *clock;
+    pthread_t thread;
+    struct vs_policy_set *set; /* the thread's own */
+    bool switch_told;          /* the thread's own */
+    int64_t looked_us;         /* the thread's own: when it looked at the leases */
+    struct vs_leasing leasing[VS_CONTROL_SPACES_MAX];
+    _Atomic unsigned hooks[VS_CONTROL_SPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
+    _Atomic int64_t busy_since_us;                 /* a call runs since then, in its thread's time; 0: none does */
+    atomic_bool stuck;                             /* as it was last told */
+    pthread_mutex_t lock;                          /* over what follows */
+    pthread_cond_t event;
+    bool ending, reload, look;
+    bool idle; /* the thread waits to be asked, and takes the lock when it is */
+    int turn;  /* the matter to be looked at first */
+    struct vs_matter matter[VS_CONTROL_SPACES_MAX * VS_CAUSES];
+    struct vs_host_status status;
+};
+
+static inline int64_t vs_control_now_us(const struct vs_control *c) {
+    return c->clock->boot_us(c->clock->self);
+}
+
+static inline int64_t vs_control_unix_ms(const struct vs_control *c) {
+    return c->clock->unix_us(c->clock->self) / 1000;
+}
+
+/* control.c: a call, or a load, seen by the watchdog. */
+void vs_control_busy(struct vs_control *c, bool busy);
+/* Whether a call will not end; says so once. */
+bool vs_control_is_stuck(struct vs_control *c);
+/* Keeps an error for the status; under the lock. */
+void vs_control_note(struct vs_control *c, const struct vesta_error *err);
+
+/* judge.c */
+enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                                 int64_t *until_boot_us);
+/* The next matter that was asked for, -1 if none; under the lock. */
+int vs_control_next(struct vs_control *c);
+/* Settles it; without the lock. */
+void vs_control_settle(struct vs_control *c, int matter);
+
+/* Calls one of a namespace's functions; counted, and seen by the watchdog. */
+enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
+                                    size_t count, struct vs_answer *answer, struct vesta_error *err);
+/* It failed: says so, and sets when it may be called again. */
+void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
+                       const struct vesta_error *err, struct vs_back_off *back_off);
+
+/* leases.c: the thread looks at the leases, every now and then and when a keeper asks; without the lock. */
+#define VS_LOOK_MS 100
+void vs_control_look(struct vs_control *c);
+
+/* reload.c: reads and tries a new set. */
+int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err);
+void vs_policy_set_free(struct vs_policy_set *set);
+/* Puts it to work; nothing that was judged before is in force any more.  Under the lock.  Returns the old one. */
+struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_set *set);
+/* A reload; without the lock. */
+void vs_control_renew(struct vs_control *c);
+
+#endif

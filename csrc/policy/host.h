@@ -1,0 +1,67 @@
+/* host.h -- where server and host meet: the server asks what to do about a pause, the host's policies judge.
+ * The server knows no Lua, the host knows no socket; main.c's serve puts the one into the other's hands. */
+#ifndef VS_SERVER_HOST_H
+#define VS_SERVER_HOST_H
+
+#include "vesta.h"
+
+#include <stdbool.h>
+
+enum vs_verdict {
+    VS_NO_VERDICT, /* no policy has a say, or it failed: the fixed rules hold */
+    VS_PENDING,    /* the policy is being asked: park the request, come again when woken or a little later */
+    VS_WAIT,       /* wait on, until *until_boot_us at the most */
+    VS_TRY_AGAIN,  /* something was done about it (borrow, switch): ask the generator again, now */
+    VS_REFUSE      /* tell the client at once */
+};
+
+enum vs_call_result { /* of one call of a policy's function */
+                      VS_CALL_OK,
+                      VS_CALL_ERROR,        /* it raised an error */
+                      VS_CALL_GARBAGE,      /* it returned what is no verdict */
+                      VS_CALL_TIME,         /* it ran too long */
+                      VS_CALL_INSTRUCTIONS, /* ... or too far */
+                      VS_CALL_MEMORY,
+                      VS_CALL_RESULTS
+};
+
+enum vs_hook {
+    VS_CHOOSE_WORKER,
+    VS_ON_CLOCK_BACK,
+    VS_ON_EXHAUSTED,
+    VS_ON_START,
+    VS_ON_STORE_DOWN,
+    VS_ON_LEASE_LOST,
+    VS_HOOKS
+};
+
+/* How the host is, for /readyz, /metrics and the admin's routes. */
+struct vs_host_status {
+    uint64_t calls[VS_HOOKS][VS_CALL_RESULTS];
+    uint64_t call_us[VS_HOOKS]; /* spent in calls, in all */
+    bool stuck;                 /* a call has run for seconds and cannot be ended: the fixed rules hold */
+    uint64_t generation;        /* how many sets of policies were put to work; 1 after the start */
+    uint64_t reloads;           /* that have come to an end, well or not */
+    bool reload_ok;             /* the last reload, or the start */
+    int64_t reload_unix_ms;     /* when the last good one was */
+    char last_error[512];       /* of a call or reload; "" */
+    int64_t last_error_unix_ms;
+};
+
+struct vs_host {
+    void *self;
+    /* Judges a pause that outlasts what a request may wait; `space` is the namespace's index in struct vs_app.
+     * Never blocks.  Threads: any.  *until_boot_us is set with VS_WAIT. */
+    enum vs_verdict (*judge)(void *self, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                             int64_t *until_boot_us);
+    /* Starts a reload; log and status say how it went.  Threads: any; returns at once. */
+    void (*reload)(void *self);
+    /* Threads: any. */
+    void (*status)(void *self, struct vs_host_status *out);
+    /* Names for /metrics; set where status is. */
+    const char *(*hook_name)(enum vs_hook hook);
+    const char *(*result_name)(enum vs_call_result result);
+    const char *lua; /* "5.4.6"; NULL: none */
+};
+
+#endif

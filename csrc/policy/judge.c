@@ -1,0 +1,228 @@
+/* judge.c -- verdicts: who asks gets the one in force, or is told that the thread is asked; the thread asks the policy
+ * and carries out what it says.  A function that fails is left alone for a while: the fixed rules hold meanwhile. */
+#include "policy/controls.h"
+
+#include "base/array.h"
+#include "log/log.h"
+
+#include <assert.h>
+
+#define FRESH_US 250000     /* a verdict this old is asked for again ... */
+#define OLDEST_US 1000000   /* ... and stays in force meanwhile, but no longer than this */
+#define SWITCH_WAIT_MS 1000 /* for the keeper to take another number, or to find none */
+#define BACK_OFF_MS_MIN 1000
+#define BACK_OFF_MS_MAX 60000
+#define CTX_MAX 6
+
+static const enum vs_hook hooks[VS_CAUSES] = {
+    [VS_CAUSE_BACK] = VS_ON_CLOCK_BACK, [VS_CAUSE_EXHAUSTED] = VS_ON_EXHAUSTED};
+
+/* ------------------------------------------------------------------ asking; on any thread, never blocks */
+
+/* Which function has a say, -1 if none has. */
+static int cause_of(enum vesta_why why) {
+    switch (why) {
+    case VESTA_CLOCK_BACK: return VS_CAUSE_BACK;
+    case VESTA_FULL:
+    case VESTA_AHEAD: return VS_CAUSE_EXHAUSTED;
+    default: return -1;
+    }
+}
+
+static void ask(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen, const struct vesta_pause *pause) {
+    if (m->asked) return;
+    m->asked = true;
+    m->gen = gen;
+    m->pause = *pause;
+    pthread_cond_signal(&c->event);
+}
+
+/* Under the lock. */
+static enum vs_verdict look_up(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen,
+                               const struct vesta_pause *pause, int64_t *until_boot_us) {
+    int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
+    if (m->back_off.ms > 0) {
+        if (now_us >= m->back_off.retry_us) ask(c, m, gen, pause);
+        return VS_NO_VERDICT;
+    }
+    bool known = m->verdict != VS_PENDING && age_us < OLDEST_US && m->slot == pause->slot;
+    if (!known || age_us >= FRESH_US) ask(c, m, gen, pause);
+    *until_boot_us = m->amount_ms < 0 ? INT64_MAX : now_us + m->amount_ms * 1000;
+    return known ? m->verdict : VS_PENDING;
+}
+
+/* The keeper of a worker number asks.  A policy that is stuck chooses none: then the fixed rules do. */
+static enum vs_verdict tell_to_look(struct vs_control *c, struct vesta_gen *gen, const struct vesta_pause *pause) {
+    if (vs_control_is_stuck(c)) {
+        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* or somebody has answered meanwhile */
+    } else if (pthread_mutex_trylock(&c->lock) == 0) {
+        c->look = true;
+        pthread_cond_signal(&c->event);
+        pthread_mutex_unlock(&c->lock);
+    }
+    return VS_NO_VERDICT;
+}
+
+enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                                 int64_t *until_boot_us) {
+    struct vs_control *c = control;
+    int cause = cause_of(pause->why);
+    if (pause->why == VESTA_CHOOSE) return tell_to_look(c, gen, pause);
+    assert(space >= 0 && space < c->opts.space_count);
+    /* relaxed: a set that is swapped just now may be missed once */
+    if (cause < 0 || !(atomic_load_explicit(&c->hooks[space], memory_order_relaxed) & 1U << hooks[cause]))
+        return VS_NO_VERDICT;
+    if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
+    /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
+    if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
+    enum vs_verdict verdict = look_up(c, &c->matter[space * VS_CAUSES + cause], gen, pause, until_boot_us);
+    pthread_mutex_unlock(&c->lock);
+    return verdict;
+}
+
+/* ------------------------------------------------------------------ the call */
+
+int vs_control_next(struct vs_control *c) {
+    int count = c->opts.space_count * VS_CAUSES;
+    for (int i = 0; i < count; i++) {
+        int at = (c->turn + i) % count;
+        if (!c->matter[at].asked) continue;
+        c->turn = at + 1;
+        return at;
+    }
+    return -1;
+}
+
+static size_t pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
+                        const struct vesta_pause *pause, int64_t now_ms) {
+    uint64_t ahead = pause->ahead_ticks < INT64_MAX ? pause->ahead_ticks : INT64_MAX;
+    size_t count = 0;
+    ctx[count++] = vs_ctx_text("namespace", space);
+    ctx[count++] = vs_ctx_integer("now_ms", now_ms);
+    ctx[count++] = vs_ctx_integer("worker", (int64_t)info->worker);
+    ctx[count++] = vs_ctx_integer("ahead_ms_max", info->ahead_ms_max);
+    if (hook == VS_ON_CLOCK_BACK)
+        ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
+    else
+        ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
+    assert(count <= CTX_MAX);
+    return count;
+}
+
+enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
+                                    size_t count, struct vs_answer *answer, struct vesta_error *err) {
+    int64_t from_us = vs_control_now_us(c);
+    vs_control_busy(c, true);
+    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], hook, ctx, count, answer, err);
+    vs_control_busy(c, false);
+    pthread_mutex_lock(&c->lock);
+    c->status.calls[hook][result]++;
+    c->status.call_us[hook] += (uint64_t)(vs_control_now_us(c) - from_us);
+    pthread_mutex_unlock(&c->lock);
+    return result;
+}
+
+/* ------------------------------------------------------------------ what is done about the answer */
+
+static enum vs_verdict switch_number(struct vs_control *c, int space, struct vesta_gen *gen,
+                                     const struct vesta_pause *pause) {
+    int rc = vesta_switch(gen, pause);
+    if (rc == VESTA_OK) return VS_WAIT;
+    if (rc == VESTA_EOPTION && !c->switch_told) {
+        vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': this worker number was given by hand", "namespace",
+               c->space[space], "policy", c->set->source[space].name, NULL);
+        c->switch_told = true;
+    }
+    return VS_REFUSE; /* or it was changed less than a minute ago */
+}
+
+static enum vs_verdict carry_out(struct vs_control *c, int space, struct vesta_gen *gen,
+                                 const struct vesta_pause *pause, const struct vs_answer *answer) {
+    switch (answer->word) {
+    case VS_SAYS_WAIT: return VS_WAIT;
+    case VS_SAYS_BORROW: return vesta_borrow(gen, pause, answer->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
+    case VS_SAYS_SWITCH: return switch_number(c, space, gen, pause);
+    default: return VS_REFUSE;
+    }
+}
+
+/* A sentence for each word: the log takes the same sentence for a repetition. */
+static const char *const sentences[] = {[VS_SAYS_WAIT] = "a policy judged: wait",
+                                        [VS_SAYS_BORROW] = "a policy judged: borrow",
+                                        [VS_SAYS_SWITCH] = "a policy judged: switch",
+                                        [VS_SAYS_REFUSE] = "a policy judged: refuse"};
+
+static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, const struct vesta_pause *pause,
+                         const struct vs_answer *answer) {
+    assert(answer->word < VS_COUNT(sentences) && sentences[answer->word]);
+    vs_log(VS_LOG_INFO, sentences[answer->word], "namespace", c->space[space], "policy", c->set->source[space].name,
+           "hook", vs_hook_name(hook), "amount_ms", answer->amount_ms < 0 ? NULL : VS_DIGITS(answer->amount_ms),
+           "reason", *answer->reason ? answer->reason : NULL, "back_ms",
+           hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
+}
+
+static void take_answer(struct vs_control *c, int space, enum vs_hook hook, struct vs_matter *m,
+                        const struct vs_matter *was, const struct vs_answer *answer) {
+    int64_t now_us = vs_control_now_us(c);
+    enum vs_verdict verdict = carry_out(c, space, was->gen, &was->pause, answer);
+    bool in_force = was->verdict != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
+    if (!in_force || was->word != answer->word) tell_verdict(c, space, hook, &was->pause, answer);
+    if (was->back_off.ms > 0)
+        vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->space[space], "hook",
+               vs_hook_name(hook), NULL);
+    pthread_mutex_lock(&c->lock);
+    m->asked = false;
+    m->verdict = verdict;
+    m->word = answer->word;
+    m->slot = was->pause.slot;
+    m->amount_ms = answer->word == VS_SAYS_SWITCH ? SWITCH_WAIT_MS : answer->amount_ms;
+    m->at_us = now_us;
+    m->back_off.ms = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
+                       const struct vesta_error *err, struct vs_back_off *back_off) {
+    int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
+    if (ms > BACK_OFF_MS_MAX) ms = BACK_OFF_MS_MAX;
+    vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->space[space], "policy",
+           c->set->source[space].name, "hook", vs_hook_name(hook), "failure", vs_call_result_name(result), "error",
+           err->text, "again_in_ms", VS_DIGITS(ms), NULL);
+    pthread_mutex_lock(&c->lock);
+    *back_off = (struct vs_back_off){ms, vs_control_now_us(c) + ms * 1000};
+    vs_control_note(c, err);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void take_failure(struct vs_control *c, int space, enum vs_hook hook, struct vs_matter *m,
+                         enum vs_call_result result, const struct vesta_error *err) {
+    vs_control_failed(c, space, hook, result, err, &m->back_off);
+    pthread_mutex_lock(&c->lock);
+    m->asked = false;
+    m->verdict = VS_PENDING;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void vs_control_settle(struct vs_control *c, int matter) {
+    int space = matter / VS_CAUSES;
+    enum vs_hook hook = hooks[matter % VS_CAUSES];
+    struct vs_matter *m = &c->matter[matter], was;
+    struct vs_answer answer;
+    struct vs_ctx ctx[CTX_MAX];
+    struct vesta_info info;
+    struct vesta_error err = {0};
+    pthread_mutex_lock(&c->lock);
+    was = *m;
+    bool has = atomic_load_explicit(&c->hooks[space], memory_order_relaxed) & 1U << hook;
+    if (!has) m->asked = false; /* who asked had missed the swap */
+    pthread_mutex_unlock(&c->lock);
+    if (!has) return;
+    vesta_get_info(was.gen, &info);
+    size_t count = pause_ctx(ctx, hook, c->space[space], &info, &was.pause, vs_control_unix_ms(c));
+    enum vs_call_result result = vs_control_call(c, space, hook, ctx, count, &answer, &err);
+    if (result == VS_CALL_OK)
+        take_answer(c, space, hook, m, &was, &answer);
+    else
+        take_failure(c, space, hook, m, result, &err);
+    if (c->opts.changed) c->opts.changed(c->opts.self);
+}

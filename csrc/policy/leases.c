@@ -1,0 +1,268 @@
+/* leases.c -- what policies say of worker numbers: whether to start, which to claim, whether to go on while the store
+ * is silent, what to do about a number that was lost.  Knows no store: the keeper asks, and the claim decides.  Where a
+ * policy has no function, or it fails, the fixed rules hold: start, claim what the default choice names, go on. */
+#include "policy/controls.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "generator/generator.h"
+#include "log/log.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
+#define CTX_MAX 11
+
+/* ------------------------------------------------------------------ asking */
+
+static const char *policy_name(const struct vs_control *c, int space) {
+    return c->set->source[space].name;
+}
+
+static bool has(const struct vs_control *c, int space, enum vs_hook hook) {
+    return c->set->policy[space] >= 0 && vs_policy_has(c->set->vm, c->set->policy[space], hook);
+}
+
+/* False: there is no such function, or it failed, just now or a moment ago. */
+static bool ask(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx, size_t count,
+                struct vs_answer *answer) {
+    struct vs_back_off *back_off = &c->leasing[space].back_off[hook];
+    struct vesta_error err = {0};
+    if (!has(c, space, hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
+    enum vs_call_result result = vs_control_call(c, space, hook, ctx, count, answer, &err);
+    if (result == VS_CALL_OK)
+        back_off->ms = 0;
+    else
+        vs_control_failed(c, space, hook, result, &err, back_off);
+    return result == VS_CALL_OK;
+}
+
+/* No lease any more, until the program is started anew. */
+static void end(struct vs_control *c, int space, const char *event, const char *what, const char *reason) {
+    struct vs_leasing *leasing = &c->leasing[space];
+    vs_log(VS_LOG_ERROR, event, "namespace", c->space[space], "policy", policy_name(c, space), "reason",
+           *reason ? reason : NULL, NULL);
+    pthread_mutex_lock(&c->lock);
+    leasing->over = true;
+    snprintf(leasing->why, sizeof leasing->why, "%s: %s", what, *reason ? reason : "it does not say why");
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool vs_control_is_over(struct vs_control *c, int space, char why[VS_OVER_MAX]) {
+    pthread_mutex_lock(&c->lock);
+    bool over = c->leasing[space].over;
+    memcpy(why, c->leasing[space].why, VS_OVER_MAX);
+    pthread_mutex_unlock(&c->lock);
+    return over;
+}
+
+/* ------------------------------------------------------------------ records, as policies get them */
+
+/* A lease that is alive, of somebody else. */
+static bool is_peer(const struct vesta_record *r, const char *identity) {
+    return r->held && !r->expired && strcmp(r->identity, identity) != 0;
+}
+
+/* What a peer's clock shows by now: what it showed at its last write, and the time since then. */
+static size_t read_peers(const struct vesta_choice *choice, const char *identity, struct vs_ctx_peer *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct vesta_record *r = &choice->record[i];
+        if (is_peer(r, identity))
+            out[count++] = (struct vs_ctx_peer){r->worker, r->seen_ms + choice->store_ms - r->written_ms};
+    }
+    return count;
+}
+
+static void read_records(const struct vesta_choice *choice, struct vs_ctx_record *out) {
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct vesta_record *r = &choice->record[i];
+        out[i] = (struct vs_ctx_record){.worker = r->worker,
+                                        .epoch = r->epoch,
+                                        .holder = r->holder,
+                                        .identity = r->identity,
+                                        .held = r->held,
+                                        .expired = r->expired,
+                                        .until_ms = r->until_ms,
+                                        .written_ms = r->written_ms,
+                                        .seen_ms = r->seen_ms};
+    }
+}
+
+/* ------------------------------------------------------------------ starting, and losing */
+
+static void ask_to_start(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity) {
+    struct vs_ctx_peer *peers = calloc(choice->count + 1, sizeof *peers);
+    struct vs_ctx ctx[CTX_MAX];
+    struct vs_answer answer;
+    size_t count = 0;
+    int64_t last_ms = INT64_MIN;
+    for (size_t i = 0; i < choice->count; i++)
+        if (strcmp(choice->record[i].identity, identity) == 0 && choice->record[i].seen_ms > last_ms)
+            last_ms = choice->record[i].seen_ms;
+    ctx[count++] = vs_ctx_text("namespace", c->space[space]);
+    ctx[count++] = vs_ctx_integer("now_ms", vs_control_unix_ms(c));
+    if (last_ms != INT64_MIN) ctx[count++] = vs_ctx_integer("last_ms", last_ms);
+    ctx[count++] = (struct vs_ctx){.name = "peers",
+                                   .kind = VS_CTX_PEERS,
+                                   .peers = peers,
+                                   .count = peers ? read_peers(choice, identity, peers) : 0};
+    if (ask(c, space, VS_ON_START, ctx, count, &answer) && answer.word == VS_SAYS_REFUSE)
+        end(c, space, "a policy refuses to start", "the policy refuses to start", answer.reason);
+    free(peers);
+}
+
+static void ask_about_loss(struct vs_control *c, int space, const struct vesta_choice *choice) {
+    const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]),
+                                 vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
+                                 vs_ctx_integer("worker", (int64_t)choice->lost)};
+    struct vs_answer answer;
+    vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->space[space], "worker",
+           VS_DIGITS((int64_t)choice->lost), NULL);
+    if (ask(c, space, VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx), &answer) && answer.word == VS_SAYS_STOP)
+        end(c, space, "a policy stops a namespace whose worker number was lost: a restart claims again",
+            "the policy wants no other number after the loss of the last", answer.reason);
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity,
+                           struct vs_ctx_record *records, struct vs_answer *answer) {
+    struct vs_ctx ctx[CTX_MAX];
+    char host[64], address[VS_ADDRESS_MAX];
+    uint32_t random = 0;
+    size_t count = 0;
+    vs_host_name(host, sizeof host);
+    int64_t ordinal = vs_host_ordinal(host);
+    (void)vs_random(&random, sizeof random); /* without chance 0 is as good as any */
+    read_records(choice, records);
+    ctx[count++] = vs_ctx_text("namespace", c->space[space]);
+    ctx[count++] = vs_ctx_integer("now_ms", choice->store_ms);
+    ctx[count++] =
+        (struct vs_ctx){.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = choice->count};
+    ctx[count++] = (struct vs_ctx){
+        .name = "range", .kind = VS_CTX_RANGE, .integer = (int64_t)choice->first, .last = (int64_t)choice->last};
+    ctx[count++] = vs_ctx_text("host", host);
+    ctx[count++] = vs_ctx_text("ip", vs_host_address(address) == 0 ? address : NULL);
+    ctx[count++] = vs_ctx_text("identity", identity);
+    ctx[count++] = vs_ctx_integer("random", random);
+    ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
+    if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
+    if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
+    return ask(c, space, VS_CHOOSE_WORKER, ctx, count, answer);
+}
+
+static void tell_beyond(struct vs_control *c, int space, const struct vesta_choice *choice, uint64_t worker) {
+    struct vesta_error err;
+    vs_fail(&err, VESTA_EFIELD, "choose_worker answered %" PRIu64 ", and the numbers are %" PRIu64 " to %" PRIu64,
+            worker, choice->first, choice->last);
+    vs_control_failed(c, space, VS_CHOOSE_WORKER, VS_CALL_GARBAGE, &err, &c->leasing[space].back_off[VS_CHOOSE_WORKER]);
+}
+
+/* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
+ * came after it is at work. */
+static void carry_out(struct vs_control *c, int space, const struct vesta_pause *pause,
+                      const struct vesta_choice *choice, const struct vs_answer *answer) {
+    struct vesta_gen *gen = c->gen[space];
+    const char *reason = *answer->reason ? answer->reason : NULL;
+    if (answer->word == VS_SAYS_NOTHING) {
+        vs_log(VS_LOG_WARN, "a policy names no worker number", "namespace", c->space[space], "policy",
+               policy_name(c, space), "reason", reason, NULL);
+        (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
+    } else if (answer->worker > choice->last) {
+        tell_beyond(c, space, choice, answer->worker);
+        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
+    } else {
+        vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->space[space], "policy",
+               policy_name(c, space), "worker", VS_DIGITS((int64_t)answer->worker), "attempt",
+               VS_DIGITS(choice->attempt), "reason", reason, NULL);
+        bool fixed = vs_policy_is_fixed(c->set->vm, c->set->policy[space]);
+        (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, answer->worker);
+    }
+}
+
+/* Once, and also where a lease goes on and nobody asks: a number that was given when the file was made stays, whatever
+ * a config says later. */
+static void tell_fixed(struct vs_control *c, int space) {
+    struct vs_leasing *leasing = &c->leasing[space];
+    const struct vesta_gen *gen = c->gen[space];
+    if (leasing->told_fixed || !has(c, space, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker) return;
+    leasing->told_fixed = true;
+    vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
+           c->space[space], "policy", policy_name(c, space), "do",
+           "end all that use the file and remove it, or take choose_worker out", NULL);
+}
+
+static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,
+                   const char *identity) {
+    struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
+    struct vs_answer answer;
+    if (records && !choice->is_fixed && ask_for_worker(c, space, choice, identity, records, &answer))
+        carry_out(c, space, pause, choice, &answer);
+    else
+        (void)vesta_choose(c->gen[space], pause, VESTA_ANY_WORKER);
+    free(records);
+}
+
+/* If it asks. */
+static void answer_keeper(struct vs_control *c, int space) {
+    static const struct vesta_pause pause = {.why = VESTA_CHOOSE};
+    struct vs_leasing *leasing = &c->leasing[space];
+    struct vesta_choice *choice;
+    struct vesta_info info;
+    if (vesta_choice(c->gen[space], &choice, NULL) != VESTA_OK) return;
+    vesta_get_info(c->gen[space], &info);
+    if (!leasing->started) ask_to_start(c, space, choice, info.identity);
+    leasing->started = true;
+    if (choice->was_lost && !leasing->lost) ask_about_loss(c, space, choice);
+    leasing->lost = choice->was_lost;
+    if (leasing->over)
+        (void)vesta_choose_none(c->gen[space], &pause, leasing->why);
+    else
+        choose(c, space, &pause, choice, info.identity);
+    vesta_choice_free(choice);
+}
+
+/* ------------------------------------------------------------------ a store that is silent */
+
+static void ask_about_silence(struct vs_control *c, int space, const struct vesta_info *info) {
+    struct vs_leasing *leasing = &c->leasing[space];
+    int64_t now_us = vs_control_now_us(c), now_ms = vs_control_unix_ms(c), left_ms = info->lease_end_ms - now_ms;
+    struct vs_answer answer;
+    if (leasing->suspect_us == 0) leasing->suspect_us = now_us;
+    if (leasing->asked_us != 0 && now_us - leasing->asked_us < STORE_DOWN_US) return;
+    leasing->asked_us = now_us;
+    const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]), vs_ctx_integer("now_ms", now_ms),
+                                 vs_ctx_integer("down_ms", (now_us - leasing->suspect_us) / 1000),
+                                 vs_ctx_integer("left_ms", left_ms > 0 ? left_ms : 0)};
+    if (!ask(c, space, VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx), &answer) || answer.word != VS_SAYS_REFUSE) return;
+    vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->space[space], "policy",
+           policy_name(c, space), "worker", VS_DIGITS((int64_t)info->worker), "reason",
+           *answer.reason ? answer.reason : NULL, NULL);
+    (void)vesta_drop(c->gen[space]); /* it is no private one */
+}
+
+/* ------------------------------------------------------------------ looking */
+
+static void look_at_store(struct vs_control *c, int space) {
+    struct vesta_info info;
+    vesta_get_info(c->gen[space], &info);
+    bool is_silent = strcmp(info.state, "suspect") == 0 || strcmp(info.state, "drained") == 0;
+    if (info.holds_lease && is_silent)
+        ask_about_silence(c, space, &info);
+    else
+        c->leasing[space].suspect_us = c->leasing[space].asked_us = 0;
+}
+
+void vs_control_look(struct vs_control *c) {
+    for (int i = 0; i < c->opts.space_count; i++)
+        if (atomic_load(&c->gen[i])) {
+            tell_fixed(c, i);
+            answer_keeper(c, i);
+            if (has(c, i, VS_ON_STORE_DOWN)) look_at_store(c, i);
+        }
+}

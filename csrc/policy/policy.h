@@ -1,0 +1,149 @@
+/* policy.h -- policies: Lua files that judge.  A vm holds the policies of all namespaces, each in a Lua 5.4 state of
+ * its own: none can see another, change what it sees, or eat its memory.
+ *
+ *   vm.c       a state: its allocator, the budget of a call, what happens when it is spent
+ *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
+ *   policy.c   loading a policy and checking its table
+ *   declared.c what it declares of its options
+ *   call.c     calling its functions, reading verdicts
+ *   rehearse.c calling them before they hold, in situations as they come
+ *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
+ *
+ * Threads: one at a time for a vm. */
+#ifndef VS_POLICY_H
+#define VS_POLICY_H
+
+#include "policy/host.h"
+
+#include <stddef.h>
+
+#define VS_POLICIES_MAX 64
+
+#define VS_CALL_MS 5000
+#define VS_CALL_MS_MAX 60000
+
+/* Of one call (or of running the file), and anew for each; 0: the default.  Instructions are what ends a call, as soon
+ * on a fast machine as on a slow one; time is for what they do not count. */
+struct vs_vm_limits {
+    int64_t call_ms;                 /* of the processor: VS_CALL_MS; VS_CALL_MS_MAX at most */
+    uint64_t instructions;           /* 10 million; a call counts as ten, work done in C by its size (vm.c) */
+    size_t memory_bytes;             /* 16 MiB, of all that a policy holds; 64 KiB at least */
+    const struct vesta_clock *clock; /* whose boot_us call_ms is measured with; NULL: vs_clock_thread() */
+};
+
+struct vs_vm;
+int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **vm, struct vesta_error *err);
+void vs_vm_close(struct vs_vm *vm);
+
+/* Loads a policy: a shipped one by its name ("wait"), else a file by its path (which has a '/' or ends in ".lua").
+ * `options` is Lua text of a table ("{first=0,last=923}") or NULL; the policy gets it as ctx.options.
+ * Errors: VESTA_ENAME: no such policy, with the names there are; VESTA_EOPTION: not a policy, with file and line;
+ * VESTA_EIO; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
+int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err);
+
+/* As vs_policy_load, from a text; `chunk` names it in errors ("=stdin", "@rules.lua"). */
+int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, size_t length, const char *options,
+                        int *policy, struct vesta_error *err);
+
+/* The i-th policy that comes with vesta, by name; NULL behind the last. */
+const char *vs_policy_shipped(int i);
+
+/* Whether the numbers that it chooses follow from what a generator is, and so are as good as given by hand. */
+bool vs_policy_is_fixed(const struct vs_vm *vm, int policy);
+
+/* An option as a policy declares it.  Texts are fit for a line and for JSON; "" where there is none. */
+#define VS_POLICY_OPTIONS_MAX 64 /* more are refused when it is loaded */
+#define VS_OPTION_WORDS_MAX 16   /* more are allowed, and not shown */
+enum vs_option_kind { VS_OPTION_NUMBER, VS_OPTION_WORD, VS_OPTION_LIST };
+struct vs_policy_option {
+    char name[64], unit[24], about[256]; /* about: what it means */
+    enum vs_option_kind kind;
+    bool needed, has_default;
+    int64_t least, most, default_number; /* VS_OPTION_NUMBER */
+    int words;                           /* VS_OPTION_WORD: one of so many */
+    char word[VS_OPTION_WORDS_MAX][48], default_word[48];
+};
+
+/* The options that the policy declares, by name: option[0..*count) of VS_POLICY_OPTIONS_MAX; *count is -1 where it
+ * declares nothing, and takes whatever it is given.  Errors: VESTA_ENOMEM, VESTA_EOPTION: its memory is used up. */
+int vs_policy_options(struct vs_vm *vm, int policy, struct vs_policy_option *option, int *count,
+                      struct vesta_error *err);
+
+/* Whether the policy has that function. */
+bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook);
+
+/* "on_clock_back"; VS_HOOKS for a name that is none. */
+const char *vs_hook_name(enum vs_hook hook);
+enum vs_hook vs_hook_named(const char *name);
+const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
+
+/* What a call is told: ctx's fields, by name. */
+enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
+
+struct vs_ctx_record { /* one of ctx.records: a worker number's record at the store */
+    uint64_t worker, epoch;
+    const char *holder, *identity;
+    bool held, expired;
+    int64_t until_ms, written_ms, seen_ms; /* unix milliseconds */
+};
+
+struct vs_ctx_peer { /* one of ctx.peers */
+    uint64_t worker;
+    int64_t seen_ms;
+};
+
+struct vs_ctx {
+    const char *name;
+    enum vs_ctx_kind kind;
+    int64_t integer, last; /* of a range: from integer to last */
+    const char *text;      /* NULL: nil */
+    const struct vs_ctx_record *records;
+    const struct vs_ctx_peer *peers;
+    size_t count; /* of records or peers */
+};
+
+static inline struct vs_ctx vs_ctx_integer(const char *name, int64_t value) {
+    return (struct vs_ctx){.name = name, .kind = VS_CTX_INTEGER, .integer = value};
+}
+
+static inline struct vs_ctx vs_ctx_text(const char *name, const char *text) {
+    return (struct vs_ctx){.name = name, .kind = VS_CTX_TEXT, .text = text};
+}
+
+enum vs_word_of_policy {                  /* what a function may return */
+                         VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
+                         VS_SAYS_WORKER,
+                         VS_SAYS_WAIT,
+                         VS_SAYS_BORROW,
+                         VS_SAYS_SWITCH,
+                         VS_SAYS_REFUSE,
+                         VS_SAYS_GO,
+                         VS_SAYS_CONTINUE,
+                         VS_SAYS_CLAIM,
+                         VS_SAYS_STOP
+};
+const char *vs_policy_word_name(enum vs_word_of_policy word);
+
+#define VS_AMOUNT_MS_MAX (24 * 60 * 60 * 1000)
+
+struct vs_answer {
+    enum vs_word_of_policy word;
+    uint64_t worker;   /* VS_SAYS_WORKER */
+    int64_t amount_ms; /* a number behind "wait" (for how long) or "borrow" (how far ahead of the clock); -1: none */
+    char reason[256];  /* a text behind the word, "" if none; whole UTF-8, without controls */
+};
+
+/* Calls one of the policy's functions with `count` fields of ctx (and ctx.options).  Anything but VS_CALL_OK: the
+ * answer is untouched and err says what happened, with file and line.
+ * The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
+                                   size_t count, struct vs_answer *answer, struct vesta_error *err);
+
+/* Tries the policy's function for one situation, 0 to vs_situation_count - 1, if it has that function.  Any answer will
+ * do.  What a policy keeps of these calls it should not keep at work: load it anew.
+ * Errors: VESTA_EOPTION: the function fails; with its name, the situation, file and line. */
+extern const int vs_situation_count;
+int vs_policy_rehearse(struct vs_vm *vm, int policy, int situation, const char *space, int64_t now_ms,
+                       struct vesta_error *err);
+
+#endif
