@@ -1,5 +1,5 @@
 /* schema.h -- what the config's files share: the table of keys, and how a value gets into its place.
- * Only csrc/host includes this. */
+ * Only csrc/config includes this, and who lists the keys. */
 #ifndef VS_SCHEMA_H
 #define VS_SCHEMA_H
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""check.py [ROOT] -- holds the floors of the house: who may include whom, how long a function or file may get.
+"""check.py [ROOT] -- holds the house in order: who may include whom, how long a function or file may get.
 
     check.py ROOT          one line a violation, then `N passed, M failed`, a claim for each rule
+    check.py --edges ROOT  which folder knows which, as CMake links them; `-` stands before one that is reached anyway
     check.py --self-test   plants one violation of each rule in a small house, and asks that each is found
 
 Reads source text only: a C file is scanned for its braces, not parsed.  The public header is also compiled alone.
@@ -19,21 +20,22 @@ from claims import report  # noqa: E402
 LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 
-# A floor may include itself and lower floors; floors of one height do not see each other.
-HEIGHT = {"base": 0, "id": 1, "os": 1, "generator": 2, "log": 2, "lease": 3, "mapping": 3, "store": 4, "keeper": 5, "lua": 6,
-          "client": 6, "server": 6, "policy": 6, "config": 7, "main": 8}
+# Whom a folder knows stands in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are no archives.
+FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
+TOPS = {"lua": ["keeper"], "cli": ["serve"]}
+README_LINES = (5, 15)
 
-# The one header in which two floors of a height meet.
+# The one header in which two folders meet that do not know each other.
 MEETING = "policy/host.h"
 
-# Foreign headers and the only floors that may know them.
+# Foreign headers and the only folders that may know them.
 ONLY_IN = [
     (r"(lua|lauxlib|lualib|luajit)\.h", {"lua", "policy", "config"}),
     (r"(sqlite3|mysql|mariadb_com|zookeeper)\.h|(mysql|mariadb|zookeeper)/.*", {"store"}),
     (r"(uv|llhttp)\.h", {"server"}),
 ]
 
-# The floors without I/O, which run in the simulator as they are, and what they have no use for.
+# The folders without I/O, which run in the simulator as they are, and what they have no use for.
 PURE = {"base", "id", "generator", "lease"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
@@ -57,55 +59,93 @@ def walk(root, tops, suffixes):
 
 
 def includes(root):
-    """Every include of csrc as (where, own floor, header)."""
+    """Every include of csrc as (where, own folder, header)."""
     csrc = os.path.join(root, "csrc")
     for path in walk(root, ["csrc"], (".c", ".h")):
-        floor = os.path.relpath(path, csrc).split(os.sep)[0]
+        folder = os.path.relpath(path, csrc).split(os.sep)[0]
         for number, line in enumerate(lines_of(path), 1):
             match = INCLUDE.match(line)
             if match:
-                yield f"{os.path.relpath(path, root)}:{number}", floor, match[1]
+                yield f"{os.path.relpath(path, root)}:{number}", folder, match[1]
 
 
-def floors_known(root):
+def folders(root):
     csrc = os.path.join(root, "csrc")
-    for floor in sorted(os.listdir(csrc)):
-        if os.path.isdir(os.path.join(csrc, floor)) and floor != "include" and floor not in HEIGHT:
-            yield f"csrc/{floor}: a floor whose height spec/includes/check.py does not know"
+    return [name for name in sorted(os.listdir(csrc)) if os.path.isdir(os.path.join(csrc, name)) and name != "include"]
+
+
+def edges(root):
+    """Each folder with those that it links, as its CMakeLists.txt has them."""
+    found = dict(TOPS)
+    for folder in folders(root):
+        path = os.path.join(root, "csrc", folder, "CMakeLists.txt")
+        text = "\n".join(lines_of(path)) if os.path.exists(path) else ""
+        found.update((name, (knows or "").split()) for name, knows in FOLDER.findall(text))
+    return found
+
+
+def below(graph, folder):
+    """All that a folder reaches, itself where it goes in a circle."""
+    found, ahead = set(), list(graph.get(folder, []))
+    while ahead:
+        one = ahead.pop()
+        if one not in found:
+            found.add(one)
+            ahead += graph.get(one, [])
+    return found
+
+
+def folders_known(root):
+    graph = edges(root)
+    for folder in folders(root):
+        if folder not in graph:
+            yield f"csrc/{folder}: no vesta_folder({folder} KNOWS ... SOURCES ...) says what it knows"
+        elif folder in below(graph, folder):
+            yield f"csrc/{folder}: it knows itself in a circle"
+
+
+def folders_explained(root):
+    least, most = README_LINES
+    for folder in folders(root):
+        path = os.path.join(root, "csrc", folder, "README")
+        count = len(lines_of(path)) - 1 if os.path.exists(path) else 0
+        if not least <= count <= most:
+            yield f"csrc/{folder}/README: {count} lines; what lives here, what it may know, its door: {least} to {most}"
 
 
 def points_downward(root):
-    for where, floor, header in includes(root):
+    graph = edges(root)
+    for where, folder, header in includes(root):
         other = header.split("/")[0]
-        if floor == "include":
-            if other in HEIGHT:
+        if folder == "include":
+            if other in graph:
                 yield f"{where}: the public header includes {header}"
-        elif header == MEETING and floor == "server":
+        elif header == MEETING and folder == "server":
             pass
-        elif "/" in header and other in HEIGHT and other != floor and HEIGHT[other] >= HEIGHT.get(floor, -1):
-            yield f"{where}: {floor} includes {header}, which is not below it"
+        elif "/" in header and other in graph and other != folder and other not in below(graph, folder):
+            yield f"{where}: {folder} includes {header}, and does not know {other}"
 
 
-def floor_named(root):
-    """An include by a bare or relative path would hide its floor from the rule above."""
+def folder_named(root):
+    """An include by a bare or relative path would hide its folder from the rule above."""
     csrc = os.path.join(root, "csrc")
-    for where, floor, header in includes(root):
-        beside = os.path.join(csrc, floor, header)
-        if ".." in header.split("/") or (floor != "include" and os.path.exists(beside)):
-            yield f"{where}: {header} is included without its floor's name; write {floor}/..."
+    for where, folder, header in includes(root):
+        beside = os.path.join(csrc, folder, header)
+        if ".." in header.split("/") or (folder != "include" and os.path.exists(beside)):
+            yield f"{where}: {header} is included without its folder's name; write {folder}/..."
 
 
 def foreign_at_home(root):
-    for where, floor, header in includes(root):
+    for where, folder, header in includes(root):
         for pattern, homes in ONLY_IN:
-            if re.fullmatch(pattern, header) and floor not in homes:
+            if re.fullmatch(pattern, header) and folder not in homes:
                 yield f"{where}: {header} belongs in {' and '.join(sorted(homes))} only"
 
 
 def pure_without_io(root):
-    for where, floor, header in includes(root):
-        if floor in PURE and re.fullmatch(NOT_IN_PURE, header):
-            yield f"{where}: {floor} does no I/O and includes {header}"
+    for where, folder, header in includes(root):
+        if folder in PURE and re.fullmatch(NOT_IN_PURE, header):
+            yield f"{where}: {folder} does no I/O and includes {header}"
 
 
 def files_short(root):
@@ -173,11 +213,12 @@ def ok_in_one_place(root):
 
 
 RULES = [
-    ("every floor of csrc has a known height", floors_known),
+    ("every folder of csrc says what it knows", folders_known),
+    ("every folder of csrc has its README", folders_explained),
     ("includes point downward", points_downward),
-    ("an include names its floor", floor_named),
-    ("foreign headers stay on their floor", foreign_at_home),
-    ("the floors that do no I/O include nothing that does", pure_without_io),
+    ("an include names its folder", folder_named),
+    ("foreign headers stay in their folders", foreign_at_home),
+    ("the folders that do no I/O include nothing that does", pure_without_io),
     (f"no file is longer than {LINES_FILE_MAX} lines", files_short),
     (f"no function is longer than {LINES_FUNCTION_MAX} lines", functions_short),
     ("the public header compiles alone as C99 and C++11", header_alone),
@@ -185,12 +226,21 @@ RULES = [
 ]
 
 
+def draw(root):
+    graph = edges(root)
+    for folder in sorted(graph, key=lambda name: (len(below(graph, name)), name)):
+        known = (("-" if any(one in below(graph, other) for other in graph[folder]) else "") + one for one in graph[folder])
+        print(f"{folder:<10} > {' '.join(known)}".rstrip(" >"))
+    return 0
+
+
 # One planted file a rule: what stands in it breaks that rule and no other.
 PLANTS = {
     ok_in_one_place: ("csrc/store/mine.c", "void f(struct vs_reply *reply) {\n    reply->outcome = VS_STORE_OK;\n}\n"),
-    floors_known: ("csrc/attic/box.c", "int box;\n"),
+    folders_known: ("csrc/attic/README", "a\n" * 5),
+    folders_explained: ("csrc/id/README", "id\n"),
     points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),
-    floor_named: ("csrc/id/bare.c", '#include "id.h"\n'),
+    folder_named: ("csrc/id/bare.c", '#include "id.h"\n'),
     foreign_at_home: ("csrc/server/script.c", "#include <lauxlib.h>\n"),
     pure_without_io: ("csrc/lease/clock.c", "#include <time.h>\n"),
     files_short: ("lua/long.lua", "-- a line\n" * (LINES_FILE_MAX + 1)),
@@ -200,11 +250,17 @@ PLANTS = {
 
 # What must not be taken for a violation.
 SOUND = {
+    **{f"csrc/{name}/README": "a line\n" * 5 for name in ("id", "keeper", "lease", "server", "store", "cli")},
+    "csrc/id/CMakeLists.txt": "vesta_folder(id SOURCES id.c)\n",
+    "csrc/lease/CMakeLists.txt": "vesta_folder(lease KNOWS id SOURCES lease.c)\n",
+    "csrc/store/CMakeLists.txt": "vesta_folder(store KNOWS lease\n  SOURCES store.c)\n",
+    "csrc/keeper/CMakeLists.txt": "vesta_folder(keeper KNOWS store SOURCES keeper.c)\n",
+    "csrc/server/CMakeLists.txt": "vesta_folder(server KNOWS keeper SOURCES server.c)\n",
     "csrc/include/vesta.h": "#ifndef V\n#define V\nint v(void);\n#endif\n",
     "csrc/id/id.h": '#include "vesta.h"\n#include <string.h>\n',
     "csrc/keeper/keeper.h": '#include "store/store.h"\n#include <pthread.h>\n',
     "csrc/store/sqlite.c": '#include "id/id.h"\n#include <sqlite3.h>\n',
-    "csrc/main/long_table.c": "static const int t[] = {\n" + "    1,\n" * 90 + "};\n"
+    "csrc/cli/long_table.c": "static const int t[] = {\n" + "    1,\n" * 90 + "};\n"
                               + 'static int f(void) {\n    return \'{\' + "{"[0];\n}\n#define G(x) do { \\\n  x; } while (0)\n' * 30,
 }
 
@@ -234,6 +290,8 @@ def self_test():
 
 
 def main(arguments):
+    if arguments[:1] == ["--edges"] and len(arguments) == 2:
+        return draw(arguments[1])
     if len(arguments) != 1:
         sys.exit(__doc__)
     if arguments[0] == "--self-test":

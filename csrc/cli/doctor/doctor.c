@@ -1,0 +1,101 @@
+/* doctor.c -- `vesta doctor`: looks at what a server needs before it needs it, and says what to do.  Changes nothing,
+ * claims nothing. */
+#include "cli/cli.h"
+#include "cli/doctor/doctor.h"
+
+#include "command/options.h"
+#include "os/os.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const health_names[] = {"ok", "warn", "fail"};
+
+void vs_found(struct vs_doctor *doctor, enum vs_health health, const char *what, const char *todo, const char *format,
+              ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (health == VS_SICK) doctor->sick = true;
+    if (!doctor->json) {
+        vs_outf("%-4s  %-14s  %s%s%s\n", health_names[health], what, text, todo ? ": " : "", todo ? todo : "");
+        return;
+    }
+    vs_outf("{\"state\":\"%s\",\"what\":", health_names[health]);
+    vs_out_json(what);
+    vs_outf(",\"says\":");
+    vs_out_json(text);
+    if (todo) {
+        vs_outf(",\"do\":");
+        vs_out_json(todo);
+    }
+    vs_outf("}\n");
+}
+
+/* ------------------------------------------------------------------ the config */
+
+/* The config is what the checks are of: without one that can be read there is only the machine. */
+static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *opts) {
+    struct vs_config *config;
+    struct vesta_error err;
+    if (vs_config_read(opts, &config, &err) != VESTA_OK) {
+        vs_found(doctor, VS_SICK, "config", "mend it, and ask again", "%s", err.text);
+        return;
+    }
+    doctor->config = config;
+    if (opts->path) vs_found(doctor, VS_FINE, "config", NULL, "%s can be read", opts->path);
+    for (int i = 0; i < config->note_count; i++)
+        vs_found(doctor, config->note[i].is_gap ? VS_SICK : VS_WARN, "config", NULL, "%s", config->note[i].text);
+    vs_doctor_limits(doctor);
+    vs_doctor_addresses(doctor);
+    vs_doctor_folders(doctor);
+    for (int i = 0; i < config->space_count; i++) {
+        const struct vs_conf_space *space = &config->space[i];
+        struct vesta_layout layout = {0};
+        doctor->incarnation = 0;
+        vs_doctor_space(doctor, space, &layout);
+        if (space->uri) vs_doctor_store(doctor, space, &layout);
+        if (space->policy.name) /* vs_config_read has loaded it */
+            vs_found(doctor, VS_FINE, space->name, NULL, "its policy %s loads", space->policy.name);
+    }
+    vs_config_free(config);
+}
+
+/* ------------------------------------------------------------------ the command */
+
+int vs_cmd_doctor(int argc, char **argv) {
+    const char *path = NULL, *name = NULL;
+    struct vs_conf_flag flag[] = {{"--http", "http.listen", NULL},       {"--resp", "resp.listen", NULL},
+                                  {"--admin", "admin.listen", NULL},     {"--layout", "namespaces.*.layout", NULL},
+                                  {"--path", "namespaces.*.path", NULL}, {"--store", "namespaces.*.store", NULL}};
+    struct vs_doctor doctor = {.clock = vs_clock_system()};
+    const struct vs_option table[] = {
+        {"config", 'c', VS_OPT_TEXT, &path, "FILE", "the config of the server", 0, 0, NULL},
+        VS_TEXT("namespace", &name, "NAME", "without a config: the namespace (default: default)"),
+        VS_TEXT("path", &flag[4].text, "FILE", "its generator file (default: the namespace's in the state folder)"),
+        VS_TEXT("layout", &flag[3].text, "TEXT|PRESET", "what its file should be of"),
+        VS_TEXT("store", &flag[5].text, "URI", "where its numbers are leased"),
+        VS_TEXT("http", &flag[0].text, "ADDR", "an address that is to be served, or off"),
+        VS_TEXT("resp", &flag[1].text, "ADDR", "the same of the Redis protocol"),
+        VS_TEXT("admin", &flag[2].text, "ADDR", "the same of the admin's routes"),
+        VS_SWITCH("json", &doctor.json, "objects, for programs"),
+        {0},
+    };
+    struct vs_conf_flag given[6];
+    struct vs_conf_opts opts = {.flag = given};
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
+    if (path && (name || flag[3].text || flag[4].text || flag[5].text))
+        return vs_usage("-c goes with neither --namespace, --path, --layout nor --store: the config says them");
+    for (int i = 0; i < 6; i++)
+        if (flag[i].text) given[opts.flag_count++] = flag[i];
+    doctor.any_namespace = flag[4].text && !name;
+    opts.path = path;
+    opts.namespace_ = name;
+    vs_doctor_clock(&doctor);
+    look_at_config(&doctor, &opts);
+    return doctor.sick ? VS_FAILED : VS_DONE;
+}

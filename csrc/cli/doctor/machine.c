@@ -1,0 +1,105 @@
+/* machine.c -- the clock, limits and addresses of this machine, as far as a server needs them. */
+#include "os/address.h"
+#include "cli/doctor/doctor.h"
+#include "serve/serving.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define STEP_ERROR_US 1000000 /* a clock that may be wrong by more is as good as not kept */
+
+void vs_doctor_clock(struct vs_doctor *doctor) {
+    char iso[VESTA_ISO_MAX];
+    int64_t error_us = 0;
+    vs_iso(vs_now_ms(), iso);
+    switch (vs_clock_in_step(&error_us)) {
+    case 1:
+        vs_found(doctor, error_us > STEP_ERROR_US ? VS_WARN : VS_FINE, "clock",
+                 error_us > STEP_ERROR_US ? "look at what keeps it: `timedatectl`, `chronyc tracking`" : NULL,
+                 "%s, in step with a source of time, wrong by %" PRId64 " ms at most", iso, error_us / 1000);
+        break;
+    case 0:
+        vs_found(doctor, VS_WARN, "clock", "run chrony or systemd-timesyncd; a clock that is set back costs waits",
+                 "%s, and the kernel knows of nothing that keeps it in step", iso);
+        break;
+    default: vs_found(doctor, VS_WARN, "clock", NULL, "%s; the kernel does not say whether it is in step", iso);
+    }
+}
+
+/* Of a server with this config, once its log and its addresses are open. */
+static struct vs_plan plan_of(const struct vs_config *config) {
+    struct vs_process_usage usage = {.open_fds = 3};
+    struct vs_plan plan = {
+        .threads = (int)config->threads,
+        .spaces = config->space_count,
+        .listeners = {
+            [VS_RESP] = config->resp.count, [VS_HTTP] = config->http.count, [VS_ADMIN] = config->admin.count}};
+    vs_process_usage(&usage);
+    plan.open = (int)usage.open_fds + 1; /* the log */
+    for (int face = 0; face < VS_FACES; face++)
+        plan.open += plan.listeners[face];
+    return plan;
+}
+
+void vs_doctor_limits(struct vs_doctor *doctor) {
+    struct vs_limits limits = vs_asked_limits(doctor->config);
+    struct vs_plan plan = plan_of(doctor->config);
+    struct vesta_error err;
+    if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK)
+        vs_found(doctor, VS_SICK, "files", NULL, "%s", err.text);
+    else if (limits.cut_from)
+        vs_found(doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
+                 "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections, not "
+                 "for the %d that are configured",
+                 limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
+    else
+        vs_found(doctor, VS_FINE, "files", NULL,
+                 "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections",
+                 limits.descriptors, limits.reserved, limits.connections_max);
+}
+
+/* ------------------------------------------------------------------ addresses */
+
+/* Whether what listens there answers as the face would. */
+static bool answers(const char *address, bool is_resp) {
+    static const char http[] = "GET /healthz HTTP/1.1\r\nHost: doctor\r\nConnection: close\r\n\r\n",
+                      resp[] = "PING\r\n";
+    const char *say = is_resp ? resp : http;
+    char got[64] = "";
+    int fd = vs_connect(address, 1000);
+    if (fd < 0) return false;
+    bool said = send(fd, say, strlen(say), MSG_NOSIGNAL) > 0 && recv(fd, got, sizeof got - 1, 0) > 0;
+    close(fd);
+    return said && (is_resp ? strncmp(got, "+PONG", 5) == 0 || strncmp(got, "-NOAUTH", 7) == 0
+                            : strncmp(got, "HTTP/1.1 200 ", 13) == 0);
+}
+
+static void look_at_address(struct vs_doctor *doctor, const char *what, const char *address) {
+    struct vesta_error err;
+    int fd = -1, local = vs_address_is_local(address, &err);
+    const char *reach = local == 1 ? "" : ", for other machines, too";
+    if (local < 0)
+        vs_found(doctor, VS_SICK, what, NULL, "%s", err.text);
+    else if (answers(address, strcmp(what, "resp") == 0))
+        vs_found(doctor, VS_FINE, what, NULL, "%s answers%s", address, reach);
+    else if (vs_listen(address, 0600, &fd, &err) == VESTA_OK)
+        vs_found(doctor, VS_FINE, what, NULL, "%s is free%s", address, reach);
+    else
+        vs_found(doctor, VS_SICK, what, NULL, "%s", err.text);
+    vs_unlisten(address, fd);
+}
+
+void vs_doctor_addresses(struct vs_doctor *doctor) {
+    const struct vs_config *config = doctor->config;
+    const struct {
+        const char *what;
+        const struct vs_conf_list *list;
+    } faces[] = {{"http", &config->http}, {"resp", &config->resp}, {"admin", &config->admin}};
+    for (int face = 0; face < 3; face++)
+        for (int i = 0; i < faces[face].list->count; i++)
+            look_at_address(doctor, faces[face].what, faces[face].list->text[i]);
+}

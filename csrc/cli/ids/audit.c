@@ -1,0 +1,151 @@
+/* audit.c -- `audit`: are there equal ids in what was made?  Exact, by sorting; the order of input stays, so that a
+ * duplicate can be shown with its lines. */
+#include "cli/cli.h"
+#include "cli/ids/audit.h"
+#include "command/options.h"
+#include "cli/ids/sort.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DUPLICATES_SHOWN 10
+#define LINES_SHOWN 4 /* of one duplicate */
+
+struct duplicate {
+    uint64_t id, times;
+};
+
+struct finding {
+    uint64_t distinct, duplicates; /* duplicates: ids too many, total - distinct */
+    uint64_t min, max;
+    struct duplicate shown[DUPLICATES_SHOWN];
+    int shown_count;
+};
+
+/* Counts runs in a sorted array. */
+static void count_runs(const uint64_t *sorted, size_t count, struct finding *out) {
+    for (size_t i = 0, end; i < count; i = end) {
+        end = i + 1;
+        while (end < count && sorted[end] == sorted[i])
+            end++;
+        out->distinct++;
+        if (end - i > 1 && out->shown_count < DUPLICATES_SHOWN)
+            out->shown[out->shown_count++] = (struct duplicate){sorted[i], end - i};
+    }
+    out->duplicates = count - out->distinct;
+    if (count) {
+        out->min = sorted[0];
+        out->max = sorted[count - 1];
+    }
+}
+
+static int find(const struct vs_ids *ids, struct finding *out) {
+    size_t bytes = ids->count * sizeof *ids->ids;
+    uint64_t *copy = malloc(bytes + 1), *scratch = malloc(bytes + 1);
+    int rc = copy && scratch ? VS_DONE : VS_FAILED;
+    if (rc == VS_DONE) {
+        if (bytes) memcpy(copy, ids->ids, bytes);
+        count_runs(vs_sort(copy, scratch, ids->count), ids->count, out);
+    } else
+        vs_say("no memory to sort %zu ids: %zu MiB are needed", ids->count, 2 * bytes >> 20);
+    free(copy);
+    free(scratch);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ the report */
+
+static void print_count(const char *name, uint64_t n) {
+    char grouped[VS_GROUPED_MAX];
+    vs_outf("%-12s %14s\n", name, vs_grouped(n, grouped));
+}
+
+static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, int json) {
+    const char *file;
+    uint64_t line;
+    uint64_t left = d->times < LINES_SHOWN ? d->times : LINES_SHOWN;
+    bool first = true;
+    for (size_t i = 0; left > 0; i++) {
+        if (ids->ids[i] != d->id) continue;
+        vs_ids_where(ids, i, &file, &line);
+        if (json) {
+            vs_outf("%s{\"file\":", first ? "" : ",");
+            vs_out_json(file);
+            vs_outf(",\"line\":%" PRIu64 "}", line);
+        } else
+            vs_outf("%s%s line %" PRIu64, first ? "" : ", ", file, line);
+        first = false;
+        left--;
+    }
+}
+
+static void print_duplicates(const struct vs_ids *ids, const struct finding *found) {
+    for (int i = 0; i < found->shown_count; i++) {
+        const struct duplicate *d = &found->shown[i];
+        vs_outf("  %" PRIu64 "  %" PRIu64 " times: ", d->id, d->times);
+        print_lines_of(ids, d, 0);
+        vs_outf(d->times > LINES_SHOWN ? ", ...\n" : "\n");
+    }
+}
+
+static void print_json(const struct vs_ids *ids, const struct finding *found, struct vs_oddities *odd) {
+    vs_outf("{\"total\":%zu,\"distinct\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"unreadable\":%" PRIu64, ids->count,
+            found->distinct, found->duplicates, ids->bad_lines);
+    if (ids->count) vs_outf(",\"min\":\"%" PRIu64 "\",\"max\":\"%" PRIu64 "\"", found->min, found->max);
+    vs_outf(",\"shown\":[");
+    for (int i = 0; i < found->shown_count; i++) {
+        vs_outf("%s{\"id\":\"%" PRIu64 "\",\"times\":%" PRIu64 ",\"lines\":[", i ? "," : "", found->shown[i].id,
+                found->shown[i].times);
+        print_lines_of(ids, &found->shown[i], 1);
+        vs_outf("]}");
+    }
+    vs_outf("]");
+    if (odd) vs_oddities_print(odd, 1);
+    vs_outf("}\n");
+}
+
+static void print_report(const struct vs_ids *ids, const struct finding *found, struct vs_oddities *odd) {
+    print_count("total", ids->count);
+    print_count("distinct", found->distinct);
+    print_count("duplicates", found->duplicates);
+    print_duplicates(ids, found);
+    if (ids->bad_lines) print_count("unreadable", ids->bad_lines);
+    if (odd) vs_oddities_print(odd, 0);
+}
+
+static int audit(const struct vs_ids *ids, const struct vesta_layout *layout, int json) {
+    struct finding found = {0};
+    struct vs_oddities *odd = NULL;
+    int rc = find(ids, &found);
+    if (rc == VS_DONE && layout) rc = vs_oddities_find(ids, layout, vs_now_ms(), &odd);
+    if (rc != VS_DONE) return rc;
+    if (json)
+        print_json(ids, &found, odd);
+    else
+        print_report(ids, &found, odd);
+    vs_oddities_free(odd);
+    if (found.duplicates) return VS_FAILED;
+    return ids->bad_lines ? VS_USAGE : VS_DONE;
+}
+
+int vs_cmd_audit(int argc, char **argv) {
+    const char *text = NULL;
+    int json = 0;
+    const struct vs_option table[] = {
+        VS_TEXT("layout", &text, "TEXT|PRESET", "also look for oddities: what the fields of the ids say"),
+        VS_SWITCH("json", &json, "an object, for programs"),
+        {0},
+    };
+    struct vesta_layout layout;
+    struct vs_ids ids = {0};
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (text && (rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
+    rc = argc ? VS_DONE : vs_ids_read(&ids, "-");
+    for (int i = 0; i < argc && rc == VS_DONE; i++)
+        rc = vs_ids_read(&ids, argv[i]);
+    if (rc == VS_DONE) rc = audit(&ids, text ? &layout : NULL, json);
+    vs_ids_free(&ids);
+    return rc;
+}

@@ -1,0 +1,38 @@
+/* audit.h -- what the two halves of `audit` share: reading ids and judging them. */
+#ifndef VS_AUDIT_H
+#define VS_AUDIT_H
+
+#include "command/command.h"
+
+/* Where the lines of ids[index] and of those behind it stand; ids that follow stand one line below each other. */
+struct vs_mark {
+    size_t index;
+    const char *file;
+    uint64_t line;
+};
+
+/* All ids in the order they were read.  Owns its arrays. */
+struct vs_ids {
+    uint64_t *ids;
+    size_t count, room;
+    struct vs_mark *marks;
+    size_t mark_count, mark_room;
+    uint64_t bad_lines; /* lines that are no id; the first few were named on stderr */
+};
+
+/* Reads one file ("-" is stdin) behind what was read before: decimal ids, one a line, in the first column.
+ * Returns VS_DONE or an exit code after a message. */
+int vs_ids_read(struct vs_ids *self, const char *file);
+void vs_ids_free(struct vs_ids *self);
+
+/* The file and line of ids[index]. */
+void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, uint64_t *line);
+
+/* What the fields of ids say under a layout; prints lines of the report. */
+struct vs_oddities;
+int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
+                     struct vs_oddities **out);
+void vs_oddities_print(struct vs_oddities *self, int json); /* once */
+void vs_oddities_free(struct vs_oddities *self);
+
+#endif

@@ -1,0 +1,158 @@
+/* gen.c -- `gen` prints ids.  Waits through pauses with patience, and says why where a wait is long enough to be
+ * noticed. */
+#include "cli/cli.h"
+#include "command/options.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define IDS_MAX UINT64_C(1000000000000)
+#define WAIT_MS_DEFAULT 10000
+#define WAIT_MS_MAX 86400000
+#define QUIET_US 2000000 /* a wait up to this long needs no word */
+#define POLL_US 100000   /* how often a pause that seems too long is looked at again: a clock may be set right */
+#define WHY_MAX 320
+#define JSON_MAX 64
+
+struct run {
+    struct vesta_gen *gen;
+    uint64_t left;
+    int64_t patience_us;
+    int base, json;
+    bool told_worker;
+    uint64_t ids[VESTA_BATCH_MAX];
+};
+
+static int64_t boot_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+static void sleep_us(int64_t us) {
+    const struct vesta_clock *clock = vs_clock_system();
+    clock->sleep_us(clock->self, us);
+}
+
+/* ------------------------------------------------------------------ printing */
+
+static void print_id(const struct run *run, uint64_t id) {
+    char *at = vs_out_room(JSON_MAX), *end = at;
+    if (run->json) end = (char *)memcpy(at, "{\"id\":\"", 7) + 7;
+    end += vesta_format((enum vesta_base)run->base, id, end);
+    if (run->json) end = (char *)memcpy(end, "\"}", 2) + 2;
+    *end++ = '\n';
+    vs_out_took((size_t)(end - at));
+}
+
+/* Whoever gives no number gets one drawn, and must be able to find out which. */
+static void tell_worker(struct run *run) {
+    struct vesta_info info;
+    if (run->told_worker) return;
+    run->told_worker = true;
+    vesta_get_info(run->gen, &info);
+    if (info.drew_worker)
+        vs_say("drew the worker number %" PRIu64 " at random; it is kept in %s", info.worker, info.store);
+}
+
+static void take(struct run *run, const uint64_t *ids, size_t count) {
+    tell_worker(run);
+    for (size_t i = 0; i < count; i++)
+        print_id(run, ids[i]);
+    run->left -= count;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+static int give_up(struct run *run, const struct vesta_pause *pause) {
+    char why[WHY_MAX];
+    vesta_pause_text(run->gen, pause, why, sizeof why);
+    vs_say("%s (%s)", why, vesta_why_name(pause->why));
+    if (pause->wait_us >= 0)
+        vs_say("gave up after waiting %.1f s; --wait-ms says how long", (double)run->patience_us / 1e6);
+    return VS_FAILED;
+}
+
+static void say_why(struct run *run, const struct vesta_pause *pause) {
+    char why[WHY_MAX];
+    vesta_pause_text(run->gen, pause, why, sizeof why);
+    vs_say("waits: %s (%s)", why, vesta_why_name(pause->why));
+}
+
+/* The library waits out a short pause to the microsecond.  A long one it leaves to us, at once: then we look again
+ * now and then, because a clock may be set right before it has caught up. */
+static int ask_again(struct run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
+    int64_t before = boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
+    int rc = vesta_next_wait(run->gen, id, slice_us, pause);
+    if (rc == VESTA_OK || pause->wait_us < 0) return rc;
+    int64_t rest_us = slice_us - (boot_us() - before);
+    if (rest_us > 0) sleep_us(pause->wait_us < rest_us ? pause->wait_us : rest_us);
+    return rc;
+}
+
+/* Waits until there is an id, up to the patience of one pause.  What is said is said once. */
+static int wait_for_id(struct run *run) {
+    struct vesta_pause pause;
+    uint64_t id;
+    int64_t start = boot_us(), waited = 0;
+    bool said = false;
+    vs_out_flush();
+    while (ask_again(run, &id, run->patience_us - waited, &pause) != VESTA_OK) {
+        waited = boot_us() - start;
+        if (pause.wait_us < 0 || waited >= run->patience_us) return give_up(run, &pause);
+        if (!said && (waited >= QUIET_US || pause.wait_us > QUIET_US)) {
+            say_why(run, &pause);
+            said = true;
+        }
+    }
+    if (said) vs_say("goes on after %.1f s", (double)(boot_us() - start) / 1e6);
+    take(run, &id, 1);
+    return VS_DONE;
+}
+
+static int print_ids(struct run *run) {
+    struct vesta_pause pause;
+    while (run->left > 0 && !vs_out_gone()) {
+        size_t n = run->left < VESTA_BATCH_MAX ? (size_t)run->left : VESTA_BATCH_MAX, got;
+        if (vesta_next_n(run->gen, run->ids, n, &got, &pause) == VESTA_OK) {
+            take(run, run->ids, got);
+            continue;
+        }
+        int rc = wait_for_id(run);
+        if (rc != VS_DONE) return rc;
+    }
+    return VS_DONE;
+}
+
+static int open_and_print(const struct vesta_opts *opts, struct run *run) {
+    struct vesta_error err;
+    struct vesta_info info;
+    if (vesta_open(opts, &run->gen, &err) != VESTA_OK) return vs_report(&err);
+    vesta_get_info(run->gen, &info);
+    if (info.warning[0]) vs_say("warning: %s", info.warning);
+    int rc = print_ids(run);
+    vs_out_flush();
+    vesta_close(run->gen);
+    return rc;
+}
+
+int vs_cmd_gen(int argc, char **argv) {
+    static struct run run;
+    struct vesta_opts opts = {0};
+    uint64_t wait_ms = WAIT_MS_DEFAULT;
+    run.left = 1;
+    const struct vs_option table[] = {
+        {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids (default: 1)", 1, IDS_MAX, NULL},
+        VS_FORMAT(&run.base, "how ids are written"),
+        VS_SWITCH("json", &run.json, "one object a line, {\"id\":\"...\"}"),
+        {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "patience with a pause (default: 10000)", 0, WAIT_MS_MAX, NULL},
+        VS_GENERATOR_OPTIONS(&opts),
+        {0},
+    };
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc) return vs_usage("%s is too much; for several ids write -n N", vs_shown_text(argv[0]));
+    opts.any_worker = !opts.has_worker; /* counts only where there is no generator file yet */
+    run.patience_us = (int64_t)wait_ms * 1000;
+    return open_and_print(&opts, &run);
+}

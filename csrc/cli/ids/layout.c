@@ -1,0 +1,218 @@
+/* layout.c -- `layout` shows what an id's bits mean and how long they last; `fit` proposes a layout for a need. */
+#include "cli/cli.h"
+#include "command/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RATE_MAX 1e15 /* far more than 62 bits can give; keeps infinity out */
+#define YEARS_MAX 1e6
+#define TEXT_MAX 4096 /* a layout as it was written, spread over words */
+
+static uint64_t workers_of(const struct vesta_layout *layout) {
+    return layout->worker < 0 ? 1 : layout->field[layout->worker].max + 1;
+}
+
+static const char *unit_name(const struct vesta_layout *layout) {
+    return layout->unit_ms == 1 ? "ms" : layout->unit_ms == 10 ? "10 ms" : "s";
+}
+
+/* ------------------------------------------------------------------ layout */
+
+static int print_presets(int json, int64_t now_ms) {
+    const struct vesta_preset *preset;
+    struct vesta_layout layout;
+    char iso[VESTA_ISO_MAX];
+    if (!json) vs_outf("%-19s  %-17s  %s\n", "PRESET", "ENDS", "ABOUT");
+    for (int i = 0; (preset = vesta_preset_at(i)); i++) {
+        if (vesta_layout_parse(preset->text, &layout, NULL) != VESTA_OK) continue;
+        int64_t end_ms = vesta_layout_end_ms(&layout);
+        vs_iso(end_ms, iso);
+        if (!json) {
+            strcpy(iso + strcspn(iso, "T"), end_ms <= now_ms ? " (over)" : "");
+            vs_outf("%-19s  %-17s  %s\n", preset->name, iso, preset->about);
+            continue;
+        }
+        vs_outf("{\"name\":\"%s\",\"text\":\"%s\",\"end\":\"%s\",\"over\":%s,\"about\":", preset->name, preset->text,
+                iso, end_ms <= now_ms ? "true" : "false");
+        vs_out_json(preset->about);
+        vs_outf("}\n");
+    }
+    return VS_DONE;
+}
+
+static void print_layout_json(const struct vesta_layout *layout, const char *text) {
+    char epoch[VESTA_ISO_MAX], end[VESTA_ISO_MAX];
+    vs_outf("{\"text\":\"%s\",\"fields\":[", text);
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *f = &layout->field[i];
+        vs_outf("%s{\"name\":\"%s\",\"width\":%d,\"shift\":%d,\"max\":%" PRIu64, i ? "," : "", f->name, f->width,
+                f->shift, f->max);
+        if (f->low_width) vs_outf(",\"low_width\":%d,\"low_shift\":%d", f->low_width, f->low_shift);
+        if (f->fixed) vs_outf(",\"constant\":%" PRIu64, f->value);
+        vs_outf("}");
+    }
+    vs_outf("],\"unit_ms\":%d,\"epoch\":\"%s\",\"end\":\"%s\",\"per_second\":%" PRIu64 ",\"workers\":%" PRIu64
+            ",\"fingerprint\":\"%016" PRIx64 "\"}\n",
+            layout->unit_ms, vs_iso(layout->epoch_ms, epoch), vs_iso(vesta_layout_end_ms(layout), end),
+            vs_per_second(layout), workers_of(layout), layout->fingerprint);
+}
+
+static void print_limits(const struct vesta_layout *layout, int64_t now_ms) {
+    char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], iso[VESTA_ISO_MAX], ago[VS_AGO_MAX];
+    int64_t end_ms = vesta_layout_end_ms(layout);
+    vs_outf("  ids per worker  %s in a second (%s per %s)\n", vs_grouped(vs_per_second(layout), a),
+            vs_grouped(layout->field[layout->seq].max + 1, b), unit_name(layout));
+    vs_outf("  workers         %s\n", vs_grouped(workers_of(layout), a));
+    vs_outf("  time            %s to %s, ", vs_iso(layout->epoch_ms, iso), vs_iso(end_ms, (char[VESTA_ISO_MAX]){0}));
+    vs_outf("%s%s\n", end_ms <= now_ms ? "ended " : "ends ", vs_ago(end_ms, now_ms, ago));
+    vs_outf("  fingerprint     %016" PRIx64 "\n", layout->fingerprint);
+}
+
+static void print_over(const struct vesta_layout *layout, int64_t now_ms) {
+    char iso[VESTA_ISO_MAX];
+    int64_t end_ms = vesta_layout_end_ms(layout);
+    if (end_ms > now_ms) return;
+    vs_outf("\n  !! The time of this layout ended at %s.  It reads old ids and gives no new ones;\n"
+            "  !! an override gives it time again: a later epoch=, or a wider time field.\n",
+            vs_iso(end_ms, iso));
+}
+
+/* Words behind `layout` are one text: quotes around it are optional. */
+static int join_words(int count, char **words, char *text) {
+    size_t used = 0;
+    for (int i = 0; i < count; i++) {
+        size_t n = strlen(words[i]);
+        if (used + n + 2 > TEXT_MAX) return vs_usage("the layout is longer than %d bytes", TEXT_MAX);
+        memcpy(text + used, words[i], n);
+        used += n;
+        text[used++] = ' ';
+    }
+    text[used ? used - 1 : 0] = '\0';
+    return VS_DONE;
+}
+
+int vs_cmd_layout(int argc, char **argv) {
+    int json = 0;
+    const char *named = NULL;
+    const struct vs_option table[] = {
+        VS_TEXT("layout", &named, "TEXT|PRESET", "the same as the operand"),
+        VS_SWITCH("json", &json, "objects, for programs"),
+        {0},
+    };
+    char text[TEXT_MAX], canonical[VESTA_LAYOUT_TEXT_MAX];
+    struct vesta_layout layout;
+    int64_t now_ms = vs_now_ms();
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc && named) return vs_usage("a layout is given twice, as %s and as --layout", vs_shown_text(argv[0]));
+    if (argc == 0 && !named) return print_presets(json, now_ms);
+    if ((rc = join_words(argc, argv, text)) != VS_DONE) return rc;
+    if ((rc = vs_read_layout(named ? named : text, &layout)) != VS_DONE) return rc;
+    vesta_layout_text(&layout, canonical);
+    if (json) {
+        print_layout_json(&layout, canonical);
+        return VS_DONE;
+    }
+    vs_outf("%s\n\n", canonical);
+    vs_draw_layout(&layout);
+    vs_outf("\n");
+    print_limits(&layout, now_ms);
+    print_over(&layout, now_ms);
+    return VS_DONE;
+}
+
+/* ------------------------------------------------------------------ fit */
+
+/* "50000/s", "50k/s", "3.5M/min" -> ids per second. */
+static int read_rate(const char *text, double *out) {
+    static const struct {
+        const char *name;
+        double factor;
+    } units[] = {{"", 1}, {"/s", 1}, {"/ms", 1000}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600}, {"/day", 1.0 / 86400}};
+    char *end;
+    double rate = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
+    if (rate > 0 && rate <= RATE_MAX) {
+        if (*end == 'k')
+            rate *= 1e3, end++;
+        else if (*end == 'M')
+            rate *= 1e6, end++;
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+            if (strcmp(end, units[i].name) == 0) {
+                *out = rate * units[i].factor;
+                return VS_DONE;
+            }
+    }
+    return vs_usage("--rate is %s, which must be ids per time, such as 50000/s, 50k/s or 200/ms", vs_shown_text(text));
+}
+
+static int read_years(const char *text, double *out) {
+    char *end;
+    double years =
+        text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
+    if (!(years > 0) || *end || years > YEARS_MAX)
+        return vs_usage("--years is %s, which must be a number above 0, such as 30", vs_shown_text(text));
+    *out = years;
+    return VS_DONE;
+}
+
+/* The first of January of this year: a date that people remember, and close to now. */
+static int64_t year_start_ms(int64_t now_ms) {
+    time_t now = (time_t)(now_ms / 1000);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    tm = (struct tm){.tm_year = tm.tm_year, .tm_mday = 1};
+    return (int64_t)timegm(&tm) * 1000;
+}
+
+static void print_fit(const struct vesta_fit *fit, const struct vesta_fit_need *need, int json) {
+    char text[VESTA_LAYOUT_TEXT_MAX], iso[VESTA_ISO_MAX], a[VS_GROUPED_MAX], b[VS_GROUPED_MAX];
+    vesta_layout_text(&fit->layout, text);
+    vs_iso(fit->end_ms, iso);
+    if (json) {
+        vs_outf("{\"text\":\"%s\",\"rate_max\":%.0f,\"nodes_max\":%" PRIu64 ",\"years_max\":%.2f,\"end\":\"%s\"}\n",
+                text, fit->rate_max, fit->nodes_max, fit->years_max, iso);
+        return;
+    }
+    vs_outf("%s\n\n", text);
+    vs_draw_layout(&fit->layout);
+    vs_outf("\n  %-26s  %14s  %14s\n", "", "needed", "possible");
+    vs_outf("  %-26s  %14s  %14s\n", "ids per second and node", vs_grouped((uint64_t)(need->rate + 0.5), a),
+            vs_grouped((uint64_t)fit->rate_max, b));
+    vs_outf("  %-26s  %14s  %14s\n", "nodes", vs_grouped(need->nodes, a), vs_grouped(fit->nodes_max, b));
+    vs_outf("  %-26s  %14.1f  %14.1f  until %s\n", "years", need->years, fit->years_max, iso);
+}
+
+int vs_cmd_fit(int argc, char **argv) {
+    const char *rate = NULL, *years = NULL, *epoch = NULL;
+    int json = 0;
+    struct vesta_fit_need need = {.epoch_ms = year_start_ms(vs_now_ms())};
+    const struct vs_option table[] = {
+        VS_TEXT("rate", &rate, "N/s", "ids per second that one node must be able to give: 50000/s, 50k/s, 200/ms"),
+        {"nodes", 0, VS_OPT_COUNT, &need.nodes, "N", "workers alive at a time", 1, UINT64_MAX, NULL},
+        VS_TEXT("years", &years, "N", "how long the time field must last"),
+        VS_TEXT("epoch", &epoch, "TIME", "when time 0 is (default: the first of January of this year)"),
+        VS_SWITCH("json", &json, "an object, for programs"),
+        {0},
+    };
+    struct vesta_fit fit;
+    struct vesta_error err;
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc) return vs_usage("%s is too much; needs are given by options", vs_shown_text(argv[0]));
+    if (!rate || !years || !need.nodes)
+        return vs_usage("--%s is missing; --rate, --nodes and --years are needed", !rate    ? "rate"
+                                                                                   : !years ? "years"
+                                                                                            : "nodes");
+    if ((rc = read_rate(rate, &need.rate)) != VS_DONE || (rc = read_years(years, &need.years)) != VS_DONE) return rc;
+    if (epoch && vesta_time_parse(epoch, &need.epoch_ms, &err) != VESTA_OK) return vs_report(&err);
+    if (vesta_fit(&need, &fit, &err) != VESTA_OK) {
+        vs_say("%s", err.text);
+        return VS_FAILED;
+    }
+    print_fit(&fit, &need, json);
+    return VS_DONE;
+}

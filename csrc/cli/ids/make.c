@@ -1,0 +1,108 @@
+/* make.c -- ids by hand: `make` one from its fields, `range` of all that an interval can have. */
+#include "cli/cli.h"
+#include "command/options.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAIRS_MAX 4096 /* printed at most; more means that a wide field stands above the time: name it */
+
+int vs_cmd_make(int argc, char **argv) {
+    const char *text = NULL;
+    int base = VESTA_DECIMAL, json = 0;
+    const struct vs_option table[] = {
+        VS_TEXT("layout", &text, "TEXT|PRESET", "the id's layout (default: vesta-second)"),
+        VS_FORMAT(&base, "how the id is written"),
+        VS_SWITCH("json", &json, "an object, for programs"),
+        {0},
+    };
+    struct vesta_layout layout;
+    struct vesta_value values[2 * VESTA_FIELDS_MAX];
+    struct vesta_error err;
+    char digits[VESTA_FORMAT_MAX];
+    uint64_t id;
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
+    if (argc == 0)
+        return vs_usage("give the fields of the id: time=N seq=N %s=N",
+                        layout.worker < 0 ? "..." : layout.field[layout.worker].name);
+    if (argc > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values are more than a layout has fields", argc);
+    if ((rc = vs_read_values(&layout, argc, argv, values)) != VS_DONE) return rc;
+    if (vesta_make(&layout, values, (size_t)argc, &id, &err) != VESTA_OK) return vs_report(&err);
+    vesta_format((enum vesta_base)base, id, digits);
+    vs_outf(json ? "{\"id\":\"%s\"}\n" : "%s\n", digits);
+    return VS_DONE;
+}
+
+/* ------------------------------------------------------------------ range */
+
+/* The fields above the time that tell this pair from the others. */
+static void print_pair_fields(const struct vesta_layout *layout, uint64_t id, int json) {
+    struct vesta_parts parts;
+    if (vesta_explain(layout, id, &parts, NULL) != VESTA_OK) return;
+    for (int i = 0; i < layout->time; i++)
+        if (!layout->field[i].fixed)
+            vs_outf(json ? ",\"%s\":%" PRIu64 : "  %s=%" PRIu64, layout->field[i].name, parts.values[i]);
+}
+
+static void print_pairs(const struct vesta_layout *layout, const struct vesta_pair *pairs, size_t count,
+                        enum vesta_base base, int json) {
+    char min[VESTA_FORMAT_MAX], max[VESTA_FORMAT_MAX];
+    for (size_t i = 0; i < count; i++) {
+        vesta_format(base, pairs[i].min, min);
+        vesta_format(base, pairs[i].max, max);
+        vs_outf(json ? "{\"min\":\"%s\",\"max\":\"%s\"" : "%s %s", min, max);
+        print_pair_fields(layout, pairs[i].min, json);
+        vs_outf(json ? "}\n" : "\n");
+    }
+}
+
+/* The times stand first, then name=value. */
+static int count_times(int argc, char **argv) {
+    int n = 0;
+    while (n < argc && !strchr(argv[n], '='))
+        n++;
+    return n;
+}
+
+static int read_times(int count, char **argv, int64_t *from_ms, int64_t *until_ms) {
+    struct vesta_error err;
+    if (count < 1) return vs_usage("give a time first, such as 2026-01-01T00:00:00Z or Unix milliseconds");
+    if (count > 2) return vs_usage("%s is a third time; a range has one or two", vs_shown_text(argv[2]));
+    if (vesta_time_parse(argv[0], from_ms, &err) != VESTA_OK) return vs_report(&err);
+    *until_ms = *from_ms;
+    if (count == 1) return VS_DONE;
+    if (vesta_time_parse(argv[1], until_ms, &err) != VESTA_OK) return vs_report(&err);
+    if (*until_ms <= *from_ms) return vs_usage("%s is not after %s", vs_shown_text(argv[1]), vs_shown_text(argv[0]));
+    return VS_DONE;
+}
+
+int vs_cmd_range(int argc, char **argv) {
+    const char *text = NULL;
+    int base = VESTA_DECIMAL, json = 0;
+    const struct vs_option table[] = {
+        VS_TEXT("layout", &text, "TEXT|PRESET", "the ids' layout (default: vesta-second)"),
+        VS_FORMAT(&base, "how the ids are written"),
+        VS_SWITCH("json", &json, "one object a line, for programs"),
+        {0},
+    };
+    static struct vesta_pair pairs[PAIRS_MAX];
+    struct vesta_layout layout;
+    struct vesta_value values[2 * VESTA_FIELDS_MAX];
+    struct vesta_error err;
+    int64_t from_ms, until_ms;
+    size_t count;
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
+    int times = count_times(argc, argv), fields = argc - times;
+    if ((rc = read_times(times, argv, &from_ms, &until_ms)) != VS_DONE) return rc;
+    if (fields > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values are more than a layout has fields", fields);
+    if ((rc = vs_read_values(&layout, fields, argv + times, values)) != VS_DONE) return rc;
+    if (vesta_range(&layout, from_ms, until_ms, values, (size_t)fields, pairs, PAIRS_MAX, &count, &err) != VESTA_OK)
+        return vs_report(&err);
+    print_pairs(&layout, pairs, count, (enum vesta_base)base, json);
+    return VS_DONE;
+}

@@ -1,0 +1,147 @@
+/* odd.c -- what looks odd in a list of ids, by their fields: constants of another layout, times to come, ticks that
+ * fall.  Only equal ids are wrong; these are for a person to judge. */
+#include "cli/ids/audit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORKERS_SHOWN 16
+
+struct worker {
+    uint64_t number, count, last_tick;
+};
+
+struct vs_oddities {
+    struct worker *workers; /* open addressing by number; count 0: free */
+    size_t room, used;      /* room is a power of two */
+    uint64_t foreign, future, inversions;
+    size_t foreign_at, future_at, inversions_at; /* index of the first of each */
+    int64_t first_ms, last_ms;
+    uint64_t read;
+    const struct vs_ids *ids;
+    char leased[VESTA_NAME_MAX];
+};
+
+static struct worker *place_of(struct worker *workers, size_t room, uint64_t number) {
+    size_t i = (size_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (room - 1);
+    while (workers[i].count && workers[i].number != number)
+        i = (i + 1) & (room - 1);
+    return &workers[i];
+}
+
+static bool grow(struct vs_oddities *self) {
+    size_t room = self->room ? self->room * 2 : 1024;
+    struct worker *bigger = calloc(room, sizeof *bigger);
+    if (!bigger) return false;
+    for (size_t i = 0; i < self->room; i++)
+        if (self->workers[i].count) *place_of(bigger, room, self->workers[i].number) = self->workers[i];
+    free(self->workers);
+    self->workers = bigger;
+    self->room = room;
+    return true;
+}
+
+static void count_one(uint64_t *counter, size_t *at, size_t index) {
+    if ((*counter)++ == 0) *at = index;
+}
+
+static void see(struct vs_oddities *self, const struct vesta_layout *layout, size_t index, int64_t now_ms) {
+    struct vesta_parts parts;
+    if (vesta_explain(layout, self->ids->ids[index], &parts, NULL) != VESTA_OK) {
+        count_one(&self->foreign, &self->foreign_at, index);
+        return;
+    }
+    if (parts.unix_ms > now_ms + layout->unit_ms) count_one(&self->future, &self->future_at, index);
+    if (self->read++ == 0 || parts.unix_ms < self->first_ms) self->first_ms = parts.unix_ms;
+    if (self->read == 1 || parts.unix_ms > self->last_ms) self->last_ms = parts.unix_ms;
+    uint64_t tick = parts.time << layout->field[layout->seq].width | parts.seq;
+    struct worker *worker = place_of(self->workers, self->room, parts.worker);
+    if (worker->count == 0) {
+        worker->number = parts.worker;
+        self->used++;
+    } else if (tick < worker->last_tick)
+        count_one(&self->inversions, &self->inversions_at, index);
+    worker->count++;
+    worker->last_tick = tick;
+}
+
+int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
+                     struct vs_oddities **out) {
+    struct vs_oddities *self = calloc(1, sizeof *self);
+    if (!self) goto no_memory;
+    self->ids = ids;
+    strcpy(self->leased, layout->worker < 0 ? "worker" : layout->field[layout->worker].name);
+    for (size_t i = 0; i < ids->count; i++) {
+        if (self->used * 2 >= self->room && !grow(self)) goto free_self;
+        see(self, layout, i, now_ms);
+    }
+    *out = self;
+    return VS_DONE;
+free_self:
+    vs_oddities_free(self);
+no_memory:
+    vs_say("no memory to count the workers of %zu ids", ids->count);
+    return VS_FAILED;
+}
+
+void vs_oddities_free(struct vs_oddities *self) {
+    if (self) free(self->workers);
+    free(self);
+}
+
+static int by_number(const void *a, const void *b) {
+    uint64_t x = ((const struct worker *)a)->number, y = ((const struct worker *)b)->number;
+    return x < y ? -1 : x > y;
+}
+
+/* Packs the workers to the front of the table, ascending: the table is of no use any more. */
+static void pack(struct vs_oddities *self) {
+    size_t n = 0;
+    for (size_t i = 0; i < self->room; i++)
+        if (self->workers[i].count) self->workers[n++] = self->workers[i];
+    qsort(self->workers, n, sizeof *self->workers, by_number);
+    self->room = 0;
+}
+
+static void print_odd(const struct vs_oddities *self, const char *name, uint64_t count, size_t at,
+                      const char *meaning) {
+    char grouped[VS_GROUPED_MAX];
+    const char *file;
+    uint64_t line;
+    vs_outf("%-12s %14s", name, vs_grouped(count, grouped));
+    if (count) {
+        vs_ids_where(self->ids, at, &file, &line);
+        vs_outf("  %s; the first is %" PRIu64 ", %s line %" PRIu64, meaning, self->ids->ids[at], file, line);
+    }
+    vs_outf("\n");
+}
+
+static void print_json(const struct vs_oddities *self) {
+    char first[VESTA_ISO_MAX], last[VESTA_ISO_MAX];
+    vs_outf(",\"foreign\":%" PRIu64 ",\"future\":%" PRIu64 ",\"inversions\":%" PRIu64, self->foreign, self->future,
+            self->inversions);
+    if (self->read)
+        vs_outf(",\"first\":\"%s\",\"last\":\"%s\"", vs_iso(self->first_ms, first), vs_iso(self->last_ms, last));
+    vs_outf(",\"workers\":{");
+    for (size_t i = 0; i < self->used; i++)
+        vs_outf("%s\"%" PRIu64 "\":%" PRIu64, i ? "," : "", self->workers[i].number, self->workers[i].count);
+    vs_outf("}");
+}
+
+void vs_oddities_print(struct vs_oddities *self, int json) {
+    char grouped[VS_GROUPED_MAX], first[VESTA_ISO_MAX], last[VESTA_ISO_MAX];
+    pack(self);
+    if (json) {
+        print_json(self);
+        return;
+    }
+    print_odd(self, "foreign", self->foreign, self->foreign_at, "another layout made these");
+    print_odd(self, "future", self->future, self->future_at, "later than this machine's clock");
+    print_odd(self, "inversions", self->inversions, self->inversions_at, "older than the id before it of its worker");
+    if (self->read) vs_outf("%-12s %s to %s\n", "time", vs_iso(self->first_ms, first), vs_iso(self->last_ms, last));
+    for (size_t i = 0; i < self->used && i < WORKERS_SHOWN; i++)
+        vs_outf("%-7s %-4" PRIu64 " %14s\n", self->leased, self->workers[i].number,
+                vs_grouped(self->workers[i].count, grouped));
+    if (self->used > WORKERS_SHOWN) vs_outf("and %zu more\n", self->used - WORKERS_SHOWN);
+}

@@ -1,0 +1,195 @@
+/* check.c -- `vesta check`: reads a config and says what is wrong with it, what it comes to, or what may stand in one.
+ * Knows no key. */
+#include "cli/cli.h"
+#include "config/schema.h"
+#include "command/options.h"
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ what may stand in a config */
+
+static int print_keys(int json) {
+    char expected[VS_CONF_EXPECTED_MAX], path[VS_CONF_PATH_MAX];
+    for (int i = 0; i < vs_conf_key_count; i++) {
+        const struct vs_conf_key *key = &vs_conf_keys[i];
+        const char *name = strchr(key->path, '#') ? "I" : "NAME"; /* of a part that could be */
+        vs_conf_path(key, &name, path);
+        const char *value = vs_conf_expected(key, expected), *initial = key->initial ? key->initial : key->absent;
+        if (!json) {
+            vs_outf("%s\n    %s\n    %s; without it: %s\n", path, key->help, value, initial);
+            if (key->variable) vs_outf("    in the environment: %s\n", key->variable);
+            continue;
+        }
+        vs_outf("{\"key\":\"%s\",\"value\":", path);
+        vs_out_json(value);
+        vs_outf(",\"%s\":", key->initial ? "default" : "absent");
+        vs_out_json(initial);
+        if (key->variable) vs_outf(",\"variable\":\"%s\"", key->variable);
+        vs_outf(",\"help\":");
+        vs_out_json(key->help);
+        vs_outf("}\n");
+    }
+    return VS_DONE;
+}
+
+/* ------------------------------------------------------------------ effective values */
+
+static const char *origin_name(enum vs_origin origin) {
+    static const char *const names[] = {"default", "file", "env", "flag"};
+    return names[origin];
+}
+
+#define SHOWN_MAX 1100
+
+/* A URI without the password that may stand in it. */
+static const char *without_password(const char *text, char *buf) {
+    const char *from = strstr(text, "://"), *at = from ? strrchr(from, '@') : NULL;
+    const char *colon = at ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
+    if (!colon) return text;
+    snprintf(buf, SHOWN_MAX, "%.*s:(set)%s", (int)(colon - text), text, at);
+    return buf;
+}
+
+/* What may be shown of a value, or NULL where there is none. */
+static const char *shown(const struct vs_conf_value *value, char *buf) {
+    if (!value->text || value->list) return value->text;
+    return value->is_secret ? "(set)" : without_password(value->text, buf);
+}
+
+static void print_value(void *self, const struct vs_conf_value *value) {
+    char buf[SHOWN_MAX];
+    const char *text = shown(value, buf);
+    (void)self;
+    vs_outf("%-7s  %-32s  %s%s%s", origin_name(value->origin), value->path, text ? "" : "(",
+            text ? text : value->absent, text ? "" : ")");
+    vs_outf(value->origin == VS_FROM_ENV ? "  by %s\n" : "\n", value->variable);
+}
+
+static void print_list_json(const struct vs_conf_list *list) {
+    vs_outf("[");
+    for (int i = 0; i < list->count; i++) {
+        if (i) vs_outf(",");
+        vs_out_json(list->text[i]);
+    }
+    vs_outf("]");
+}
+
+static void print_value_json(void *self, const struct vs_conf_value *value) {
+    char buf[SHOWN_MAX];
+    const char *text = shown(value, buf);
+    (void)self;
+    vs_outf("{\"key\":");
+    vs_out_json(value->path);
+    vs_outf(",\"value\":");
+    if (value->list)
+        print_list_json(value->list);
+    else if (!text || value->is_bare)
+        vs_outf("%s", text ? text : "null");
+    else
+        vs_out_json(text);
+    vs_outf(",\"origin\":\"%s\"", origin_name(value->origin));
+    if (value->origin == VS_FROM_ENV) vs_outf(",\"variable\":\"%s\"", value->variable);
+    vs_outf("}\n");
+}
+
+/* Not a key, but what `<state>` means in the others. */
+static void print_state(int json) {
+    const char *set = getenv("VESTA_STATE");
+    char state[PATH_MAX];
+    if (vs_state_dir(state, sizeof state) != 0) return;
+    struct vs_conf_value value = {.path = "<state>", .text = state, .variable = "VESTA_STATE"};
+    value.origin = set && *set ? VS_FROM_ENV : VS_FROM_DEFAULT;
+    (json ? print_value_json : print_value)(NULL, &value);
+}
+
+/* ------------------------------------------------------------------ the summary */
+
+static void print_faces(const struct vs_config *config) {
+    const struct {
+        const char *name;
+        const struct vs_conf_list *list;
+    } faces[] = {{"HTTP", &config->http}, {"Redis protocol", &config->resp}, {"admin", &config->admin}};
+    for (size_t i = 0; i < 3; i++) {
+        vs_outf("  %-14s  %s", faces[i].name, faces[i].list->count ? "" : "off");
+        for (int k = 0; k < faces[i].list->count; k++)
+            vs_outf("%s%s", k ? ", " : "", faces[i].list->text[k]);
+        vs_outf("\n");
+    }
+}
+
+static void print_summary(const struct vs_config *config) {
+    vs_outf("%s: ok\n", VS_CONF_SHOWN(config->name));
+    for (int i = 0; i < config->space_count; i++) {
+        const struct vs_conf_space *space = &config->space[i];
+        vs_outf("  %-14s  %s", i ? "" : "namespaces", space->name);
+        vs_outf(": %s", space->layout ? space->layout : VS_LAYOUT_DEFAULT);
+        if (space->worker >= 0) vs_outf(", worker %" PRId64, space->worker);
+        if (space->store) vs_outf(", store %s", without_password(space->store, (char[SHOWN_MAX]){0}));
+        if (space->policy.name) vs_outf(", policy %s", space->policy.name);
+        vs_outf("\n");
+    }
+    if (config->segment_count) vs_outf("  %-14s  %d\n", "segments", config->segment_count);
+    print_faces(config);
+    for (int i = 0; i < config->note_count; i++)
+        vs_outf("  %s  %s\n", config->note[i].is_gap ? "not yet       " : "note          ", config->note[i].text);
+}
+
+static void print_summary_json(const struct vs_config *config) {
+    vs_outf("{\"ok\":true,\"namespaces\":[");
+    for (int i = 0; i < config->space_count; i++) {
+        vs_outf("%s", i ? "," : "");
+        vs_out_json(config->space[i].name);
+    }
+    vs_outf("],\"notes\":[");
+    for (int i = 0; i < config->note_count; i++) {
+        vs_outf("%s{\"served\":%s,\"text\":", i ? "," : "", config->note[i].is_gap ? "false" : "true");
+        vs_out_json(config->note[i].text);
+        vs_outf("}");
+    }
+    vs_outf("]}\n");
+}
+
+static int print_wrong(const struct vesta_error *err, int json) {
+    if (!json) {
+        vs_say("%s", err->text);
+        return VS_FAILED;
+    }
+    vs_outf("{\"ok\":false,\"error\":");
+    vs_out_json(err->text);
+    vs_outf(",\"code\":\"%s\"}\n", vesta_code_name(err->code));
+    return VS_FAILED;
+}
+
+int vs_cmd_check(int argc, char **argv) {
+    int effective = 0, keys = 0, json = 0;
+    const struct vs_option table[] = {
+        VS_SWITCH("effective", &effective, "every value that holds, and where it comes from"),
+        VS_SWITCH("keys", &keys, "what may stand in a config, without one"),
+        VS_SWITCH("json", &json, "objects, for programs"),
+        {0},
+    };
+    struct vs_config *config;
+    struct vesta_error err;
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (keys && (argc || effective)) return vs_usage("--keys goes with nothing but --json");
+    if (keys) return print_keys(json);
+    if (argc != 1)
+        return argc ? vs_usage("one config at a time, and %s is a second", vs_shown_text(argv[1]))
+                    : vs_usage("which config? vesta check FILE");
+    if (vs_config_read(&(struct vs_conf_opts){.path = argv[0]}, &config, &err) != VESTA_OK)
+        return print_wrong(&err, json);
+    if (effective) {
+        print_state(json);
+        if (vs_config_each(config, json ? print_value_json : print_value, NULL) != VESTA_OK) rc = VS_FAILED;
+    } else {
+        (json ? print_summary_json : print_summary)(config);
+    }
+    vs_config_free(config);
+    return rc == VS_FAILED ? (vs_say("no memory"), rc) : VS_DONE;
+}

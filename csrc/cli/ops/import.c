@@ -1,0 +1,364 @@
+/* import.c -- `vesta workers import`: the numbers that another generator has given out become numbers that nobody
+ * leases here.  What the original may have made under a number lies below the mark that it gets: a later holder of it
+ * starts above. */
+#include "cli/ops/stores.h"
+
+#include "os/os.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARGIN_MS 60000 /* how far the clocks of the original's machines may be ahead of the store's */
+#define DAY_MS INT64_C(86400000)
+#define SLACK_MS 1000 /* a mark that ends so little earlier is the same */
+#define TRIES_MAX 5
+#define BUTTERFLY_KEEPS_MS DAY_MS           /* how far ahead a Butterfly at work writes its time */
+#define CLOCKS_APART_MS 600000              /* more than that is no clock, but a zone */
+#define UID_EPOCH_MS INT64_C(1463673600000) /* UidGenerator's own, where none was set: an instant, in every zone */
+#define IDENTITY "import:"                  /* of marks: no holder has it, unless its operator says so */
+
+static const struct kind {
+    const char *name, *scheme;
+    bool has_name; /* there may be several in one place */
+} kinds[VS_FOREIGN_KINDS] = {
+    [VS_BUTTERFLY_DB] = {"butterfly-db", "mysql", true},
+    [VS_BUTTERFLY_ZK] = {"butterfly-zk", "zk", true},
+    [VS_LEAF] = {"leaf", "zk", true},
+    [VS_UID] = {"uid", "mysql", false},
+    [VS_VESTA_DB] = {"vesta", "mysql", false},
+};
+
+/* Butterfly's layouts, in the order of --butterfly's words. */
+static const char *const butterflies[] = {"butterfly-v1.0.1", "butterfly"};
+
+enum deed { DEED_MARK, DEED_RAISE, DEED_SAME, DEED_CLASH, DEEDS };
+static const char *const deeds[] = {"mark", "raise", "same", "clash"};
+
+struct asked {
+    struct vs_at at, from; /* from: where the original keeps its numbers; its name there */
+    int kind, json, yes, from_given, butterfly, butterfly_given;
+    const char *zone; /* of the original's JVMs */
+    int64_t zone_ms;  /* how far it is ahead of UTC; unused where the zone is the database's */
+    uint64_t days;
+    uint64_t done[DEEDS];
+};
+
+static bool is_butterfly(const struct asked *asked) {
+    return asked->kind == VS_BUTTERFLY_DB || asked->kind == VS_BUTTERFLY_ZK;
+}
+
+static bool is_databases_zone(const struct asked *asked) {
+    return asked->kind == VS_BUTTERFLY_DB && strcmp(asked->zone, "database") == 0;
+}
+
+/* ------------------------------------------------------------------ what a number becomes */
+
+/* When nobody may have it before, by the store's clock; 0: it is free at once. */
+static int64_t held_until_ms(const struct asked *asked, const struct vs_foreign *row) {
+    int64_t end_ms = vesta_layout_end_ms(&asked->at.layout);
+    if (row->until_ms == VS_FOREIGN_EVER) {
+        int64_t days_ms = asked->at.store_ms + (int64_t)asked->days * DAY_MS;
+        return asked->days && days_ms < end_ms ? days_ms : end_ms;
+    }
+    if (row->until_ms <= asked->at.store_ms - MARGIN_MS) return 0;
+    return row->until_ms < end_ms - MARGIN_MS ? row->until_ms + MARGIN_MS : end_ms;
+}
+
+/* The record that a number shall have at least. */
+static void wish_of(const struct asked *asked, const struct vs_foreign *row, struct vs_record *out) {
+    const struct vs_at *at = &asked->at;
+    int64_t held_ms = held_until_ms(asked, row), used_ms = held_ms ? held_ms : at->store_ms;
+    bool is_ever = held_ms >= vesta_layout_end_ms(&at->layout);
+    *out = (struct vs_record){.fingerprint = at->ns.fingerprint, .seen_ms = vs_now_ms(), .held = held_ms != 0};
+    out->until = is_ever ? vs_tick_end(&at->shape) : vs_tick_at(&at->shape, (used_ms + MARGIN_MS) * 1000);
+    out->lease_ms = held_ms > at->store_ms ? held_ms - at->store_ms : 0;
+    snprintf(out->identity, sizeof out->identity, IDENTITY "%s", kinds[asked->kind].name);
+    snprintf(out->holder, sizeof out->holder, "%s %.100s", kinds[asked->kind].name, row->who);
+}
+
+static bool is_mark(const struct vs_record *r) {
+    return strncmp(r->identity, IDENTITY, strlen(IDENTITY)) == 0;
+}
+
+/* Compares with what stands there; `wish` becomes what has to be written. */
+static enum deed judge(const struct asked *asked, const struct vs_record *now, struct vs_record *wish) {
+    int64_t store_ms = asked->at.store_ms;
+    if (now->ver == 0) return DEED_MARK;
+    if (!is_mark(now) && vs_standing_of(now, store_ms) == VS_STANDS_HELD) return DEED_CLASH;
+    bool lasts = !wish->held || (now->held && now->lease_ms >= store_ms + wish->lease_ms - now->written_ms - SLACK_MS);
+    if (is_mark(now) && lasts && now->held == wish->held && now->until >= wish->until) return DEED_SAME;
+    if (wish->until < now->until) wish->until = now->until;
+    return DEED_RAISE;
+}
+
+/* Writes over what stands there; where somebody was faster, judges anew. */
+static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now, const struct vs_record *wish,
+                     enum deed *deed) {
+    struct vs_store *store = asked->at.store;
+    struct vs_reply reply = {.outcome = VS_STORE_CONFLICT};
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        struct vs_record next = *wish;
+        *deed = judge(asked, now, &next);
+        if (*deed == DEED_SAME || *deed == DEED_CLASH) return VS_GO;
+        next.ver = now->ver + 1;
+        next.epoch = now->epoch + 1;
+        if (vs_random(next.owner, sizeof next.owner) != 0) return vs_say("no random bits"), VS_FAILED;
+        store->ops->swap(store, worker, now->ver, &next, &reply);
+        if (reply.outcome == VS_STORE_OK) return VS_GO;
+        if (reply.outcome != VS_STORE_CONFLICT) break;
+        *now = reply.record;
+    }
+    vs_say("number %" PRIu64 " was not marked; what is marked stays so: call it again", worker);
+    return vs_at_told(&asked->at, &reply);
+}
+
+/* ------------------------------------------------------------------ telling */
+
+static void print_one(const struct asked *asked, const struct vs_foreign *row, const struct vs_record *wish,
+                      const struct vs_record *now, enum deed deed, bool first) {
+    char iso[VESTA_ISO_MAX];
+    int64_t held_ms = held_until_ms(asked, row);
+    bool is_ever = held_ms >= vesta_layout_end_ms(&asked->at.layout);
+    if (asked->json) {
+        vs_outf("%s{\"worker\":%" PRIu64 ",\"deed\":\"%s\",\"held\":%s", first ? "" : ",", row->worker, deeds[deed],
+                wish->held ? "true" : "false");
+        if (wish->held && !is_ever) vs_outf(",\"held_until_ms\":%" PRId64, held_ms);
+        vs_outf(",\"until\":\"%" PRIu64 "\",\"who\":", wish->until);
+        vs_out_json(row->who);
+        vs_outf("}");
+    } else {
+        vs_outf("%6" PRIu64 "  %-5s  %s%-24s  ", row->worker, deeds[deed], wish->held ? "held until " : "free       ",
+                !wish->held ? ""
+                : is_ever   ? "the layout's end"
+                            : vs_iso(held_ms, iso));
+        vs_out_clean(row->who);
+        vs_outf("\n");
+    }
+    if (deed == DEED_CLASH)
+        vs_say("number %" PRIu64 " is the original's (%s), and is held here by %s: one of them must stop", row->worker,
+               vs_shown_text(row->who), vs_shown_text(now->holder));
+}
+
+static void print_end(const struct asked *asked, size_t count) {
+    const uint64_t *done = asked->done;
+    if (asked->json) {
+        vs_outf("]");
+        for (int i = 0; i < DEEDS; i++)
+            vs_outf(",\"%s\":%" PRIu64, deeds[i], done[i]);
+        vs_outf(",\"found\":%zu,\"written\":%s}\n", count, asked->yes ? "true" : "false");
+        return;
+    }
+    vs_outf("%zu numbers found: %" PRIu64 " to mark, %" PRIu64 " to raise, %" PRIu64 " marked already, %" PRIu64
+            " clash; %s\n",
+            count, done[DEED_MARK], done[DEED_RAISE], done[DEED_SAME], done[DEED_CLASH],
+            asked->yes ? "done" : "nothing was written: say --yes");
+}
+
+/* ------------------------------------------------------------------ the run */
+
+static const struct vs_record *find(const struct vs_roll *roll, uint64_t worker) {
+    static const struct vs_record none;
+    size_t low = 0, high = roll->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (roll->listed[middle].worker < worker)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < roll->count && roll->listed[low].worker == worker ? &roll->listed[low].record : &none;
+}
+
+static int by_worker(const void *a, const void *b) {
+    uint64_t x = ((const struct vs_foreign *)a)->worker, y = ((const struct vs_foreign *)b)->worker;
+    return x < y ? -1 : x > y;
+}
+
+/* A client that sends dates without a zone wrote its own: the database took them for its zone's. */
+static void take_zone(const struct asked *asked, struct vs_foreign *rows, size_t count) {
+    if (asked->kind != VS_BUTTERFLY_DB || is_databases_zone(asked)) return;
+    for (size_t i = 0; i < count; i++)
+        rows[i].until_ms = rows[i].wall_ms - asked->zone_ms;
+}
+
+/* Later than a Butterfly writes: it was in another zone than was said. */
+static bool is_too_late(const struct asked *asked, const struct vs_foreign *row) {
+    return asked->kind == VS_BUTTERFLY_DB && row->until_ms > asked->at.store_ms + BUTTERFLY_KEEPS_MS + CLOCKS_APART_MS;
+}
+
+static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t count) {
+    char iso[VESTA_ISO_MAX];
+    for (size_t i = 0; i < count; i++)
+        if (is_too_late(asked, &rows[i])) {
+            vs_say("number %" PRIu64 " (%s) would be held until %s, and Butterfly writes 24 hours ahead: its JVM is in "
+                   "another zone than --zone %s; nothing was written",
+                   rows[i].worker, vs_shown_text(rows[i].who), vs_iso(rows[i].until_ms, iso), asked->zone);
+            return VS_FAILED;
+        } else if (rows[i].worker > asked->at.worker_max) {
+            vs_say("number %" PRIu64 " (%s) is beyond the namespace's layout, which ends at %" PRIu64
+                   ": nothing was written",
+                   rows[i].worker, vs_shown_text(rows[i].who), asked->at.worker_max);
+            return VS_FAILED;
+        }
+    return VS_GO;
+}
+
+static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t count, const struct vs_roll *roll) {
+    int rc = VS_GO;
+    if (asked->json) vs_outf("{\"from\":\"%s\",\"numbers\":[", kinds[asked->kind].name);
+    for (size_t i = 0; i < count && rc == VS_GO; i++) {
+        struct vs_record wish, now = *find(roll, rows[i].worker), judged;
+        enum deed deed;
+        wish_of(asked, &rows[i], &wish);
+        judged = wish;
+        deed = judge(asked, &now, &judged);
+        if (asked->yes) rc = write_one(asked, rows[i].worker, &now, &wish, &deed);
+        if (rc != VS_GO) break;
+        asked->done[deed]++;
+        print_one(asked, &rows[i], &wish, &now, deed, i == 0);
+    }
+    if (rc == VS_GO) print_end(asked, count);
+    return rc == VS_GO ? (asked->done[DEED_CLASH] ? VS_FAILED : VS_DONE) : rc;
+}
+
+static bool has_fields_of(const struct vesta_layout *layout, const char *preset) {
+    struct vesta_layout other;
+    if (vesta_layout_parse(preset, &other, NULL) != VESTA_OK || layout->field_count != other.field_count) return false;
+    for (int i = 0; i < layout->field_count; i++) {
+        const struct vesta_field *a = &layout->field[i], *b = &other.field[i];
+        if (strcmp(a->name, b->name) != 0 || a->width != b->width || a->low_width != b->low_width) return false;
+    }
+    return true;
+}
+
+/* Numbers keep ids apart only under the layout that the original's ids have. */
+static int check_layout(const struct asked *asked) {
+    const struct vesta_layout *layout = &asked->at.layout;
+    char iso[VESTA_ISO_MAX];
+    if (is_butterfly(asked) && has_fields_of(layout, butterflies[!asked->butterfly])) {
+        vs_say("the namespace has the layout %s, and these numbers are those of --layout %s: ids of the two would "
+               "meet, so make a namespace of that layout; nothing was written",
+               butterflies[!asked->butterfly], butterflies[asked->butterfly]);
+        return VS_FAILED;
+    }
+    if (asked->kind == VS_UID && asked->days && layout->epoch_ms != UID_EPOCH_MS &&
+        (layout->epoch_ms + asked->zone_ms) % DAY_MS != 0) {
+        vs_say(
+            "the namespace's epoch, %s, is no midnight at %s, and UidGenerator's epochStr is one: with another epoch "
+            "numbers must stay out of use for ever, without --days; nothing was written",
+            vs_iso(layout->epoch_ms, iso), asked->zone);
+        return VS_FAILED;
+    }
+    return VS_GO;
+}
+
+static int run(struct asked *asked) {
+    struct vs_store *source = asked->from.store;
+    struct vs_foreign *rows = NULL;
+    struct vs_roll roll = {0};
+    struct vs_reply reply;
+    size_t count = 0;
+    int rc = vs_at_need(&asked->at);
+    if (rc == VS_GO) rc = check_layout(asked);
+    if (rc != VS_GO) return rc;
+    source->ops->foreign(source, (enum vs_foreign_kind)asked->kind,
+                         kinds[asked->kind].has_name ? asked->from.name : NULL, &rows, &count, &reply);
+    if (reply.outcome != VS_STORE_OK) rc = vs_at_told(&asked->from, &reply);
+    take_zone(asked, rows, count);
+    if (count) qsort(rows, count, sizeof *rows, by_worker);
+    if (rc == VS_GO) rc = fits(asked, rows, count);
+    if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
+    if (rc == VS_GO) rc = mark_all(asked, rows, count, &roll);
+    free(roll.listed);
+    free(rows);
+    return rc;
+}
+
+/* "+08:00", "Z": how far ahead of UTC. */
+static int read_zone(struct asked *asked) {
+    char text[40];
+    int64_t unix_ms;
+    snprintf(text, sizeof text, "1970-01-02T00:00:00%s", asked->zone);
+    if (strlen(asked->zone) > 6 || vesta_time_parse(text, &unix_ms, NULL) != VESTA_OK)
+        return vs_usage("--zone is %s, which must be an offset such as +08:00 or Z%s", vs_shown_text(asked->zone),
+                        asked->kind == VS_BUTTERFLY_DB ? ", or database" : "");
+    asked->zone_ms = DAY_MS - unix_ms;
+    return VS_GO;
+}
+
+/* Nothing in a table says which zone its dates were written in, nor in an epoch which midnight it is. */
+static int check_zone(struct asked *asked) {
+    bool is_needed = asked->kind == VS_BUTTERFLY_DB || (asked->kind == VS_UID && asked->days);
+    if (is_needed && asked->zone) return is_databases_zone(asked) ? VS_GO : read_zone(asked);
+    if (asked->zone) return vs_usage("--zone is nothing that %s asks for", kinds[asked->kind].name);
+    if (!is_needed) return VS_GO;
+    if (asked->kind == VS_UID)
+        return vs_usage("--zone is missing: where UidGenerator's JVMs run, as +08:00 or Z; its epoch is a midnight "
+                        "there, and --days needs the same epoch here");
+    return vs_usage("--zone is missing: where Butterfly's JVMs run, as +08:00 or Z, since they write last_expire_time "
+                    "in their zone; or database, where that is the database's, too, or their driver converts");
+}
+
+static int check_butterfly(const struct asked *asked) {
+    if (is_butterfly(asked) && !asked->butterfly_given)
+        return vs_usage("--butterfly is missing: 1.0.1 for ids of that version and before, 1.0.2 for that and since; "
+                        "three ids in a row tell: docs/migrate.md, Butterfly");
+    if (!is_butterfly(asked) && asked->butterfly_given)
+        return vs_usage("--butterfly is nothing that %s has", kinds[asked->kind].name);
+    return VS_GO;
+}
+
+static int check(const struct asked *asked) {
+    const struct kind *kind = &kinds[asked->kind];
+    size_t length = asked->from.uri ? strcspn(asked->from.uri, ":") : 0;
+    if (!asked->from_given) return vs_usage("--from is missing: butterfly-db, butterfly-zk, leaf, uid or vesta");
+    if (!asked->from.uri) return vs_usage("--source is missing: the %s: URI of what %s uses", kind->scheme, kind->name);
+    if (length != strlen(kind->scheme) || memcmp(asked->from.uri, kind->scheme, length) != 0)
+        return vs_usage("--from %s reads from a %s: source", kind->name, kind->scheme);
+    if (!kind->has_name && asked->from.name) return vs_usage("--name is nothing that %s has", kind->name);
+    if (kind->has_name && !asked->from.name)
+        return vs_usage("--name is missing: %s", asked->kind == VS_LEAF ? "leaf.name" : "Butterfly's namespace");
+    if (asked->from.name &&
+        (strchr(asked->from.name, '/') || strlen(asked->from.name) > VS_FOREIGN_NAME_MAX || *asked->from.name == '.'))
+        return vs_usage("--name is %s, which cannot be: no '/', no '.' in front, 250 bytes at most",
+                        vs_shown_text(asked->from.name));
+    return VS_GO;
+}
+
+int vs_workers_import(int argc, char **argv) {
+    struct asked asked = {.kind = 0};
+    const struct vs_option table[] = {
+        {"from", 0, VS_OPT_CHOICE, &asked.kind, "butterfly-db|butterfly-zk|leaf|uid|vesta", "whose numbers", 0, 0,
+         &asked.from_given},
+        VS_TEXT("source", &asked.from.uri, "URI",
+                "where they are: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake"),
+        VS_TEXT("name", &asked.from.name, "NAME", "Butterfly's namespace, or Leaf's leaf.name"),
+        {"butterfly", 0, VS_OPT_CHOICE, &asked.butterfly, "1.0.1|1.0.2",
+         "whose layout its ids have: 1.0.1's and before, or 1.0.2's and since", 0, 0, &asked.butterfly_given},
+        VS_TEXT("zone", &asked.zone, "+HH:MM|database", "where Butterfly's or UidGenerator's JVMs run"),
+        VS_AT_OPTIONS(&asked.at),
+        {"days", 0, VS_OPT_COUNT, &asked.days, "N",
+         "how long numbers that the original never frees stay out of use (default: for ever)", 1, 36500, NULL},
+        VS_SWITCH("yes", &asked.yes, "write it; without it nothing is"),
+        VS_SWITCH("dry-run", &(int){0}, "say what would be written, which is the default"),
+        VS_SWITCH("json", &asked.json, "one object, for programs"),
+        {0},
+    };
+    vs_say_as("workers import");
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
+    if ((rc = check(&asked)) != VS_GO || (rc = check_butterfly(&asked)) != VS_GO || (rc = check_zone(&asked)) != VS_GO)
+        return rc;
+    if ((rc = vs_at_open(&asked.at)) == VS_GO) {
+        struct vs_at source = {.uri = asked.from.uri}; /* its name there need be none of ours */
+        rc = vs_at_open(&source);
+        asked.from.store = source.store;
+        if (rc == VS_GO) rc = run(&asked);
+        vs_at_close(&source);
+    }
+    vs_at_close(&asked.at);
+    return rc;
+}

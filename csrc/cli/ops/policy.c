@@ -1,0 +1,434 @@
+/* policy.c -- `vesta policy check|run|test`: policies tried out before a server judges by them.  Knows their functions
+ * and no Lua. */
+#include "cli/cli.h"
+#include "base/array.h"
+#include "base/nearest.h"
+#include "policy/trial.h"
+#include "command/options.h"
+#include "os/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILES_MAX 1000
+
+struct asked {
+    const char *options; /* Lua text of ctx.options */
+    int json;
+};
+
+/* A policy's own fault is no wrong call: the exit code is 1, whatever the error's code. */
+static int say_error(const struct vesta_error *err) {
+    vs_say("%s", err->text);
+    return VS_FAILED;
+}
+
+static int load(const char *name, const char *options, struct vs_vm **vm, int *policy) {
+    struct vesta_error err;
+    if (vs_vm_open(NULL, vm, &err) != VESTA_OK) return say_error(&err);
+    if (vs_policy_load(*vm, name, options, policy, &err) == VESTA_OK) return VS_DONE;
+    vs_vm_close(*vm);
+    return say_error(&err);
+}
+
+/* ------------------------------------------------------------------ what a function is told */
+
+#define BIT(hook) (1U << (hook))
+#define PAUSES (BIT(VS_ON_CLOCK_BACK) | BIT(VS_ON_EXHAUSTED))
+#define ALL (BIT(VS_HOOKS) - 1)
+
+/* Nil unless it is given.  The last one. */
+#define LEAVING "leaving"
+
+/* What stands in ctx unless it is given; docs/policies.md explains each. */
+static const struct {
+    unsigned hooks;
+    struct vs_ctx field;
+} FIELDS[] = {
+    {ALL, {.name = "namespace", .kind = VS_CTX_TEXT, .text = "default"}},
+    {ALL, {.name = "now_ms", .kind = VS_CTX_INTEGER}}, /* the clock's */
+    {PAUSES | BIT(VS_ON_LEASE_LOST), {.name = "worker", .kind = VS_CTX_INTEGER, .integer = 1}},
+    {PAUSES, {.name = "ahead_ms_max", .kind = VS_CTX_INTEGER}},
+    {BIT(VS_ON_CLOCK_BACK), {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 1000}},
+    {BIT(VS_ON_EXHAUSTED), {.name = "ahead_ticks", .kind = VS_CTX_INTEGER}},
+    {BIT(VS_ON_START), {.name = "last_ms", .kind = VS_CTX_INTEGER}}, /* the clock's, a second ago */
+    {BIT(VS_ON_START), {.name = "peers", .kind = VS_CTX_PEERS}},
+    {BIT(VS_ON_STORE_DOWN), {.name = "down_ms", .kind = VS_CTX_INTEGER, .integer = 1000}},
+    {BIT(VS_ON_STORE_DOWN), {.name = "left_ms", .kind = VS_CTX_INTEGER, .integer = 60000}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "records", .kind = VS_CTX_RECORDS}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "range", .kind = VS_CTX_RANGE, .last = 1023}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "host", .kind = VS_CTX_TEXT, .text = "host-0"}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "ip", .kind = VS_CTX_TEXT, .text = "192.0.2.1"}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "ordinal", .kind = VS_CTX_INTEGER}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "identity", .kind = VS_CTX_TEXT, .text = "host-0"}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "random", .kind = VS_CTX_INTEGER, .integer = INT64_C(1) << 31}},
+    {BIT(VS_CHOOSE_WORKER), {.name = "attempt", .kind = VS_CTX_INTEGER, .integer = 1}},
+    {BIT(VS_CHOOSE_WORKER), {.name = LEAVING, .kind = VS_CTX_INTEGER}},
+};
+#define FIELDS_MAX VS_COUNT(FIELDS)
+
+struct ctx {
+    struct vs_ctx field[FIELDS_MAX];
+    size_t count, told; /* the first so many */
+    struct vs_records rows;
+};
+
+static void fill_ctx(enum vs_hook hook, struct ctx *ctx) {
+    for (size_t i = 0; i < FIELDS_MAX; i++) {
+        if (!(FIELDS[i].hooks & BIT(hook))) continue;
+        struct vs_ctx *field = &ctx->field[ctx->count++];
+        *field = FIELDS[i].field;
+        if (strcmp(field->name, LEAVING) != 0) ctx->told = ctx->count;
+        if (strcmp(field->name, "now_ms") == 0) field->integer = vs_now_ms();
+        if (strcmp(field->name, "last_ms") == 0) field->integer = vs_now_ms() - 1000;
+    }
+}
+
+/* A whole number, with a sign or without. */
+static bool read_integer(const char *text, int64_t *out) {
+    char *end;
+    bool digits = *(text + (*text == '-')) >= '0' && *(text + (*text == '-')) <= '9';
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    *out = value;
+    return digits && !*end && errno == 0;
+}
+
+/* "0-923" */
+static int read_range(struct vs_ctx *field, const char *text) {
+    char first[24];
+    const char *dash = strchr(text, '-');
+    int64_t from, to;
+    if (dash && (size_t)snprintf(first, sizeof first, "%.*s", (int)(dash - text), text) < sizeof first &&
+        read_integer(first, &from) && read_integer(dash + 1, &to) && from <= to) {
+        field->integer = from, field->last = to;
+        return VS_DONE;
+    }
+    return vs_usage("%s is two whole numbers like 0-923, not %s", field->name, vs_shown_text(text));
+}
+
+static int read_rows(struct ctx *ctx, struct vs_ctx *field, const char *path) {
+    struct vesta_error err;
+    vs_records_free(&ctx->rows);
+    if (vs_records_read(path, &ctx->rows, &err) != VESTA_OK) return say_error(&err);
+    field->records = ctx->rows.record;
+    field->peers = ctx->rows.peer;
+    field->count = ctx->rows.count;
+    return VS_DONE;
+}
+
+static int unknown_field(const char *hook, const struct ctx *ctx, const char *given, size_t length) {
+    const char *names[FIELDS_MAX + 1] = {0};
+    char word[64];
+    for (size_t i = 0; i < ctx->count; i++)
+        names[i] = ctx->field[i].name;
+    snprintf(word, sizeof word, "%.*s", (int)length, given);
+    const char *near = vs_nearest(word, names);
+    if (near) return vs_usage("%s is told no %s; did you mean %s?", hook, vs_shown(given, length), near);
+    return vs_usage("%s is told no %s; docs/policies.md has what it is told", hook, vs_shown(given, length));
+}
+
+/* "back_ms=3000" */
+static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
+    const char *value = strchr(given, '=');
+    if (!value) return vs_usage("what a function is told is given as name=value, not as %s", vs_shown_text(given));
+    size_t length = (size_t)(value++ - given);
+    for (size_t i = 0; i < ctx->count; i++) {
+        struct vs_ctx *field = &ctx->field[i];
+        if (strlen(field->name) != length || memcmp(field->name, given, length) != 0) continue;
+        if (i >= ctx->told) ctx->told = i + 1;
+        if (field->kind == VS_CTX_RECORDS || field->kind == VS_CTX_PEERS) return read_rows(ctx, field, value);
+        if (field->kind == VS_CTX_RANGE) return read_range(field, value);
+        if (field->kind == VS_CTX_TEXT)
+            field->text = value;
+        else if (!read_integer(value, &field->integer))
+            return vs_usage("%s is a whole number, not %s", field->name, vs_shown_text(value));
+        return VS_DONE;
+    }
+    return unknown_field(vs_hook_name(hook), ctx, given, length);
+}
+
+static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx, struct vs_answer *answer) {
+    struct vesta_error err;
+    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->told, answer, &err);
+    if (result == VS_CALL_OK) return VS_DONE;
+    vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
+    return VS_FAILED;
+}
+
+/* ------------------------------------------------------------------ check */
+
+static void print_text_json(const char *name, const char *text) {
+    if (!*text) return;
+    vs_outf(",\"%s\":", name);
+    vs_out_json(text);
+}
+
+static void print_words(const struct vs_policy_option *option, int json) {
+    for (int i = 0; i < option->words; i++) {
+        vs_outf(i == 0 ? "" : json ? "," : " or ");
+        json ? vs_out_json(option->word[i]) : vs_outf("\"%s\"", option->word[i]);
+    }
+}
+
+static void print_option_json(const struct vs_policy_option *option) {
+    static const char *const kinds[] = {
+        [VS_OPTION_NUMBER] = "number", [VS_OPTION_WORD] = "word", [VS_OPTION_LIST] = "list"};
+    vs_outf("{\"name\":");
+    vs_out_json(option->name);
+    vs_outf(",\"kind\":\"%s\",\"needed\":%s", kinds[option->kind], option->needed ? "true" : "false");
+    if (option->kind == VS_OPTION_NUMBER) {
+        if (option->has_default) vs_outf(",\"default\":%" PRId64, option->default_number);
+        vs_outf(",\"least\":%" PRId64 ",\"most\":%" PRId64, option->least, option->most);
+    } else if (option->kind == VS_OPTION_WORD) {
+        print_text_json("default", option->default_word);
+        vs_outf(",\"words\":[");
+        print_words(option, true);
+        vs_outf("]");
+    }
+    print_text_json("unit", option->unit);
+    print_text_json("about", option->about);
+    vs_outf("}");
+}
+
+/* "  borrow_ms_max: 1000 ms unless given, from 0 to 86400000; how far ahead of the clock ids may go" */
+static void print_option(const struct vs_policy_option *option) {
+    const char *gap = *option->unit ? " " : "";
+    vs_outf("  %s: ", option->name);
+    if (option->has_default && option->kind == VS_OPTION_NUMBER)
+        vs_outf("%" PRId64 "%s%s unless given, ", option->default_number, gap, option->unit);
+    else if (option->has_default)
+        vs_outf("\"%s\" unless given, ", option->default_word);
+    else if (option->needed)
+        vs_outf("needed, ");
+    if (option->kind == VS_OPTION_NUMBER)
+        vs_outf("from %" PRId64 " to %" PRId64 "%s%s", option->least, option->most, option->has_default ? "" : gap,
+                option->has_default ? "" : option->unit);
+    else if (option->kind == VS_OPTION_LIST)
+        vs_outf("a list");
+    else
+        print_words(option, false);
+    vs_outf("%s%s\n", *option->about ? "; " : "", option->about);
+}
+
+/* A count of -1: it declares none, and takes whatever it is given. */
+static void print_options(const struct vs_policy_option *option, int count, int json) {
+    if (json) vs_outf(count < 0 ? ",\"options\":null" : ",\"options\":[");
+    for (int i = 0; i < count; i++) {
+        if (json && i > 0) vs_outf(",");
+        json ? print_option_json(&option[i]) : print_option(&option[i]);
+    }
+    if (json && count >= 0) vs_outf("]");
+}
+
+static void print_functions(const char *name, const struct vs_vm *vm, int policy, int json) {
+    int count = 0;
+    if (json) vs_outf("{\"policy\":");
+    if (json) vs_out_json(name);
+    vs_outf(json ? ",\"functions\":[" : "%s: ", name);
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        if (vs_policy_has(vm, policy, (enum vs_hook)hook))
+            vs_outf(json ? "%s\"%s\"" : "%s%s", count++ ? (json ? "," : ", ") : "", vs_hook_name((enum vs_hook)hook));
+    vs_outf(json ? "]" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
+}
+
+/* As a server does that loads it: a function that fails when it is needed is found now. */
+static int try_functions(struct vs_vm *vm, int policy) {
+    struct vesta_error err;
+    for (int i = 0; i < vs_situation_count; i++)
+        if (vs_policy_rehearse(vm, policy, i, "default", vs_now_ms(), &err) != VESTA_OK) return say_error(&err);
+    return VS_DONE;
+}
+
+static int print_policy(const char *name, struct vs_vm *vm, int policy, int json) {
+    static struct vs_policy_option option[VS_POLICY_OPTIONS_MAX];
+    struct vesta_error err;
+    int count;
+    if (vs_policy_options(vm, policy, option, &count, &err) != VESTA_OK) return say_error(&err);
+    print_functions(name, vm, policy, json);
+    print_options(option, count, json);
+    if (json) vs_outf("}\n");
+    return VS_DONE;
+}
+
+static int check(const struct asked *asked, int count, char **names) {
+    int worst = VS_DONE;
+    if (count == 0) return vs_usage("check wants at least one FILE or NAME");
+    for (int i = 0; i < count; i++) {
+        struct vs_vm *vm;
+        int policy;
+        if (load(names[i], asked->options, &vm, &policy) != VS_DONE) {
+            worst = VS_FAILED;
+            continue;
+        }
+        if (try_functions(vm, policy) != VS_DONE || print_policy(names[i], vm, policy, asked->json) != VS_DONE)
+            worst = VS_FAILED;
+        vs_vm_close(vm);
+    }
+    return worst;
+}
+
+/* ------------------------------------------------------------------ run */
+
+static void print_answer(enum vs_hook hook, const struct vs_answer *answer, int64_t took_us) {
+    if (answer->word == VS_SAYS_WORKER)
+        vs_outf("%" PRIu64, answer->worker);
+    else
+        vs_outf("%s", answer->word == VS_SAYS_NOTHING ? "no worker" : vs_policy_word_name(answer->word));
+    if (answer->amount_ms >= 0) vs_outf(" %" PRId64 " ms", answer->amount_ms);
+    if (*answer->reason) vs_outf(": %s", answer->reason);
+    vs_outf("\n(%s answered within %" PRId64 " us)\n", vs_hook_name(hook), took_us);
+}
+
+static void print_answer_json(enum vs_hook hook, const struct vs_answer *answer, int64_t took_us) {
+    vs_outf("{\"function\":\"%s\",\"verdict\":\"%s\"", vs_hook_name(hook), vs_policy_word_name(answer->word));
+    if (answer->word == VS_SAYS_WORKER) vs_outf(",\"worker\":%" PRIu64, answer->worker);
+    if (answer->amount_ms >= 0) vs_outf(",\"amount_ms\":%" PRId64, answer->amount_ms);
+    if (*answer->reason) vs_outf(",\"reason\":");
+    if (*answer->reason) vs_out_json(answer->reason);
+    vs_outf(",\"took_us\":%" PRId64 "}\n", took_us);
+}
+
+static int call(const struct asked *asked, struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx) {
+    const struct vesta_clock *clock = vs_clock_system();
+    struct vs_answer answer;
+    int64_t from_us = clock->boot_us(clock->self);
+    int rc = ask(vm, policy, hook, ctx, &answer);
+    int64_t took_us = clock->boot_us(clock->self) - from_us + 1;
+    if (rc == VS_DONE) (asked->json ? print_answer_json : print_answer)(hook, &answer, took_us);
+    return rc;
+}
+
+static int unknown_hook(const char *given) {
+    const char *names[VS_HOOKS + 1] = {0};
+    char all[160] = "";
+    for (int hook = 0; hook < VS_HOOKS; hook++) {
+        names[hook] = vs_hook_name((enum vs_hook)hook);
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", hook ? ", " : "", names[hook]);
+    }
+    const char *near = vs_nearest(given, names);
+    if (near) return vs_usage("a policy has no function %s; did you mean %s?", vs_shown_text(given), near);
+    return vs_usage("a policy has no function %s; it may have %s", vs_shown_text(given), all);
+}
+
+static int run(const struct asked *asked, int count, char **operands) {
+    struct ctx ctx = {.count = 0};
+    struct vs_vm *vm = NULL;
+    int policy, rc = VS_DONE;
+    if (count < 2) return vs_usage("run wants a function and a FILE or NAME: run on_clock_back borrow back_ms=3000");
+    enum vs_hook hook = vs_hook_named(operands[0]);
+    if (hook == VS_HOOKS) return unknown_hook(operands[0]);
+    fill_ctx(hook, &ctx);
+    for (int i = 2; i < count && rc == VS_DONE; i++)
+        rc = set_field(hook, &ctx, operands[i]);
+    if (rc == VS_DONE && (rc = load(operands[1], asked->options, &vm, &policy)) == VS_DONE) {
+        if (vs_policy_has(vm, policy, hook)) {
+            rc = call(asked, vm, policy, hook, &ctx);
+        } else {
+            vs_say("%s has no %s: the fixed rules hold then", operands[1], operands[0]);
+            rc = VS_FAILED;
+        }
+        vs_vm_close(vm);
+    }
+    vs_records_free(&ctx.rows);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ test */
+
+static int is_spec(const struct dirent *entry) {
+    static const char end[] = "_spec.lua";
+    size_t length = strlen(entry->d_name);
+    return length > strlen(end) && strcmp(entry->d_name + length - strlen(end), end) == 0;
+}
+
+struct files {
+    char *path[FILES_MAX];
+    int count;
+};
+
+static int add_file(struct files *files, const char *folder, const char *name) {
+    if (files->count == FILES_MAX) return vs_usage("more than %d spec files", FILES_MAX);
+    char **path = &files->path[files->count];
+    if (asprintf(path, "%s%s%s", folder, *folder ? "/" : "", name) < 0) return VS_FAILED;
+    files->count++;
+    return VS_DONE;
+}
+
+static int add_folder(struct files *files, const char *folder) {
+    struct dirent **entry;
+    int rc = VS_DONE, count = scandir(folder, &entry, is_spec, alphasort);
+    if (count < 0) {
+        vs_say("cannot list %s: %s", vs_shown_text(folder), strerror(errno));
+        return VS_FAILED;
+    }
+    for (int i = 0; i < count; i++) {
+        if (rc == VS_DONE) rc = add_file(files, folder, entry[i]->d_name);
+        free(entry[i]);
+    }
+    free(entry);
+    return rc;
+}
+
+static int add(struct files *files, const char *operand) {
+    struct stat st;
+    if (stat(operand, &st) != 0) {
+        vs_say("cannot open %s: %s", vs_shown_text(operand), strerror(errno));
+        return VS_FAILED;
+    }
+    if (S_ISDIR(st.st_mode)) return add_folder(files, operand);
+    if (S_ISREG(st.st_mode)) return add_file(files, "", operand);
+    vs_say("%s is neither a file nor a folder", vs_shown_text(operand)); /* a pipe would be waited for */
+    return VS_FAILED;
+}
+
+static int run_files(const struct files *files) {
+    struct vesta_error err;
+    int passed, failed;
+    if (vs_trial_run((const char *const *)files->path, files->count, vs_out, &passed, &failed, &err) != VESTA_OK)
+        return say_error(&err);
+    vs_outf("%d passed, %d failed\n", passed, failed);
+    if (passed + failed > 0) return failed ? VS_FAILED : VS_DONE;
+    vs_say("no test was found: describe and it make one, in a file or in the files of a folder that end in _spec.lua");
+    return VS_FAILED;
+}
+
+static int test(int count, char **operands) {
+    struct files files = {.count = 0};
+    int rc = count ? VS_DONE : vs_usage("test wants at least one FILE or FOLDER of specs");
+    for (int i = 0; i < count && rc == VS_DONE; i++)
+        rc = add(&files, operands[i]);
+    if (rc == VS_DONE) rc = run_files(&files);
+    for (int i = 0; i < files.count; i++)
+        free(files.path[i]);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ the command */
+
+int vs_cmd_policy(int argc, char **argv) {
+    static const char *const words[] = {"check", "run", "test", NULL};
+    struct asked asked = {.options = NULL};
+    const struct vs_option table[] = {
+        VS_TEXT("options", &asked.options, "'{...}'", "the policy's options, as Lua: '{ borrow_ms_max = 500 }'"),
+        VS_SWITCH("json", &asked.json, "one object a line, for programs (check and run)"),
+        {0},
+    };
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc == 0) return vs_usage("what to do with a policy comes first: check, run or test");
+    if (strcmp(argv[0], "check") == 0) return check(&asked, argc - 1, argv + 1);
+    if (strcmp(argv[0], "run") == 0) return run(&asked, argc - 1, argv + 1);
+    if (strcmp(argv[0], "test") == 0) {
+        if (asked.options || asked.json) return vs_usage("test takes no options: the specs give each policy its own");
+        return test(argc - 1, argv + 1);
+    }
+    const char *near = vs_nearest(argv[0], words);
+    if (near) return vs_usage("a policy cannot be told to %s; did you mean %s?", vs_shown_text(argv[0]), near);
+    return vs_usage("a policy cannot be told to %s; there are check, run and test", vs_shown_text(argv[0]));
+}

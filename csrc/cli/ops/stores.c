@@ -1,0 +1,105 @@
+/* stores.c -- a store, a namespace in it and its numbers, as the commands for operators see them.  Knows no command. */
+#include "cli/ops/stores.h"
+
+#include "id/id.h"
+#include "keeper/options.h"
+#include "os/os.h"
+
+#include <stdlib.h>
+
+int vs_at_open(struct vs_at *at) {
+    struct vesta_error err;
+    if (!at->uri) return vs_usage("--store is missing: file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB, zk://HOSTS/PATH");
+    if (!at->name) at->name = "default";
+    if (vs_namespace_check(at->name, &err) != VESTA_OK) return vs_report(&err);
+    struct vs_store_opts opts = {
+        .namespace_ = at->name, .group = -1, .clock = vs_clock_system(), .call_ms_max = VS_OPERATOR_CALL_MS};
+    return vs_store_open(at->uri, &opts, &at->store, &err) == VESTA_OK ? VS_GO : vs_report(&err);
+}
+
+void vs_at_close(struct vs_at *at) {
+    if (at->store) at->store->ops->close(at->store);
+    at->store = NULL;
+}
+
+int vs_at_told(const struct vs_at *at, const struct vs_reply *reply) {
+    const char *text = *reply->text ? reply->text : "it does not say why";
+    switch (reply->outcome) {
+    case VS_STORE_CONFLICT: vs_say("somebody else changed it meanwhile: look at it, and try again"); break;
+    case VS_STORE_MOVED: vs_say("the namespace %s is another one now: look at it, and try again", at->name); break;
+    case VS_STORE_UNKNOWN: vs_say("no answer came, so it may be done, now or later: look at it (%s)", text); break;
+    default: vs_say("%s", text);
+    }
+    return VS_FAILED;
+}
+
+int vs_at_read(struct vs_at *at) {
+    struct vesta_error err;
+    struct vs_reply reply;
+    at->store->ops->ns_read(at->store, &reply);
+    if (reply.outcome != VS_STORE_OK) return vs_at_told(at, &reply);
+    at->ns = reply.ns;
+    at->store_ms = reply.store_ms;
+    if (at->ns.ver == 0) return VS_GO;
+    if (vesta_layout_parse(at->ns.layout, &at->layout, &err) != VESTA_OK ||
+        at->layout.fingerprint != at->ns.fingerprint) {
+        vs_say("the namespace %s has a record that does not agree with itself: its layout is %s", at->name,
+               vs_shown_text(at->ns.layout));
+        return VS_FAILED;
+    }
+    vs_shape_of(&at->layout, &at->shape);
+    at->worker_max = at->layout.worker >= 0 ? at->layout.field[at->layout.worker].max : 0;
+    if (!at->ns.static_count || at->ns.static_first + at->ns.static_count - 1 <= at->worker_max) return VS_GO;
+    vs_say("the namespace %s has static numbers that its layout does not have", at->name);
+    return VS_FAILED;
+}
+
+int vs_at_need(struct vs_at *at) {
+    int rc = vs_at_read(at);
+    if (rc != VS_GO || at->ns.ver) return rc;
+    vs_say("the namespace %s is not in the store; `vesta store show` names those that are; make it: vesta store init "
+           "--namespace %s --layout ... (--again, if it was there before)",
+           at->name, at->name);
+    return VS_FAILED;
+}
+
+int64_t vs_at_ahead_ms(int64_t store_ms) {
+    return vs_now_ms() - store_ms;
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+const char *vs_standing_name(enum vs_standing standing) {
+    static const char *const names[] = {"held", "expired", "free"};
+    return names[standing];
+}
+
+enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms) {
+    if (!record->held) return VS_STANDS_FREE;
+    return store_ms - record->written_ms > record->lease_ms ? VS_STANDS_EXPIRED : VS_STANDS_HELD;
+}
+
+int vs_at_list(struct vs_at *at, struct vs_roll *roll) {
+    struct vs_reply reply;
+    *roll = (struct vs_roll){0};
+    at->store->ops->list(at->store, &roll->listed, &roll->count, &reply);
+    if (reply.outcome != VS_STORE_OK) {
+        free(roll->listed);
+        roll->listed = NULL;
+        return vs_at_told(at, &reply);
+    }
+    uint64_t used = 0;
+    if (reply.store_ms > 0) at->store_ms = reply.store_ms;
+    for (size_t i = 0; i < roll->count; i++) {
+        if (roll->listed[i].worker > at->worker_max) continue;
+        roll->standing[vs_standing_of(&roll->listed[i].record, at->store_ms)]++;
+        used += !vs_is_static(&at->ns, roll->listed[i].worker);
+    }
+    roll->never = at->worker_max - used + 1 - at->ns.static_count;
+    return VS_GO;
+}
+
+void vs_out_clean(const char *text) {
+    for (; *text; text++)
+        vs_out((unsigned char)*text < ' ' || *text == 127 ? "?" : text, 1);
+}

@@ -1,0 +1,58 @@
+/* stores.h -- what the commands for operators of stores share: a store opened by its URI, a namespace in it, its list
+ * of numbers, and what a store's answers mean to people. */
+#ifndef VS_STORES_H
+#define VS_STORES_H
+
+#include "command/options.h"
+#include "store/store.h"
+
+#define VS_OPERATOR_CALL_MS 5000 /* a person waits longer than a keeper */
+
+struct vs_at {
+    const char *uri, *name; /* of the namespace */
+    struct vs_store *store;
+    struct vs_ns_record ns; /* ver 0: it is not there */
+    struct vesta_layout layout;
+    struct vs_shape shape;
+    uint64_t worker_max;
+    int64_t store_ms;
+};
+
+/* Rows of options: every one of these commands has them. */
+/* clang-format off */
+#define VS_AT_OPTIONS(at) \
+    VS_TEXT("store", &(at)->uri, "URI", "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"), \
+    VS_TEXT("namespace", &(at)->name, "NAME", "which namespace of it (default: default)")
+/* clang-format on */
+
+/* Checks what was given and opens the store; asks nobody yet.  VS_GO, or an exit code after a message. */
+int vs_at_open(struct vs_at *at);
+void vs_at_close(struct vs_at *at);
+/* Reads the namespace's record into `ns`, and what its layout comes to.  VS_GO with ver 0: it is not there. */
+int vs_at_read(struct vs_at *at);
+/* The same, and it must be there. */
+int vs_at_need(struct vs_at *at);
+/* Says what an answer means that is not OK.  Returns VS_FAILED. */
+int vs_at_told(const struct vs_at *at, const struct vs_reply *reply);
+/* How far this machine's clock is ahead of the store's. */
+int64_t vs_at_ahead_ms(int64_t store_ms);
+
+enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDINGS };
+const char *vs_standing_name(enum vs_standing standing);
+enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms);
+
+/* Every number that was ever used, and how many stand how. */
+struct vs_roll {
+    struct vs_listed *listed; /* free() it */
+    size_t count;
+    uint64_t standing[VS_STANDINGS], never; /* of the numbers that the layout has */
+};
+int vs_at_list(struct vs_at *at, struct vs_roll *roll);
+
+/* import.c: `vesta workers import`, with argv[0] = "workers". */
+int vs_workers_import(int argc, char **argv);
+
+/* A foreign text for a terminal: control characters become '?'. */
+void vs_out_clean(const char *text);
+
+#endif

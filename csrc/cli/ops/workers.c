@@ -1,0 +1,153 @@
+/* workers.c -- `vesta workers`: who holds which number of a namespace, for how long still, by whose clock.  Reads only.
+ */
+#include "cli/cli.h"
+#include "cli/ops/stores.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+/* "11:59", "23:10:05" */
+static const char *duration(int64_t ms, char *buf, size_t size) {
+    int64_t s = ms / 1000;
+    if (s >= 100 * 86400)
+        snprintf(buf, size, "%" PRId64 " days", s / 86400);
+    else if (s >= 3600)
+        snprintf(buf, size, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+    else
+        snprintf(buf, size, "%d:%02d", (int)(s / 60), (int)(s % 60));
+    return buf;
+}
+
+/* The high-water mark: nothing at or past it was granted.  False: later than a date can say. */
+static bool until_ms(const struct vs_at *at, const struct vs_record *r, int64_t *ms) {
+    int64_t us = vs_tick_unix_us(&at->shape, r->until);
+    *ms = us / 1000;
+    return r->until < vs_tick_end(&at->shape) && us != INT64_MAX;
+}
+
+static int64_t left_ms(const struct vs_at *at, const struct vs_record *r) {
+    int64_t age_ms = at->store_ms > r->written_ms ? at->store_ms - r->written_ms : 0;
+    return r->lease_ms > age_ms ? r->lease_ms - age_ms : 0;
+}
+
+/* ------------------------------------------------------------------ for people */
+
+static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
+    const struct vs_record *r = &listed->record;
+    enum vs_standing standing = vs_standing_of(r, at->store_ms);
+    char left[32] = "-", clock[32] = "-", iso[VESTA_ISO_MAX] = "the layout's end";
+    int64_t ms;
+    if (standing == VS_STANDS_HELD) duration(left_ms(at, r), left, sizeof left);
+    if (r->seen_ms && r->written_ms)
+        snprintf(clock, sizeof clock, "%+.3f s", (double)(r->seen_ms - r->written_ms) / 1000);
+    if (until_ms(at, r, &ms)) vs_iso(ms, iso);
+    vs_outf("%6" PRIu64 "  %-7s  %8s  %10s  %-24s  ", listed->worker, vs_standing_name(standing), left, clock, iso);
+    vs_out_clean(*r->holder ? r->holder : "-");
+    vs_outf("  ");
+    vs_out_clean(r->identity);
+    vs_outf("%s%s\n", r->fingerprint == at->ns.fingerprint ? "" : "  [another layout's]",
+            listed->worker <= at->worker_max ? "" : "  [no number of this layout]");
+}
+
+static void print_table(const struct vs_at *at, const struct vs_roll *roll) {
+    char iso[VESTA_ISO_MAX], never[VS_GROUPED_MAX];
+    vs_outf("%6s  %-7s  %8s  %10s  %-24s  %s\n", "NUMBER", "STATE", "LEFT", "CLOCK", "USED BELOW", "HOLDER, IDENTITY");
+    for (size_t i = 0; i < roll->count; i++)
+        print_row(at, &roll->listed[i]);
+    vs_outf("%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used; at %s by the store's clock\n",
+            at->name, roll->standing[VS_STANDS_HELD], roll->standing[VS_STANDS_EXPIRED], roll->standing[VS_STANDS_FREE],
+            vs_grouped(roll->never, never), vs_iso(at->store_ms, iso));
+}
+
+/* ------------------------------------------------------------------ for programs */
+
+static void print_row_json(const struct vs_at *at, const struct vs_listed *listed) {
+    const struct vs_record *r = &listed->record;
+    enum vs_standing standing = vs_standing_of(r, at->store_ms);
+    int64_t ms;
+    vs_outf("{\"worker\":%" PRIu64 ",\"state\":\"%s\"", listed->worker, vs_standing_name(standing));
+    if (standing == VS_STANDS_HELD) vs_outf(",\"left_ms\":%" PRId64, left_ms(at, r));
+    if (r->seen_ms && r->written_ms) vs_outf(",\"clock_ms\":%" PRId64, r->seen_ms - r->written_ms);
+    vs_outf(",\"until\":\"%" PRIu64 "\"", r->until);
+    if (until_ms(at, r, &ms)) vs_outf(",\"until_ms\":%" PRId64, ms);
+    vs_outf(",\"written_ms\":%" PRId64 ",\"lease_ms\":%" PRId64 ",\"epoch\":%" PRIu64 ",\"holder\":", r->written_ms,
+            r->lease_ms, r->epoch);
+    vs_out_json(r->holder);
+    vs_outf(",\"identity\":");
+    vs_out_json(r->identity);
+    vs_outf(",\"fits\":%s}",
+            r->fingerprint == at->ns.fingerprint && listed->worker <= at->worker_max ? "true" : "false");
+}
+
+static void print_json(const struct vs_at *at, const struct vs_roll *roll) {
+    vs_outf("{\"namespace\":");
+    vs_out_json(at->name);
+    vs_outf(",\"store_ms\":%" PRId64 ",\"ahead_ms\":%" PRId64, at->store_ms, vs_at_ahead_ms(at->store_ms));
+    for (int i = 0; i < VS_STANDINGS; i++)
+        vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), roll->standing[i]);
+    vs_outf(",\"never\":%" PRIu64 ",\"workers\":[", roll->never);
+    for (size_t i = 0; i < roll->count; i++) {
+        if (i) vs_outf(",");
+        print_row_json(at, &roll->listed[i]);
+    }
+    vs_outf("]}\n");
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static int look(struct vs_at *at, int json, bool redraw) {
+    struct vs_roll roll;
+    int rc = vs_at_need(at);
+    if (rc == VS_GO) rc = vs_at_list(at, &roll);
+    if (rc != VS_GO) return rc;
+    if (redraw) vs_outf("\033[H\033[J"); /* to the top, and clear */
+    (json ? print_json : print_table)(at, &roll);
+    free(roll.listed);
+    vs_out_flush();
+    return VS_DONE;
+}
+
+/* A store that is away for a while is told of, and looked for again. */
+static int watch(struct vs_at *at, int json) {
+    const struct sigaction act = {.sa_handler = on_signal}; /* without SA_RESTART: a sleep ends */
+    bool redraw = !json && isatty(STDOUT_FILENO);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    while (!interrupted && !vs_out_gone()) {
+        look(at, json, redraw);
+        if (!interrupted) sleep(1);
+    }
+    return VS_DONE;
+}
+
+int vs_cmd_workers(int argc, char **argv) {
+    struct vs_at at = {0};
+    int json = 0, watches = 0;
+    if (argc > 1 && strcmp(argv[1], "import") == 0) {
+        argv[1] = argv[0];
+        return vs_workers_import(argc - 1, argv + 1);
+    }
+    const struct vs_option table[] = {
+        VS_AT_OPTIONS(&at),
+        VS_SWITCH("watch", &watches, "look again every second, until interrupted"),
+        VS_SWITCH("json", &json, "an object, for programs; with --watch one a line"),
+        {0},
+    };
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc > 0) return vs_usage("unexpected operand %s; there is `vesta workers import`", vs_shown_text(argv[0]));
+    if ((rc = vs_at_open(&at)) == VS_GO) rc = watches ? watch(&at, json) : look(&at, json, false);
+    vs_at_close(&at);
+    return rc;
+}

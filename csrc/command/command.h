@@ -1,0 +1,86 @@
+/* command.h -- what the commands of the program share: exit codes, output, messages, input of ids. */
+#ifndef VS_COMMAND_H
+#define VS_COMMAND_H
+
+#include "vesta.h"
+
+#include <stdbool.h>
+
+enum vs_exit { VS_DONE = 0, VS_FAILED = 1 /* the world, or a duplicate */, VS_USAGE = 2 /* the caller */ };
+
+/* One row of the table in cli/main.c.  `run` gets argv[0] = the command's name. */
+struct vs_command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *line;  /* one line about it */
+    const char *usage; /* behind "vesta " */
+    const char *about; /* what `vesta help NAME` teaches: purpose and two examples with output */
+};
+/* The command that runs: messages say its name, and --help teaches it. */
+void vs_command_begin(const struct vs_command *command);
+
+/* ---- say.c: messages go to stderr, one line each, with the command's name in front */
+
+void vs_say_as(const char *command);
+void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* From here on another one hears messages, instead of people at stderr. */
+void vs_say_by(void (*by)(const char *text));
+/* As vs_say, and a second line that points to the help.  Returns VS_USAGE. */
+int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Whether an error is the caller's own: what was written, not what the world is like. */
+bool vs_is_usage(const struct vesta_error *err);
+/* Says a library's error.  Returns the exit code that it deserves: VS_USAGE for what the caller wrote. */
+int vs_report(const struct vesta_error *err);
+
+/* Foreign text for a message: in quotes, control characters escaped, cut when long.  Lives until four more calls. */
+const char *vs_shown(const char *text, size_t length);
+const char *vs_shown_text(const char *text);
+
+/* ---- out.c: stdout in large writes of whole lines */
+
+/* Appends.  Lines are whole in every write, so that several programs may write to one pipe. */
+void vs_out(const char *text, size_t length);
+void vs_outf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Room for `size` bytes at the end of the buffer; vs_out_took says how many were used. */
+char *vs_out_room(size_t size);
+void vs_out_took(size_t length);
+/* Hands over what is complete; call before waiting. */
+void vs_out_flush(void);
+/* The reader is gone or the disk is full: writing more is useless. */
+bool vs_out_gone(void);
+/* The last flush; turns `code` into VS_FAILED, with a message, when a write failed for another reason than a reader
+ * who has seen enough. */
+int vs_out_end(int code);
+/* `text` as a JSON string with its quotes. */
+void vs_out_json(const char *text);
+
+/* ---- input.c: ids from operands, or from stdin when there are none (or "-") */
+
+typedef int vs_id_fn(void *self, uint64_t id, const char *text);
+/* Calls fn for each id; returns the worst exit code of fn and of what could not be read. */
+int vs_each_id(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self);
+/* Splits name=value operands into `out`; value is digits.  Returns VS_DONE or an exit code after a message.
+ * A time field may be given as an RFC 3339 time of `layout`. */
+int vs_read_values(const struct vesta_layout *layout, int count, char **operands, struct vesta_value *out);
+/* The layout of a text, the default for NULL.  Returns VS_DONE or an exit code after a message. */
+#define VS_LAYOUT_DEFAULT "vesta-second"
+int vs_read_layout(const char *text, struct vesta_layout *out);
+/* Digits only, at most max. */
+bool vs_read_count(const char *text, uint64_t max, uint64_t *out);
+
+/* ---- picture.c: layouts and ids for people */
+
+void vs_draw_layout(const struct vesta_layout *layout);
+void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms);
+/* Ids that one worker can have in a second. */
+uint64_t vs_per_second(const struct vesta_layout *layout);
+/* "3 days ago", "in 2 hours".  Shape: buf of VS_AGO_MAX bytes. */
+#define VS_AGO_MAX 48
+const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf);
+const char *vs_iso(int64_t unix_ms, char *buf); /* vesta_iso that returns its buffer */
+int64_t vs_now_ms(void);
+/* 1048576 -> "1,048,576".  Shape: buf of VS_GROUPED_MAX bytes. */
+#define VS_GROUPED_MAX 32
+const char *vs_grouped(uint64_t n, char *buf);
+
+#endif

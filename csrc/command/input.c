@@ -1,0 +1,116 @@
+/* input.c -- ids, values and layouts from operands and from stdin, with messages that name what is wrong. */
+#include "command/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool vs_read_count(const char *text, uint64_t max, uint64_t *out) {
+    uint64_t n;
+    if (vesta_parse(VESTA_DECIMAL, text, strlen(text), &n) != VESTA_OK || n > max) return false;
+    *out = n;
+    return true;
+}
+
+static const char *what_ids_are(enum vesta_base base) {
+    switch (base) {
+    case VESTA_HEX: return "hex digits, at most 16, without 0x";
+    case VESTA_BASE32: return "Crockford base32 digits, at most 13";
+    case VESTA_BASE62: return "base62 digits, at most 11";
+    default: return "decimal digits, 0 to 18446744073709551615";
+    }
+}
+
+static int worse(int a, int b) {
+    return a > b ? a : b;
+}
+
+static int each_operand(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self) {
+    int code = VS_DONE;
+    uint64_t id;
+    for (int i = 0; i < count && !vs_out_gone(); i++) {
+        if (vesta_parse(base, operands[i], strlen(operands[i]), &id) == VESTA_OK)
+            code = worse(code, fn(self, id, operands[i]));
+        else
+            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]), what_ids_are(base));
+    }
+    return code;
+}
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* One id a line; blank lines are nothing, spaces around an id are not its business. */
+static int each_line(FILE *in, enum vesta_base base, vs_id_fn *fn, void *self) {
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    int code = VS_DONE;
+    uint64_t id;
+    for (uint64_t number = 1; !vs_out_gone() && (n = getline(&line, &size, in)) >= 0; number++) {
+        char *at = line, *end = line + n;
+        while (at < end && is_space(*at))
+            at++;
+        while (end > at && is_space(end[-1]))
+            *--end = '\0';
+        if (at == end) continue;
+        if (vesta_parse(base, at, (size_t)(end - at), &id) == VESTA_OK) {
+            code = worse(code, fn(self, id, at));
+            continue;
+        }
+        vs_say("line %" PRIu64 ": %s is not an id: %s", number, vs_shown(at, (size_t)(end - at)), what_ids_are(base));
+        code = VS_USAGE;
+    }
+    if (ferror(in)) {
+        vs_say("cannot read stdin: %s", strerror(errno));
+        code = worse(code, VS_FAILED);
+    }
+    free(line);
+    return code;
+}
+
+int vs_each_id(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self) {
+    if (count == 0 && isatty(STDIN_FILENO)) vs_say("reads ids from stdin, one a line; Ctrl-D ends");
+    if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return each_line(stdin, base, fn, self);
+    return each_operand(count, operands, base, fn, self);
+}
+
+/* time=2015-05-28T08:05:39Z: the field's value at that instant. */
+static int read_time_value(const struct vesta_layout *layout, const char *text, uint64_t *out) {
+    struct vesta_error err;
+    int64_t unix_ms;
+    char iso[VESTA_ISO_MAX];
+    if (vesta_time_parse(text, &unix_ms, &err) != VESTA_OK) return vs_report(&err);
+    if (unix_ms < layout->epoch_ms)
+        return vs_usage("time %s is before the layout's epoch, %s", vs_shown_text(text), vs_iso(layout->epoch_ms, iso));
+    *out = (uint64_t)(unix_ms - layout->epoch_ms) / (uint64_t)layout->unit_ms;
+    return VS_DONE;
+}
+
+int vs_read_values(const struct vesta_layout *layout, int count, char **operands, struct vesta_value *out) {
+    for (int i = 0; i < count; i++) {
+        char *equals = strchr(operands[i], '=');
+        if (!equals || equals == operands[i])
+            return vs_usage("%s is not of the form field=value", vs_shown_text(operands[i]));
+        *equals = '\0'; /* argv is ours to cut */
+        out[i].name = operands[i];
+        if (strcmp(operands[i], "time") == 0 && strchr(equals + 1, 'T')) {
+            int rc = read_time_value(layout, equals + 1, &out[i].value);
+            if (rc != VS_DONE) return rc;
+        } else if (!vs_read_count(equals + 1, UINT64_MAX, &out[i].value))
+            return vs_usage("%s is %s, which must be a whole number%s", vs_shown_text(operands[i]),
+                            vs_shown_text(equals + 1),
+                            strcmp(operands[i], "time") == 0 ? " or a time like 2026-01-01T00:00:00Z" : "");
+    }
+    return VS_DONE;
+}
+
+int vs_read_layout(const char *text, struct vesta_layout *out) {
+    struct vesta_error err;
+    if (vesta_layout_parse(text ? text : VS_LAYOUT_DEFAULT, out, &err) != VESTA_OK) return vs_report(&err);
+    return VS_DONE;
+}

@@ -1,0 +1,158 @@
+/* options.c -- reads a command's options by its table.  Own walker, since getopt_long can neither say what was
+ * probably meant nor which values are possible. */
+#include "command/options.h"
+
+#include "base/nearest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_MAX 32 /* rows of a table, --help included */
+
+static void print_option(const struct vs_option *o) {
+    char left[64];
+    int n = o->letter ? snprintf(left, sizeof left, "-%c, --%s", o->letter, o->name)
+                      : snprintf(left, sizeof left, "--%s", o->name);
+    if (o->value) snprintf(left + n, sizeof left - (size_t)n, " %s", o->value);
+    if (strlen(left) > 24)
+        vs_outf("  %s\n  %-24s  %s\n", left, "", o->help);
+    else
+        vs_outf("  %-24s  %s\n", left, o->help);
+}
+
+static const struct vs_command *running;
+
+void vs_command_begin(const struct vs_command *command) {
+    running = command;
+    vs_say_as(command->name);
+}
+
+static int print_help(const struct vs_option *table) {
+    vs_outf("vesta %s -- %s\n\nUsage: vesta %s\n\n%s\nOptions:\n", running->name, running->line, running->usage,
+            running->about);
+    for (; table->name; table++)
+        print_option(table);
+    print_option(&(struct vs_option){.name = "help", .letter = 'h', .help = "this text"});
+    return VS_DONE;
+}
+
+static const struct vs_option *find_long(const struct vs_option *table, const char *name, size_t length) {
+    for (; table->name; table++)
+        if (strlen(table->name) == length && memcmp(table->name, name, length) == 0) return table;
+    return NULL;
+}
+
+static const struct vs_option *find_letter(const struct vs_option *table, char letter) {
+    for (; table->name; table++)
+        if (table->letter == letter) return table;
+    return NULL;
+}
+
+static int unknown_option(const struct vs_option *table, const char *text) {
+    const char *names[OPTIONS_MAX] = {"help"};
+    char word[32];
+    size_t n = 1;
+    for (; table->name; table++)
+        names[n++] = table->name;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
+    const char *near = text[1] == '-' ? vs_nearest(word, names) : NULL;
+    if (near) return vs_usage("unknown option %s; did you mean --%s?", vs_shown_text(text), near);
+    return vs_usage("unknown option %s", vs_shown_text(text));
+}
+
+/* The index of `word` among the words of "a|b|c", or -1. */
+static int choice_index(const char *words, const char *word) {
+    size_t length = strlen(word);
+    for (int i = 0; *words; i++) {
+        size_t n = strcspn(words, "|");
+        if (n == length && memcmp(words, word, n) == 0) return i;
+        words += n + (words[n] == '|');
+    }
+    return -1;
+}
+
+static int store_number(const struct vs_option *o, const char *text) {
+    uint64_t n;
+    if (!vs_read_count(text, o->max, &n) || n < o->min)
+        return vs_usage("--%s is %s, which must be a whole number from %" PRIu64 " to %" PRIu64, o->name,
+                        vs_shown_text(text), o->min, o->max);
+    if (o->kind == VS_OPT_COUNT)
+        *(uint64_t *)o->into = n;
+    else
+        *(int64_t *)o->into = n ? (int64_t)n : -1;
+    return VS_GO;
+}
+
+static int store_choice(const struct vs_option *o, const char *text) {
+    int i = choice_index(o->value, text);
+    if (i < 0) return vs_usage("--%s is %s, which must be one of %s", o->name, vs_shown_text(text), o->value);
+    *(int *)o->into = (int)o->min + i;
+    return VS_GO;
+}
+
+static int store(const struct vs_option *o, const char *text) {
+    int rc = VS_GO;
+    switch (o->kind) {
+    case VS_OPT_SWITCH: *(int *)o->into = 1; break;
+    case VS_OPT_TEXT:
+        if (!*text) return vs_usage("--%s needs a value: %s", o->name, o->value);
+        *(const char **)o->into = text;
+        break;
+    case VS_OPT_COUNT:
+    case VS_OPT_AHEAD: rc = store_number(o, text); break;
+    case VS_OPT_CHOICE: rc = store_choice(o, text); break;
+    }
+    if (rc == VS_GO && o->given) *o->given = 1;
+    return rc;
+}
+
+static bool is_operand(const char *text) {
+    return text[0] != '-' || text[1] == '\0' || (text[1] >= '0' && text[1] <= '9');
+}
+
+/* Reads argv[*i] as an option, and the next word where that is its value. */
+static int read_option(const struct vs_option *table, int argc, char **argv, int *i) {
+    char *text = argv[*i], *value = NULL;
+    const struct vs_option *o;
+    if (text[1] == '-') {
+        size_t length = strcspn(text + 2, "=");
+        o = find_long(table, text + 2, length);
+        if (text[2 + length] == '=') value = text + 3 + length;
+    } else {
+        o = find_letter(table, text[1]);
+        if (text[2]) value = text + 2;
+    }
+    if (!o) return unknown_option(table, text);
+    if (o->kind == VS_OPT_SWITCH)
+        return value ? vs_usage("--%s takes no value, and %s gives one", o->name, vs_shown_text(text)) : store(o, "");
+    if (!value && (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0))
+        return vs_usage("--%s needs a value: %s", o->name, o->value);
+    return store(o, value ? value : argv[++*i]);
+}
+
+static bool asks_for_help(const char *text) {
+    return strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0;
+}
+
+int vs_options(const struct vs_option *table, int *argc, char **argv) {
+    int operands = 0, end = *argc;
+    for (int i = 1; i < *argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            end = i;
+            break;
+        } else if (asks_for_help(argv[i]))
+            return print_help(table);
+    for (int i = 1; i < *argc; i++) {
+        if (i == end) continue;
+        if (i > end || is_operand(argv[i])) {
+            argv[operands++] = argv[i];
+            continue;
+        }
+        int rc = read_option(table, end, argv, &i);
+        if (rc != VS_GO) return rc;
+    }
+    *argc = operands;
+    return VS_GO;
+}

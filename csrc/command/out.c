@@ -1,0 +1,127 @@
+/* out.c -- stdout in writes of whole lines, so that a killed writer leaves no half line.
+ *
+ * In a pipe the kernel neither splits a write of PIPE_BUF bytes nor mixes it with another writer's: eight programs may
+ * share one.  In a file a killed writer is stopped between two pages, where it may have slept for the disk; so a write
+ * stays within a page, and the line that lies across two goes alone, when it has nothing to sleep for.  (Not quite
+ * never: the kill may still fall between the two halves of that line.) */
+#include "command/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OUT_ROOM 65536
+#define OUT_LINE_MAX 8192 /* the longest text one vs_outf may add */
+#define OUT_PAGE 4096
+
+static char buffer[OUT_ROOM + OUT_LINE_MAX];
+static size_t used;
+static int broken;           /* errno of the write that failed, or 0 */
+static int64_t file_at = -1; /* where the next write goes in a regular file; -1 for everything else */
+
+/* Where others write to the same file this is a guess, which costs nothing but the kindness to a killed writer. */
+static void find_place(void) {
+    static bool known;
+    struct stat st;
+    if (known) return;
+    known = true;
+    if (fstat(STDOUT_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    file_at = flags >= 0 && flags & O_APPEND ? st.st_size : lseek(STDOUT_FILENO, 0, SEEK_CUR);
+}
+
+static void write_all(const char *at, size_t length) {
+    while (length > 0 && !broken) {
+        ssize_t n = write(STDOUT_FILENO, at, length);
+        if (n < 0 && errno != EINTR) broken = errno;
+        if (n <= 0) continue;
+        at += n;
+        length -= (size_t)n;
+        if (file_at >= 0) file_at += n;
+    }
+}
+
+/* The length of the whole lines, of `length` bytes, that go into one write; 0 if there is no whole line. */
+static size_t whole_lines(const char *at, size_t length) {
+    size_t most = length < PIPE_BUF ? length : PIPE_BUF, page_left = OUT_PAGE - (size_t)(file_at % OUT_PAGE);
+    bool fits = file_at < 0 || most <= page_left;
+    const char *newline = memrchr(at, '\n', fits ? most : page_left);
+    if (!newline && !fits) newline = memchr(at, '\n', most); /* the line that lies across */
+    return newline ? (size_t)(newline - at) + 1 : 0;
+}
+
+static void drain(bool all) {
+    size_t done = 0, piece;
+    find_place();
+    while ((piece = whole_lines(buffer + done, used - done)) > 0) {
+        write_all(buffer + done, piece);
+        done += piece;
+    }
+    /* a line longer than a write, or the end of a text without a newline */
+    if (all || used - done > OUT_ROOM) {
+        write_all(buffer + done, used - done);
+        done = used;
+    }
+    memmove(buffer, buffer + done, used - done);
+    used -= done;
+}
+
+char *vs_out_room(size_t size) {
+    if (used + size > OUT_ROOM) drain(false);
+    return buffer + used;
+}
+
+void vs_out_took(size_t length) {
+    used += length;
+}
+
+void vs_out(const char *text, size_t length) {
+    while (length > 0) {
+        size_t n = length < OUT_LINE_MAX ? length : OUT_LINE_MAX;
+        memcpy(vs_out_room(n), text, n);
+        vs_out_took(n);
+        text += n;
+        length -= n;
+    }
+}
+
+void vs_outf(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(vs_out_room(OUT_LINE_MAX), OUT_LINE_MAX, format, args);
+    va_end(args);
+    if (n > 0) vs_out_took(n < OUT_LINE_MAX ? (size_t)n : OUT_LINE_MAX - 1);
+}
+
+void vs_out_json(const char *text) {
+    vs_out("\"", 1);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == '"' || c == '\\')
+            vs_outf("\\u%04x", c);
+        else
+            vs_out(text, 1);
+    }
+    vs_out("\"", 1);
+}
+
+void vs_out_flush(void) {
+    drain(false);
+}
+
+bool vs_out_gone(void) {
+    return broken != 0;
+}
+
+int vs_out_end(int code) {
+    drain(true);
+    if (!broken || broken == EPIPE) return code;
+    int why = broken;
+    vs_say("cannot write the output: %s", strerror(why));
+    return VS_FAILED;
+}

@@ -1,0 +1,262 @@
+/* asked.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
+ * and opens nothing. */
+#include "base/array.h"
+#include "lease/lease.h"
+#include "command/options.h"
+#include "serve/serving.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECRET_MAX 1024 /* of a password, with its NUL */
+
+_Static_assert(VS_CONF_SPACES_MAX <= VS_SPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
+               "the server has room for what a config may hold");
+
+/* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
+struct flags {
+    const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
+        *log_file, *policy, *wait_ms, *connections, *address_connections, *memory_mib, *start_wait_ms;
+    int single_host;
+    struct vesta_opts opts;
+};
+
+/* ------------------------------------------------------------------ reading flags */
+
+/* The first line of a file that holds nothing else.  Not read from an argument: those are for everybody to see. */
+static int read_secret(const char *path, const char **out) {
+    static char secret[SECRET_MAX + 1];
+    if (!path) return VS_GO;
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
+    bool failed = !file || ferror(file);
+    if (failed) vs_say("--resp-password-file %s: %s", vs_shown_text(path), strerror(errno));
+    if (file) fclose(file);
+    if (failed) return VS_FAILED;
+    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
+    if (length == 0 || length >= SECRET_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
+        return vs_usage("--resp-password-file %s: a password is one line of 1 to %d bytes", vs_shown_text(path),
+                        SECRET_MAX - 1);
+    secret[length] = '\0';
+    *out = secret;
+    return VS_GO;
+}
+
+static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
+    const struct vs_option table[] = {
+        {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
+        VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
+        VS_TEXT("http-idle-ms", &flags->http_idle_ms, "MS",
+                "how long an HTTP client may rest before it is cut off (default: 60000)"),
+        VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
+        VS_TEXT("resp-password-file", &flags->password_file, "FILE",
+                "the password that Redis clients must give, alone on a line (default: none)"),
+        VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
+                "how long a Redis client may rest before it is cut off (default: 300000)"),
+        VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin's routes (default: off)"),
+        VS_TEXT("connections", &flags->connections, "N",
+                "how many connections HTTP and Redis clients may have together (default: 10000)"),
+        VS_TEXT("address-connections", &flags->address_connections, "N",
+                "how many of them one address may have at each protocol (default: half)"),
+        VS_TEXT("memory-mib", &flags->memory_mib, "N", "how much memory clients may hold (default: 128)"),
+        VS_TEXT("threads", &flags->threads, "N", "loops, one a thread (default: 1)"),
+        VS_TEXT("wait-ms", &flags->wait_ms, "MS",
+                "how long a request may wait for an id (default: 1500; 100 with a policy)"),
+        VS_TEXT("start-wait-ms", &flags->start_wait_ms, "MS",
+                "give up where there is no worker number by then (default: 0, wait for ever)"),
+        VS_SWITCH("single-host", &flags->single_host, "no other machine gives ids of this namespace"),
+        VS_TEXT("policy", &flags->policy, "NAME|FILE",
+                "who judges pauses that outlast that; HUP loads it anew (default: nobody)"),
+        VS_TEXT("user", &flags->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
+        VS_TEXT("log-level", &flags->level, "debug|info|warn|error", "what is below it is not told (default: info)"),
+        VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
+        VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 opens it anew"),
+        VS_GENERATOR_OPTIONS(&flags->opts),
+        {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
+    int rc = vs_options(table, argc, argv);
+    if (rc != VS_GO) return rc;
+    return *argc > 0 ? vs_usage("unexpected operand %s", vs_shown_text(argv[0])) : VS_GO;
+}
+
+/* A config may have several namespaces: flags of one would be a riddle. */
+static int refuse_space_flags(const struct flags *flags) {
+    const struct vesta_opts *opts = &flags->opts;
+    const struct {
+        bool given;
+        const char *flag, *key;
+    } rows[] = {{opts->layout, "layout", "layout"},
+                {opts->has_worker, "worker", "worker"},
+                {opts->path, "path", "path"},
+                {opts->store, "store", "store"},
+                {opts->lease, "lease", "lease"},
+                {opts->identity, "identity", "identity"},
+                {opts->namespace_, "namespace", NULL},
+                {opts->fields, "fields", "fields"},
+                {opts->pacing, "pacing", "pacing"},
+                {opts->ahead_ms_max, "ahead-ms", "ahead_ms_max"},
+                {flags->wait_ms, "wait-ms", "wait_ms_max"},
+                {flags->policy, "policy", "policy"}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++)
+        if (rows[i].given)
+            return vs_usage("--%s and --config do not go together: the config says namespaces.NAME%s%s", rows[i].flag,
+                            rows[i].key ? "." : "", rows[i].key ? rows[i].key : "");
+    return VS_GO;
+}
+
+static void add_flag(struct vs_serving *serving, const char *flag, const char *key, const char *text) {
+    if (!text) return;
+    assert(serving->conf.flag_count < VS_SERVING_FLAGS_MAX);
+    serving->conf_flag[serving->conf.flag_count++] = (struct vs_conf_flag){flag, key, text};
+}
+
+static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
+    const char *password = NULL;
+    int rc = read_secret(flags->password_file, &password);
+    snprintf(serving->worker, sizeof serving->worker, "%" PRIu64, flags->opts.worker);
+    serving->conf.flag = serving->conf_flag;
+    serving->conf.namespace_ = flags->opts.namespace_;
+    add_flag(serving, "--http", "http.listen", flags->http);
+    add_flag(serving, "--resp", "resp.listen", flags->resp);
+    add_flag(serving, "--resp-password-file", "resp.password", password);
+    add_flag(serving, "--http-idle-ms", "http.idle_ms_max", flags->http_idle_ms);
+    add_flag(serving, "--resp-idle-ms", "resp.idle_ms_max", flags->resp_idle_ms);
+    add_flag(serving, "--admin", "admin.listen", flags->admin);
+    add_flag(serving, "--connections", "connections_max", flags->connections);
+    add_flag(serving, "--address-connections", "address_connections_max", flags->address_connections);
+    add_flag(serving, "--memory-mib", "memory_mib_max", flags->memory_mib);
+    add_flag(serving, "--threads", "threads", flags->threads);
+    add_flag(serving, "--single-host", "single_host", flags->single_host ? "true" : NULL);
+    add_flag(serving, "--start-wait-ms", "start_wait_ms_max", flags->start_wait_ms);
+    add_flag(serving, "--user", "user", flags->user);
+    add_flag(serving, "--log-level", "log.level", flags->level);
+    add_flag(serving, "--log-format", "log.format", flags->format);
+    add_flag(serving, "--log-file", "log.file", flags->log_file);
+    add_flag(serving, "--wait-ms", "namespaces.*.wait_ms_max", flags->wait_ms);
+    add_flag(serving, "--policy", "namespaces.*.policy", flags->policy);
+    add_flag(serving, "--store", "namespaces.*.store", flags->opts.store);
+    add_flag(serving, "--worker", "namespaces.*.worker", flags->opts.has_worker ? serving->worker : NULL);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ from the config */
+
+struct vesta_opts vs_space_opts(const struct vs_conf_space *space) {
+    return (struct vesta_opts){
+        .layout = space->layout,
+        .path = space->path,
+        .store = space->uri,
+        .secret = space->secret,
+        .lease = space->lease < 0 ? NULL : vs_lease_preset_at(space->lease)->name,
+        .identity = space->identity,
+        .namespace_ = space->name,
+        .fields = space->fields,
+        .group = space->group,
+        .has_worker = space->worker >= 0,
+        .worker = space->worker >= 0 ? (uint64_t)space->worker : 0,
+        .pacing = (enum vesta_pacing)space->pacing,
+        .ahead_ms_max = space->ahead_ms_max < 0    ? 0
+                        : space->ahead_ms_max == 0 ? -1
+                                                   : space->ahead_ms_max,
+    };
+}
+
+static void listen_at(struct vs_serving *serving, enum vs_face face, const struct vs_conf_list *list,
+                      const char *mode) {
+    for (int i = 0; i < list->count; i++)
+        serving->listener[serving->listener_count++] = (struct vs_serving_listener){
+            .face = face, .address = list->text[i], .mode = (unsigned)strtoul(mode, NULL, 8), .fd = -1};
+}
+
+/* Longer than the longest time unit, and than a lease's renewal takes: stock Redis clients do not try again, so a pause
+ * that ends soon is no client's business.  Shorter than the shortest patience of a client, which is 2 s.  Where there
+ * is a policy it is asked soon: to wait or not is its decision. */
+#define WAIT_MS_DEFAULT 1500
+#define WAIT_MS_POLICY_DEFAULT 100
+
+static int64_t wait_ms_max_of(const struct vs_conf_space *space) {
+    if (space->wait_ms_max >= 0) return space->wait_ms_max;
+    return space->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
+}
+
+/* vs_drop_rights wants NAME:GROUP, and so does --user. */
+static void take_user(struct vs_serving *serving, const struct vs_config *config) {
+    serving->user = config->user;
+    if (!config->group) return;
+    snprintf(serving->user_group, sizeof serving->user_group, "%s:%s", config->user ? config->user : "", config->group);
+    serving->user = serving->user_group;
+}
+
+/* A number that was not given is 0 in the limits. */
+static int given(int64_t number) {
+    return number > 0 ? (int)number : 0;
+}
+
+struct vs_limits vs_asked_limits(const struct vs_config *config) {
+    return (struct vs_limits){.connections_max = (int)config->connections_max,
+                              .proto_max = {[VS_HTTP] = given(config->http_connections_max),
+                                            [VS_RESP] = given(config->resp_connections_max),
+                                            [VS_ADMIN] = given(config->admin_connections_max)},
+                              .address_max = given(config->address_connections_max),
+                              .memory_max = config->memory_mib_max << 20};
+}
+
+static void take_config(struct vs_serving *serving, const struct vesta_opts *flags) {
+    const struct vs_config *config = serving->config;
+    for (int i = 0; i < config->space_count; i++) {
+        const struct vs_conf_space *from = &config->space[i];
+        serving->space[i].opts = serving->conf.path ? vs_space_opts(from) : *flags;
+        serving->space[i].wait_ms_max = wait_ms_max_of(from);
+        serving->space[i].park_ms_max = from->park_ms_max;
+    }
+    serving->space_count = config->space_count;
+    listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
+    listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
+    listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
+    take_user(serving, config);
+    serving->app.resp_password = config->resp_password;
+    serving->app.admin_token = config->admin_token;
+    serving->app.leaf_any_key = config->leaf_any_key;
+    serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
+    serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
+    serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
+    serving->limits = vs_asked_limits(config);
+    serving->threads = (int)config->threads;
+    serving->log.level = (enum vs_log_level)config->log_level;
+    serving->log.format = (enum vs_log_format)config->log_format;
+    serving->log.path = config->log_file;
+}
+
+static int read_config(struct vs_serving *serving) {
+    struct vesta_error err;
+    if (vs_config_read(&serving->conf, &serving->config, &err) != VESTA_OK) {
+        if (!serving->conf.path || strncmp(err.text, "--", 2) == 0) return vs_report(&err); /* the caller's words */
+        return vs_say("%s", err.text), VS_FAILED;
+    }
+    const struct vs_config *config = serving->config;
+    for (int i = 0; i < config->note_count; i++)
+        if (config->note[i].is_gap) return vs_say("%s", config->note[i].text), VS_FAILED;
+    return VS_GO;
+}
+
+int vs_asked_read(struct vs_serving *serving, int argc, char **argv) {
+    struct flags flags = {0};
+    int rc = read_flags(serving, &flags, &argc, argv);
+    if (rc == VS_GO && serving->conf.path) rc = refuse_space_flags(&flags);
+    if (rc == VS_GO) rc = gather_flags(serving, &flags);
+    if (rc == VS_GO) rc = read_config(serving);
+    if (rc == VS_GO) take_config(serving, &flags.opts);
+    return rc;
+}
+
+void vs_asked_tell(const struct vs_serving *serving) {
+    for (int i = 0; i < serving->config->note_count; i++)
+        vs_log(VS_LOG_WARN, serving->config->note[i].text, NULL);
+}
+
+void vs_asked_free(struct vs_serving *serving) {
+    vs_config_free(serving->config);
+}

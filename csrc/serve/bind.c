@@ -1,0 +1,151 @@
+/* bind.c -- sockets, bound or handed over, and then the user to become: ports below 1024 are root's, ids are not.
+ * Knows no protocol. */
+#include "os/address.h"
+#include "base/array.h"
+#include "serve/serving.h"
+#include "command/options.h"
+#include "serve/systemd.h"
+#include "os/become.h"
+#include "os/os.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VS_USER_MAX 64
+
+const char *const vs_face_names[VS_FACES] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
+
+/* ------------------------------------------------------------------ handed over */
+
+/* The face that a socket's name says; sockets without such a name are HTTP's and RESP's, in this order.
+ * VS_FACES: one socket too many. */
+static enum vs_face face_of(const char *name, int *unnamed) {
+    static const enum vs_face in_order[] = {VS_HTTP, VS_RESP};
+    for (int face = 0; face < VS_FACES; face++)
+        if (strcmp(name, vs_face_names[face]) == 0) return face;
+    return *unnamed < (int)VS_COUNT(in_order) ? in_order[(*unnamed)++] : VS_FACES;
+}
+
+/* Addresses of a face that has sockets already would be bound in vain. */
+static void forget_face(struct vs_serving *serving, enum vs_face face) {
+    int kept = 0;
+    for (int i = 0; i < serving->listener_count; i++)
+        if (serving->listener[i].face != face || serving->listener[i].handed)
+            serving->listener[kept++] = serving->listener[i];
+    serving->listener_count = kept;
+}
+
+static int take_one(struct vs_serving *serving, const struct vs_handed *from, int *unnamed) {
+    enum vs_face face = face_of(from->name, unnamed);
+    if (face == VS_FACES)
+        return vs_say("socket %d (%s), handed over by LISTEN_FDS: name it http, resp or admin with FileDescriptorName= "
+                      "in its .socket unit",
+                      from->fd, vs_shown_text(from->name)),
+               VS_FAILED;
+    forget_face(serving, face);
+    if (serving->listener_count == VS_LISTENERS_MAX)
+        return vs_say("there are more than %d listening sockets", VS_LISTENERS_MAX), VS_FAILED;
+    serving->listener[serving->listener_count++] =
+        (struct vs_serving_listener){.face = face, .address = from->address, .fd = from->fd, .handed = true};
+    return VS_GO;
+}
+
+int vs_take_handed(struct vs_serving *serving) {
+    struct vesta_error err;
+    int count = vs_handed_sockets(serving->handed, VS_HANDED_MAX, &err), unnamed = 0, rc = VS_GO;
+    if (count < 0) return vs_report(&err);
+    for (int i = 0; i < count && rc == VS_GO; i++)
+        rc = take_one(serving, &serving->handed[i], &unnamed);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ bound */
+
+int vs_bind_all(struct vs_serving *serving) {
+    struct vesta_error err;
+    for (int i = 0; i < serving->listener_count; i++) {
+        struct vs_serving_listener *at = &serving->listener[i];
+        if (!at->handed && vs_listen(at->address, at->mode, &at->fd, &err) != VESTA_OK) return vs_report(&err);
+    }
+    return VS_GO;
+}
+
+void vs_unbind_all(struct vs_serving *serving) {
+    for (int i = 0; i < serving->listener_count; i++) {
+        const struct vs_serving_listener *at = &serving->listener[i];
+        if (!at->handed && at->fd >= 0) vs_unlisten(at->address, at->fd);
+    }
+}
+
+/* ------------------------------------------------------------------ rights */
+
+/* What the new user must be able to write: socket files, and the folders for state that are not there yet. */
+static int hand_on(const struct vs_serving *serving, const struct vs_identity *who, struct vesta_error *err) {
+    char folder[PATH_MAX];
+    int rc = VESTA_OK;
+    for (int i = 0; i < serving->listener_count && rc == VESTA_OK; i++) {
+        const struct vs_serving_listener *at = &serving->listener[i];
+        if (!at->handed && strncmp(at->address, "unix:", 5) == 0) rc = vs_identity_own_file(who, at->address + 5, err);
+    }
+    if (rc == VESTA_OK && vs_state_dir(folder, sizeof folder) == 0) rc = vs_identity_own_dir(who, folder, err);
+    for (int i = 0; i < serving->space_count && rc == VESTA_OK; i++) {
+        const struct vesta_opts *opts = &serving->space[i].opts;
+        const char *slash = opts->path ? strrchr(opts->path, '/') : NULL;
+        if (slash && slash > opts->path &&
+            snprintf(folder, sizeof folder, "%.*s", (int)(slash - opts->path), opts->path) < PATH_MAX)
+            rc = vs_identity_own_dir(who, folder, err);
+        if (rc == VESTA_OK && opts->store && strncmp(opts->store, "file:", 5) == 0)
+            rc = vs_identity_own_dir(who, opts->store + 5, err);
+    }
+    return rc;
+}
+
+/* Splits NAME:GROUP; false if it is too long. */
+static bool split_user(const char *text, char *user, char *group) {
+    size_t length = strcspn(text, ":");
+    const char *rest = text[length] ? text + length + 1 : "";
+    if (length >= VS_USER_MAX || strlen(rest) >= VS_USER_MAX) return false;
+    memcpy(user, text, length);
+    user[length] = '\0';
+    strcpy(group, rest);
+    return true;
+}
+
+/* A password of clients, the admin's token, a store's secret: all that was read stays in memory. */
+static bool has_secret(const struct vs_serving *serving) {
+    bool any = serving->config->resp_password || serving->config->admin_token;
+    for (int i = 0; i < serving->config->store_count; i++)
+        any = any || serving->config->store[i].auth || serving->config->store[i].password;
+    for (int i = 0; i < serving->space_count; i++) {
+        const struct vesta_opts *opts = &serving->space[i].opts;
+        any = any || opts->secret || (opts->store && (strchr(opts->store, '@') || strstr(opts->store, "secret_file")));
+    }
+    return any;
+}
+
+int vs_drop_rights(const struct vs_serving *serving) {
+    char user[VS_USER_MAX], group[VS_USER_MAX];
+    struct vs_identity who;
+    struct vesta_error err;
+    vs_no_new_rights();
+    if (serving->user || has_secret(serving)) vs_no_core_file();
+    if (!serving->user) return VS_GO;
+    if (!split_user(serving->user, user, group))
+        return vs_usage("--user %s: a name has at most %d bytes", vs_shown_text(serving->user), VS_USER_MAX - 1);
+    if (vs_identity_find(user, group, &who, &err) != VESTA_OK || hand_on(serving, &who, &err) != VESTA_OK ||
+        vs_identity_become(&who, &err) != VESTA_OK)
+        return vs_report(&err);
+    vs_no_core_file(); /* anew: the kernel has its own mind about it when a user changes */
+    return VS_GO;
+}
+
+void vs_tell_rights(const struct vs_serving *serving) {
+    if (serving->user)
+        vs_log(VS_LOG_INFO, "serving with the rights of a user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
+               "gid", VS_DIGITS(getegid()), NULL);
+    else if (geteuid() == 0)
+        vs_log(VS_LOG_WARN, "serving as root: give --user, so that a fault cannot do what root can", NULL);
+}

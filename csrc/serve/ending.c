@@ -1,0 +1,129 @@
+/* ending.c -- the way out: worker numbers are given back side by side, each as soon as its own start has stopped, and
+ * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
+ * is said.  Only a wait in the kernel that no signal ends can outlast it. */
+#include "os/os.h"
+#include "serve/crew.h"
+#include "serve/serving.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define END_MS 4800     /* from the signal on */
+#define RELEASE_MS 4200 /* ... until here for worker numbers */
+#define CLOSE_MS 4500
+
+struct release {
+    struct vs_serving *serving;
+    struct {
+        bool begun; /* its start had stopped */
+        int rc;
+        struct vesta_error err;
+    } of[VS_SPACES_MAX];
+};
+
+/* ------------------------------------------------------------------ signals before and behind the loops */
+
+/* Nothing is leased yet.  As process 1 of a container a program has no default for signals: it would go on. */
+static void end_before(int number) {
+    (void)number;
+    _exit(VS_DONE);
+}
+
+static void end_now(int number) {
+    static const char text[] =
+        "vesta: ended although something hangs, 5 s after it was told to end: a worker number may "
+        "not be given back, and is free when its lease has run out\n";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(VS_FAILED);
+}
+
+static void on(int number, void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler};
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, NULL);
+}
+
+void vs_ending_prepare(void) {
+    on(SIGTERM, end_before);
+    on(SIGINT, end_before);
+    on(SIGALRM, end_now);
+}
+
+void vs_ending_begin(struct vs_serving *serving) {
+    struct itimerval timer = {.it_value = {.tv_sec = END_MS / 1000, .tv_usec = END_MS % 1000 * 1000}};
+    if (serving->ended_us) return;
+    serving->ended_us = vs_monotonic_us();
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
+    return serving->ended_us + ms * 1000;
+}
+
+/* ------------------------------------------------------------------ giving back */
+
+static void release_space(void *self, int i) {
+    struct release *release = self;
+    const struct vs_serving *serving = release->serving;
+    const struct vs_space *space = &serving->app.space[i];
+    if (!vs_start_stopped(serving->start, i, until_us(serving, RELEASE_MS))) return;
+    release->of[i].begun = true;
+    if (vs_space_is_open(space)) release->of[i].rc = vesta_release(space->gen[VS_RESP], &release->of[i].err);
+}
+
+static void tell(const struct vs_space *space, const char *why) {
+    vs_say("the worker number of '%s' was not given back: %s", space->name, why);
+}
+
+/* How many were not given back.  `crew`: those that still hang.  Where no generator was opened nothing is held. */
+static int tell_all(const struct release *release, struct vs_crew *crew) {
+    const struct vs_app *app = &release->serving->app;
+    int kept = 0;
+    for (int i = 0; i < app->space_count; i++) {
+        bool hangs = (crew && !vs_crew_did(crew, i, 0)) || !release->of[i].begun;
+        if (hangs ? !vs_space_is_open(&app->space[i]) : release->of[i].rc == VESTA_OK) continue;
+        tell(&app->space[i],
+             hangs ? "its store does not answer; it is free when its lease has run out" : release->of[i].err.text);
+        kept++;
+    }
+    return kept;
+}
+
+/* Threads that hang use what would be freed. */
+static _Noreturn void leave(struct vs_serving *serving) {
+    vs_log(VS_LOG_WARN, "stopped, although a store's call still hangs", NULL);
+    vs_unbind_all(serving);
+    _exit(VS_FAILED);
+}
+
+int vs_ending_release(struct vs_serving *serving) {
+    struct release *release = calloc(1, sizeof *release);
+    vs_ending_begin(serving); /* where no signal came */
+    vs_start_stop(serving->start);
+    if (!release) return vs_say("no memory"), VS_FAILED;
+    release->serving = serving;
+    struct vs_crew *crew = vs_crew_start(serving->app.space_count, release_space, release);
+    bool begun = crew != NULL;
+    if (begun) crew = vs_crew_end(crew, until_us(serving, RELEASE_MS));
+    int kept = begun ? tell_all(release, crew) : serving->app.space_count;
+    bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
+    if (!begun || crew || !started) leave(serving);
+    free(release);
+    return kept > 0 ? VS_FAILED : VS_DONE;
+}
+
+/* ------------------------------------------------------------------ closing */
+
+static void close_space(void *self, int i) {
+    vs_space_close(self, i);
+}
+
+void vs_ending_close(struct vs_serving *serving) {
+    struct vs_crew *crew = vs_crew_start(serving->app.space_count, close_space, serving);
+    if (!crew || vs_crew_end(crew, until_us(serving, CLOSE_MS))) leave(serving);
+}

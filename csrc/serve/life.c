@@ -1,0 +1,218 @@
+/* life.c -- what goes on beside the requests: a thread that wakes twice a second, tells the service manager that the
+ * server is well and the log what the keepers met; and what HUP, USR1 and USR2 do.  Knows no protocol. */
+#include "command/options.h"
+#include "serve/serving.h"
+#include "serve/systemd.h"
+#include "os/os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_US 500000
+#define ALIVE_MS 2000         /* a loop that has not swept for so long is stuck */
+#define READY_US_MAX 10000000 /* a service manager waits no longer: it would end who waits for a store */
+
+struct vs_life {
+    struct vs_serving *serving;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* over what follows, up to reloads */
+    pthread_cond_t woken;
+    bool stopping, ending, reloading, ready_told;
+    int64_t from_us;
+    uint64_t reloads; /* of the host when the reload was asked for */
+    /* the thread's own */
+    int64_t watchdog_us, watchdog_told_us;
+    struct vs_host_status status;
+    struct vs_seen seen[VS_SPACES_MAX];
+};
+
+/* ------------------------------------------------------------------ twice a second */
+
+static void look_at_spaces(struct vs_life *life, bool tell) {
+    const struct vs_app *app = &life->serving->app;
+    for (int i = 0; i < app->space_count; i++)
+        if (vs_start_is_ready(life->serving->start, i)) vs_watch_space(&app->space[i], &life->seen[i], tell);
+}
+
+/* True: this call is the one that tells it. */
+static bool take_ready(struct vs_life *life) {
+    pthread_mutex_lock(&life->mutex);
+    bool mine = !life->ready_told && !life->stopping;
+    life->ready_told = true;
+    pthread_mutex_unlock(&life->mutex);
+    return mine;
+}
+
+/* Who is told READY only when all give ids would give up a server whose healthy namespaces are served. */
+static void look_at_start(struct vs_life *life) {
+    int waiting = vs_start_waiting(life->serving->start);
+    if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
+    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting, life->serving->app.space_count);
+    vs_log(VS_LOG_WARN, "serving, but not every namespace yet", "waiting", VS_DIGITS(waiting), NULL);
+}
+
+static void end_reload(struct vs_life *life) {
+    const struct vs_host_status *status = &life->status;
+    pthread_mutex_lock(&life->mutex);
+    bool over = life->reloading && status->reloads != life->reloads;
+    if (over) life->reloading = false;
+    pthread_mutex_unlock(&life->mutex);
+    if (over)
+        vs_notify("READY=1\nSTATUS=%s", status->reload_ok ? "reloaded" : "the reload failed, the old policies hold");
+}
+
+/* Says nothing when something is stuck: then the manager ends us, and starts another. */
+static void tell_watchdog(struct vs_life *life) {
+    int64_t now_us = vs_monotonic_us();
+    if (!life->watchdog_us || !vs_life_is_ready(life->serving) ||
+        now_us - life->watchdog_told_us < life->watchdog_us / 2 - TICK_US / 2)
+        return;
+    if (life->status.stuck || !vs_serve_alive(&life->serving->app, ALIVE_MS)) {
+        vs_log(VS_LOG_ERROR, "stuck: the service manager's watchdog is not told", "what",
+               life->status.stuck ? "a policy" : "a loop", NULL);
+        return;
+    }
+    vs_notify("WATCHDOG=1");
+    life->watchdog_told_us = now_us;
+}
+
+static void tick(struct vs_life *life, bool stopping) {
+    const struct vs_host *host = &life->serving->app.host;
+    vs_log_tick();
+    if (!stopping) look_at_start(life);
+    look_at_spaces(life, !stopping);
+    if (host->status) host->status(host->self, &life->status);
+    end_reload(life);
+    tell_watchdog(life);
+}
+
+static void *watch(void *arg) {
+    struct vs_life *life = arg;
+    int64_t step_us = life->watchdog_us && life->watchdog_us / 4 < TICK_US ? life->watchdog_us / 4 : TICK_US;
+    pthread_mutex_lock(&life->mutex);
+    while (!life->ending) {
+        int64_t until_us = vs_monotonic_us() + step_us;
+        struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+        pthread_cond_timedwait(&life->woken, &life->mutex, &until);
+        bool stopping = life->stopping;
+        pthread_mutex_unlock(&life->mutex);
+        tick(life, stopping);
+        pthread_mutex_lock(&life->mutex);
+    }
+    pthread_mutex_unlock(&life->mutex);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+static int start_thread(struct vs_life *life) {
+    sigset_t all, were;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &were); /* signals are for the first loop */
+    int rc = pthread_create(&life->thread, NULL, watch, life);
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    return rc;
+}
+
+int vs_life_begin(struct vs_serving *serving) {
+    struct vs_life *life = calloc(1, sizeof *life);
+    pthread_condattr_t monotonic;
+    if (!life) return vs_say("no memory"), VS_FAILED;
+    life->serving = serving;
+    life->watchdog_us = vs_watchdog_us();
+    life->watchdog_told_us = life->from_us = vs_monotonic_us();
+    pthread_mutex_init(&life->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&life->woken, &monotonic);
+    int rc = start_thread(life);
+    if (rc != 0) {
+        free(life);
+        return vs_say("cannot start a thread: %s", strerror(rc)), VS_FAILED;
+    }
+    serving->life = life;
+    return VS_GO;
+}
+
+void vs_life_end(struct vs_serving *serving) {
+    struct vs_life *life = serving->life;
+    if (!life) return;
+    pthread_mutex_lock(&life->mutex);
+    life->ending = true;
+    pthread_cond_signal(&life->woken);
+    pthread_mutex_unlock(&life->mutex);
+    pthread_join(life->thread, NULL);
+    free(life);
+    serving->life = NULL;
+}
+
+bool vs_life_is_ready(const struct vs_serving *serving) {
+    struct vs_life *life = serving->life;
+    pthread_mutex_lock(&life->mutex);
+    bool ready = life->ready_told;
+    pthread_mutex_unlock(&life->mutex);
+    return ready;
+}
+
+void vs_life_ready(const struct vs_serving *serving, int ready) {
+    int count = serving->app.space_count;
+    if (take_ready(serving->life))
+        vs_notify("READY=1\nSTATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
+    else
+        vs_notify("STATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
+    if (ready == count)
+        vs_log(VS_LOG_INFO, "ready", NULL);
+    else
+        vs_log(VS_LOG_WARN, "serving, but not every namespace", "served", VS_DIGITS(ready), "of", VS_DIGITS(count),
+               NULL);
+}
+
+void vs_life_stopping(void *self) {
+    struct vs_serving *serving = self;
+    struct vs_life *life = serving->life;
+    vs_ending_begin(serving);
+    pthread_mutex_lock(&life->mutex);
+    life->stopping = true; /* that leases end is no news from here on */
+    pthread_mutex_unlock(&life->mutex);
+    vs_log(VS_LOG_INFO, "stopping: what is in flight is still answered", NULL);
+    vs_notify("STOPPING=1\nSTATUS=answering what is in flight");
+}
+
+/* ------------------------------------------------------------------ signals */
+
+static void reload(struct vs_life *life) {
+    const struct vs_host *host = &life->serving->app.host;
+    struct vs_host_status status;
+    vs_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=reloading", (long long)vs_monotonic_us());
+    if (!host->reload || !host->status) {
+        vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
+        vs_notify("READY=1");
+        return;
+    }
+    host->status(host->self, &status);
+    pthread_mutex_lock(&life->mutex);
+    life->reloading = true;
+    life->reloads = status.reloads;
+    pthread_mutex_unlock(&life->mutex);
+    host->reload(host->self);
+}
+
+static void reopen(void) {
+    struct vesta_error err;
+    if (vs_log_reopen(&err) == VESTA_OK)
+        vs_log(VS_LOG_INFO, "the log is open anew", NULL);
+    else
+        vs_log(VS_LOG_ERROR, "the log goes on in the old file", "error", err.text, NULL);
+}
+
+void vs_life_signal(void *self, int number) {
+    const struct vs_serving *serving = self;
+    switch (number) {
+    case SIGHUP: reload(serving->life); break;
+    case SIGUSR1: reopen(); break;
+    case SIGUSR2: vs_spaces_state(serving); break;
+    }
+}

@@ -1,0 +1,76 @@
+/* policies.c -- the policies of a server's namespaces: which there are, and the thread that judges by them.  Knows no
+ * Lua. */
+#include "base/error.h"
+#include "policy/control.h"
+#include "command/options.h"
+#include "serve/serving.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct vs_conf_policy *policy_of(const struct vs_config *config, const char *name) {
+    for (int i = 0; i < config->space_count; i++)
+        if (strcmp(config->space[i].name, name) == 0) return &config->space[i].policy;
+    return NULL;
+}
+
+static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_source *out,
+                         struct vesta_error *err) {
+    for (int i = 0; i < serving->space_count; i++) {
+        const struct vs_conf_policy *policy = policy_of(config, serving->config->space[i].name);
+        if (!policy) policy = &serving->config->space[i].policy; /* gone from the file, but served until a restart */
+        if (!policy->name) continue;
+        out[i].name = strdup(policy->name);
+        out[i].options = policy->options ? strdup(policy->options) : NULL;
+        if (!out[i].name || !out[i].options != !policy->options) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    }
+    return VESTA_OK;
+}
+
+/* What holds now is read from where it was read at the start: file, environment, flags. */
+static int read_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
+    const struct vs_serving *serving = self;
+    struct vs_config *config;
+    char keys[256];
+    int rc = vs_config_read(&serving->conf, &config, err);
+    if (rc != VESTA_OK) return rc;
+    rc = copy_policies(serving, config, out, err);
+    if (rc == VESTA_OK && vs_config_differences(serving->config, config, keys, sizeof keys) > 0)
+        vs_log(VS_LOG_WARN, "a reload changes policies only; a restart is needed for the rest", "keys", keys, NULL);
+    vs_config_free(config);
+    return rc;
+}
+
+static void wake(void *self) {
+    vs_serve_wake(&((struct vs_serving *)self)->app);
+}
+
+bool vs_policies_wanted(const struct vs_serving *serving) {
+    bool any = serving->conf.path; /* a policy may come with a reload */
+    for (int i = 0; i < serving->space_count; i++)
+        any = any || serving->config->space[i].policy.name;
+    return any;
+}
+
+int vs_policies_open(struct vs_serving *serving) {
+    struct vs_app *app = &serving->app;
+    const char *names[VS_SPACES_MAX];
+    struct vesta_gen *gens[VS_SPACES_MAX] = {NULL}; /* they come one by one: start.c */
+    struct vs_control_opts opts = {.space = names,
+                                   .space_count = app->space_count,
+                                   .gen = gens,
+                                   .sources = read_sources,
+                                   .changed = wake,
+                                   .self = serving};
+    struct vesta_error err;
+    if (!vs_policies_wanted(serving)) return VS_GO;
+    for (int i = 0; i < app->space_count; i++)
+        names[i] = app->space[i].name;
+    if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);
+    app->host = vs_control_host(serving->control);
+    return VS_GO;
+}
+
+void vs_policies_close(struct vs_serving *serving) {
+    vs_control_close(serving->control);
+}

@@ -1,0 +1,178 @@
+/* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
+#include "os/address.h"
+#include "command/options.h"
+#include "serve/serving.h"
+#include "os/os.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ------------------------------------------------------------------ handed sockets */
+
+/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself.  Addresses of
+ * flags and configs were checked where they were read. */
+static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
+    struct vesta_error err;
+    if (!at->handed) return VS_GO;
+    int local = vs_address_is_local(at->address, &err);
+    if (local < 0) return vs_usage("--%s: %s", vs_face_names[at->face], err.text);
+    if (at->face == VS_ADMIN && !serving->config->admin_token && strncmp(at->address, "unix:", 5) != 0)
+        return vs_usage("--admin %s: who can connect could command it, so it needs a token (VESTA_ADMIN_TOKEN, or "
+                        "admin.token in the config), or a unix socket, whose file's rights decide",
+                        at->address);
+    if (local || at->face == VS_ADMIN) return VS_GO;
+    if (at->face == VS_RESP && !serving->app.resp_password)
+        return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
+                        "or serve it on 127.0.0.1 or on unix:PATH",
+                        at->address);
+    char why[VS_NUMBERED_WHY_MAX];
+    if (!vs_config_is_numbered(serving->config, !serving->conf.path, why, sizeof why))
+        return vs_usage("--%s %s: %s", vs_face_names[at->face], at->address, why);
+    return VS_GO;
+}
+
+static int check_listeners(const struct vs_serving *serving) {
+    int rc = VS_GO;
+    if (serving->listener_count == 0) return vs_usage("both --http and --resp are off: nothing would be served");
+    for (int i = 0; i < serving->listener_count && rc == VS_GO; i++)
+        rc = check_handed(serving, &serving->listener[i]);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ telling */
+
+/* A command that shows that the address answers. */
+static void write_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
+    const char *port = strrchr(at->address, ':');
+    bool local = strncmp(at->address, "unix:", 5) == 0;
+    if (at->face == VS_HTTP && local)
+        snprintf(buf, size, "curl -s --unix-socket %s http://localhost/genid", at->address + 5);
+    else if (at->face == VS_HTTP)
+        snprintf(buf, size, "curl -s http://%s/genid", at->address);
+    else if (local)
+        snprintf(buf, size, "redis-cli -s %s GET %s", at->address + 5, name);
+    else if (strncmp(at->address, "127.0.0.1:", 10) == 0)
+        snprintf(buf, size, "redis-cli -p %s GET %s", port + 1, name);
+    else
+        snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->address), at->address, port + 1, name);
+}
+
+/* One event a face, with all its addresses. */
+static void tell_face(const struct vs_serving *serving, enum vs_face face) {
+    static const char *const sentences[VS_FACES] = {[VS_RESP] = "serving the Redis protocol",
+                                                    [VS_HTTP] = "serving HTTP",
+                                                    [VS_ADMIN] = "serving the admin's routes"};
+    char addresses[1024] = "", trial[512];
+    const struct vs_serving_listener *first = NULL;
+    for (int i = 0; i < serving->listener_count; i++) {
+        const struct vs_serving_listener *at = &serving->listener[i];
+        size_t used = strlen(addresses);
+        if (at->face != face) continue;
+        snprintf(addresses + used, sizeof addresses - used, "%s%s", first ? " " : "", at->address);
+        if (!first) first = at;
+    }
+    if (!first) return;
+    write_trial(first, serving->app.space[0].name, trial, sizeof trial);
+    vs_log(VS_LOG_INFO, sentences[face], "address", addresses, "try", face == VS_ADMIN ? NULL : trial, NULL);
+}
+
+/* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
+static void on_ready(void *self) {
+    struct vs_serving *serving = self;
+    for (int face = VS_FACES - 1; face >= 0; face--)
+        tell_face(serving, face);
+    vs_start_begin(serving->start);
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static int run(struct vs_serving *serving) {
+    struct vs_serve_opts opts = {.app = &serving->app,
+                                 .listener_count = serving->listener_count,
+                                 .threads = serving->threads,
+                                 .ready = on_ready,
+                                 .on_signal = vs_life_signal,
+                                 .stopping = vs_life_stopping,
+                                 .self = serving};
+    struct vesta_error err;
+    opts.limits = serving->limits;
+    opts.auth_ms = serving->auth_ms;
+    opts.idle_ms[VS_RESP] = serving->resp_idle_ms;
+    opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
+    for (int i = 0; i < serving->listener_count; i++) {
+        const struct vs_serving_listener *at = &serving->listener[i];
+        opts.listener[i] = (struct vs_listener){at->face, at->fd, at->handed};
+    }
+    serving->app.started_us = serving->app.clock->boot_us(serving->app.clock->self);
+    tzset(); /* localtime_r need not look: /transtime writes the server's zone */
+    if (!(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
+    int rc = vs_life_begin(serving);
+    if (rc != VS_GO) return rc;
+    rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
+    int released = vs_ending_release(serving), started = vs_start_result(serving->start);
+    if (rc == VS_DONE) rc = started != VS_GO ? started : released;
+    vs_life_end(serving);
+    if (rc == VS_DONE) vs_log(VS_LOG_INFO, "stopped: all worker numbers are given back", NULL);
+    return rc;
+}
+
+static void log_error(const char *text) {
+    vs_log(VS_LOG_ERROR, text, NULL);
+}
+
+/* From here on messages are events: who reads the log finds there, too, why a server did not start. */
+static int begin_log(const struct vs_serving *serving) {
+    struct vs_log_opts opts = serving->log;
+    struct vesta_error err;
+    opts.path = NULL; /* a file is made by the user whom the server becomes */
+    if (vs_log_setup(&opts, &err) != VESTA_OK) return vs_report(&err);
+    vs_say_by(log_error);
+    return VS_GO;
+}
+
+static int begin_log_file(const struct vs_serving *serving) {
+    struct vesta_error err;
+    if (serving->log.path && vs_log_setup(&serving->log, &err) != VESTA_OK) return vs_report(&err);
+    vs_tell_rights(serving);
+    return VS_GO;
+}
+
+/* Each needs what is before it: who finds a port taken has claimed nothing, and root opens no generator file.  The
+ * namespaces come last, once the loops run (start.c): none of them can keep the others, or a signal, waiting. */
+static int serve(struct vs_serving *serving) {
+    int rc = begin_log(serving);
+    if (rc == VS_GO) vs_asked_tell(serving);
+    if (rc == VS_GO) rc = vs_bind_all(serving);
+    if (rc == VS_GO) rc = vs_drop_rights(serving);
+    if (rc == VS_GO) rc = begin_log_file(serving);
+    if (rc == VS_GO) rc = vs_spaces_prepare(serving);
+    if (rc == VS_GO) rc = vs_policies_open(serving);
+    return rc == VS_GO ? run(serving) : rc;
+}
+
+int vs_cmd_serve(int argc, char **argv) {
+    struct vs_serving *serving = calloc(1, sizeof *serving);
+    if (!serving) return vs_say("no memory"), VS_FAILED;
+    serving->app.clock = vs_clock_system();
+    vs_ending_prepare();
+    int rc = vs_asked_read(serving, argc, argv);
+    if (rc == VS_GO) rc = vs_take_handed(serving);
+    if (rc == VS_GO) rc = check_listeners(serving);
+    if (rc == VS_GO) {
+        for (int i = 0; i < 3; i++)
+            signal((int[]){SIGHUP, SIGUSR1, SIGUSR2}[i], SIG_IGN); /* until the loops watch for them */
+        rc = serve(serving);
+        vs_policies_close(serving);
+        if (serving->ended_us) vs_ending_close(serving);
+        vs_start_free(serving->start);
+        vs_unbind_all(serving);
+        vs_budget_free(serving->app.budget);
+        vs_log_end();
+    }
+    vs_asked_free(serving);
+    free(serving);
+    return rc;
+}

@@ -1,0 +1,150 @@
+/* serving.h -- what `vesta serve` is told, from flags or from a config file, and the files that act on it.
+ *
+ *   serve.c    the command: the order in which a server comes to life
+ *   asked.c    flags and config, as one struct vs_serving
+ *   spaces.c   namespaces: their names, opening them, telling how they are
+ *   start.c    from listening to serving: each namespace on a thread of its own (crew.c)
+ *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
+ *   policies.c the policies of the namespaces
+ *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
+ *   bind.c     sockets, bound or handed over, and the user to become once they are there */
+#ifndef VS_SERVING_H
+#define VS_SERVING_H
+
+#include "config/config.h"
+#include "log/news.h"
+#include "command/command.h"
+#include "serve/systemd.h"
+#include "server/server.h"
+
+struct vs_serving_space {
+    struct vesta_opts opts;
+    int64_t wait_ms_max, park_ms_max;
+};
+
+struct vs_serving_listener {
+    enum vs_face face;
+    const char *address;
+    unsigned mode; /* of a unix: address's file */
+    int fd;        /* -1: not bound yet */
+    bool handed;   /* by a service manager */
+};
+
+#define VS_SERVING_FLAGS_MAX 24
+
+struct vs_serving {
+    struct vs_conf_opts conf; /* read it again for what holds now */
+    struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
+    struct vs_config *config; /* that of the start: what follows points into it */
+    struct vs_serving_space space[VS_SPACES_MAX];
+    int space_count;
+    struct vs_serving_listener listener[VS_LISTENERS_MAX];
+    int listener_count;
+    int threads;
+    uint64_t http_idle_ms, resp_idle_ms, auth_ms;
+    struct vs_limits limits; /* of clients */
+    struct vs_handed handed[VS_HANDED_MAX];
+    struct vs_log_opts log;
+    const char *user;                 /* NAME[:GROUP], to become once everything is bound; NULL: stay */
+    char user_group[140], worker[24]; /* texts made of several */
+    struct vs_control *control;       /* NULL: there are no policies, and none can come */
+    struct vs_life *life;
+    struct vs_start *start;
+    int64_t ended_us; /* vs_monotonic_us when it was told to end; 0: it was not */
+    struct vs_app app;
+};
+
+/* The command `vesta serve`. */
+int vs_cmd_serve(int argc, char **argv);
+
+extern const char *const vs_face_names[VS_FACES];
+
+/* Reads flags, the environment and the config; opens nothing.  VS_GO, or an exit code after a message or help. */
+int vs_asked_read(struct vs_serving *serving, int argc, char **argv);
+/* Logs what is odd about the config. */
+void vs_asked_tell(const struct vs_serving *serving);
+void vs_asked_free(struct vs_serving *serving);
+/* What a config lets clients have. */
+struct vs_limits vs_asked_limits(const struct vs_config *config);
+/* How a namespace of a config is opened; texts are the config's. */
+struct vesta_opts vs_space_opts(const struct vs_conf_space *space);
+
+/* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
+int vs_spaces_prepare(struct vs_serving *serving);
+/* Opens a generator for each face of a namespace.  Errors: vesta_open's. */
+int vs_space_open_gen(struct vs_serving *serving, int space, struct vesta_error *err);
+void vs_space_close(struct vs_serving *serving, int space);
+/* Logs what is served. */
+void vs_space_say(const struct vs_space *space);
+/* Logs how each namespace is, just now. */
+void vs_spaces_state(const struct vs_serving *serving);
+
+/* Opens the namespaces and leases their numbers while the loops run: begin does not wait. */
+struct vs_start *vs_start_make(struct vs_serving *serving);
+void vs_start_begin(struct vs_start *start);
+/* Whether a namespace has given ids; how many still wait to. */
+bool vs_start_is_ready(struct vs_start *start, int space);
+int vs_start_waiting(struct vs_start *start);
+/* Gives up what still waits, and does not wait for that. */
+void vs_start_stop(struct vs_start *start);
+/* Behind vs_start_stop: whether all is done for a namespace, by that instant (vs_monotonic_us) at the latest. */
+bool vs_start_stopped(struct vs_start *start, int space, int64_t until_us);
+/* Behind vs_start_stop, and the last word.  false: a thread hangs until then, and uses what is the server's. */
+bool vs_start_end(struct vs_start *start, int64_t until_us);
+/* VS_GO, or the exit code of a start that failed as a whole; said. */
+int vs_start_result(const struct vs_start *start);
+void vs_start_free(struct vs_start *start);
+
+/* Makes TERM and INT end the program before there are loops, also as process 1 of a container. */
+void vs_ending_prepare(void);
+/* It was told to end: from now on it has 5 s. */
+void vs_ending_begin(struct vs_serving *serving);
+/* Gives the worker numbers back.  VS_DONE, or VS_FAILED after a message for each that is not; ends the process where a
+ * store hangs. */
+int vs_ending_release(struct vs_serving *serving);
+void vs_ending_close(struct vs_serving *serving);
+
+/* Whether there are policies, or may come to be some. */
+bool vs_policies_wanted(const struct vs_serving *serving);
+/* Loads the policies and starts the thread that judges by them; the namespaces are open.  VS_GO, or an exit code. */
+int vs_policies_open(struct vs_serving *serving);
+void vs_policies_close(struct vs_serving *serving);
+
+/* Takes the sockets that were handed over, instead of the addresses of their faces.  VS_GO, or an exit code. */
+int vs_take_handed(struct vs_serving *serving);
+/* Binds what is not there yet.  VS_GO, or an exit code. */
+int vs_bind_all(struct vs_serving *serving);
+void vs_unbind_all(struct vs_serving *serving);
+/* Becomes the user of the options, and keeps nothing of what root could do.  VS_GO, or an exit code. */
+int vs_drop_rights(const struct vs_serving *serving);
+/* Logs as whom it serves, where that is worth a word. */
+void vs_tell_rights(const struct vs_serving *serving);
+
+/* ---- watch.c */
+
+/* Of a namespace, when it was looked at last. */
+struct vs_seen {
+    bool known, fails;
+    uint64_t worker, refused, refused_at; /* refused_at: when it began to fail */
+    enum vesta_why why;
+    int64_t failed_us;
+    struct vs_news news; /* of its keeper */
+};
+
+/* Tells the log what has changed, if `tell`: why no ids are given, until when and what to do; what the keeper met. */
+void vs_watch_space(const struct vs_space *space, struct vs_seen *seen, bool tell);
+
+/* ---- life.c */
+
+/* Starts what watches over the server; vs_life_end ends it.  VS_GO, or an exit code. */
+int vs_life_begin(struct vs_serving *serving);
+void vs_life_end(struct vs_serving *serving);
+/* Whether the service manager was told that it is ready. */
+bool vs_life_is_ready(const struct vs_serving *serving);
+/* All namespaces are settled, and so many of them give ids. */
+void vs_life_ready(const struct vs_serving *serving, int ready);
+/* Callbacks of vs_serve; `self` is the struct vs_serving. */
+void vs_life_signal(void *self, int number);
+void vs_life_stopping(void *self);
+
+#endif

@@ -1,0 +1,245 @@
+/* start.c -- from listening to serving: each namespace is opened, and waits for its worker number, on a thread of its
+ * own, so that one whose store is away harms no other.  Knows no socket. */
+#include "policy/control.h"
+#include "serve/crew.h"
+#include "command/options.h"
+#include "serve/serving.h"
+#include "os/os.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LEASE_STEP_US 100000
+#define PROGRESS_US 2000000 /* nobody should look at a silent program for longer */
+#define CHOICE_STEP_US 1000 /* a policy answers soon */
+#define RETRY_US 1000000    /* after a generator that could not be opened */
+
+enum place { WAITING, READY, FAILED };
+
+struct vs_start {
+    struct vs_serving *serving;
+    struct vs_crew *crew;
+    int64_t from_us;
+    atomic_bool ending;
+    pthread_mutex_t lock; /* over what follows */
+    enum place at[VS_SPACES_MAX];
+    int rc; /* of a start that failed as a whole */
+};
+
+/* ------------------------------------------------------------------ how far they are */
+
+static int count_at(const struct vs_start *start, enum place place) {
+    int count = 0;
+    for (int i = 0; i < start->serving->app.space_count; i++)
+        count += start->at[i] == place;
+    return count;
+}
+
+/* The start has failed, and with it the server. */
+static void give_up(struct vs_start *start, int rc) {
+    pthread_mutex_lock(&start->lock);
+    if (start->rc == VS_GO) start->rc = rc;
+    pthread_mutex_unlock(&start->lock);
+    vs_serve_stop(&start->serving->app);
+}
+
+/* The last to settle says that the server is ready; where none can be served any more, it ends. */
+static void settle(struct vs_start *start, int i, enum place place) {
+    pthread_mutex_lock(&start->lock);
+    start->at[i] = place;
+    int waiting = count_at(start, WAITING), ready = count_at(start, READY);
+    pthread_mutex_unlock(&start->lock);
+    if (waiting > 0 || atomic_load(&start->ending)) return;
+    if (ready > 0)
+        vs_life_ready(start->serving, ready);
+    else
+        give_up(start, VS_FAILED);
+}
+
+bool vs_start_is_ready(struct vs_start *start, int i) {
+    pthread_mutex_lock(&start->lock);
+    bool ready = start->at[i] == READY;
+    pthread_mutex_unlock(&start->lock);
+    return ready;
+}
+
+int vs_start_waiting(struct vs_start *start) {
+    pthread_mutex_lock(&start->lock);
+    int waiting = count_at(start, WAITING);
+    pthread_mutex_unlock(&start->lock);
+    return waiting;
+}
+
+/* Whether this one is all that could still be served: then what is wrong with it ends the server, and its manager may
+ * try again. */
+static bool is_last(struct vs_start *start) {
+    pthread_mutex_lock(&start->lock);
+    bool last = count_at(start, FAILED) == start->serving->app.space_count - 1;
+    pthread_mutex_unlock(&start->lock);
+    return last;
+}
+
+/* No wait mends it.  Until the server is ready that is a start which failed, as a wrong config is; afterwards others
+ * live by this server, and are not ended for it. */
+static void fail(struct vs_start *start, int i, int rc, const char *text) {
+    struct vs_space *space = &start->serving->app.space[i];
+    vs_log(VS_LOG_ERROR, text, "namespace", space->name, NULL);
+    vs_space_set(space, VS_SPACE_REFUSED, text);
+    if (!vs_life_is_ready(start->serving)) give_up(start, rc);
+    settle(start, i, FAILED);
+}
+
+/* The operator has said how long a start may take; the server ends, whatever else it could serve. */
+static bool is_too_late(struct vs_start *start, int i, const char *text) {
+    struct vs_serving *serving = start->serving;
+    int64_t ms_max = serving->config->start_wait_ms_max;
+    char sentence[VS_SPACE_WHY_MAX];
+    if (ms_max == 0 || vs_monotonic_us() - start->from_us < ms_max * 1000) return false;
+    snprintf(sentence, sizeof sentence, "%s: no worker number within %lld ms (--start-wait-ms): %.300s",
+             serving->app.space[i].name, (long long)ms_max, text);
+    vs_log(VS_LOG_ERROR, sentence, NULL);
+    give_up(start, VS_FAILED);
+    return true;
+}
+
+static bool is_ending(const struct vs_start *start) {
+    return atomic_load(&start->ending);
+}
+
+static void rest(const struct vs_start *start, int64_t us) {
+    const struct vesta_clock *clock = start->serving->app.clock;
+    for (; us > 0 && !is_ending(start); us -= LEASE_STEP_US)
+        clock->sleep_us(clock->self, us < LEASE_STEP_US ? us : LEASE_STEP_US);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static void fail_to_open(struct vs_start *start, int i, const struct vesta_error *err) {
+    char text[VS_SPACE_WHY_MAX];
+    bool usage = vs_is_usage(err);
+    snprintf(text, sizeof text, usage ? "%.400s" : "%.400s (%s)", err->text, vesta_code_name(err->code));
+    fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
+}
+
+/* False: it cannot be served, or the server ends. */
+static bool open_generator(struct vs_start *start, int i) {
+    struct vs_serving *serving = start->serving;
+    struct vs_space *space = &serving->app.space[i];
+    struct vesta_error err;
+    while (!is_ending(start)) {
+        if (vs_space_open_gen(serving, i, &err) == VESTA_OK) {
+            if (serving->control) vs_control_enter(serving->control, i, space->gen[VS_RESP]);
+            vs_space_set(space, VS_SPACE_OPEN, NULL);
+            return true;
+        }
+        bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
+        if (!may_pass || is_last(start)) return fail_to_open(start, i, &err), false;
+        vs_log(VS_LOG_WARN, err.text, "namespace", space->name, "again", "in a second", NULL);
+        vs_space_set(space, VS_SPACE_OPENING, err.text);
+        if (is_too_late(start, i, err.text)) return false;
+        rest(start, RETRY_US);
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ the first lease */
+
+/* Has the keeper's question answered; false: a policy wants no lease. */
+static bool is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
+    const struct vs_host *host = &serving->app.host;
+    int64_t until_us;
+    if (!serving->control) return true;
+    if (pause->why == VESTA_CHOOSE)
+        (void)host->judge(host->self, i, serving->app.space[i].gen[VS_RESP], pause, &until_us);
+    return !vs_control_is_over(serving->control, i, why);
+}
+
+static void tell_progress(const struct vs_space *space, const char *text, int64_t *said_us) {
+    int64_t now_us = vs_monotonic_us();
+    if (now_us - *said_us < PROGRESS_US) return;
+    *said_us = now_us;
+    vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", space->name, "why", text, NULL);
+    vs_notify("STATUS=waiting for a worker number of %s", space->name);
+}
+
+static void fail_as(struct vs_start *start, int i, const char *text) {
+    char sentence[VS_SPACE_WHY_MAX];
+    snprintf(sentence, sizeof sentence, "%s: %.400s", start->serving->app.space[i].name, text);
+    fail(start, i, VS_FAILED, sentence);
+}
+
+/* True: ids are given, or a pause is met that a request may meet at any time. */
+static bool lease(struct vs_start *start, int i) {
+    const struct vs_serving *serving = start->serving;
+    const struct vs_space *space = &serving->app.space[i];
+    const struct vesta_clock *clock = serving->app.clock;
+    struct vesta_gen *gen = space->gen[VS_RESP];
+    int64_t said_us = start->from_us;
+    struct vesta_pause pause;
+    char text[256] = "", over[VS_OVER_MAX];
+    uint64_t id;
+    if (vesta_keep(gen) != VESTA_OK) return fail_as(start, i, "cannot start the keeper of the lease"), false;
+    while (!is_ending(start) && vesta_next_wait(gen, &id, LEASE_STEP_US, &pause) != VESTA_OK) {
+        if (pause.why != VESTA_CHOOSE || !*text) /* the last answer's reason says more than the next question */
+            vesta_pause_text(gen, &pause, text, sizeof text);
+        if (!is_wanted(serving, i, &pause, over)) return fail_as(start, i, over), false;
+        if (pause.why == VESTA_CHOOSE)
+            clock->sleep_us(clock->self, CHOICE_STEP_US);
+        else if (pause.why != VESTA_LEASE && pause.wait_us >= 0)
+            return true;
+        if (pause.wait_us < 0) return fail_as(start, i, text), false;
+        if (is_too_late(start, i, text)) return false;
+        tell_progress(space, text, &said_us);
+    }
+    return !is_ending(start);
+}
+
+static void start_space(void *self, int i) {
+    struct vs_start *start = self;
+    if (!open_generator(start, i) || !lease(start, i)) return;
+    vs_space_say(&start->serving->app.space[i]);
+    settle(start, i, READY);
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+void vs_start_begin(struct vs_start *start) {
+    const struct vs_app *app = &start->serving->app;
+    start->from_us = vs_monotonic_us();
+    start->crew = vs_crew_start(app->space_count, start_space, start);
+    for (int i = 0; i < app->space_count; i++)
+        if (!start->crew || !vs_crew_began(start->crew, i)) fail(start, i, VS_FAILED, "cannot start a thread");
+}
+
+struct vs_start *vs_start_make(struct vs_serving *serving) {
+    struct vs_start *start = calloc(1, sizeof *start);
+    if (!start) return NULL;
+    start->serving = serving;
+    start->rc = VS_GO;
+    pthread_mutex_init(&start->lock, NULL);
+    return start;
+}
+
+void vs_start_stop(struct vs_start *start) {
+    atomic_store(&start->ending, true);
+}
+
+bool vs_start_stopped(struct vs_start *start, int i, int64_t until_us) {
+    return !start->crew || !vs_crew_began(start->crew, i) || vs_crew_did(start->crew, i, until_us);
+}
+
+bool vs_start_end(struct vs_start *start, int64_t until_us) {
+    if (start->crew) start->crew = vs_crew_end(start->crew, until_us);
+    return !start->crew;
+}
+
+int vs_start_result(const struct vs_start *start) {
+    return start->rc;
+}
+
+void vs_start_free(struct vs_start *start) {
+    if (!start) return;
+    pthread_mutex_destroy(&start->lock);
+    free(start);
+}

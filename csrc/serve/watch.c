@@ -1,0 +1,100 @@
+/* watch.c -- what the log says of a namespace that gives no ids, or whose keeper has met trouble.  Called twice a
+ * second by life.c; knows no thread and no signal. */
+#include "command/options.h"
+#include "serve/serving.h"
+#include "os/os.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define QUIET_US 2000000 /* so long after the last refusal it is over, or it would be told twice a second */
+
+/* What it met, and for how long ids go on all the same. */
+static void look_at_keeper(const char *name, const struct vesta_info *info, struct vs_news *news) {
+    if (*info->keeper && vs_news_take(news, info->keeper, vs_monotonic_us()))
+        vs_log(VS_LOG_WARN, "the lease's keeper has met trouble", "namespace", name, "keeper", info->keeper,
+               "lease_ms_left", info->holds_lease ? VS_DIGITS(info->lease_end_ms - vs_now_ms()) : NULL, NULL);
+    if (*info->keeper || news->count == 0 || !info->holds_lease) return;
+    vs_log(VS_LOG_INFO, "the lease's keeper is well again", "namespace", name, NULL);
+    *news = (struct vs_news){.count = 0};
+}
+
+/* When ids go on: a time where it is known, else what must happen first. */
+static const char *until(const struct vesta_pause *pause, char buf[40]) {
+    switch (pause->why) {
+    case VESTA_LEASE: return "the store acknowledges a lease";
+    case VESTA_CHOOSE: return "a policy has chosen a worker number";
+    case VESTA_FAILSTOP: return "a person has put the store right";
+    case VESTA_CLOSED: return "the next map is in place";
+    case VESTA_END: return "never";
+    default: break;
+    }
+    int64_t at_ms = vs_now_ms() + pause->wait_us / 1000;
+    time_t at = (time_t)(at_ms / 1000);
+    struct tm tm;
+    if (pause->wait_us < 0 || !gmtime_r(&at, &tm)) return "it is not known";
+    size_t used = strftime(buf, 32, "%Y-%m-%dT%H:%M:%S", &tm);
+    snprintf(buf + used, 40 - used, ".%03dZ", (int)(at_ms % 1000));
+    return buf;
+}
+
+static const char *to_do(const struct vesta_pause *pause, const struct vesta_info *info) {
+    switch (pause->why) {
+    case VESTA_FULL: return "ask for fewer, or use a layout that gives more: vesta fit";
+    case VESTA_CLOCK_BACK: return "set the clock right; policies may wait, borrow or switch meanwhile: on_clock_back";
+    case VESTA_CLOCK_AHEAD: return "set the clock right; if it is right, nothing: it is believed then";
+    case VESTA_AHEAD: return "nothing, if the store was put right; else set the clock right";
+    case VESTA_LEASE:
+        return *info->keeper ? "mend what the keeper met: vesta doctor" : "look at the store: vesta doctor";
+    case VESTA_CHOOSE: return "look at the policy's choose_worker: vesta policy check";
+    case VESTA_FAILSTOP: return "look at the store, then: vesta store advance";
+    case VESTA_CLOSED: return "nothing";
+    case VESTA_END: return "a new namespace with another layout";
+    }
+    return "vesta doctor";
+}
+
+static void tell_refusals(const struct vs_space *space, const struct vesta_info *info, const struct vesta_pause *pause,
+                          uint64_t refused) {
+    char why[256], at[40];
+    vesta_pause_text(space->gen[VS_RESP], pause, why, sizeof why);
+    vs_log(VS_LOG_WARN, "no ids just now", "namespace", space->name, "code", vesta_why_name(pause->why), "why", why,
+           "until", until(pause, at), "do", to_do(pause, info), "refused", VS_DIGITS((int64_t)refused), NULL);
+}
+
+/* One line when it begins, one for each other cause, one when it is over. */
+static void look_at_ids(const struct vs_space *space, const struct vesta_info *info, struct vs_seen *seen) {
+    struct vesta_pause pause = {.why = VESTA_FULL}, met;
+    bool ready = vs_space_is_ready(space, &pause);
+    uint64_t refused = vs_space_refused(space, &met), before = seen->refused;
+    bool fails = !ready || refused != before;
+    int64_t now_us = vs_monotonic_us();
+    seen->refused = refused;
+    if (fails) {
+        if (ready) pause = met; /* it is over already, and was met all the same */
+        if (!seen->fails || pause.why != seen->why) tell_refusals(space, info, &pause, refused - before);
+        seen->refused_at = seen->fails ? seen->refused_at : before;
+        seen->fails = true;
+        seen->why = pause.why;
+        seen->failed_us = now_us;
+    } else if (seen->fails && now_us - seen->failed_us >= (before == seen->refused_at ? 0 : QUIET_US)) {
+        vs_log(VS_LOG_INFO, "ids are given again", "namespace", space->name, "refused",
+               VS_DIGITS((int64_t)(refused - seen->refused_at)), NULL);
+        seen->fails = false;
+    }
+}
+
+void vs_watch_space(const struct vs_space *space, struct vs_seen *seen, bool tell) {
+    struct vesta_info info;
+    vesta_get_info(space->gen[VS_RESP], &info);
+    if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker}; /* as it was when it settled */
+    uint64_t worker = seen->worker;
+    if (info.holds_lease) seen->worker = info.worker;
+    if (!tell) return;
+    if (seen->worker != worker)
+        vs_log(VS_LOG_INFO, "leased another worker number", "namespace", space->name, "worker",
+               VS_DIGITS((int64_t)seen->worker), NULL);
+    look_at_keeper(space->name, &info, &seen->news);
+    look_at_ids(space, &info, seen);
+}
