@@ -9,7 +9,7 @@ c        |  8 |         | the debug preset: every test that has no stage of its 
 asan     | 15 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     |  8 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
-floors   |  2 | floors  | includes point downward; functions and files keep their length; memory orders have partners
+layers   |  2 | layers  | includes point downward; functions and files keep their length; memory orders have partners
 scripts  |  6 | scripts | how the two commands meet a machine
 sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
 leases   | 10 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
@@ -24,7 +24,7 @@ nginx    |  4 | nginx   | the nginx example under load, reloaded and with a work
 install  |  4 | install | cmake --install, and the C example built through pkg-config
 docs     |  4 | docs    | the commands in README and docs give what is printed there
 '
-NOT_FOR_SANITIZERS='floors|scripts|install|docs|lua|rock|nginx|sim|leases|prove' # no code of ours, or too slow by far
+NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|sim|leases|prove' # no code of ours, or too slow by far
 
 jobs=$(nproc)
 

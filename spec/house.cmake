@@ -1,4 +1,4 @@
-# house.cmake -- the tests that are about the house and not about ids: floors, documents, scripts, installation.
+# house.cmake -- the tests that are about the house and not about ids: layers, documents, scripts, installation.
 
 # house_test(name label seconds command...)
 function(house_test name label seconds)
@@ -7,10 +7,10 @@ function(house_test name label seconds)
 endfunction()
 
 set(HERE ${CMAKE_CURRENT_LIST_DIR})
-house_test(floors floors 60 Python3::Interpreter ${HERE}/includes/check.py ${PROJECT_SOURCE_DIR})
-house_test(floors_can_fail floors 60 Python3::Interpreter ${HERE}/includes/check.py --self-test)
-house_test(atomics floors 60 Python3::Interpreter ${HERE}/includes/atomics.py ${PROJECT_SOURCE_DIR})
-house_test(atomics_can_fail floors 60 Python3::Interpreter ${HERE}/includes/atomics.py --self-test ${PROJECT_SOURCE_DIR})
+house_test(layers layers 60 Python3::Interpreter ${HERE}/includes/check.py ${PROJECT_SOURCE_DIR})
+house_test(layers_can_fail layers 60 Python3::Interpreter ${HERE}/includes/check.py --self-test)
+house_test(atomics layers 60 Python3::Interpreter ${HERE}/includes/atomics.py ${PROJECT_SOURCE_DIR})
+house_test(atomics_can_fail layers 60 Python3::Interpreter ${HERE}/includes/atomics.py --self-test ${PROJECT_SOURCE_DIR})
 house_test(docs_can_fail docs 120 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR} --self-test)
 house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR})
 house_test(scripts_packages scripts 60 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})

@@ -39,7 +39,7 @@ struct vesta_gen {
     uint64_t ahead_ticks_max;
     struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
     struct vesta_layout layout;
-    struct vs_handle *handle; /* the keeper floor's part; NULL in the simulator */
+    struct vs_handle *handle; /* the keeper folder's part; NULL in the simulator */
     /* 1: the keeper of this process asks which number to claim; NULL: none does */
     const _Atomic uint32_t *_Atomic asks;
 };

@@ -59,7 +59,7 @@ struct vs_past {
     struct vs_file *file;
 };
 
-/* The keeper floor's part of a handle. */
+/* This folder's part of a handle. */
 struct vs_handle {
     struct vs_file *file; /* process lock; NULL where is_private */
     struct vs_past *past; /* process lock */

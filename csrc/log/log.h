@@ -1,4 +1,4 @@
-/* log.h -- what the program tells its operator: one event, one line.  Only the program's floors use it: the library
+/* log.h -- what the program tells its operator: one event, one line.  Only the program's folders use it: the library
  * prints nothing.
  *
  *   log.c    where lines go, and which are told: level, repeats, lost lines, the journal

@@ -1,4 +1,4 @@
-/* border.h -- what the files of the Lua floor share.  A C function here checks its arguments (and may raise), calls
+/* border.h -- what the files of this folder share.  A C function here checks its arguments (and may raise), calls
  * the library, pushes the answer.  A wrong type raises at the caller's line; a failing world is nil, text, code.
  *
  * The same sources compile against Lua 5.1 to 5.4 and LuaJIT.  Only functions that every one of them exports are
