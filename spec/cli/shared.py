@@ -161,11 +161,16 @@ def _(world):
     fails(world.run("serve", "-c", zk), 1, "stores.s.tls is verify, but ZooKeeper")
 
 
+def own(world):
+    """An address that no other test has."""
+    return "--http", "off", "--resp", "unix:" + world.path("own.sock")
+
+
 @claim("a secret of another kind of store is noted; one that is too long is refused without being shown")
 def _(world):
     shown = world.run("check", config(world, "uri = 'file:%s', password = 's3cret', auth = 'a:s3cret'" % world.folder, "worker = 1")).out
     assert "stores.s.auth is for zk: stores" in shown and "stores.s.password is for mysql: stores" in shown and "s3cret" not in shown, shown
-    done = world.run("serve", "-c", config(world, "uri = '%s', auth = 'a:%s'" % (served.zk_uri(""), "x" * 600), "worker = 1"))
+    done = world.run("serve", *own(world), "-c", config(world, "uri = '%s', auth = 'a:%s'" % (served.zk_uri(""), "x" * 600), "worker = 1"))
     fails(done, 2, "1 to 511 bytes")
     assert "xxx" not in done.err
 
@@ -173,12 +178,12 @@ def _(world):
 @claim("an autonomous lease needs history pacing, a local one a store on this machine, and no other lease exists")
 def _(world):
     zk = ("--store", served.zk_uri(), "--path", world.path("x.gen"))
-    for command in ("serve", "gen"):
-        fails(world.run(command, *zk, "--lease", "autonomous"), 2, "history pacing")
-        fails(world.run(command, *zk, "--lease", "local"), 2, "store on this machine")
-        fails(world.run(command, *zk, "--lease", "lax"), 2, "local, strict, balanced, autonomous")
+    for command in (("serve", *own(world)), ("gen",)):
+        fails(world.run(*command, *zk, "--lease", "autonomous"), 2, "history pacing")
+        fails(world.run(*command, *zk, "--lease", "local"), 2, "store on this machine")
+        fails(world.run(*command, *zk, "--lease", "lax"), 2, "local, strict, balanced, autonomous")
         for identity in ("a\nb", "x" * 5000):
-            fails(world.run(command, *zk, "--identity", identity), 2, "identity")
+            fails(world.run(*command, *zk, "--identity", identity), 2, "identity")
     assert not os.path.exists(world.path("x.gen"))
     path = config(world, "uri = 'file:/x'", "worker = 1")
     for flag, text in (("--lease", "strict"), ("--identity", "a")):

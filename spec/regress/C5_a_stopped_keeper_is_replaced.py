@@ -86,7 +86,7 @@ def _(world):
         stopped.send_signal(signal.SIGSTOP)
         time.sleep(WINDOW_S + 1)
         done = world.run(*flags, "--wait-ms", str(GAP_MS_MAX))
-        same((done.code, done.err), (0, ""))
+        same((done.code, len(done.lines())), (0, 1))  # a busy machine may take long enough for it to say that it waits
     finally:
         stopped.kill()
         stopped.wait()

@@ -23,7 +23,7 @@ def _():
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     port = free_port()
-    server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--store", URI, "--namespace", "orders", "--layout", "snowflake"],
+    server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--resp", "off", "--store", URI, "--namespace", "orders", "--layout", "snowflake"],
                               env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         until(lambda: gives_ids(port), "ids are given")

@@ -71,7 +71,7 @@ def _():
 @claim("else it comes down, and who had claimed at the higher one gives ids again by himself")
 def _():
     port = free_port()
-    server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--layout", "snowflake", "--lease", "strict", *PLACE],
+    server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--resp", "off", "--layout", "snowflake", "--lease", "strict", *PLACE],
                               env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until(lambda: [row for row in numbers() if row["worker"] != 9], "it claims a number, at the floor")
