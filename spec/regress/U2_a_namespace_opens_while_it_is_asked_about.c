@@ -30,6 +30,7 @@ static void asked_meanwhile(void) {
         pthread_t opener;
         bool ready = false;
         open_server(LAYOUT, VS_ADMIN, 0, VESTA_UNSAFE_PRIVATE);
+        app.counts[0] = &scratch.counts, app.loop_count = 1;
         struct vs_space *space = &app.space[app.space_count++];
         *space = (struct vs_space){.name = "orders", .name_length = 6};
         vs_space_set(space, VS_SPACE_OPENING, "just begun");
