@@ -7,7 +7,7 @@ import struct
 import subprocess
 import time
 
-from harness import SLOW, VESTA, claim, cpu_s, environment, fails, like, main, same
+from harness import SLOW, VESTA, claim, cpu_s, environment, fails, like, main, same, vesta_for_others
 
 GEN = "state/default.gen"
 
@@ -23,7 +23,7 @@ def as_nobody(w, *args, env=None):
     """Runs as a user who owns nothing here; where the tests run as one already, as that one."""
     os.chmod(w.folder, 0o755)
     who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    done = subprocess.run([*who, VESTA, *args], capture_output=True, timeout=60, cwd=w.folder, env=environment(w.folder, **(env or {})))
+    done = subprocess.run([*who, vesta_for_others(), *args], capture_output=True, timeout=60, cwd=w.folder, env=environment(w.folder, **(env or {})))
     return type("R", (), {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()})
 
 

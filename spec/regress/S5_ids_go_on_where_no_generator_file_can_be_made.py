@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 from livefiles import ids, inside, may, unique  # noqa: E402
-from harness import SLOW, VESTA, claim, environment, fails, main, same  # noqa: E402
+from harness import SLOW, claim, environment, fails, main, same, vesta_for_others  # noqa: E402
 
 NOBODY, OTHER = 65534, 65533
 ROOT = os.geteuid() == 0
@@ -76,7 +76,7 @@ def _(world):
     second = gen(world, "-n", "100")
     same(len(maps(world)), 1)
     same(os.listdir(world.path("sealed")), [])
-    pair = [subprocess.Popen([VESTA, *words(world, "gen", "-n", "20000")], env=environment(world.folder), cwd=world.folder,
+    pair = [subprocess.Popen([vesta_for_others(), *words(world, "gen", "-n", "20000")], env=environment(world.folder), cwd=world.folder,
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, user=NOBODY, group=NOBODY,
                              extra_groups=[]) for _ in range(2)]
     both = [[int(line) for line in one.communicate(timeout=60 * SLOW)[0].split()] for one in pair]
@@ -91,7 +91,7 @@ def _(world):
         return
     every = []
     for _ in range(5):
-        one = subprocess.Popen([VESTA, *words(world, "gen", "-n", "100000000")], env=environment(world.folder), cwd=world.folder,
+        one = subprocess.Popen([vesta_for_others(), *words(world, "gen", "-n", "100000000")], env=environment(world.folder), cwd=world.folder,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, user=NOBODY, group=NOBODY, extra_groups=[])
         head = one.stdout.read(20000)
         one.send_signal(signal.SIGKILL)
