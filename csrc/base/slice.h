@@ -7,19 +7,19 @@
 #include <string.h>
 
 /* A view into somebody's text. */
-struct vs_word {
+struct vs_slice {
     const char *at;
     size_t length;
 };
 
 /* The next word of *text, words being split by white space; moves *text behind it.  False at the end. */
-bool vs_next_word(const char **text, struct vs_word *word);
+bool vs_slice_next(const char **text, struct vs_slice *word);
 
-static inline bool vs_word_is(struct vs_word word, const char *name) {
+static inline bool vs_slice_is(struct vs_slice word, const char *name) {
     return strlen(name) == word.length && memcmp(word.at, name, word.length) == 0;
 }
 
 /* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
-bool vs_split(struct vs_word word, char mark, struct vs_word *before, struct vs_word *after);
+bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, struct vs_slice *after);
 
 #endif

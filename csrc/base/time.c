@@ -90,8 +90,8 @@ size_t vesta_iso(int64_t unix_ms, char *buf) {
 /* ------------------------------------------------------------------ reading */
 
 /* Takes `mark` (any of its characters; "" for none) and then exactly `count` digits off the front of text. */
-static bool take(struct vs_word *text, const char *mark, int count, int *out) {
-    struct vs_word rest = *text;
+static bool take(struct vs_slice *text, const char *mark, int count, int *out) {
+    struct vs_slice rest = *text;
     if (*mark) {
         if (rest.length == 0 || *rest.at == 0 || !strchr(mark, *rest.at)) return false;
         rest.at++, rest.length--;
@@ -102,7 +102,7 @@ static bool take(struct vs_word *text, const char *mark, int count, int *out) {
         if (rest.at[i] < '0' || rest.at[i] > '9') return false;
         value = value * 10 + (rest.at[i] - '0');
     }
-    *text = (struct vs_word){rest.at + count, rest.length - (size_t)count};
+    *text = (struct vs_slice){rest.at + count, rest.length - (size_t)count};
     *out = value;
     return true;
 }
@@ -113,7 +113,7 @@ struct instant {
 };
 
 /* The fraction, if there is one: its first three digits count, the others must be zeros to be no lie. */
-static bool take_fraction(struct vs_word *text, struct instant *out) {
+static bool take_fraction(struct vs_slice *text, struct instant *out) {
     int digit;
     if (text->length == 0 || *text->at != '.') return true;
     if (!take(text, ".", 1, &digit)) return false;
@@ -125,7 +125,7 @@ static bool take_fraction(struct vs_word *text, struct instant *out) {
     return true;
 }
 
-static bool take_zone(struct vs_word *text, struct instant *out) {
+static bool take_zone(struct vs_slice *text, struct instant *out) {
     int hours, minutes;
     if (text->length == 1 && (*text->at == 'Z' || *text->at == 'z')) return true;
     int sign = text->length > 0 && *text->at == '-' ? -1 : 1;
@@ -134,7 +134,7 @@ static bool take_zone(struct vs_word *text, struct instant *out) {
     return text->length == 0 && hours < 24 && minutes < 60;
 }
 
-static bool take_instant(struct vs_word text, struct instant *out) {
+static bool take_instant(struct vs_slice text, struct instant *out) {
     *out = (struct instant){0};
     return take(&text, "", 4, &out->year) && take(&text, "-", 2, &out->month) && take(&text, "-", 2, &out->day) &&
            take(&text, "Tt ", 2, &out->hour) && take(&text, ":", 2, &out->minute) &&
@@ -157,7 +157,7 @@ static int64_t instant_ms(const struct instant *t) {
     return day * MS_PER_DAY + second * 1000 + t->ms;
 }
 
-int vs_time_read(struct vs_word text, int64_t *unix_ms, struct vesta_error *err) {
+int vs_time_read(struct vs_slice text, int64_t *unix_ms, struct vesta_error *err) {
     struct instant instant;
     uint64_t number;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &number) == VESTA_OK && number <= INT64_MAX) {
@@ -175,5 +175,5 @@ int vs_time_read(struct vs_word text, int64_t *unix_ms, struct vesta_error *err)
 }
 
 int vesta_time_parse(const char *text, int64_t *unix_ms, struct vesta_error *err) {
-    return vs_time_read((struct vs_word){text, strlen(text)}, unix_ms, err);
+    return vs_time_read((struct vs_slice){text, strlen(text)}, unix_ms, err);
 }

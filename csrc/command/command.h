@@ -39,7 +39,7 @@ const char *vs_shown_text(const char *text);
 /* ---- out.c: stdout in large writes of whole lines */
 
 /* Appends.  Lines are whole in every write, so that several programs may write to one pipe. */
-void vs_out(const char *text, size_t length);
+void vs_out_write(const char *text, size_t length);
 void vs_outf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Room for `size` bytes at the end of the buffer; vs_out_took says how many were used. */
 char *vs_out_room(size_t size);

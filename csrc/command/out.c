@@ -80,7 +80,7 @@ void vs_out_took(size_t length) {
     used += length;
 }
 
-void vs_out(const char *text, size_t length) {
+void vs_out_write(const char *text, size_t length) {
     while (length > 0) {
         size_t n = length < OUT_LINE_MAX ? length : OUT_LINE_MAX;
         memcpy(vs_out_room(n), text, n);
@@ -99,15 +99,15 @@ void vs_outf(const char *format, ...) {
 }
 
 void vs_out_json(const char *text) {
-    vs_out("\"", 1);
+    vs_out_write("\"", 1);
     for (; *text; text++) {
         unsigned char c = (unsigned char)*text;
         if (c < 0x20 || c == '"' || c == '\\')
             vs_outf("\\u%04x", c);
         else
-            vs_out(text, 1);
+            vs_out_write(text, 1);
     }
-    vs_out("\"", 1);
+    vs_out_write("\"", 1);
 }
 
 void vs_out_flush(void) {

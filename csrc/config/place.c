@@ -41,7 +41,7 @@ static int no_memory(struct vesta_error *err) {
     return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
 }
 
-void vs_conf_note(struct vs_config *config, bool is_gap, const char *format, ...) {
+void vs_conf_add_note(struct vs_config *config, bool is_gap, const char *format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);

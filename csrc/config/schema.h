@@ -94,7 +94,8 @@ const char *vs_conf_shown_path(const char *path, char *buf);
 
 /* Text that lives as long as the config; NULL: no memory. */
 void *vs_conf_keep(struct vs_config *config, const void *bytes, size_t length);
-void vs_conf_note(struct vs_config *config, bool is_gap, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void vs_conf_add_note(struct vs_config *config, bool is_gap, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ------------------------------------------------------------------ reading */
 

@@ -53,9 +53,9 @@ static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err
         struct vs_conf_store *store = &r->config->store[i];
         if (!store->uri) return WRONG(r, "stores.*.uri", store, err, "is missing: %s", key_of("stores.*.uri")->help);
         if (store->auth && !has_scheme(store->uri, "zk:"))
-            vs_conf_note(r->config, false, "stores.%s.auth is for zk: stores, and is not used", store->name);
+            vs_conf_add_note(r->config, false, "stores.%s.auth is for zk: stores, and is not used", store->name);
         if (store->password && !has_scheme(store->uri, "mysql:"))
-            vs_conf_note(r->config, false, "stores.%s.password is for mysql: stores, and is not used", store->name);
+            vs_conf_add_note(r->config, false, "stores.%s.password is for mysql: stores, and is not used", store->name);
     }
     return VESTA_OK;
 }
@@ -112,7 +112,7 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *s
     if (!space->layout || vesta_layout_parse(space->layout, &layout, &why) != VESTA_OK) return VESTA_OK;
     if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
         return WRONG(r, "namespaces.*.layout", space, err, "cannot give ids: %s", why.text);
-    if (*warning) vs_conf_note(r->config, false, "namespaces.%s.layout: %s", space->name, warning);
+    if (*warning) vs_conf_add_note(r->config, false, "namespaces.%s.layout: %s", space->name, warning);
     if (space->worker > 0 && layout.worker < 0)
         return WRONG(r, "namespaces.*.worker", space, err, "is %lld, but the layout has no field for it",
                      (long long)space->worker);
@@ -143,8 +143,8 @@ static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err
                 return WRONG(r, "namespaces.*.path", space, err, "is the file of namespaces.%s too; each has its own",
                              config->space[j].name);
         if (space->group && !getgrnam(space->group))
-            vs_conf_note(config, false, "namespaces.%s.group: there is no group %s on this machine", space->name,
-                         space->group);
+            vs_conf_add_note(config, false, "namespaces.%s.group: there is no group %s on this machine", space->name,
+                             space->group);
         rc = resolve_store(r, space, err);
         if (!r->source.path) continue; /* flags: vesta_open says what is wrong with them */
         if (rc == VESTA_OK) rc = check_lease(r, space, err);
@@ -215,7 +215,7 @@ static int check_segments(const struct vs_conf_reading *r, struct vesta_error *e
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < r->config->segment_count; i++)
         rc = check_segment(r, &r->config->segment[i], err);
-    if (r->config->segment_count) vs_conf_note(r->config, true, "segments are not served by this version");
+    if (r->config->segment_count) vs_conf_add_note(r->config, true, "segments are not served by this version");
     return rc;
 }
 
@@ -232,7 +232,7 @@ static void note_unused(struct vs_config *config) {
             for (int t = 0; t < s->stores.count; t++)
                 used |= strcmp(s->stores.text[t], name) == 0;
         }
-        if (!used) vs_conf_note(config, false, "stores.%s is used by nobody", name);
+        if (!used) vs_conf_add_note(config, false, "stores.%s is used by nobody", name);
     }
 }
 
@@ -331,8 +331,8 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     note_unused(r->config);
     if (!r->source.path) return VESTA_OK;
     if (r->config->user && !getpwnam(r->config->user))
-        vs_conf_note(r->config, false, "user: there is no user %s on this machine", r->config->user);
+        vs_conf_add_note(r->config, false, "user: there is no user %s on this machine", r->config->user);
     if (r->config->group && !getgrnam(r->config->group))
-        vs_conf_note(r->config, false, "group: there is no group %s on this machine", r->config->group);
+        vs_conf_add_note(r->config, false, "group: there is no group %s on this machine", r->config->group);
     return VESTA_OK;
 }

@@ -49,7 +49,7 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
 
 /* ------------------------------------------------------------------ named values */
 
-static int no_field(const struct vesta_layout *layout, struct vs_word name, struct vesta_error *err) {
+static int no_field(const struct vesta_layout *layout, struct vs_slice name, struct vesta_error *err) {
     return vs_fail(err, VESTA_EFIELD, "there is no field '%s'; there are %s", VS_QUOTE(name.at, name.length),
                    VS_NAMES(layout));
 }
@@ -70,7 +70,7 @@ int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *
         values[i] = layout->field[i].value;
     for (size_t n = 0; n < count; n++) {
         int rc, i = vesta_layout_find(layout, given[n].name);
-        if (i < 0) return no_field(layout, (struct vs_word){given[n].name, strlen(given[n].name)}, err);
+        if (i < 0) return no_field(layout, (struct vs_slice){given[n].name, strlen(given[n].name)}, err);
         if (by[i] && (rc = check_again(by[i], &given[n], err)) != VESTA_OK) return rc;
         if ((rc = vs_field_check(layout, i, given[n].value, err)) != VESTA_OK) return rc;
         values[i] = given[n].value;
@@ -97,10 +97,10 @@ int vesta_make(const struct vesta_layout *layout, const struct vesta_value *give
 
 /* ------------------------------------------------------------------ a handle's fields */
 
-static int read_handle_field(const struct vesta_layout *layout, struct vs_word word, struct vesta_value *out,
+static int read_handle_field(const struct vesta_layout *layout, struct vs_slice word, struct vesta_value *out,
                              char *name_buf, struct vesta_error *err) {
-    struct vs_word name, value;
-    if (!vs_split(word, '=', &name, &value) ||
+    struct vs_slice name, value;
+    if (!vs_slice_split(word, '=', &name, &value) ||
         vesta_parse(VESTA_DECIMAL, value.at, value.length, &out->value) != VESTA_OK)
         return vs_fail(err, VESTA_EFIELD, "'%s' is no field's value: write name=number",
                        VS_QUOTE(word.at, word.length));
@@ -119,8 +119,8 @@ int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_
     char names[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
     bool named[VESTA_FIELDS_MAX];
     size_t count = 0;
-    struct vs_word word;
-    while (text && vs_next_word(&text, &word)) {
+    struct vs_slice word;
+    while (text && vs_slice_next(&text, &word)) {
         if (count == VESTA_FIELDS_MAX)
             return vs_fail(err, VESTA_EFIELD, "'%s' is one field too many", VS_QUOTE(word.at, word.length));
         int rc = read_handle_field(layout, word, &given[count], names[count], err);

@@ -9,7 +9,7 @@
 #include <assert.h>
 
 /* The preset of that name, or NULL. */
-const struct vesta_preset *vs_preset_find(struct vs_word name);
+const struct vesta_preset *vs_preset_find(struct vs_slice name);
 
 /* Reads a handle's constant fields, "method=1 version=0", into values[] (in the order of layout->field; the others
  * get their constant or 0).  text may be NULL.  Errors: VESTA_EFIELD. */

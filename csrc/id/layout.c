@@ -20,13 +20,13 @@ struct draft {
     struct vesta_error *err;
 };
 
-static int bad(struct draft *d, struct vs_word word, const char *why) {
+static int bad(struct draft *d, struct vs_slice word, const char *why) {
     return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %s", VS_QUOTE(word.at, word.length), why);
 }
 
 /* ------------------------------------------------------------------ words: name:width, name:width=constant */
 
-static bool is_name(struct vs_word name) {
+static bool is_name(struct vs_slice name) {
     if (name.length == 0 || name.length >= VESTA_NAME_MAX) return false;
     for (size_t i = 0; i < name.length; i++) {
         char c = name.at[i];
@@ -37,10 +37,10 @@ static bool is_name(struct vs_word name) {
 }
 
 /* Words that stand beside the fields in a layout text or in an explained id: a field of that name would hide them. */
-static bool is_reserved(struct vs_word name) {
+static bool is_reserved(struct vs_slice name) {
     static const char *const reserved[] = {"unit", "epoch", "seq_start", "id", "unix_ms", "iso"};
     for (size_t i = 0; i < VS_COUNT(reserved); i++)
-        if (vs_word_is(name, reserved[i])) return true;
+        if (vs_slice_is(name, reserved[i])) return true;
     return false;
 }
 
@@ -48,18 +48,18 @@ static bool is_leased_name(const char *name) {
     return strcmp(name, "worker") == 0 || strcmp(name, "machine") == 0;
 }
 
-static int find_name(const struct vesta_layout *layout, struct vs_word name) {
+static int find_name(const struct vesta_layout *layout, struct vs_slice name) {
     for (int i = 0; i < layout->field_count; i++)
-        if (vs_word_is(name, layout->field[i].name)) return i;
+        if (vs_slice_is(name, layout->field[i].name)) return i;
     return -1;
 }
 
 /* The field of that name which the reader has not written yet; a sequence may stand in two parts, each with its word.
  * -1: there is none. */
-static int find_unsaid(const struct draft *d, struct vs_word name, int *said) {
+static int find_unsaid(const struct draft *d, struct vs_slice name, int *said) {
     *said = 0;
     for (int i = 0; i < d->layout.field_count; i++) {
-        if (!vs_word_is(name, d->layout.field[i].name)) continue;
+        if (!vs_slice_is(name, d->layout.field[i].name)) continue;
         if (!d->said[i]) return i;
         ++*said;
     }
@@ -67,10 +67,10 @@ static int find_unsaid(const struct draft *d, struct vs_word name, int *said) {
 }
 
 /* Where the field goes: its own place if a preset has it, else behind the last.  -1: refused. */
-static int place_field(struct draft *d, struct vs_word word, struct vs_word name) {
+static int place_field(struct draft *d, struct vs_slice word, struct vs_slice name) {
     struct vesta_layout *l = &d->layout;
     int said, i = find_unsaid(d, name, &said);
-    if (said > 0 && i < 0 && (d->from_preset || !vs_word_is(name, "seq")))
+    if (said > 0 && i < 0 && (d->from_preset || !vs_slice_is(name, "seq")))
         return bad(d, word, "this field is written twice"), -1;
     if (said == SEQ_PARTS_MAX) return bad(d, word, "a sequence stands in one part or in two"), -1;
     if (i < 0 && d->from_preset)
@@ -81,7 +81,7 @@ static int place_field(struct draft *d, struct vs_word word, struct vs_word name
     return i >= 0 ? i : l->field_count++;
 }
 
-static int read_constant(struct draft *d, struct vs_word word, struct vs_word text, struct vesta_field *field) {
+static int read_constant(struct draft *d, struct vs_slice word, struct vs_slice text, struct vesta_field *field) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &field->value) != VESTA_OK)
         return bad(d, word, "the constant behind '=' must be a decimal number");
     if (field->value > field->max)
@@ -93,11 +93,11 @@ static int read_constant(struct draft *d, struct vs_word word, struct vs_word te
     return VESTA_OK;
 }
 
-static int read_field(struct draft *d, struct vs_word word, struct vs_word name, struct vs_word rest) {
-    struct vs_word width = rest, constant;
+static int read_field(struct draft *d, struct vs_slice word, struct vs_slice name, struct vs_slice rest) {
+    struct vs_slice width = rest, constant;
     struct vesta_field field = {0};
     uint64_t bits;
-    bool has_constant = vs_split(rest, '=', &width, &constant);
+    bool has_constant = vs_slice_split(rest, '=', &width, &constant);
     if (!is_name(name)) return bad(d, word, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
     if (is_reserved(name)) return bad(d, word, "a field cannot have this name, it means something else beside an id");
     if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > WIDTH_MAX)
@@ -116,20 +116,20 @@ static int read_field(struct draft *d, struct vs_word word, struct vs_word name,
 
 /* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
 
-static int read_unit(struct draft *d, struct vs_word word, struct vs_word value) {
+static int read_unit(struct draft *d, struct vs_slice word, struct vs_slice value) {
     static const struct {
         const char *name;
         int32_t ms;
     } units[] = {{"1ms", 1}, {"10ms", 10}, {"1s", 1000}};
     for (size_t i = 0; i < VS_COUNT(units); i++)
-        if (vs_word_is(value, units[i].name)) {
+        if (vs_slice_is(value, units[i].name)) {
             d->layout.unit_ms = units[i].ms;
             return VESTA_OK;
         }
     return bad(d, word, "the unit is 1ms, 10ms or 1s");
 }
 
-static int read_epoch(struct draft *d, struct vs_word word, struct vs_word value) {
+static int read_epoch(struct draft *d, struct vs_slice word, struct vs_slice value) {
     struct vesta_error why;
     if (vs_time_read(value, &d->layout.epoch_ms, &why) != VESTA_OK)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch: %s", why.text);
@@ -138,24 +138,24 @@ static int read_epoch(struct draft *d, struct vs_word word, struct vs_word value
     return VESTA_OK;
 }
 
-static int read_start(struct draft *d, struct vs_word word, struct vs_word value) {
-    struct vs_word how, count;
-    if (!vs_split(value, ':', &how, &count) || !vs_word_is(how, "spread") ||
+static int read_start(struct draft *d, struct vs_slice word, struct vs_slice value) {
+    struct vs_slice how, count;
+    if (!vs_slice_split(value, ':', &how, &count) || !vs_slice_is(how, "spread") ||
         vesta_parse(VESTA_DECIMAL, count.at, count.length, &d->spread) != VESTA_OK)
         return bad(d, word, "write seq_start=spread:N");
     return VESTA_OK;
 }
 
-static int read_option(struct draft *d, struct vs_word word, struct vs_word name, struct vs_word value) {
+static int read_option(struct draft *d, struct vs_slice word, struct vs_slice name, struct vs_slice value) {
     const struct {
         const char *name;
-        int (*read)(struct draft *, struct vs_word, struct vs_word);
+        int (*read)(struct draft *, struct vs_slice, struct vs_slice);
         bool *has;
     } options[] = {{"unit", read_unit, &d->has_unit},
                    {"epoch", read_epoch, &d->has_epoch},
                    {"seq_start", read_start, &d->has_start}};
     for (size_t i = 0; i < VS_COUNT(options); i++) {
-        if (!vs_word_is(name, options[i].name)) continue;
+        if (!vs_slice_is(name, options[i].name)) continue;
         if (*options[i].has) return bad(d, word, "this is written twice");
         *options[i].has = true;
         return options[i].read(d, word, value);
@@ -164,10 +164,10 @@ static int read_option(struct draft *d, struct vs_word word, struct vs_word name
 }
 
 static int read_words(struct draft *d, const char *text) {
-    struct vs_word word, name, rest;
-    while (vs_next_word(&text, &word)) {
-        bool option = vs_split(word, '=', &name, &rest) && !memchr(name.at, ':', name.length);
-        if (!option && !vs_split(word, ':', &name, &rest))
+    struct vs_slice word, name, rest;
+    while (vs_slice_next(&text, &word)) {
+        bool option = vs_slice_split(word, '=', &name, &rest) && !memchr(name.at, ':', name.length);
+        if (!option && !vs_slice_split(word, ':', &name, &rest))
             return bad(d, word, "this is no field, name:width, and a preset's name stands first and alone");
         int rc = option ? read_option(d, word, name, rest) : read_field(d, word, name, rest);
         if (rc != VESTA_OK) return rc;
@@ -177,7 +177,7 @@ static int read_words(struct draft *d, const char *text) {
 
 /* ------------------------------------------------------------------ presets */
 
-static int no_preset(struct draft *d, struct vs_word name) {
+static int no_preset(struct draft *d, struct vs_slice name) {
     char names[160];
     size_t used = 0;
     for (int i = 0; vesta_preset_at(i); i++)
@@ -190,8 +190,8 @@ static int no_preset(struct draft *d, struct vs_word name) {
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
 static int read_preset(struct draft *d, const char **text) {
     const char *behind = *text;
-    struct vs_word word;
-    if (!vs_next_word(&behind, &word))
+    struct vs_slice word;
+    if (!vs_slice_next(&behind, &word))
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: it is empty; write a preset's name, such as vesta-second, or fields");
     if (memchr(word.at, ':', word.length) || memchr(word.at, '=', word.length)) return VESTA_OK;
@@ -224,7 +224,7 @@ static int add_sign(struct draft *d) {
     if (bits != 63)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the widths add up to %d, not to 64 (or 63 and a sign bit)",
                        bits);
-    if (find_name(l, (struct vs_word){"sign", 4}) >= 0 || l->field_count == VESTA_FIELDS_MAX)
+    if (find_name(l, (struct vs_slice){"sign", 4}) >= 0 || l->field_count == VESTA_FIELDS_MAX)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: the widths add up to 63, and no field sign:1=0 can be added (%s): make it 64",
                        l->field_count == VESTA_FIELDS_MAX ? "there are 16 fields" : "it is there");
@@ -242,8 +242,8 @@ static void place_shifts(struct vesta_layout *l) {
 }
 
 static void find_roles(struct vesta_layout *l) {
-    l->time = find_name(l, (struct vs_word){"time", 4});
-    l->seq = find_name(l, (struct vs_word){"seq", 3});
+    l->time = find_name(l, (struct vs_slice){"time", 4});
+    l->seq = find_name(l, (struct vs_slice){"seq", 3});
     l->worker = -1;
     for (int i = 0; i < l->field_count; i++)
         if (is_leased_name(l->field[i].name)) l->worker = i;
@@ -311,7 +311,7 @@ static int check_whole(struct draft *d) {
     const struct vesta_layout *l = &d->layout;
     if (l->time < 0 || l->seq < 0)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field '%s' is missing", l->time < 0 ? "time" : "seq");
-    if (find_name(l, (struct vs_word){"worker", 6}) >= 0 && find_name(l, (struct vs_word){"machine", 7}) >= 0)
+    if (find_name(l, (struct vs_slice){"worker", 6}) >= 0 && find_name(l, (struct vs_slice){"machine", 7}) >= 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: worker and machine both name the leased field, there is only one");
     int tick_bits = l->field[l->time].width + l->field[l->seq].width;
@@ -393,7 +393,7 @@ int64_t vesta_layout_end_ms(const struct vesta_layout *layout) {
 
 int vesta_layout_find(const struct vesta_layout *layout, const char *name) {
     if (is_leased_name(name)) return layout->worker;
-    return find_name(layout, (struct vs_word){name, strlen(name)});
+    return find_name(layout, (struct vs_slice){name, strlen(name)});
 }
 
 int vs_parts_of(const struct vesta_layout *layout, struct vs_part *out) {

@@ -37,8 +37,8 @@ const struct vesta_preset *vesta_preset_at(int i) {
     return i >= 0 && i < (int)VS_COUNT(presets) ? &presets[i] : NULL;
 }
 
-const struct vesta_preset *vs_preset_find(struct vs_word name) {
+const struct vesta_preset *vs_preset_find(struct vs_slice name) {
     for (size_t i = 0; i < VS_COUNT(presets); i++)
-        if (vs_word_is(name, presets[i].name)) return &presets[i];
+        if (vs_slice_is(name, presets[i].name)) return &presets[i];
     return NULL;
 }

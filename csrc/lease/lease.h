@@ -219,7 +219,7 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
 
 /* How the lease stands at an event's time and cursor. */
-enum vs_lease_state vs_lease_state(const struct vs_lease *lease, const struct vs_event *event);
+enum vs_lease_state vs_lease_state_of(const struct vs_lease *lease, const struct vs_event *event);
 
 /* The default choice over a list (policy `any`): one's own number if it can be had at once, then a number never used,
  * then a free or expired one; never one whose record ends ahead of the clock while another exists.  Pure. Shape:

@@ -238,7 +238,7 @@ enum vs_term vs_office_serve(struct vs_office *office) {
         VS_POINT(looks_around);
         look_around(office, &ev);
         vs_lease_step(&office->lease, &ev, &action);
-        atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state(&office->lease, &ev),
+        atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state_of(&office->lease, &ev),
                               memory_order_relaxed);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
         carry_out(office, &action, &ev);

@@ -78,7 +78,7 @@ const char *vs_lease_state_name(enum vs_lease_state state) {
     return names[state];
 }
 
-enum vs_lease_state vs_lease_state(const struct vs_lease *lease, const struct vs_event *ev) {
+enum vs_lease_state vs_lease_state_of(const struct vs_lease *lease, const struct vs_event *ev) {
     bool fails = lease->phase == VS_PH_FAILSTOP || (lease->phase == VS_PH_SLEEP && lease->after == VS_PH_FAILSTOP);
     if (fails) return VS_LEASE_FAILSTOP;
     if (lease->phase == VS_PH_FENCED) return VS_LEASE_FENCED;

@@ -104,7 +104,7 @@ struct vs_process_usage {
     int64_t start_unix_ms;
     uint64_t cpu_ms, resident_bytes, virtual_bytes, open_fds, max_fds;
 };
-int vs_process_usage(struct vs_process_usage *out);
+int vs_process_measure(struct vs_process_usage *out);
 
 /* Gives an open file to `group` with mode 0660; nothing for -1.  0, or -1 with errno. */
 int vs_share_file(int fd, int group);

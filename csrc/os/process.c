@@ -40,7 +40,7 @@ static int64_t boot_unix_s(void) {
     return boot_s;
 }
 
-int vs_process_usage(struct vs_process_usage *out) {
+int vs_process_measure(struct vs_process_usage *out) {
     char text[1024];
     unsigned long long user, system, started, virtual_bytes;
     long long pages, hz = sysconf(_SC_CLK_TCK);

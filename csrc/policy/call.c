@@ -48,7 +48,7 @@ const char *vs_call_result_name(enum vs_call_result result) {
     return (unsigned)result < VS_COUNT(result_names) ? result_names[result] : "unknown";
 }
 
-const char *vs_policy_word_name(enum vs_word_of_policy word) {
+const char *vs_policy_word_name(enum vs_policy_word word) {
     return (unsigned)word < VS_COUNT(word_names) ? word_names[word] : "unknown";
 }
 
@@ -128,7 +128,7 @@ struct call {
     const struct vs_ctx *ctx;
     size_t count;
     bool garbage;
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
 };
 
 /* Raises: what stands at `at` is no answer. */
@@ -163,18 +163,19 @@ static void read_worker(lua_State *L, struct call *call, int at) {
 }
 
 static void read_word(lua_State *L, struct call *call, int at) {
-    struct vs_word said = {"", 0};
+    struct vs_slice said = {"", 0};
     unsigned word = 0;
     if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
-    while (word < VS_COUNT(word_names) && !(hooks[call->hook].words & WORD(word) && vs_word_is(said, word_names[word])))
+    while (word < VS_COUNT(word_names) &&
+           !(hooks[call->hook].words & WORD(word) && vs_slice_is(said, word_names[word])))
         word++;
     if (word == VS_COUNT(word_names)) garbage(L, call, at, hooks[call->hook].say);
-    call->answer.word = (enum vs_word_of_policy)word;
+    call->answer.word = (enum vs_policy_word)word;
 }
 
 /* A value behind the word: for how long to wait or how far to borrow, or why. */
 static void read_more(lua_State *L, struct call *call, int at) {
-    struct vs_answer *answer = &call->answer;
+    struct vs_policy_answer *answer = &call->answer;
     size_t length;
     lua_Number amount_ms = lua_tonumber(L, at);
     if (lua_isnil(L, at)) return;
@@ -217,7 +218,7 @@ static int call_body(lua_State *L) {
 }
 
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
-                                   size_t count, struct vs_answer *answer, struct vesta_error *err) {
+                                   size_t count, struct vs_policy_answer *answer, struct vesta_error *err) {
     assert(vs_policy_has(vm, policy, hook));
     struct call call = {.policy = &vm->policy[policy], .hook = hook, .ctx = ctx, .count = count};
     enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);

@@ -23,7 +23,7 @@ struct vs_matter {
     struct vesta_pause pause; /* of who asked */
     /* the last verdict; VS_PENDING: there is none */
     enum vs_verdict verdict;
-    enum vs_word_of_policy word;
+    enum vs_policy_word word;
     uint32_t slot; /* it is about */
     int64_t amount_ms, at_us;
     struct vs_back_off back_off;
@@ -94,7 +94,7 @@ void vs_control_settle(struct vs_control *c, int matter);
 
 /* Calls one of a namespace's functions; counted, and seen by the watchdog. */
 enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
-                                    size_t count, struct vs_answer *answer, struct vesta_error *err);
+                                    size_t count, struct vs_policy_answer *answer, struct vesta_error *err);
 /* It failed: says so, and sets when it may be called again. */
 void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
                        const struct vesta_error *err, struct vs_back_off *back_off);

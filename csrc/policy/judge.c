@@ -110,7 +110,7 @@ static size_t pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space
 }
 
 enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
-                                    size_t count, struct vs_answer *answer, struct vesta_error *err) {
+                                    size_t count, struct vs_policy_answer *answer, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
     vs_control_busy(c, true);
     enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], hook, ctx, count, answer, err);
@@ -137,7 +137,7 @@ static enum vs_verdict switch_number(struct vs_control *c, int space, struct ves
 }
 
 static enum vs_verdict carry_out(struct vs_control *c, int space, struct vesta_gen *gen,
-                                 const struct vesta_pause *pause, const struct vs_answer *answer) {
+                                 const struct vesta_pause *pause, const struct vs_policy_answer *answer) {
     switch (answer->word) {
     case VS_SAYS_WAIT: return VS_WAIT;
     case VS_SAYS_BORROW: return vesta_borrow(gen, pause, answer->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
@@ -153,7 +153,7 @@ static const char *const sentences[] = {[VS_SAYS_WAIT] = "a policy judged: wait"
                                         [VS_SAYS_REFUSE] = "a policy judged: refuse"};
 
 static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, const struct vesta_pause *pause,
-                         const struct vs_answer *answer) {
+                         const struct vs_policy_answer *answer) {
     assert(answer->word < VS_COUNT(sentences) && sentences[answer->word]);
     vs_log(VS_LOG_INFO, sentences[answer->word], "namespace", c->space[space], "policy", c->set->source[space].name,
            "hook", vs_hook_name(hook), "amount_ms", answer->amount_ms < 0 ? NULL : VS_DIGITS(answer->amount_ms),
@@ -162,7 +162,7 @@ static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, con
 }
 
 static void take_answer(struct vs_control *c, int space, enum vs_hook hook, struct vs_matter *m,
-                        const struct vs_matter *was, const struct vs_answer *answer) {
+                        const struct vs_matter *was, const struct vs_policy_answer *answer) {
     int64_t now_us = vs_control_now_us(c);
     enum vs_verdict verdict = carry_out(c, space, was->gen, &was->pause, answer);
     bool in_force = was->verdict != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
@@ -207,7 +207,7 @@ void vs_control_settle(struct vs_control *c, int matter) {
     int space = matter / VS_CAUSES;
     enum vs_hook hook = hooks[matter % VS_CAUSES];
     struct vs_matter *m = &c->matter[matter], was;
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     struct vs_ctx ctx[CTX_MAX];
     struct vesta_info info;
     struct vesta_error err = {0};

@@ -29,7 +29,7 @@ static bool has(const struct vs_control *c, int space, enum vs_hook hook) {
 
 /* False: there is no such function, or it failed, just now or a moment ago. */
 static bool ask(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx, size_t count,
-                struct vs_answer *answer) {
+                struct vs_policy_answer *answer) {
     struct vs_back_off *back_off = &c->leasing[space].back_off[hook];
     struct vesta_error err = {0};
     if (!has(c, space, hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
@@ -98,7 +98,7 @@ static void read_records(const struct vesta_choice *choice, struct vs_ctx_record
 static void ask_to_start(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity) {
     struct vs_ctx_peer *peers = calloc(choice->count + 1, sizeof *peers);
     struct vs_ctx ctx[CTX_MAX];
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     size_t count = 0;
     int64_t last_ms = INT64_MIN;
     for (size_t i = 0; i < choice->count; i++)
@@ -120,7 +120,7 @@ static void ask_about_loss(struct vs_control *c, int space, const struct vesta_c
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]),
                                  vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
                                  vs_ctx_integer("worker", (int64_t)choice->lost)};
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->space[space], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
     if (ask(c, space, VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx), &answer) && answer.word == VS_SAYS_STOP)
@@ -131,7 +131,7 @@ static void ask_about_loss(struct vs_control *c, int space, const struct vesta_c
 /* ------------------------------------------------------------------ choosing */
 
 static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity,
-                           struct vs_ctx_record *records, struct vs_answer *answer) {
+                           struct vs_ctx_record *records, struct vs_policy_answer *answer) {
     struct vs_ctx ctx[CTX_MAX];
     char host[64], address[VS_ADDRESS_MAX];
     uint32_t random = 0;
@@ -166,7 +166,7 @@ static void tell_beyond(struct vs_control *c, int space, const struct vesta_choi
 /* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
  * came after it is at work. */
 static void carry_out(struct vs_control *c, int space, const struct vesta_pause *pause,
-                      const struct vesta_choice *choice, const struct vs_answer *answer) {
+                      const struct vesta_choice *choice, const struct vs_policy_answer *answer) {
     struct vesta_gen *gen = c->gen[space];
     const char *reason = *answer->reason ? answer->reason : NULL;
     if (answer->word == VS_SAYS_NOTHING) {
@@ -200,7 +200,7 @@ static void tell_fixed(struct vs_control *c, int space) {
 static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,
                    const char *identity) {
     struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     if (records && !choice->is_fixed && ask_for_worker(c, space, choice, identity, records, &answer))
         carry_out(c, space, pause, choice, &answer);
     else
@@ -232,7 +232,7 @@ static void answer_keeper(struct vs_control *c, int space) {
 static void ask_about_silence(struct vs_control *c, int space, const struct vesta_info *info) {
     struct vs_leasing *leasing = &c->leasing[space];
     int64_t now_us = vs_control_now_us(c), now_ms = vs_control_unix_ms(c), left_ms = info->lease_end_ms - now_ms;
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     if (leasing->suspect_us == 0) leasing->suspect_us = now_us;
     if (leasing->asked_us != 0 && now_us - leasing->asked_us < STORE_DOWN_US) return;
     leasing->asked_us = now_us;

@@ -110,24 +110,24 @@ static inline struct vs_ctx vs_ctx_text(const char *name, const char *text) {
     return (struct vs_ctx){.name = name, .kind = VS_CTX_TEXT, .text = text};
 }
 
-enum vs_word_of_policy {                  /* what a function may return */
-                         VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
-                         VS_SAYS_WORKER,
-                         VS_SAYS_WAIT,
-                         VS_SAYS_BORROW,
-                         VS_SAYS_SWITCH,
-                         VS_SAYS_REFUSE,
-                         VS_SAYS_GO,
-                         VS_SAYS_CONTINUE,
-                         VS_SAYS_CLAIM,
-                         VS_SAYS_STOP
+enum vs_policy_word {                  /* what a function may return */
+                      VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
+                      VS_SAYS_WORKER,
+                      VS_SAYS_WAIT,
+                      VS_SAYS_BORROW,
+                      VS_SAYS_SWITCH,
+                      VS_SAYS_REFUSE,
+                      VS_SAYS_GO,
+                      VS_SAYS_CONTINUE,
+                      VS_SAYS_CLAIM,
+                      VS_SAYS_STOP
 };
-const char *vs_policy_word_name(enum vs_word_of_policy word);
+const char *vs_policy_word_name(enum vs_policy_word word);
 
 #define VS_AMOUNT_MS_MAX (24 * 60 * 60 * 1000)
 
-struct vs_answer {
-    enum vs_word_of_policy word;
+struct vs_policy_answer {
+    enum vs_policy_word word;
     uint64_t worker;   /* VS_SAYS_WORKER */
     int64_t amount_ms; /* a number behind "wait" (for how long) or "borrow" (how far ahead of the clock); -1: none */
     char reason[256];  /* a text behind the word, "" if none; whole UTF-8, without controls */
@@ -137,7 +137,7 @@ struct vs_answer {
  * answer is untouched and err says what happened, with file and line.
  * The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
-                                   size_t count, struct vs_answer *answer, struct vesta_error *err);
+                                   size_t count, struct vs_policy_answer *answer, struct vesta_error *err);
 
 /* Tries the policy's function for one situation, 0 to vs_situation_count - 1, if it has that function.  Any answer will
  * do.  What a policy keeps of these calls it should not keep at work: load it anew.

@@ -110,7 +110,7 @@ int vs_policy_rehearse(struct vs_vm *vm, int policy, int situation, const char *
     assert(situation >= 0 && situation < vs_situation_count);
     const struct situation *at = &situations[situation];
     struct scene scene = {.count = 0};
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     struct vesta_error why = {0};
     if (!vs_policy_has(vm, policy, at->hook)) return VESTA_OK;
     set(&scene, at, space, now_ms);

@@ -116,7 +116,7 @@ static int host_ask(lua_State *L) {
     const struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     enum vs_hook hook = check_hook(L);
     struct vs_ctx ctx[CTX_MAX];
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     struct vesta_error err;
     size_t count = read_ctx(L, ctx);
     enum vs_call_result result = vs_policy_call(self->vm, self->policy, hook, ctx, count, &answer, &err);

@@ -77,8 +77,8 @@ int64_t vs_watchdog_us(void) {
 
 /* The next of $LISTEN_FDNAMES, which are split by colons. */
 static void take_name(const char **names, char *name) {
-    struct vs_word all = {*names, strlen(*names)}, first = all, rest = {"", 0};
-    vs_split(all, ':', &first, &rest);
+    struct vs_slice all = {*names, strlen(*names)}, first = all, rest = {"", 0};
+    vs_slice_split(all, ':', &first, &rest);
     snprintf(name, VS_HANDED_NAME_MAX, "%.*s", (int)first.length, first.at);
     *names = rest.at;
 }

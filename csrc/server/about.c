@@ -69,23 +69,23 @@ static bool next_command(const struct vs_request *r, int *i, const struct vs_cal
     return false;
 }
 
-enum vs_outcome vs_on_command(struct vs_request *r) {
-    struct vs_word what = vs_arg(r, 0);
+enum vs_reply_state vs_on_command(struct vs_request *r) {
+    struct vs_slice what = vs_arg(r, 0);
     const struct vs_call *call;
     int all = 0, known = 0, names = r->args->count - 1;
     for (int i = 0; next_command(r, &i, &call); all++)
         known += call != NULL;
-    if (names == 0 && vs_word_is_case(what, "COUNT")) {
+    if (names == 0 && vs_slice_is_case(what, "COUNT")) {
         vs_resp_int(r->out, all);
-    } else if (names == 0 && vs_word_is_case(what, "LIST")) {
+    } else if (names == 0 && vs_slice_is_case(what, "LIST")) {
         vs_resp_array(r->out, (size_t)all);
         for (int i = 0; next_command(r, &i, &call);)
             put_lower(r->out, call->name);
-    } else if (vs_word_is_case(what, "DOCS")) {
+    } else if (vs_slice_is_case(what, "DOCS")) {
         vs_resp_map(r->out, (size_t)known);
         for (int i = 0; next_command(r, &i, &call);)
             if (call) put_docs(r->out, call);
-    } else if (!what.at || vs_word_is_case(what, "INFO")) {
+    } else if (!what.at || vs_slice_is_case(what, "INFO")) {
         vs_resp_array(r->out, (size_t)all);
         for (int i = 0; next_command(r, &i, &call);)
             call ? put_command(r->out, call) : vs_resp_null_array(r->out);
@@ -111,7 +111,7 @@ static const struct {
               {"save", ""}};
 
 /* A pattern with * and ?, in the time of the product of both lengths. */
-static bool matches(struct vs_word pattern, const char *name) {
+static bool matches(struct vs_slice pattern, const char *name) {
     const char *at = pattern.at, *end = at + pattern.length, *star = NULL, *again = NULL;
     while (*name) {
         if (at < end && *at == '*') {
@@ -136,7 +136,7 @@ static bool is_asked(const struct vs_request *r, const char *name) {
 }
 
 /* A name that is none of `params`: redis-benchmark wants two elements for whatever it asks. */
-static bool is_other(struct vs_word word) {
+static bool is_other(struct vs_slice word) {
     for (size_t i = 0; i < VS_COUNT(params); i++)
         if (matches(word, params[i].name)) return false;
     return word.length <= NAME_BYTES_MAX && !memchr(word.at, '*', word.length) && !memchr(word.at, '?', word.length);
@@ -150,9 +150,9 @@ static void put_param(struct vs_request *r, size_t i) {
     vs_resp_word(r->out, params[i].value ? params[i].value : digits);
 }
 
-enum vs_outcome vs_on_config(struct vs_request *r) {
+enum vs_reply_state vs_on_config(struct vs_request *r) {
     size_t count = 0;
-    if (!vs_word_is_case(r->args->at[0], "GET"))
+    if (!vs_slice_is_case(r->args->at[0], "GET"))
         return vs_refuse(r, "bad_command", "unknown subcommand: only CONFIG GET is answered");
     for (size_t i = 0; i < VS_COUNT(params); i++)
         count += is_asked(r, params[i].name);
@@ -197,7 +197,7 @@ static void put_clients(struct vs_app *app, struct vs_out *out) {
 
 static void put_memory(struct vs_app *app, struct vs_out *out) {
     struct vs_process_usage usage = {.open_fds = 0};
-    vs_process_usage(&usage);
+    vs_process_measure(&usage);
     vs_put_text(out, "maxmemory_policy:noeviction");
     put_line(out, "used_memory", usage.resident_bytes);
     put_line(out, "used_memory_rss", usage.resident_bytes);
@@ -261,16 +261,16 @@ static const struct {
 
 static bool is_wanted(const struct vs_request *r, const char *section) {
     for (int i = 0; i < r->args->count; i++) {
-        struct vs_word word = r->args->at[i];
-        if (vs_word_is_case(word, section) || vs_word_is_case(word, "all") || vs_word_is_case(word, "default") ||
-            vs_word_is_case(word, "everything"))
+        struct vs_slice word = r->args->at[i];
+        if (vs_slice_is_case(word, section) || vs_slice_is_case(word, "all") || vs_slice_is_case(word, "default") ||
+            vs_slice_is_case(word, "everything"))
             return true;
     }
     return r->args->count == 0;
 }
 
 /* Its length stands in front and is known at the end, so it is written behind where it will be. */
-enum vs_outcome vs_on_info(struct vs_request *r) {
+enum vs_reply_state vs_on_info(struct vs_request *r) {
     static const size_t header = sizeof "$12345\r\n";
     struct vs_out text = {.at = r->out->at + r->start + header, .size = VS_REPLY_MAX - 2 * header};
     for (size_t i = 0; i < VS_COUNT(sections); i++) {
@@ -290,7 +290,7 @@ enum vs_outcome vs_on_info(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_time(struct vs_request *r) {
+enum vs_reply_state vs_on_time(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     int64_t us = clock->unix_us(clock->self);
     char text[24];
@@ -300,7 +300,7 @@ enum vs_outcome vs_on_time(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_dbsize(struct vs_request *r) {
+enum vs_reply_state vs_on_dbsize(struct vs_request *r) {
     vs_resp_int(r->out, 0);
     return VS_ANSWERED;
 }
@@ -328,7 +328,7 @@ static void put_space(struct vs_out *out, const struct vs_space *space) {
         vs_resp_null(out);
 }
 
-enum vs_outcome vs_on_vesta_info(struct vs_request *r) {
+enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
     const struct vs_app *app = r->session->app;
     vs_resp_map(r->out, 2);
     vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
@@ -338,7 +338,7 @@ enum vs_outcome vs_on_vesta_info(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_layouts(struct vs_request *r) {
+enum vs_reply_state vs_on_layouts(struct vs_request *r) {
     const struct vesta_preset *preset;
     size_t count = 0;
     while (vesta_preset_at((int)count))

@@ -8,7 +8,7 @@ static const char *const type_name[VS_TYPES] = {[VS_TYPE_TEXT] = "text/plain",
                                                 [VS_TYPE_JSON] = "application/json",
                                                 [VS_TYPE_OPENMETRICS] = "application/openmetrics-text"};
 
-static struct vs_word trim(struct vs_word text) {
+static struct vs_slice trim(struct vs_slice text) {
     while (text.length > 0 && (*text.at == ' ' || *text.at == '\t'))
         text.at++, text.length--;
     while (text.length > 0 && (text.at[text.length - 1] == ' ' || text.at[text.length - 1] == '\t'))
@@ -17,16 +17,16 @@ static struct vs_word trim(struct vs_word text) {
 }
 
 /* Cuts the text before the first `mark` off *rest. */
-static struct vs_word cut(struct vs_word *rest, char mark) {
+static struct vs_slice cut(struct vs_slice *rest, char mark) {
     const char *at = memchr(rest->at, mark, rest->length);
-    struct vs_word word = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
+    struct vs_slice word = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
     size_t used = word.length + (at != NULL);
-    *rest = (struct vs_word){rest->at + used, rest->length - used};
+    *rest = (struct vs_slice){rest->at + used, rest->length - used};
     return trim(word);
 }
 
 /* "0", "1", "0.25", "1.000" as thousandths, or -1. */
-static int read_q(struct vs_word text) {
+static int read_q(struct vs_slice text) {
     int q = 0, unit = 1000;
     if (text.length < 1 || text.length > 5 || (text.at[0] != '0' && text.at[0] != '1')) return -1;
     if (text.length > 1 && text.at[1] != '.') return -1;
@@ -40,31 +40,31 @@ static int read_q(struct vs_word text) {
 }
 
 /* The q among a range's parameters, 1000 without one, -1 where it is none. */
-static int q_of(struct vs_word params) {
+static int q_of(struct vs_slice params) {
     int q = 1000;
     while (params.length > 0) {
-        struct vs_word param = cut(&params, ';');
+        struct vs_slice param = cut(&params, ';');
         if (param.length >= 2 && (param.at[0] | 0x20) == 'q' && param.at[1] == '=')
-            q = read_q((struct vs_word){param.at + 2, param.length - 2});
+            q = read_q((struct vs_slice){param.at + 2, param.length - 2});
     }
     return q;
 }
 
-static bool is(struct vs_word text, const char *name, size_t length) {
+static bool is(struct vs_slice text, const char *name, size_t length) {
     return text.length == length && strncasecmp(text.at, name, length) == 0;
 }
 
 /* How exactly a range names a type; 0: it does not. */
-static int match(struct vs_word range, const char *name) {
+static int match(struct vs_slice range, const char *name) {
     size_t main = (size_t)(strchr(name, '/') + 1 - name);
     if (is(range, name, strlen(name))) return 3;
     if (range.length == main + 1 && range.at[main] == '*' && strncasecmp(range.at, name, main) == 0) return 2;
     return is(range, "*/*", 3);
 }
 
-void vs_accept_read(struct vs_accept *accept, struct vs_word value) {
+void vs_accept_read(struct vs_accept *accept, struct vs_slice value) {
     while (value.length > 0) {
-        struct vs_word params = cut(&value, ','), range = cut(&params, ';');
+        struct vs_slice params = cut(&value, ','), range = cut(&params, ';');
         int q = q_of(params);
         if (range.length == 0 || q < 0) continue;
         accept->given = true;

@@ -19,7 +19,7 @@ struct vs_accept {
 };
 
 /* Takes in the value of one Accept header; several are one list.  What cannot be read in it counts as not said. */
-void vs_accept_read(struct vs_accept *accept, struct vs_word value);
+void vs_accept_read(struct vs_accept *accept, struct vs_slice value);
 
 /* How much the client wants a type, in thousandths; 0: not at all. */
 int vs_accept_q(const struct vs_accept *accept, enum vs_type type);

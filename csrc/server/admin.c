@@ -19,11 +19,11 @@ static const char *door(const struct vs_request *r) {
     return r->session->local ? "a unix socket" : "TCP";
 }
 
-static bool says_token(struct vs_word said, const char *token) {
+static bool says_token(struct vs_slice said, const char *token) {
     static const char scheme[] = "Bearer ";
     size_t length = sizeof scheme - 1;
     if (!said.at || said.length < length || strncasecmp(said.at, scheme, length) != 0) return false;
-    return vs_word_is_secret((struct vs_word){said.at + length, said.length - length}, token);
+    return vs_slice_is_secret((struct vs_slice){said.at + length, said.length - length}, token);
 }
 
 static bool may(struct vs_request *r) {
@@ -43,7 +43,7 @@ static bool may(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ actions */
 
-static enum vs_outcome done(struct vs_request *r, const char *what) {
+static enum vs_reply_state done(struct vs_request *r, const char *what) {
     r->status = 202;
     r->type = "application/json";
     vs_put(r->out, "{", 1);
@@ -52,7 +52,7 @@ static enum vs_outcome done(struct vs_request *r, const char *what) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_admin_reload(struct vs_request *r) {
+enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
     if (!r->session->app->host.reload)
         return vs_refuse(r, "no_policies",
@@ -63,7 +63,7 @@ enum vs_outcome vs_on_admin_reload(struct vs_request *r) {
 }
 
 /* A second TERM would end the process at once. */
-enum vs_outcome vs_on_admin_drain(struct vs_request *r) {
+enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
     if (!r->session->draining && !atomic_exchange(&r->session->app->drain_asked, true)) {
         vs_log(VS_LOG_INFO, "admin: a drain was asked for", "over", door(r), NULL);
@@ -72,8 +72,8 @@ enum vs_outcome vs_on_admin_drain(struct vs_request *r) {
     return done(r, "draining");
 }
 
-enum vs_outcome vs_on_admin_log(struct vs_request *r) {
-    struct vs_word level = vs_arg(r, 0);
+enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
+    struct vs_slice level = vs_arg(r, 0);
     char name[8] = "";
     if (!may(r)) return VS_ANSWERED;
     if (level.at && level.length < sizeof name) memcpy(name, level.at, level.length);
@@ -172,7 +172,7 @@ static void put_policy(struct vs_out *out, const struct vs_app *app) {
     vs_put(out, "}", 1);
 }
 
-enum vs_outcome vs_on_admin_status(struct vs_request *r) {
+enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     struct vs_out *out = r->out;
     if (!may(r)) return VS_ANSWERED;

@@ -89,12 +89,12 @@ const struct vs_call *vs_call_at(int i) {
     return i >= 0 && i < CALL_COUNT ? &calls[i] : NULL;
 }
 
-const struct vs_call *vs_call_named(struct vs_word name) {
+const struct vs_call *vs_call_named(struct vs_slice name) {
     if (name.length == 0) return NULL;
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *at = calls[i].name;
         /* the first letter, in either case, tells most apart */
-        if (at && !((*at ^ *name.at) & ~0x20) && vs_word_is_case(name, at)) return &calls[i];
+        if (at && !((*at ^ *name.at) & ~0x20) && vs_slice_is_case(name, at)) return &calls[i];
     }
     return NULL;
 }
@@ -103,16 +103,16 @@ bool vs_call_is_at(const struct vs_call *call, enum vs_face face) {
     return face == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
 }
 
-const struct vs_call *vs_call_routed(struct vs_word path, enum vs_face face, struct vs_word *rest) {
+const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_face face, struct vs_slice *rest) {
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *route = calls[i].route;
         size_t length = route ? strlen(route) : 0;
         if (length == 0 || path.length < length || memcmp(path.at, route, length) != 0) continue;
         if (!vs_call_is_at(&calls[i], face)) continue;
-        *rest = (struct vs_word){NULL, 0};
+        *rest = (struct vs_slice){NULL, 0};
         if (path.length == length && (length == 1 || route[length - 1] != '/')) return &calls[i];
         if (length == 1) continue; /* "/" is a page, not everything */
-        *rest = (struct vs_word){path.at + length, path.length - length};
+        *rest = (struct vs_slice){path.at + length, path.length - length};
         if (rest->length > 0 && route[length - 1] == '/' && !memchr(rest->at, '/', rest->length)) return &calls[i];
     }
     return NULL;
@@ -120,11 +120,11 @@ const struct vs_call *vs_call_routed(struct vs_word path, enum vs_face face, str
 
 /* ------------------------------------------------------------------ text */
 
-bool vs_word_is_case(struct vs_word text, const char *word) {
+bool vs_slice_is_case(struct vs_slice text, const char *word) {
     return text.at && text.length == strlen(word) && strncasecmp(text.at, word, text.length) == 0;
 }
 
-bool vs_word_is_secret(struct vs_word word, const char *secret) {
+bool vs_slice_is_secret(struct vs_slice word, const char *secret) {
     size_t length = strlen(secret);
     unsigned differ = word.length != length;
     for (size_t i = 0; i < word.length; i++)
@@ -132,6 +132,6 @@ bool vs_word_is_secret(struct vs_word word, const char *secret) {
     return differ == 0;
 }
 
-struct vs_word vs_arg(const struct vs_request *request, int i) {
-    return i < request->args->count ? request->args->at[i] : (struct vs_word){NULL, 0};
+struct vs_slice vs_arg(const struct vs_request *request, int i) {
+    return i < request->args->count ? request->args->at[i] : (struct vs_slice){NULL, 0};
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum vs_outcome vs_on_healthz(struct vs_request *r) {
+enum vs_reply_state vs_on_healthz(struct vs_request *r) {
     vs_put_text(r->out, "ok\n");
     return VS_ANSWERED;
 }
@@ -87,7 +87,7 @@ static void put_warnings(const struct vs_request *r) {
     vs_put_text(r->out, "]}\n");
 }
 
-enum vs_outcome vs_on_readyz(struct vs_request *r) {
+enum vs_reply_state vs_on_readyz(struct vs_request *r) {
     struct look seen;
     int count = look(r, &seen);
     if (count == 0) {
@@ -104,7 +104,7 @@ enum vs_outcome vs_on_readyz(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ what there is */
 
-enum vs_outcome vs_on_version(struct vs_request *r) {
+enum vs_reply_state vs_on_version(struct vs_request *r) {
     const char *lua = r->session->app->host.lua;
     vs_json_open(r->out, NULL, '{');
     vs_json_text(r->out, "version", VESTA_VERSION);
@@ -113,7 +113,7 @@ enum vs_outcome vs_on_version(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_index(struct vs_request *r) {
+enum vs_reply_state vs_on_index(struct vs_request *r) {
     vs_put_text(r->out, "vesta " VESTA_VERSION ": 64-bit ids that never repeat\n\n");
     for (int i = 0; vs_call_at(i); i++) {
         const struct vs_call *call = vs_call_at(i);

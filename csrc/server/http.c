@@ -64,7 +64,7 @@ static int head_length(const char *buf, size_t len, struct vs_http *out) {
 /* What llhttp's callbacks fill. */
 struct reading {
     struct vs_http *out;
-    struct vs_word url, name;
+    struct vs_slice url, name;
     int hosts, types, tokens;
     bool complete, encoded, expects_more, bad_host;
     uint64_t content_length;
@@ -72,7 +72,7 @@ struct reading {
 
 static int on_url(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
-    reading->url = (struct vs_word){at, length};
+    reading->url = (struct vs_slice){at, length};
     return 0;
 }
 
@@ -82,7 +82,7 @@ static bool is_named(const struct reading *reading, const char *name) {
 
 static int on_header_field(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
-    reading->name = (struct vs_word){at, length};
+    reading->name = (struct vs_slice){at, length};
     if (length == 4) reading->hosts += is_named(reading, "Host");
     if (length == 17 && is_named(reading, "Transfer-Encoding"))
         reading->encoded = true; /* even an empty one, which llhttp takes for none */
@@ -104,14 +104,14 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t length) {
     struct reading *reading = parser->data;
     while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--; /* blanks behind a value are not its own */
-    struct vs_word value = {at, length};
+    struct vs_slice value = {at, length};
     switch (reading->name.length) { /* few names are looked at, and a length is soon compared */
     case 4:
         if (is_named(reading, "Host")) reading->bad_host = !is_host(at, length);
         break;
     case 6:
         if (is_named(reading, "Accept")) vs_accept_read(&reading->out->accept, value);
-        if (is_named(reading, "Expect") && vs_word_is_case(value, "100-continue"))
+        if (is_named(reading, "Expect") && vs_slice_is_case(value, "100-continue"))
             reading->out->expects_continue = true;
         else if (is_named(reading, "Expect"))
             reading->expects_more = true;
@@ -148,12 +148,12 @@ static const llhttp_settings_t settings = {.on_url = on_url,
                                            .on_headers_complete = on_headers_complete};
 
 /* path?query#fragment */
-static void split_url(struct vs_word url, struct vs_http *out) {
+static void split_url(struct vs_slice url, struct vs_http *out) {
     const char *end = memchr(url.at, '#', url.length);
     if (end) url.length = (size_t)(end - url.at);
     const char *mark = memchr(url.at, '?', url.length);
-    out->path = (struct vs_word){url.at, mark ? (size_t)(mark - url.at) : url.length};
-    out->query = (struct vs_word){mark ? mark + 1 : NULL, mark ? url.length - out->path.length - 1 : 0};
+    out->path = (struct vs_slice){url.at, mark ? (size_t)(mark - url.at) : url.length};
+    out->query = (struct vs_slice){mark ? mark + 1 : NULL, mark ? url.length - out->path.length - 1 : 0};
 }
 
 static int read_head(const char *head, size_t length, struct vs_http *out, size_t *body) {
@@ -167,7 +167,7 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
         return broken(out, 400, "a request needs one Host header");
     if (reading.bad_host) return broken(out, 400, "Host is a name or an address, and a port");
-    bool is_all = out->method == VS_OPTIONS && vs_word_is(reading.url, "*");
+    bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
     if (*reading.url.at != '/' && !is_all) return broken(out, 400, "the request target is a path, like /genid");
     split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1)
@@ -193,7 +193,7 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
         out->need = total;
         return 0;
     }
-    out->body = (struct vs_word){buf + total - body, body};
+    out->body = (struct vs_slice){buf + total - body, body};
     return (int)total;
 }
 
@@ -273,14 +273,14 @@ static void finish(const struct vs_request *r, const struct vs_http *http, size_
 /* ------------------------------------------------------------------ one request */
 
 /* What load balancers ask to see whether somebody is there. */
-static enum vs_outcome tell_methods(struct vs_request *r, unsigned methods) {
+static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) {
     r->allow = methods;
     return VS_ANSWERED;
 }
 
-static enum vs_outcome answer(struct vs_request *r, const struct vs_http *http) {
-    struct vs_word rest;
-    if (vs_word_is(http->path, "*")) return tell_methods(r, VS_ANY_METHOD);
+static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *http) {
+    struct vs_slice rest;
+    if (vs_slice_is(http->path, "*")) return tell_methods(r, VS_ANY_METHOD);
     r->json = vs_http_is_v1(http->path) || r->session->face == VS_ADMIN;
     r->call = vs_call_routed(http->path, r->session->face, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));

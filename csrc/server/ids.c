@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------------ giving */
 
-enum vs_outcome vs_on_next(struct vs_request *r) {
+enum vs_reply_state vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
@@ -20,7 +20,7 @@ enum vs_outcome vs_on_next(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_many(struct vs_request *r) {
+enum vs_reply_state vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->args->count;
     for (size_t i = 0; i < n; i++)
         if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
@@ -31,7 +31,7 @@ enum vs_outcome vs_on_many(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static bool read_count(struct vs_request *r, struct vs_word count, uint64_t max, uint64_t *n) {
+static bool read_count(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
     *n = 1;
     if (!count.at || (vesta_parse(VESTA_DECIMAL, count.at, count.length, n) == VESTA_OK && *n >= 1 && *n <= max))
         return true;
@@ -40,7 +40,7 @@ static bool read_count(struct vs_request *r, struct vs_word count, uint64_t max,
     return false;
 }
 
-enum vs_outcome vs_on_some(struct vs_request *r) {
+enum vs_reply_state vs_on_some(struct vs_request *r) {
     uint64_t n;
     if (!vs_request_enter(r, r->args->at[0]) || !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n)) return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_PAUSED;
@@ -51,8 +51,8 @@ enum vs_outcome vs_on_some(struct vs_request *r) {
 }
 
 /* A counter gives numbers that add up; what a namespace gives are ids. */
-enum vs_outcome vs_on_count(struct vs_request *r) {
-    struct vs_word name = r->args->at[0];
+enum vs_reply_state vs_on_count(struct vs_request *r) {
+    struct vs_slice name = r->args->at[0];
     if (vs_request_enter(r, name))
         vs_refuse(r, "bad_command",
                   "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
@@ -77,10 +77,10 @@ static void put_list(struct vs_out *out, const uint64_t *ids, size_t n) {
     vs_put_text(out, "]}\n");
 }
 
-static bool read_format(struct vs_request *r, struct vs_word format) {
-    if (vs_word_is(format, "text"))
+static bool read_format(struct vs_request *r, struct vs_slice format) {
+    if (vs_slice_is(format, "text"))
         r->json = false;
-    else if (vs_word_is(format, "json"))
+    else if (vs_slice_is(format, "json"))
         r->json = true;
     else if (format.at)
         return vs_refuse(r, "bad_field", "format '%s' is neither json nor text", VS_QUOTE(format.at, format.length)),
@@ -88,7 +88,7 @@ static bool read_format(struct vs_request *r, struct vs_word format) {
     return true;
 }
 
-enum vs_outcome vs_on_batch(struct vs_request *r) {
+enum vs_reply_state vs_on_batch(struct vs_request *r) {
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2)) ||
         !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
@@ -100,7 +100,7 @@ enum vs_outcome vs_on_batch(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ reading */
 
-static bool read_number(struct vs_request *r, struct vs_word text, const char *name, uint64_t *value) {
+static bool read_number(struct vs_request *r, struct vs_slice text, const char *name, uint64_t *value) {
     if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, r->call->help), false;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
         return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
@@ -160,12 +160,12 @@ static void put_wide(struct vs_request *r, const char *name, uint64_t value) {
     put_string(r, name, digits);
 }
 
-enum vs_outcome vs_on_explain(struct vs_request *r) {
+enum vs_reply_state vs_on_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
     uint64_t id;
     bool is_resp = r->face == VS_RESP, is_named = is_resp && r->args->count == 2;
-    struct vs_word none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
+    struct vs_slice none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
     if (!vs_request_enter(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->space->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
@@ -182,7 +182,7 @@ enum vs_outcome vs_on_explain(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_block(struct vs_request *r) {
+enum vs_reply_state vs_on_block(struct vs_request *r) {
     struct vesta_block block;
     char layout[VESTA_LAYOUT_TEXT_MAX];
     uint64_t n;
@@ -204,7 +204,7 @@ static const char *vesta_name(const char *name) {
     return strcmp(name, "method") == 0 ? "genMethod" : name;
 }
 
-enum vs_outcome vs_on_expid(struct vs_request *r) {
+enum vs_reply_state vs_on_expid(struct vs_request *r) {
     struct vesta_parts parts;
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
@@ -237,7 +237,7 @@ static size_t write_date(const struct tm *tm, char *buf, size_t size) {
     return used + strftime(buf + used, size - used, " %Y", tm);
 }
 
-enum vs_outcome vs_on_transtime(struct vs_request *r) {
+enum vs_reply_state vs_on_transtime(struct vs_request *r) {
     uint64_t time;
     char text[64];
     struct tm tm;
@@ -264,7 +264,7 @@ struct making {
     bool has_time, has_seq, has_worker, has_method;
 };
 
-static bool read_field(struct vs_request *r, struct making *m, struct vs_word name, struct vs_word value) {
+static bool read_field(struct vs_request *r, struct making *m, struct vs_slice name, struct vs_slice value) {
     char *to = m->name[m->count];
     if (name.length == 0 || name.length >= VESTA_NAME_MAX || memchr(name.at, '\0', name.length))
         return vs_refuse(r, "bad_field", "unknown parameter '%s': %s", VS_QUOTE(name.at, name.length), r->call->help),
@@ -297,7 +297,7 @@ static bool add_defaults(struct vs_request *r, struct making *m) {
 }
 
 /* From the arguments name, value, ... that begin at `first`. */
-static enum vs_outcome make(struct vs_request *r, int first) {
+static enum vs_reply_state make(struct vs_request *r, int first) {
     struct making making = {.count = 0};
     struct vesta_error err;
     uint64_t id;
@@ -315,11 +315,11 @@ static enum vs_outcome make(struct vs_request *r, int first) {
 }
 
 /* `ns` is no field here. */
-enum vs_outcome vs_on_makeid(struct vs_request *r) {
+enum vs_reply_state vs_on_makeid(struct vs_request *r) {
     struct vs_args *args = &r->session->scratch->args;
-    struct vs_word name = {NULL, 0};
+    struct vs_slice name = {NULL, 0};
     for (int i = 0; i + 1 < args->count; i += 2) {
-        if (!vs_word_is(args->at[i], "ns")) continue;
+        if (!vs_slice_is(args->at[i], "ns")) continue;
         name = args->at[i + 1];
         memmove(&args->at[i], &args->at[i + 2], (size_t)(args->count - i - 2) * sizeof *args->at);
         args->count -= 2;
@@ -328,8 +328,8 @@ enum vs_outcome vs_on_makeid(struct vs_request *r) {
     return vs_request_enter(r, name) ? make(r, 0) : VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_make(struct vs_request *r) {
-    struct vs_word last = r->args->at[r->args->count - 1];
+enum vs_reply_state vs_on_make(struct vs_request *r) {
+    struct vs_slice last = r->args->at[r->args->count - 1];
     if (!vs_request_enter(r, r->args->at[0])) return VS_ANSWERED;
     if (r->args->count % 2 == 0)
         return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);

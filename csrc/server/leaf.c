@@ -7,8 +7,8 @@
 #include <time.h>
 
 /* Leaf ignores the key; a server of several namespaces should not. */
-enum vs_outcome vs_on_leaf_get(struct vs_request *r) {
-    struct vs_word key = vs_arg(r, 0), any = {NULL, 0};
+enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
+    struct vs_slice key = vs_arg(r, 0), any = {NULL, 0};
     const struct vs_app *app = r->session->app;
     bool is_known = vs_space_named(r->session->app, key.at, key.length);
     uint64_t id;
@@ -18,14 +18,14 @@ enum vs_outcome vs_on_leaf_get(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_leaf_segment(struct vs_request *r) {
-    struct vs_word key = vs_arg(r, 0);
+enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
+    struct vs_slice key = vs_arg(r, 0);
     return vs_refuse(r, "unknown_name", "no segment '%s': this version of vesta has none; ids: /api/snowflake/get/%s",
                      VS_QUOTE(key.at, key.length), r->session->app->space[0].name);
 }
 
 /* What a failure looks like there; the status is ours. */
-static enum vs_outcome error_message(struct vs_request *r) {
+static enum vs_reply_state error_message(struct vs_request *r) {
     char text[512];
     size_t length = r->out->used - r->start - 1; /* without the newline */
     if (length >= sizeof text) length = sizeof text - 1;
@@ -50,7 +50,7 @@ static void put_timestamp(struct vs_out *out, int64_t unix_ms) {
     vs_json_text(out, "timestamp", text);
 }
 
-enum vs_outcome vs_on_leaf_decode(struct vs_request *r) {
+enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
     struct vesta_parts parts;
     char digits[VESTA_FORMAT_MAX];
     uint64_t id;

@@ -262,7 +262,7 @@ static void tell_limits(const struct vs_limits *l) {
 static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
-    vs_process_usage(&usage);
+    vs_process_measure(&usage);
     struct vs_plan plan = {(int)usage.open_fds, opts->threads, opts->app->space_count, {0}};
     for (int i = 0; i < opts->listener_count; i++)
         plan.listeners[opts->listener[i].face]++;

@@ -369,7 +369,7 @@ static void look_around(struct metrics *m) {
     const struct vs_host *host = &m->app->host;
     m->has_host = host->status != NULL;
     if (m->has_host) host->status(host->self, &m->host);
-    vs_process_usage(&m->process);
+    vs_process_measure(&m->process);
     EACH_SPACE(m, i) {
         struct vesta_info info = {.holds_lease = 0};
         if (vs_space_is_open(&m->app->space[i])) vesta_get_info(m->app->space[i].gen[VS_RESP], &info);
@@ -383,7 +383,7 @@ static void look_around(struct metrics *m) {
     }
 }
 
-enum vs_outcome vs_on_metrics(struct vs_request *r) {
+enum vs_reply_state vs_on_metrics(struct vs_request *r) {
     const struct vs_accept *accept = &r->http->accept;
     struct metrics m = {.out = r->out, .app = r->session->app};
     m.open = accept->given && vs_accept_q(accept, VS_TYPE_OPENMETRICS) > vs_accept_q(accept, VS_TYPE_TEXT);

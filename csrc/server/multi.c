@@ -80,7 +80,7 @@ static void count_wanted(struct vs_request *r) {
     r->code = 0;
 }
 
-enum vs_outcome vs_multi_queue(struct vs_request *r, const char *bytes, size_t length) {
+enum vs_reply_state vs_multi_queue(struct vs_request *r, const char *bytes, size_t length) {
     struct vs_multi *m = r->session->multi;
     if (!m->failed && r->call->flags & VS_CALL_GIVES) count_wanted(r);
     if (r->call->flags & VS_CALL_ALONE)
@@ -98,7 +98,7 @@ enum vs_outcome vs_multi_queue(struct vs_request *r, const char *bytes, size_t l
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_multi(struct vs_request *r) {
+enum vs_reply_state vs_on_multi(struct vs_request *r) {
     if (r->session->multi) return vs_refuse(r, "bad_command", "MULTI calls can not be nested");
     r->session->multi = calloc(1, sizeof *r->session->multi);
     if (!r->session->multi) return vs_refuse_memory(r);
@@ -106,14 +106,14 @@ enum vs_outcome vs_on_multi(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_discard(struct vs_request *r) {
+enum vs_reply_state vs_on_discard(struct vs_request *r) {
     if (!r->session->multi) return vs_refuse(r, "bad_command", "DISCARD without MULTI");
     vs_multi_end(r->session);
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_watch(struct vs_request *r) {
+enum vs_reply_state vs_on_watch(struct vs_request *r) {
     if (r->session->multi) return vs_refuse(r, "bad_command", "WATCH inside MULTI is not allowed");
     vs_resp_simple(r->out, "OK"); /* there is nothing that others could change */
     return VS_ANSWERED;
@@ -125,7 +125,7 @@ bool vs_multi_hands_out(const struct vs_session *s) {
     return s->multi && s->multi->mode != QUEUEING;
 }
 
-enum vs_outcome vs_multi_take(struct vs_request *r, size_t n, const struct vs_word *names) {
+enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct vs_slice *names) {
     struct vs_session *s = r->session;
     struct vs_multi *m = s->multi;
     if (m->mode == COUNTING) {
@@ -187,7 +187,7 @@ static bool take_all(struct vs_request *r) {
     return true;
 }
 
-enum vs_outcome vs_on_exec(struct vs_request *r) {
+enum vs_reply_state vs_on_exec(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
     if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");

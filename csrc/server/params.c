@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-bool vs_http_is_v1(struct vs_word path) {
+bool vs_http_is_v1(struct vs_slice path) {
     return path.length >= 4 && memcmp(path.at, "/v1/", 4) == 0;
 }
 
@@ -19,7 +19,7 @@ static int hex(char c) {
 }
 
 /* Percent-decodes into *room, moving it on; a text without escapes stays where it is.  `space` is what '+' means. */
-static bool decode(struct vs_word raw, char space, char **room, struct vs_word *out) {
+static bool decode(struct vs_slice raw, char space, char **room, struct vs_slice *out) {
     char *to = *room;
     *out = raw;
     if (!memchr(raw.at, '%', raw.length) && !memchr(raw.at, '+', raw.length)) return true;
@@ -33,13 +33,13 @@ static bool decode(struct vs_word raw, char space, char **room, struct vs_word *
         }
         *to++ = c;
     }
-    *out = (struct vs_word){*room, (size_t)(to - *room)};
+    *out = (struct vs_slice){*room, (size_t)(to - *room)};
     *room = to;
     return true;
 }
 
 /* The place of `name` in "ns,n,format", or -1. */
-static int place_of(const char *params, struct vs_word name) {
+static int place_of(const char *params, struct vs_slice name) {
     for (int place = 0; params && *params; place++) {
         size_t length = strcspn(params, ",");
         if (length == name.length && memcmp(params, name.at, length) == 0) return place;
@@ -56,7 +56,8 @@ static int count_places(const char *params) {
     return count;
 }
 
-static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_word name, struct vs_word value, int first) {
+static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_slice name, struct vs_slice value,
+                     int first) {
     const char *params = r->call->params;
     if (params && *params == '*') {
         if (args->count + 2 > 2 * VESTA_FIELDS_MAX)
@@ -76,13 +77,14 @@ static bool bind_one(struct vs_request *r, struct vs_args *args, struct vs_word 
 }
 
 /* Takes in "name=value&..."; *room is for what has to be decoded. */
-static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_word from, char **room, int first) {
+static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_slice from, char **room, int first) {
     const char *at = from.at, *end = at ? at + from.length : NULL;
     while (at < end) {
         const char *amp = memchr(at, '&', (size_t)(end - at)), *stop = amp ? amp : end;
         const char *equals = memchr(at, '=', (size_t)(stop - at)), *name_end = equals ? equals : stop;
-        struct vs_word name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
-        if (!decode((struct vs_word){at, (size_t)(name_end - at)}, ' ', room, &name) || !decode(raw, ' ', room, &value))
+        struct vs_slice name, value, raw = {equals ? equals + 1 : stop, (size_t)(stop - (equals ? equals + 1 : stop))};
+        if (!decode((struct vs_slice){at, (size_t)(name_end - at)}, ' ', room, &name) ||
+            !decode(raw, ' ', room, &value))
             return vs_refuse(r, "bad_field", "a %% in a parameter is not followed by two hex digits"), false;
         if (stop > at && !bind_one(r, args, name, value, first)) return false;
         at = amp ? amp + 1 : end;
@@ -90,7 +92,7 @@ static bool bind_all(struct vs_request *r, struct vs_args *args, struct vs_word 
     return true;
 }
 
-static bool is_form(struct vs_word type) {
+static bool is_form(struct vs_slice type) {
     static const char form[] = "application/x-www-form-urlencoded";
     const char *end = type.at ? memchr(type.at, ';', type.length) : NULL;
     size_t length = end ? (size_t)(end - type.at) : type.length;
@@ -99,7 +101,7 @@ static bool is_form(struct vs_word type) {
     return length == sizeof form - 1 && strncasecmp(type.at, form, length) == 0;
 }
 
-bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest) {
+bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
     struct vs_args *args = &r->session->scratch->args;
     char *room = r->session->scratch->text;
     int first = rest.at ? 1 : 0, places = count_places(r->call->params);
@@ -126,7 +128,7 @@ bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http) {
     r->json = r->call->json;
     if (!vs_http_is_v1(http->path)) return true;
     int json = vs_accept_q(&http->accept, VS_TYPE_JSON), text = vs_accept_q(&http->accept, VS_TYPE_TEXT);
-    int format = place_of(r->call->params, (struct vs_word){"format", 6});
+    int format = place_of(r->call->params, (struct vs_slice){"format", 6});
     bool may_be_text = format >= 0;
     if (may_be_text && vs_arg(r, format).at) return true;
     r->json = !may_be_text || json >= text;

@@ -92,7 +92,7 @@ static enum vs_verdict judge(struct vs_request *r, int64_t *until_us) {
 
 /* ------------------------------------------------------------------ a request's way */
 
-static enum vs_outcome give_up(struct vs_request *r) {
+static enum vs_reply_state give_up(struct vs_request *r) {
     char text[256];
     const char *code = vesta_why_name(r->pause.why);
     vesta_pause_text(r->gen, &r->pause, text, sizeof text);
@@ -103,13 +103,13 @@ static enum vs_outcome give_up(struct vs_request *r) {
     return vs_refuse(r, code, "%s", text);
 }
 
-static enum vs_outcome run(struct vs_request *r) {
-    enum vs_outcome outcome = r->call->handler(r);
+static enum vs_reply_state run(struct vs_request *r) {
+    enum vs_reply_state outcome = r->call->handler(r);
     if (outcome == VS_PAUSED) r->out->used = r->start;
     return outcome;
 }
 
-static enum vs_outcome settle_pause(struct vs_request *r) {
+static enum vs_reply_state settle_pause(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
     if (may_wait(r, now_us)) return VS_PAUSED;
@@ -123,7 +123,7 @@ static enum vs_outcome settle_pause(struct vs_request *r) {
         if (may_hold_by_word(r, now_us, until_us)) return VS_PAUSED;
         break;
     case VS_TRY_AGAIN: {
-        enum vs_outcome outcome = run(r);
+        enum vs_reply_state outcome = run(r);
         if (outcome != VS_PAUSED || may_wait(r, now_us)) return outcome;
         break;
     }
@@ -154,8 +154,8 @@ static void count_pause(struct vs_request *r) {
     vs_add(&r->session->scratch->counts.pauses[r->space - r->session->app->space][r->pause.why], 1);
 }
 
-enum vs_outcome vs_request_run(struct vs_request *r) {
-    enum vs_outcome outcome = run(r);
+enum vs_reply_state vs_request_run(struct vs_request *r) {
+    enum vs_reply_state outcome = run(r);
     if (outcome == VS_AGAIN) return outcome;
     if (may_wait_to_open(r)) return VS_PAUSED;
     if (outcome == VS_PAUSED) {
@@ -204,7 +204,7 @@ void vs_session_give(struct vs_session *s, size_t bytes) {
     s->memory -= bytes;
 }
 
-enum vs_outcome vs_refuse_memory(struct vs_request *r) {
+enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
     return vs_refuse(r, "overloaded", "clients hold as much memory as they may (%lld MiB): try again later",
                      (long long)(vs_budget_limits(r->session->app->budget)->memory_max >> 20));
 }
@@ -238,9 +238,9 @@ static bool must_queue(struct vs_request *r) {
     return true;
 }
 
-enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
+enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
     if (r->session->multi) {
-        enum vs_outcome outcome = vs_take_ids(r, 1, NULL);
+        enum vs_reply_state outcome = vs_take_ids(r, 1, NULL);
         *id = r->ids[0];
         return outcome;
     }
@@ -250,7 +250,7 @@ enum vs_outcome vs_take_id(struct vs_request *r, uint64_t *id) {
 }
 
 /* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
-static size_t turn_to_run(struct vs_request *r, const struct vs_word *names, size_t count) {
+static size_t turn_to_run(struct vs_request *r, const struct vs_slice *names, size_t count) {
     size_t run = 1;
     vs_request_turn(r, vs_space_named(r->session->app, names->at, names->length));
     while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
@@ -258,7 +258,7 @@ static size_t turn_to_run(struct vs_request *r, const struct vs_word *names, siz
     return run;
 }
 
-bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, const struct vs_word *names) {
+bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, const struct vs_slice *names) {
     assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
     while (*have < n) {
         size_t got, run = names ? turn_to_run(r, names + *have, n - *have) : n - *have;
@@ -269,13 +269,13 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, 
     return true;
 }
 
-enum vs_outcome vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
+enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
     if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_PAUSED;
     vs_count_ids(r, block->count);
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_take_ids(struct vs_request *r, size_t n, const struct vs_word *names) {
+enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, const struct vs_slice *names) {
     struct vs_session *s = r->session;
     size_t have = s->kept_count;
     if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);

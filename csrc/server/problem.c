@@ -92,7 +92,7 @@ static void put_problem(struct vs_request *r, const char *code, const char *text
     vs_put_text(r->out, "}\n");
 }
 
-enum vs_outcome vs_refuse(struct vs_request *r, const char *code, const char *format, ...) {
+enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char *format, ...) {
     int number = vs_code_named(code);
     const struct fault *fault = &faults[number - 1];
     char text[512];

@@ -40,14 +40,14 @@ struct vs_args {
     int count;
     const char *broken; /* set by a parser that returns < 0: why */
     bool is_inline;     /* RESP: typed by hand, without lengths */
-    struct vs_word at[VS_RESP_ARGS_MAX];
+    struct vs_slice at[VS_RESP_ARGS_MAX];
     char why[96];                   /* what `broken` points to, where the text has numbers in it */
     char typed[VS_RESP_INLINE_MAX]; /* RESP: words that were quoted */
 };
 
-bool vs_word_is_case(struct vs_word word, const char *name); /* ASCII letters in either case */
+bool vs_slice_is_case(struct vs_slice word, const char *name); /* ASCII letters in either case */
 /* In a time that says nothing about the secret but its length. */
-bool vs_word_is_secret(struct vs_word word, const char *secret);
+bool vs_slice_is_secret(struct vs_slice word, const char *secret);
 
 /* ------------------------------------------------------------------ replies */
 
@@ -137,7 +137,7 @@ static inline bool vs_session_is_stranger(const struct vs_session *session) {
     return session->app->resp_password && !session->known;
 }
 
-enum vs_outcome {
+enum vs_reply_state {
     VS_ANSWERED,
     VS_PAUSED,
     VS_AGAIN, /* a part was answered, and there is no room for more */
@@ -168,10 +168,10 @@ struct vs_request {
     struct vesta_pause pause; /* VS_PAUSED */
 };
 
-typedef enum vs_outcome vs_handler(struct vs_request *);
+typedef enum vs_reply_state vs_handler(struct vs_request *);
 
 /* The i-th argument; a NULL text where it was not given. */
-struct vs_word vs_arg(const struct vs_request *request, int i);
+struct vs_slice vs_arg(const struct vs_request *request, int i);
 
 /* ------------------------------------------------------------------ the table of commands */
 
@@ -205,17 +205,17 @@ struct vs_call {
 
 /* The i-th command, or NULL behind the last. */
 const struct vs_call *vs_call_at(int i);
-const struct vs_call *vs_call_named(struct vs_word name);
+const struct vs_call *vs_call_named(struct vs_slice name);
 /* The command of a path at that face; *rest is what follows a route that ends in '/'. */
-const struct vs_call *vs_call_routed(struct vs_word path, enum vs_face face, struct vs_word *rest);
+const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_face face, struct vs_slice *rest);
 bool vs_call_is_at(const struct vs_call *call, enum vs_face face);
 
 /* Runs a request's handler and settles a pause: VS_PAUSED means "try again after session->wait_us", else the reply is
  * complete. */
-enum vs_outcome vs_request_run(struct vs_request *request);
+enum vs_reply_state vs_request_run(struct vs_request *request);
 
 /* Answers with a failure: `code` is a stable name ("bad_id"), the rest a printf text.  Always VS_ANSWERED. */
-enum vs_outcome vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
+enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The name of a request's code: "ok" for 0, then the failures'; NULL behind the last. */
@@ -247,15 +247,15 @@ bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_p
 /* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
  * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.
  * Who comes while others of its loop wait for an id queues behind them. */
-enum vs_outcome vs_take_id(struct vs_request *request, uint64_t *id);
-enum vs_outcome vs_take_ids(struct vs_request *request, size_t n, const struct vs_word *names);
-enum vs_outcome vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
+enum vs_reply_state vs_take_id(struct vs_request *request, uint64_t *id);
+enum vs_reply_state vs_take_ids(struct vs_request *request, size_t n, const struct vs_slice *names);
+enum vs_reply_state vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
 /* The same, from ids[*have] on, as far as that goes now; false: not to the end, and request->pause says why. */
-bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size_t n, const struct vs_word *names);
+bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size_t n, const struct vs_slice *names);
 
 /* Turns the request to a namespace; a name that was not given means the first.  false: there is none, or it is not
  * open, and the reply says so. */
-bool vs_request_enter(struct vs_request *request, struct vs_word name);
+bool vs_request_enter(struct vs_request *request, struct vs_slice name);
 
 /* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what
  * it granted is over. */
@@ -268,7 +268,7 @@ void vs_session_give(struct vs_session *session, size_t bytes);
 /* Makes room for so many ids in session->kept. */
 bool vs_session_keep(struct vs_session *session, size_t count);
 /* Answers that there is no memory for what the request needs.  Always VS_ANSWERED. */
-enum vs_outcome vs_refuse_memory(struct vs_request *request);
+enum vs_reply_state vs_refuse_memory(struct vs_request *request);
 
 /* A request ended or was answered: nothing waits any more. */
 void vs_session_settle(struct vs_session *session);
@@ -288,7 +288,7 @@ vs_handler vs_on_command, vs_on_config, vs_on_info, vs_on_time, vs_on_dbsize, vs
 /* ------------------------------------------------------------------ transactions (multi.c) */
 
 /* Keeps a request until EXEC.  Always VS_ANSWERED. */
-enum vs_outcome vs_multi_queue(struct vs_request *request, const char *bytes, size_t length);
+enum vs_reply_state vs_multi_queue(struct vs_request *request, const char *bytes, size_t length);
 /* How many requests are queued; -1: there is no transaction. */
 int vs_multi_count(const struct vs_session *session);
 /* A command was refused: EXEC will be.  Nothing where there is no transaction. */
@@ -296,7 +296,7 @@ void vs_multi_fail(struct vs_session *session);
 void vs_multi_end(struct vs_session *session);
 /* True: EXEC is at work (or a command that is being queued is asked what it wants), so ids come from vs_multi_take. */
 bool vs_multi_hands_out(const struct vs_session *session);
-enum vs_outcome vs_multi_take(struct vs_request *request, size_t n, const struct vs_word *names);
+enum vs_reply_state vs_multi_take(struct vs_request *request, size_t n, const struct vs_slice *names);
 
 /* ------------------------------------------------------------------ protocols */
 
@@ -313,9 +313,9 @@ const struct vs_call *vs_resp_call(struct vs_args *args);
 
 struct vs_http {
     unsigned method; /* one of enum vs_method */
-    struct vs_word path, query, body;
-    struct vs_word type; /* of the body */
-    struct vs_word authorization;
+    struct vs_slice path, query, body;
+    struct vs_slice type; /* of the body */
+    struct vs_slice authorization;
     bool keep_alive, http10;
     struct vs_accept accept;
     bool expects_continue;
@@ -328,11 +328,11 @@ struct vs_http {
  * what to answer.  Shape: the texts point into buf. */
 int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
 
-bool vs_http_is_v1(struct vs_word path);
+bool vs_http_is_v1(struct vs_slice path);
 
 /* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a
  * failure. */
-bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_word rest);
+bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest);
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
 
 /* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.

@@ -98,7 +98,7 @@ void vs_resp_id(struct vs_out *out, uint64_t id) {
 
 /* A web page can make a browser post to this port: its first line is harmless, its next ones would be commands. */
 static bool is_foreign(const struct vs_args *args) {
-    return vs_word_is_case(args->at[0], "POST") || vs_word_is_case(args->at[0], "Host:");
+    return vs_slice_is_case(args->at[0], "POST") || vs_slice_is_case(args->at[0], "Host:");
 }
 
 /* What people try with a server that speaks this protocol. */
@@ -111,14 +111,14 @@ static const char *const no_store[] = {
 static const char *const no_channels[] = {"SUBSCRIBE",   "PSUBSCRIBE",   "SSUBSCRIBE",   "PUBLISH", "SPUBLISH",
                                           "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBSUB",  "MONITOR"};
 
-static bool is_one_of(struct vs_word name, const char *const *names, size_t count) {
+static bool is_one_of(struct vs_slice name, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (vs_word_is_case(name, names[i])) return true;
+        if (vs_slice_is_case(name, names[i])) return true;
     return false;
 }
 
 static void unknown(struct vs_request *r) {
-    struct vs_word name = r->args->at[0];
+    struct vs_slice name = r->args->at[0];
     bool more = r->args->count > 1;
     if (is_one_of(name, no_store, VS_COUNT(no_store)))
         vs_refuse(r, "bad_command", "vesta does not store data");
@@ -152,7 +152,7 @@ static bool may_run(struct vs_request *r, struct vs_args *args) {
     return false;
 }
 
-static enum vs_outcome answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length) {
+static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length) {
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
@@ -161,7 +161,7 @@ static enum vs_outcome answer(struct vs_request *r, struct vs_args *args, const 
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
     if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, bytes, length);
-    enum vs_outcome outcome = vs_request_run(r);
+    enum vs_reply_state outcome = vs_request_run(r);
     if (r->call->handler == vs_on_exec && outcome == VS_ANSWERED) vs_multi_end(s);
     return outcome;
 }
@@ -179,7 +179,7 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .face = VS_RESP,
                            .space = &s->app->space[0],
                            .ids = s->scratch->ids};
-    enum vs_outcome outcome =
+    enum vs_reply_state outcome =
         used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used);
     if (outcome == VS_PAUSED) return VS_STEP_PAUSED;
     if (outcome == VS_AGAIN) return VS_STEP_AGAIN;

@@ -43,7 +43,7 @@ static int read_length(const char *buf, size_t len, size_t *at, size_t *value) {
 }
 
 /* Reads "$<length>\r\n<bytes>\r\n" at *at into *out.  As read_length. */
-static int read_bulk(const char *buf, size_t len, size_t *at, size_t most, struct vs_word *text, struct vs_args *out) {
+static int read_bulk(const char *buf, size_t len, size_t *at, size_t most, struct vs_slice *text, struct vs_args *out) {
     size_t i = *at, n;
     if (i == len) return 0;
     if (buf[i++] != '$') return broken(out, "Protocol error: expected '$'");
@@ -54,7 +54,7 @@ static int read_bulk(const char *buf, size_t len, size_t *at, size_t most, struc
         return broken(out, "Protocol error: a bulk string does not end where its length says");
     if (len - i < n + 2) return 0;
     if (buf[i + n + 1] != '\n') return broken(out, "Protocol error: a bulk string does not end where its length says");
-    *text = (struct vs_word){buf + i, n};
+    *text = (struct vs_slice){buf + i, n};
     *at = i + n + 2;
     return 1;
 }
@@ -122,11 +122,11 @@ static const char *read_quoted(const char *at, const char *end, char **to) {
 
 /* Reads a word by Redis' rules, from its first byte to behind its last; what was quoted goes to *typed.  NULL: a quote
  * is not closed, or something follows it. */
-static const char *read_word(const char *from, const char *end, char **typed, struct vs_word *word) {
+static const char *read_word(const char *from, const char *end, char **typed, struct vs_slice *word) {
     const char *at = from;
     while (at < end && !ends_word(*at) && *at != '"' && *at != '\'')
         at++;
-    *word = (struct vs_word){from, (size_t)(at - from)};
+    *word = (struct vs_slice){from, (size_t)(at - from)};
     if (at == end || ends_word(*at)) return at;
     memcpy(*typed, from, word->length);
     word->at = *typed;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Counts its arguments itself, so that a wrong one is queued in a transaction, as Redis does. */
-enum vs_outcome vs_on_ping(struct vs_request *r) {
+enum vs_reply_state vs_on_ping(struct vs_request *r) {
     if (r->args->count > 1) return vs_refuse(r, "bad_command", "wrong number of arguments for 'PING': PING [text]");
     if (r->args->count)
         vs_resp_bulk(r->out, r->args->at[0].at, r->args->at[0].length);
@@ -15,27 +15,27 @@ enum vs_outcome vs_on_ping(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_echo(struct vs_request *r) {
+enum vs_reply_state vs_on_echo(struct vs_request *r) {
     vs_resp_bulk(r->out, r->args->at[0].at, r->args->at[0].length);
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_quit(struct vs_request *r) {
+enum vs_reply_state vs_on_quit(struct vs_request *r) {
     vs_resp_simple(r->out, "OK");
     return VS_QUIT;
 }
 
-enum vs_outcome vs_on_ok(struct vs_request *r) {
+enum vs_reply_state vs_on_ok(struct vs_request *r) {
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }
 
 /* As Redis reads numbers: no leading zeros. */
-static bool read_plain(struct vs_word text, uint64_t *n) {
+static bool read_plain(struct vs_slice text, uint64_t *n) {
     return vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && (text.length == 1 || text.at[0] != '0');
 }
 
-enum vs_outcome vs_on_wait(struct vs_request *r) {
+enum vs_reply_state vs_on_wait(struct vs_request *r) {
     uint64_t n;
     for (int i = 0; i < 2; i++)
         if (!read_plain(r->args->at[i], &n))
@@ -44,14 +44,14 @@ enum vs_outcome vs_on_wait(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_select(struct vs_request *r) {
+enum vs_reply_state vs_on_select(struct vs_request *r) {
     uint64_t index;
     if (!read_plain(r->args->at[0], &index) || index > 15) return vs_refuse(r, "bad_field", "DB index is out of range");
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }
 
-static bool set_name(struct vs_request *r, struct vs_word name) {
+static bool set_name(struct vs_request *r, struct vs_slice name) {
     char *to = r->session->name;
     if (name.length >= VS_CLIENT_NAME_MAX)
         return vs_refuse(r, "bad_field", "a client name has at most %d bytes", VS_CLIENT_NAME_MAX - 1), false;
@@ -80,29 +80,29 @@ static void put_client(struct vs_request *r) {
 }
 
 /* LIST shows the asking connection alone: the others may belong to another thread. */
-enum vs_outcome vs_on_client(struct vs_request *r) {
-    struct vs_word what = r->args->at[0];
+enum vs_reply_state vs_on_client(struct vs_request *r) {
+    struct vs_slice what = r->args->at[0];
     int count = r->args->count;
-    if (count == 2 && vs_word_is_case(what, "SETNAME")) {
+    if (count == 2 && vs_slice_is_case(what, "SETNAME")) {
         if (set_name(r, r->args->at[1])) vs_resp_simple(r->out, "OK");
-    } else if ((count == 3 && vs_word_is_case(what, "SETINFO")) ||
-               (count == 2 && (vs_word_is_case(what, "NO-EVICT") || vs_word_is_case(what, "NO-TOUCH")))) {
+    } else if ((count == 3 && vs_slice_is_case(what, "SETINFO")) ||
+               (count == 2 && (vs_slice_is_case(what, "NO-EVICT") || vs_slice_is_case(what, "NO-TOUCH")))) {
         vs_resp_simple(r->out, "OK");
-    } else if (count == 1 && vs_word_is_case(what, "ID")) {
+    } else if (count == 1 && vs_slice_is_case(what, "ID")) {
         vs_resp_int(r->out, (int64_t)r->session->id);
-    } else if (count == 1 && vs_word_is_case(what, "GETNAME")) {
+    } else if (count == 1 && vs_slice_is_case(what, "GETNAME")) {
         if (*r->session->name)
             vs_resp_word(r->out, r->session->name);
         else
             vs_resp_null(r->out);
-    } else if (count > 1 && vs_word_is_case(what, "TRACKING") && vs_word_is_case(r->args->at[1], "ON")) {
+    } else if (count > 1 && vs_slice_is_case(what, "TRACKING") && vs_slice_is_case(r->args->at[1], "ON")) {
         return vs_refuse(
             r, "bad_command",
             "CLIENT TRACKING is refused: a cache in the client would give the same id again; turn client-side "
             "caching off");
-    } else if (count == 2 && vs_word_is_case(what, "TRACKING") && vs_word_is_case(r->args->at[1], "OFF")) {
+    } else if (count == 2 && vs_slice_is_case(what, "TRACKING") && vs_slice_is_case(r->args->at[1], "OFF")) {
         vs_resp_simple(r->out, "OK");
-    } else if (vs_word_is_case(what, "LIST") || (count == 1 && vs_word_is_case(what, "INFO"))) {
+    } else if (vs_slice_is_case(what, "LIST") || (count == 1 && vs_slice_is_case(what, "INFO"))) {
         put_client(r);
     } else {
         return vs_refuse(r, "bad_command", "unknown subcommand '%s', or a wrong number of arguments: %s",
@@ -113,19 +113,19 @@ enum vs_outcome vs_on_client(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ who is there, and how to speak with it */
 
-static bool is_password(const struct vs_session *s, struct vs_word user, struct vs_word password) {
-    bool is_secret = !s->app->resp_password || vs_word_is_secret(password, s->app->resp_password);
-    return vs_word_is(user, "default") && is_secret; /* looked at whatever the user: time says nothing of it */
+static bool is_password(const struct vs_session *s, struct vs_slice user, struct vs_slice password) {
+    bool is_secret = !s->app->resp_password || vs_slice_is_secret(password, s->app->resp_password);
+    return vs_slice_is(user, "default") && is_secret; /* looked at whatever the user: time says nothing of it */
 }
 
-static enum vs_outcome wrong_password(struct vs_request *r) {
+static enum vs_reply_state wrong_password(struct vs_request *r) {
     return vs_refuse(r, "bad_password", "invalid username-password pair or user is disabled.");
 }
 
-enum vs_outcome vs_on_auth(struct vs_request *r) {
+enum vs_reply_state vs_on_auth(struct vs_request *r) {
     struct vs_session *s = r->session;
     bool names_user = r->args->count == 2;
-    struct vs_word user = names_user ? r->args->at[0] : (struct vs_word){"default", strlen("default")};
+    struct vs_slice user = names_user ? r->args->at[0] : (struct vs_slice){"default", strlen("default")};
     if (!names_user && !s->app->resp_password) /* clients look for these words, and go on without */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
@@ -136,7 +136,7 @@ enum vs_outcome vs_on_auth(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_outcome vs_on_reset(struct vs_request *r) {
+enum vs_reply_state vs_on_reset(struct vs_request *r) {
     struct vs_session *s = r->session;
     vs_multi_end(s);
     s->known = s->resp3 = false;
@@ -148,18 +148,18 @@ enum vs_outcome vs_on_reset(struct vs_request *r) {
 /* What HELLO asks for beside the protocol. */
 struct greeting {
     bool has_user;
-    struct vs_word user, password, name;
+    struct vs_slice user, password, name;
 };
 
 static bool read_greeting(struct vs_request *r, struct greeting *g) {
     for (int i = 1; i < r->args->count;) {
         int left = r->args->count - i;
-        const struct vs_word *word = &r->args->at[i];
-        if (left >= 3 && vs_word_is_case(*word, "AUTH")) {
+        const struct vs_slice *word = &r->args->at[i];
+        if (left >= 3 && vs_slice_is_case(*word, "AUTH")) {
             g->has_user = true;
             g->user = word[1], g->password = word[2];
             i += 3;
-        } else if (left >= 2 && vs_word_is_case(*word, "SETNAME")) {
+        } else if (left >= 2 && vs_slice_is_case(*word, "SETNAME")) {
             g->name = word[1];
             i += 2;
         } else {
@@ -182,12 +182,12 @@ static void put_greeting(struct vs_out *out, const struct vs_session *s) {
     vs_resp_word(out, "modules"), vs_resp_array(out, 0);
 }
 
-enum vs_outcome vs_on_hello(struct vs_request *r) {
+enum vs_reply_state vs_on_hello(struct vs_request *r) {
     struct vs_session *s = r->session;
-    struct vs_word version = vs_arg(r, 0);
+    struct vs_slice version = vs_arg(r, 0);
     struct greeting g = {.has_user = false};
-    bool resp3 = version.at ? vs_word_is(version, "3") : s->resp3;
-    if (version.at && !resp3 && !vs_word_is(version, "2"))
+    bool resp3 = version.at ? vs_slice_is(version, "3") : s->resp3;
+    if (version.at && !resp3 && !vs_slice_is(version, "2"))
         return vs_refuse(r, "bad_protocol", "unsupported protocol version");
     if (!read_greeting(r, &g)) return VS_ANSWERED;
     if (g.has_user && !is_password(s, g.user, g.password)) return wrong_password(r);

@@ -31,7 +31,7 @@ struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t len
     return NULL;
 }
 
-static bool refuse_unknown(struct vs_request *r, struct vs_word name) {
+static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
     const struct vs_app *app = r->session->app;
     if (app->space_count == 1)
         vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
@@ -52,7 +52,7 @@ static bool refuse_closed(struct vs_request *r, struct vs_space *space) {
     return false;
 }
 
-bool vs_request_enter(struct vs_request *r, struct vs_word name) {
+bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
     struct vs_space *space = vs_space_named(r->session->app, name.at, name.length);
     if (!space) return refuse_unknown(r, name);
     if (!vs_space_is_open(space)) return refuse_closed(r, space);

@@ -27,7 +27,7 @@ static struct backend {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-const struct vs_store_ops *vs_module_unknown(struct vs_word scheme, struct vesta_error *err) {
+const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vesta_error *err) {
     char known[80] = "file:";
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
@@ -75,10 +75,10 @@ static const struct vs_store_ops *load(const struct backend *b, struct vesta_err
     return NULL;
 }
 
-const struct vs_store_ops *vs_module_find(struct vs_word scheme, struct vesta_error *err) {
+const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
     for (size_t i = 0; i < VS_COUNT(backends); i++) {
         struct backend *b = &backends[i];
-        if (!vs_word_is(scheme, b->scheme)) continue;
+        if (!vs_slice_is(scheme, b->scheme)) continue;
         pthread_mutex_lock(&mutex);
         if (!b->ops) b->ops = load(b, err);
         const struct vs_store_ops *ops = b->ops;

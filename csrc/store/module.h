@@ -13,8 +13,8 @@ struct vs_module {
 };
 
 /* The backend of a scheme other than file: linked, else loaded.  NULL with err, which names what to install. */
-const struct vs_store_ops *vs_module_find(struct vs_word scheme, struct vesta_error *err);
+const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err);
 /* "no store like ..."; always NULL. */
-const struct vs_store_ops *vs_module_unknown(struct vs_word scheme, struct vesta_error *err);
+const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vesta_error *err);
 
 #endif

@@ -11,8 +11,8 @@
 
 static const struct vs_store_ops *find(const char *uri, struct vesta_error *err) {
     size_t length = strcspn(uri, ":");
-    struct vs_word scheme = {uri, length};
-    if (uri[length] == ':' && vs_word_is(scheme, "file")) return &vs_store_file;
+    struct vs_slice scheme = {uri, length};
+    if (uri[length] == ':' && vs_slice_is(scheme, "file")) return &vs_store_file;
     return uri[length] == ':' ? vs_module_find(scheme, err) : vs_module_unknown(scheme, err);
 }
 

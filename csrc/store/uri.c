@@ -17,7 +17,7 @@ static int hex_digit(char c) {
 }
 
 /* Undoes %XX; control characters and NUL are no part of a name. */
-static int decode(struct vs_word word, char *out, size_t size, const char *what, struct vesta_error *err) {
+static int decode(struct vs_slice word, char *out, size_t size, const char *what, struct vesta_error *err) {
     size_t used = 0;
     for (size_t i = 0; i < word.length; i++) {
         int c = (unsigned char)word.at[i];
@@ -40,12 +40,12 @@ static int decode(struct vs_word word, char *out, size_t size, const char *what,
 
 /* ------------------------------------------------------------------ scheme://user:password@hosts/path?key=value */
 
-static int take_option(struct vs_word word, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_word key, value;
-    if (!vs_split(word, '=', &key, &value))
+static int take_option(struct vs_slice word, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_slice key, value;
+    if (!vs_slice_split(word, '=', &key, &value))
         return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is no key=value", VS_QUOTE(word.at, word.length));
     for (int i = 0; keys[i]; i++) {
-        if (!vs_word_is(key, keys[i])) continue;
+        if (!vs_slice_is(key, keys[i])) continue;
         if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI says %s twice", keys[i]);
         if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
         return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
@@ -57,29 +57,29 @@ static int take_option(struct vs_word word, const char *const *keys, struct vs_u
                    VS_QUOTE(key.at, key.length), known);
 }
 
-static int take_options(struct vs_word rest, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_word one = rest, more;
+static int take_options(struct vs_slice rest, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_slice one = rest, more;
     int rc = VESTA_OK;
-    while (rc == VESTA_OK && vs_split(rest, '&', &one, &more)) {
+    while (rc == VESTA_OK && vs_slice_split(rest, '&', &one, &more)) {
         rc = take_option(one, keys, out, err);
         rest = more;
     }
     return rc == VESTA_OK ? take_option(rest, keys, out, err) : rc;
 }
 
-static int take_user(struct vs_word word, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_word user = word, password = {"", 0};
-    vs_split(word, ':', &user, &password);
+static int take_user(struct vs_slice word, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_slice user = word, password = {"", 0};
+    vs_slice_split(word, ':', &user, &password);
     int rc = decode(user, out->user, sizeof out->user, "user name", err);
     return rc == VESTA_OK ? decode(password, out->password, sizeof out->password, "password", err) : rc;
 }
 
 /* At the last '@': a password may hold one that was not written as %40. */
-static bool split_user(struct vs_word word, struct vs_word *user, struct vs_word *hosts) {
+static bool split_user(struct vs_slice word, struct vs_slice *user, struct vs_slice *hosts) {
     const char *at = memrchr(word.at, '@', word.length);
     if (!at) return false;
-    *user = (struct vs_word){word.at, (size_t)(at - word.at)};
-    *hosts = (struct vs_word){at + 1, word.length - user->length - 1};
+    *user = (struct vs_slice){word.at, (size_t)(at - word.at)};
+    *hosts = (struct vs_slice){at + 1, word.length - user->length - 1};
     return true;
 }
 
@@ -87,9 +87,9 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
     memset(out, 0, sizeof *out);
     const char *slashes = strstr(text, "://");
     if (!slashes) return vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' behind its scheme");
-    struct vs_word rest = {slashes + 3, strlen(slashes + 3)}, options, hosts, path, user;
+    struct vs_slice rest = {slashes + 3, strlen(slashes + 3)}, options, hosts, path, user;
     int rc = VESTA_OK;
-    if (vs_split(rest, '?', &hosts, &options)) {
+    if (vs_slice_split(rest, '?', &hosts, &options)) {
         rest = hosts;
         rc = memchr(options.at, '@', options.length)
                  ? vs_fail(err, VESTA_EOPTION,
@@ -99,8 +99,8 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
     }
     hosts = rest;
     /* the user part ends before the path begins, so a '/' in a password must be %2F */
-    if (vs_split(rest, '/', &hosts, &path)) {
-        path = (struct vs_word){path.at - 1, path.length + 1};
+    if (vs_slice_split(rest, '/', &hosts, &path)) {
+        path = (struct vs_slice){path.at - 1, path.length + 1};
         if (rc == VESTA_OK) rc = decode(path, out->path, sizeof out->path, "path", err);
     }
     if (rc == VESTA_OK && strchr(out->path, '@'))

@@ -123,11 +123,11 @@ static void look_up(struct addresses *all, const char *host, unsigned port) {
 }
 
 /* The next of several hosts, and its port.  False: that was the last. */
-static bool next_host(struct vs_word *rest, char *host, size_t size, unsigned *port) {
+static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *port) {
     char name[512];
-    struct vs_word one;
+    struct vs_slice one;
     if (!rest->at) return false;
-    bool more = vs_split(*rest, ',', &one, rest);
+    bool more = vs_slice_split(*rest, ',', &one, rest);
     if (!more) one = *rest;
     if (!more) rest->at = NULL;
     snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
@@ -137,7 +137,7 @@ static bool next_host(struct vs_word *rest, char *host, size_t size, unsigned *p
 static void look_all_up(struct addresses *all, const char *hosts) {
     char host[256];
     unsigned port;
-    struct vs_word rest = {hosts, strlen(hosts)};
+    struct vs_slice rest = {hosts, strlen(hosts)};
     while (next_host(&rest, host, sizeof host, &port))
         look_up(all, host, port);
 }
@@ -162,7 +162,7 @@ static const char *why_no_session(const char *hosts) {
 static void write_servers(char *servers, size_t size, const char *hosts) {
     char host[256];
     unsigned port;
-    struct vs_word rest = {hosts, strlen(hosts)};
+    struct vs_slice rest = {hosts, strlen(hosts)};
     servers[0] = '\0';
     while (next_host(&rest, host, sizeof host, &port)) {
         size_t length = strlen(servers);

@@ -363,10 +363,10 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
     char host[256];
     unsigned port;
     int rc = vs_uri_parse(text, keys, uri, err);
-    struct vs_word one, rest = {uri->hosts, strlen(uri->hosts)};
+    struct vs_slice one, rest = {uri->hosts, strlen(uri->hosts)};
     for (bool more = true; rc == VESTA_OK && more;) {
         char name[sizeof uri->hosts];
-        more = vs_split(rest, ',', &one, &rest);
+        more = vs_slice_split(rest, ',', &one, &rest);
         if (!more) one = rest;
         snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
         rc = vs_uri_host(name, VS_ZK_PORT, host, sizeof host, &port, err);

@@ -6,7 +6,7 @@
 
 static struct vs_accept read_one(const char *text) {
     struct vs_accept accept = {0};
-    vs_accept_read(&accept, (struct vs_word){at_wall(text, strlen(text)), strlen(text)});
+    vs_accept_read(&accept, (struct vs_slice){at_wall(text, strlen(text)), strlen(text)});
     return accept;
 }
 
@@ -55,8 +55,8 @@ static void weighs(void) {
 
 static void joins(void) {
     struct vs_accept accept = {0};
-    vs_accept_read(&accept, (struct vs_word){"text/plain;q=0.5", 16});
-    vs_accept_read(&accept, (struct vs_word){"application/json", 16});
+    vs_accept_read(&accept, (struct vs_slice){"text/plain;q=0.5", 16});
+    vs_accept_read(&accept, (struct vs_slice){"application/json", 16});
     CHECK_EQ_I64(vs_accept_q(&accept, VS_TYPE_TEXT), 500);
     CHECK_EQ_I64(vs_accept_q(&accept, VS_TYPE_JSON), 1000);
 }
@@ -71,7 +71,7 @@ static void survives(void) {
             text[at] = letters[roll_below(&dice, sizeof letters)];
         }
         struct vs_accept accept = {0};
-        vs_accept_read(&accept, (struct vs_word){at_wall(text, length), length});
+        vs_accept_read(&accept, (struct vs_slice){at_wall(text, length), length});
         for (int type = 0; type < VS_TYPES; type++)
             CHECK(vs_accept_q(&accept, type) >= 0 && vs_accept_q(&accept, type) <= 1000);
     }

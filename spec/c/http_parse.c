@@ -22,8 +22,8 @@ static void reads(void) {
     static const char text[] = "GET /v1/ids?n=3&format=text#x HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\n\r\n";
     CHECK_EQ_I64(parse_text(text), (int)strlen(text));
     CHECK_EQ_U64(http.method, VS_GET);
-    CHECK(vs_word_is(http.path, "/v1/ids"));
-    CHECK(vs_word_is(http.query, "n=3&format=text"));
+    CHECK(vs_slice_is(http.path, "/v1/ids"));
+    CHECK(vs_slice_is(http.query, "n=3&format=text"));
     CHECK(http.keep_alive && !http.http10 && vs_accept_q(&http.accept, VS_TYPE_JSON) == 0);
     CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\nAccept: application/json\r\n\r\n") > 0);
     CHECK_EQ_I64(vs_accept_q(&http.accept, VS_TYPE_JSON), vs_accept_q(&http.accept, VS_TYPE_TEXT));
@@ -36,14 +36,14 @@ static void reads(void) {
 static void reads_bodies(void) {
     static const char text[] = "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhelloGET ";
     CHECK_EQ_I64(parse_text(text), (int)strlen(text) - 4);
-    CHECK(http.method == VS_POST && vs_word_is(http.body, "hello"));
+    CHECK(http.method == VS_POST && vs_slice_is(http.body, "hello"));
     CHECK_EQ_I64(parse(text, strlen(text) - 5), 0);
     CHECK_EQ_U64(http.need, strlen(text) - 4);
 }
 
 static void skips_empty_lines(void) {
     CHECK_EQ_I64(parse_text("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"), 31);
-    CHECK(vs_word_is(http.path, "/"));
+    CHECK(vs_slice_is(http.path, "/"));
     CHECK_EQ_I64(parse_text("\r\n\r"), 0);
 }
 

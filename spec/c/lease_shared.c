@@ -219,7 +219,7 @@ static void two_holders_come_back_at_different_times(void) {
 
 /* ------------------------------------------------------------------ how a holder stands */
 
-#define STANDS(want) CHECK_STR(vs_lease_state_name(vs_lease_state(&lease, &ev)), want)
+#define STANDS(want) CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), want)
 
 static void a_holder_without_its_store(void) {
     start_shared("strict", false, false);

@@ -83,7 +83,7 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_CLOSE); /* before anything is given back */
     CHECK_EQ_I64(did.slot, 0);
-    CHECK_STR(vs_lease_state_name(vs_lease_state(&lease, &ev)), "claiming");
+    CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), "claiming");
     uint64_t cursor = ev.cursor + 3; /* ids were given until the very close */
     closed(true, cursor);
     DID(VS_DO_SWAP);

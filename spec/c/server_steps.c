@@ -294,18 +294,18 @@ static void has_whole_rows(void) {
     int routes = 0, names = 0;
     for (int i = 0; vs_call_at(i); i++) {
         const struct vs_call *call = vs_call_at(i);
-        struct vs_word rest;
+        struct vs_slice rest;
         CHECK(call->handler && call->help && (call->name || call->route));
         CHECK(call->args_min <= call->args_max && call->args_max < VS_RESP_ARGS_MAX);
         CHECK(!call->route || (call->methods & (VS_GET | VS_POST)));
         CHECK_HAS(call->help, call->name ? call->name : call->route);
-        if (call->name) CHECK(vs_call_named((struct vs_word){call->name, strlen(call->name)}) == call);
+        if (call->name) CHECK(vs_call_named((struct vs_slice){call->name, strlen(call->name)}) == call);
         char path[64];
         snprintf(path, sizeof path, "%s%s", call->route ? call->route : "",
                  call->route && strchr(call->help, '{') ? "1" : "");
         for (int face = VS_HTTP; call->route && face <= VS_ADMIN; face++) {
             const struct vs_call *found =
-                vs_call_routed((struct vs_word){path, strlen(path)}, (enum vs_face)face, &rest);
+                vs_call_routed((struct vs_slice){path, strlen(path)}, (enum vs_face)face, &rest);
             CHECK(found == (vs_call_is_at(call, (enum vs_face)face) ? call : NULL));
         }
         names += call->name != NULL;

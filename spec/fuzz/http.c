@@ -2,7 +2,7 @@
  */
 #include "server.h"
 
-static void check_view(const char *from, size_t used, struct vs_word word) {
+static void check_view(const char *from, size_t used, struct vs_slice word) {
     if (word.at) MUST(word.at >= from && word.length <= used && word.at + word.length <= from + used);
 }
 

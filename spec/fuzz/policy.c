@@ -21,7 +21,7 @@ static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
                                  {.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = 2}};
-    struct vs_answer answer = {.word = VS_SAYS_STOP, .amount_ms = -2};
+    struct vs_policy_answer answer = {.word = VS_SAYS_STOP, .amount_ms = -2};
     struct vesta_error err = {.text = ""};
     enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx, VS_COUNT(ctx), &answer, &err);
     if (result == VS_CALL_OK) {
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         MUST(err.text[0] != 0 && err.code == VESTA_EOPTION);
         must_be_calm(err.text, sizeof err.text);
     }
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     MUST(vs_policy_call(vm, beside, VS_ON_START, NULL, 0, &answer, &err) == VS_CALL_OK && answer.word == VS_SAYS_GO);
     vs_vm_close(vm);
     free(text);

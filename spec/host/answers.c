@@ -65,7 +65,7 @@ struct verdict {
     const char *reason; /* of garbage: a part of the message */
 };
 
-static enum vs_call_result ask(const struct verdict *v, struct vs_answer *answer, struct vesta_error *err) {
+static enum vs_call_result ask(const struct verdict *v, struct vs_policy_answer *answer, struct vesta_error *err) {
     char text[1024];
     struct vs_vm *vm = open_vm(&small);
     snprintf(text, sizeof text, "local inf = 1 / 0\nreturn { api = 1, %s = function(ctx) %s end }",
@@ -102,7 +102,7 @@ static const struct verdict verdicts[] = {
 
 static void verdicts_are_understood(void) {
     for (size_t i = 0; i < VS_COUNT(verdicts); i++) {
-        struct vs_answer answer = {0};
+        struct vs_policy_answer answer = {0};
         struct vesta_error err = {.text = ""};
         if (ask(&verdicts[i], &answer, &err) != VS_CALL_OK) CHECK_FAIL("%s: %s", verdicts[i].body, err.text);
         CHECK_STR(vs_policy_word_name(answer.word), verdicts[i].word);
@@ -124,7 +124,7 @@ static void workers_are_understood(void) {
                    {"return ip4('10.0.3.7') % 65536", 775},
                    {"return tonumber(split('web-7', '-')[2])", 7}};
     for (size_t i = 0; i < VS_COUNT(numbers); i++) {
-        struct vs_answer answer = {0};
+        struct vs_policy_answer answer = {0};
         struct vesta_error err = {.text = ""};
         struct verdict v = {.hook = VS_CHOOSE_WORKER, .body = numbers[i].body};
         if (ask(&v, &answer, &err) != VS_CALL_OK) CHECK_FAIL("%s: %s", v.body, err.text);
@@ -180,7 +180,7 @@ static const struct verdict garbages[] = {
 
 static void anything_else_is_garbage(void) {
     for (size_t i = 0; i < VS_COUNT(garbages); i++) {
-        struct vs_answer answer = {.word = VS_SAYS_GO, .reason = "untouched"};
+        struct vs_policy_answer answer = {.word = VS_SAYS_GO, .reason = "untouched"};
         struct vesta_error err = {.text = ""};
         enum vs_call_result result = ask(&garbages[i], &answer, &err);
         if (result != VS_CALL_GARBAGE) CHECK_FAIL("%s: %s", garbages[i].body, vs_call_result_name(result));
@@ -201,7 +201,7 @@ static void reasons_are_calmed(void) {
         {"'\\xed\\xa0\\x80 \\xc2\\x85 \\xe2\\x80\\xa8'", "\\xed\\xa0\\x80 \\xc2\\x85 \\xe2\\x80\\xa8"},
         {"'\\xe6\\x97'", "\\xe6\\x97"},
     };
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     struct vesta_error err = {.text = ""};
     char body[256];
     for (size_t i = 0; i < VS_COUNT(reasons); i++) {
@@ -224,7 +224,7 @@ static void reasons_are_calmed(void) {
 static void each_call_has_its_own_budget(void) {
     struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, on_clock_back = function(ctx)\n"
                                "for i = 1, 700000 do end return 'wait', ctx.back_ms end,\n"
@@ -251,7 +251,7 @@ static void memory_is_had_back(void) {
 static void hoarding_harms_the_hoarder(void) {
     struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     NEED(vm != NULL);
     int hoarder = must_load(vm, "local kept = {} return { api = 1, on_clock_back = function(ctx)\n"
                                 "while true do kept[#kept + 1] = ('x'):rep(10000 + #kept) end end }");
@@ -272,7 +272,7 @@ static void policies_do_not_meet(void) {
     must_load(vm, "local n = 0 return { api = 1, on_start = function() n = n + 1 return 'go', n .. '' end }");
     int again =
         must_load(vm, "local n = 0 return { api = 1, on_start = function() n = n + 1 return 'go', n .. '' end }");
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     struct vesta_error err = {.text = ""};
     CHECK_EQ_I64(call(vm, 0, VS_ON_START, &answer, &err), VS_CALL_OK);
     CHECK_STR(vs_policy_word_name(answer.word), "refuse");
@@ -310,7 +310,7 @@ static void time_ends_a_call(void) {
         char text[512];
         struct vs_vm *vm = open_vm(&hasty);
         struct vesta_error err = {.text = ""};
-        struct vs_answer answer;
+        struct vs_policy_answer answer;
         NEED(vm != NULL);
         snprintf(text, sizeof text, "return { api = 1, on_start = function()\n%s\nend }", bodies[i]);
         int policy = must_load(vm, text), other = must_load(vm, good);
@@ -328,7 +328,7 @@ static void refused_memory_looks_at_the_clock(void) {
     limits.memory_bytes = 1000 * 1000;
     struct vs_vm *vm = open_vm(&limits);
     struct vesta_error err = {.text = ""};
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     NEED(vm != NULL);
     int policy = must_load(vm, "local rounds = 0 return { api = 1, on_start = function()\n"
                                "local kept, s = ('x'):rep(250000)\n"

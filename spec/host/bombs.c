@@ -21,7 +21,7 @@ static void explodes(void) {
              bomb->body);
     int policy = must_load(vm, text), other = must_load(vm, good);
     for (int round = 0; policy >= 0 && other >= 0 && round < 2; round++) {
-        struct vs_answer answer = {.word = VS_SAYS_STOP};
+        struct vs_policy_answer answer = {.word = VS_SAYS_STOP};
         struct vesta_error err = {.text = ""};
         enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
         if (result != bomb->want) CHECK_FAIL("%s: got %s (%s)", bomb->body, vs_call_result_name(result), err.text);

@@ -57,7 +57,7 @@ static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
         {.name = "identity", .kind = VS_CTX_TEXT, .text = lease.identity},
         {.name = "random", .integer = (int64_t)random},
     };
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     struct vesta_error err;
     enum vs_call_result result = vs_policy_call(vm, any, VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx), &answer, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("%s", err.text);

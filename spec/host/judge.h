@@ -34,7 +34,7 @@ __attribute__((unused)) static int must_load(struct vs_vm *vm, const char *text)
 }
 
 __attribute__((unused)) static enum vs_call_result call(struct vs_vm *vm, int policy, enum vs_hook hook,
-                                                        struct vs_answer *answer, struct vesta_error *err) {
+                                                        struct vs_policy_answer *answer, struct vesta_error *err) {
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "ahead_ticks", .kind = VS_CTX_INTEGER, .integer = 17},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"}};
@@ -42,7 +42,7 @@ __attribute__((unused)) static enum vs_call_result call(struct vs_vm *vm, int po
 }
 
 __attribute__((unused)) static void check_good(struct vs_vm *vm, int policy) {
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     struct vesta_error err = {.text = ""};
     enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("a good policy: %s, %s", vs_call_result_name(result), err.text);

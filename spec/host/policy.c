@@ -19,7 +19,7 @@ static void hooks_have_names(void) {
     CHECK_STR(vs_call_result_name(VS_CALL_MEMORY), "memory");
     CHECK_STR(vs_call_result_name(VS_CALL_RESULTS), "unknown");
     CHECK_STR(vs_policy_word_name(VS_SAYS_STOP), "stop");
-    CHECK_STR(vs_policy_word_name((enum vs_word_of_policy)99), "unknown");
+    CHECK_STR(vs_policy_word_name((enum vs_policy_word)99), "unknown");
 }
 
 /* ------------------------------------------------------------------ loading */
@@ -217,7 +217,7 @@ static void ships_policies(void) {
 static void check_shipped(const char *name, const char *options, int64_t back_ms, const char *word, int64_t amount_ms) {
     struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     const struct vs_ctx ctx = {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = back_ms};
     int policy;
     NEED(vm != NULL);
@@ -274,7 +274,7 @@ static void each_call_has_its_own_options(void) {
                         &err);
     CHECK_STR(err.text, "");
     for (int i = 0; policy >= 0 && i < 3; i++) {
-        struct vs_answer answer = {0};
+        struct vs_policy_answer answer = {0};
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
         CHECK_STR(answer.reason, "12417");
     }
@@ -301,7 +301,7 @@ static void ctx_has_what_it_is_told(void) {
                                  {.name = "ip", .kind = VS_CTX_TEXT},
                                  {.name = "now_ms", .kind = VS_CTX_INTEGER, .integer = -5}};
     struct vs_vm *vm = open_vm(&small);
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, text);
@@ -317,7 +317,7 @@ static void more_than_memory_can_hold(void) {
     static struct vs_ctx_record many[20000];
     const struct vs_ctx ctx = {.name = "records", .kind = VS_CTX_RECORDS, .records = many, .count = VS_COUNT(many)};
     struct vs_vm *vm = open_vm(&small);
-    struct vs_answer answer = {0};
+    struct vs_policy_answer answer = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, choose_worker = function(ctx) return #ctx.records end }");

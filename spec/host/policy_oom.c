@@ -70,7 +70,7 @@ static bool loads_options(int n) {
 
 static bool calls(int n) {
     struct vs_vm *vm = open_vm(&small);
-    struct vs_answer answer = {.word = VS_SAYS_STOP};
+    struct vs_policy_answer answer = {.word = VS_SAYS_STOP};
     struct vesta_error err = {.text = ""};
     int policy = must_load(vm, busy);
     atomic_store(&fails_at, n);

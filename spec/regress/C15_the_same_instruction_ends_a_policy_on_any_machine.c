@@ -21,7 +21,7 @@ static const struct vesta_clock slow = {.boot_us = tell_slow_time}, still = {.bo
 
 static void ends(const struct vesta_clock *clock, const char *body, enum vs_call_result want, const char *part) {
     char text[512];
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     struct vesta_error err = {.text = ""};
     struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.clock = clock});
     NEED(vm != NULL);

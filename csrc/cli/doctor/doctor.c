@@ -11,8 +11,8 @@
 
 static const char *const health_names[] = {"ok", "warn", "fail"};
 
-void vs_found(struct vs_doctor *doctor, enum vs_health health, const char *what, const char *todo, const char *format,
-              ...) {
+void vs_doctor_found(struct vs_doctor *doctor, enum vs_health health, const char *what, const char *todo,
+                     const char *format, ...) {
     char text[1024];
     va_list args;
     va_start(args, format);
@@ -41,13 +41,13 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     struct vs_config *config;
     struct vesta_error err;
     if (vs_config_read(opts, &config, &err) != VESTA_OK) {
-        vs_found(doctor, VS_SICK, "config", "mend it, and ask again", "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, "config", "mend it, and ask again", "%s", err.text);
         return;
     }
     doctor->config = config;
-    if (opts->path) vs_found(doctor, VS_FINE, "config", NULL, "%s can be read", opts->path);
+    if (opts->path) vs_doctor_found(doctor, VS_FINE, "config", NULL, "%s can be read", opts->path);
     for (int i = 0; i < config->note_count; i++)
-        vs_found(doctor, config->note[i].is_gap ? VS_SICK : VS_WARN, "config", NULL, "%s", config->note[i].text);
+        vs_doctor_found(doctor, config->note[i].is_gap ? VS_SICK : VS_WARN, "config", NULL, "%s", config->note[i].text);
     vs_doctor_limits(doctor);
     vs_doctor_addresses(doctor);
     vs_doctor_folders(doctor);
@@ -58,7 +58,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
         vs_doctor_space(doctor, space, &layout);
         if (space->uri) vs_doctor_store(doctor, space, &layout);
         if (space->policy.name) /* vs_config_read has loaded it */
-            vs_found(doctor, VS_FINE, space->name, NULL, "its policy %s loads", space->policy.name);
+            vs_doctor_found(doctor, VS_FINE, space->name, NULL, "its policy %s loads", space->policy.name);
     }
     vs_config_free(config);
 }

@@ -22,8 +22,8 @@ struct vs_doctor {
 };
 
 /* Prints a finding: what was looked at, what holds, and what to do about it (NULL: nothing). */
-void vs_found(struct vs_doctor *doctor, enum vs_health health, const char *what, const char *todo, const char *format,
-              ...) __attribute__((format(printf, 5, 6)));
+void vs_doctor_found(struct vs_doctor *doctor, enum vs_health health, const char *what, const char *todo,
+                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 void vs_doctor_clock(struct vs_doctor *doctor);
 void vs_doctor_limits(struct vs_doctor *doctor);

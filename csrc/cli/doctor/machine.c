@@ -18,15 +18,16 @@ void vs_doctor_clock(struct vs_doctor *doctor) {
     vs_iso(vs_now_ms(), iso);
     switch (vs_clock_in_step(&error_us)) {
     case 1:
-        vs_found(doctor, error_us > STEP_ERROR_US ? VS_WARN : VS_FINE, "clock",
-                 error_us > STEP_ERROR_US ? "look at what keeps it: `timedatectl`, `chronyc tracking`" : NULL,
-                 "%s, in step with a source of time, wrong by %" PRId64 " ms at most", iso, error_us / 1000);
+        vs_doctor_found(doctor, error_us > STEP_ERROR_US ? VS_WARN : VS_FINE, "clock",
+                        error_us > STEP_ERROR_US ? "look at what keeps it: `timedatectl`, `chronyc tracking`" : NULL,
+                        "%s, in step with a source of time, wrong by %" PRId64 " ms at most", iso, error_us / 1000);
         break;
     case 0:
-        vs_found(doctor, VS_WARN, "clock", "run chrony or systemd-timesyncd; a clock that is set back costs waits",
-                 "%s, and the kernel knows of nothing that keeps it in step", iso);
+        vs_doctor_found(doctor, VS_WARN, "clock",
+                        "run chrony or systemd-timesyncd; a clock that is set back costs waits",
+                        "%s, and the kernel knows of nothing that keeps it in step", iso);
         break;
-    default: vs_found(doctor, VS_WARN, "clock", NULL, "%s; the kernel does not say whether it is in step", iso);
+    default: vs_doctor_found(doctor, VS_WARN, "clock", NULL, "%s; the kernel does not say whether it is in step", iso);
     }
 }
 
@@ -38,7 +39,7 @@ static struct vs_plan plan_of(const struct vs_config *config) {
         .spaces = config->space_count,
         .listeners = {
             [VS_RESP] = config->resp.count, [VS_HTTP] = config->http.count, [VS_ADMIN] = config->admin.count}};
-    vs_process_usage(&usage);
+    vs_process_measure(&usage);
     plan.open = (int)usage.open_fds + 1; /* the log */
     for (int face = 0; face < VS_FACES; face++)
         plan.open += plan.listeners[face];
@@ -50,16 +51,17 @@ void vs_doctor_limits(struct vs_doctor *doctor) {
     struct vs_plan plan = plan_of(doctor->config);
     struct vesta_error err;
     if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK)
-        vs_found(doctor, VS_SICK, "files", NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, "files", NULL, "%s", err.text);
     else if (limits.cut_from)
-        vs_found(doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
-                 "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections, not "
-                 "for the %d that are configured",
-                 limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
+        vs_doctor_found(
+            doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
+            "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections, not "
+            "for the %d that are configured",
+            limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
     else
-        vs_found(doctor, VS_FINE, "files", NULL,
-                 "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections",
-                 limits.descriptors, limits.reserved, limits.connections_max);
+        vs_doctor_found(doctor, VS_FINE, "files", NULL,
+                        "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections",
+                        limits.descriptors, limits.reserved, limits.connections_max);
 }
 
 /* ------------------------------------------------------------------ addresses */
@@ -83,13 +85,13 @@ static void look_at_address(struct vs_doctor *doctor, const char *what, const ch
     int fd = -1, local = vs_address_is_local(address, &err);
     const char *reach = local == 1 ? "" : ", for other machines, too";
     if (local < 0)
-        vs_found(doctor, VS_SICK, what, NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, what, NULL, "%s", err.text);
     else if (answers(address, strcmp(what, "resp") == 0))
-        vs_found(doctor, VS_FINE, what, NULL, "%s answers%s", address, reach);
+        vs_doctor_found(doctor, VS_FINE, what, NULL, "%s answers%s", address, reach);
     else if (vs_listen(address, 0600, &fd, &err) == VESTA_OK)
-        vs_found(doctor, VS_FINE, what, NULL, "%s is free%s", address, reach);
+        vs_doctor_found(doctor, VS_FINE, what, NULL, "%s is free%s", address, reach);
     else
-        vs_found(doctor, VS_SICK, what, NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, what, NULL, "%s", err.text);
     vs_unlisten(address, fd);
 }
 

@@ -36,9 +36,9 @@ static void look_at_room(struct vs_doctor *doctor, const char *path) {
     uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     char room[VS_GROUPED_MAX];
     if (bytes < sizeof(struct vs_header) || (fs.f_files > 0 && fs.f_favail == 0))
-        vs_found(doctor, VS_SICK, "state", "make room", "%s is full", path);
+        vs_doctor_found(doctor, VS_SICK, "state", "make room", "%s is full", path);
     else if (bytes < FREE_BYTES_MIN)
-        vs_found(doctor, VS_WARN, "state", "make room", "%s has %s bytes left", path, vs_grouped(bytes, room));
+        vs_doctor_found(doctor, VS_WARN, "state", "make room", "%s has %s bytes left", path, vs_grouped(bytes, room));
 }
 
 /* Where every namespace names its store, ids can go on without a file, which vs_doctor_space says. */
@@ -56,36 +56,36 @@ static void look_at_folder(struct vs_doctor *doctor, const char *path) {
     if (fd < 0 && errno == ENOENT) {
         int blocked = vs_anchor_blocked(path);
         if (blocked)
-            vs_found(doctor, folder_state(doctor), "state", "make it, or choose another folder",
-                     "%s is not there, and cannot be made: %s", path, strerror(blocked));
+            vs_doctor_found(doctor, folder_state(doctor), "state", "make it, or choose another folder",
+                            "%s is not there, and cannot be made: %s", path, strerror(blocked));
         else
-            vs_found(doctor, VS_FINE, "state", NULL, "%s is not there yet, and will be made", path);
+            vs_doctor_found(doctor, VS_FINE, "state", NULL, "%s is not there yet, and will be made", path);
         return;
     }
     if (fd < 0 || fstat(fd, &st) != 0) {
-        vs_found(doctor, VS_SICK, "state", "give its owner's name to `sudo -u`, or choose another folder",
-                 "%s cannot be looked at: %s", path, strerror(errno));
+        vs_doctor_found(doctor, VS_SICK, "state", "give its owner's name to `sudo -u`, or choose another folder",
+                        "%s cannot be looked at: %s", path, strerror(errno));
         if (fd >= 0) close(fd);
         return;
     }
     const char *who = doctor->config->user ? doctor->config->user : "who asks";
     if (vs_file_system_check(fd, path, "a generator file", &err) != VESTA_OK)
-        vs_found(doctor, VS_SICK, "state", "set VESTA_STATE, or the namespace's path", "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, "state", "set VESTA_STATE, or the namespace's path", "%s", err.text);
     else if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
-        vs_found(doctor, folder_state(doctor), "state", "run as its owner, or give it away with chown",
-                 "%s is user %ld's with mode %o, and not writable: %s", path, (long)st.st_uid, st.st_mode & 07777,
-                 strerror(errno));
+        vs_doctor_found(doctor, folder_state(doctor), "state", "run as its owner, or give it away with chown",
+                        "%s is user %ld's with mode %o, and not writable: %s", path, (long)st.st_uid,
+                        st.st_mode & 07777, strerror(errno));
     else if (!user_may_write(doctor, &st))
-        vs_found(doctor, VS_SICK, "state", "give it away with chown",
-                 "%s is user %ld's with mode %o, and not writable for %s", path, (long)st.st_uid, st.st_mode & 07777,
-                 who);
+        vs_doctor_found(doctor, VS_SICK, "state", "give it away with chown",
+                        "%s is user %ld's with mode %o, and not writable for %s", path, (long)st.st_uid,
+                        st.st_mode & 07777, who);
     else if (vs_anchor_folder_check(path, &err) != VESTA_OK)
-        vs_found(doctor, VS_SICK, "state", NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, "state", NULL, "%s", err.text);
     else if (st.st_mode & S_IWOTH)
-        vs_found(doctor, VS_WARN, "state", "chmod o-w", "%s can be written by everybody (mode %o)", path,
-                 st.st_mode & 07777);
+        vs_doctor_found(doctor, VS_WARN, "state", "chmod o-w", "%s can be written by everybody (mode %o)", path,
+                        st.st_mode & 07777);
     else
-        vs_found(doctor, VS_FINE, "state", NULL, "%s is writable", path);
+        vs_doctor_found(doctor, VS_FINE, "state", NULL, "%s is writable", path);
     look_at_room(doctor, path);
     close(fd);
 }
@@ -102,8 +102,8 @@ void vs_doctor_folders(struct vs_doctor *doctor) {
     const struct vs_config *config = doctor->config;
     char state[PATH_MAX], folder[PATH_MAX], last[PATH_MAX] = "";
     if (vs_state_dir(state, sizeof state) != 0)
-        vs_found(doctor, folder_state(doctor), "state", "set VESTA_STATE, or make /var/lib/vesta writable",
-                 "no folder for state");
+        vs_doctor_found(doctor, folder_state(doctor), "state", "set VESTA_STATE, or make /var/lib/vesta writable",
+                        "no folder for state");
     else
         look_at_folder(doctor, state);
     for (int i = 0; i < config->space_count; i++) {
@@ -120,12 +120,13 @@ static void look_at_layout(struct vs_doctor *doctor, const char *name, const str
     struct vesta_error err;
     char warning[256], iso[VESTA_ISO_MAX];
     if (vs_check_lifetime(layout, doctor->clock, warning, sizeof warning, &err) != VESTA_OK)
-        vs_found(doctor, VS_SICK, name, NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, name, NULL, "%s", err.text);
     else if (*warning)
-        vs_found(doctor, VS_WARN, name, "plan a new namespace with a later epoch or more time bits", "%s", warning);
+        vs_doctor_found(doctor, VS_WARN, name, "plan a new namespace with a later epoch or more time bits", "%s",
+                        warning);
     else
-        vs_found(doctor, VS_FINE, name, NULL, "the layout's time lasts until %s",
-                 vs_iso(vesta_layout_end_ms(layout), iso));
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "the layout's time lasts until %s",
+                        vs_iso(vesta_layout_end_ms(layout), iso));
 }
 
 /* The clock against what it was when ids were given from this file. */
@@ -134,11 +135,13 @@ static void look_at_seen(struct vs_doctor *doctor, const char *name, const struc
     int64_t behind_us = atomic_load(&map->shared.seen_us) - now_us;
     int64_t set_us = now_us - boot_us - atomic_load(&map->shared.offset_us);
     if (behind_us > 0)
-        vs_found(doctor, behind_us > BEHIND_US_MAX ? VS_SICK : VS_WARN, name, "set the clock right, or wait as long",
-                 "the clock is %.3f s behind what ids were given for", (double)behind_us / 1e6);
+        vs_doctor_found(doctor, behind_us > BEHIND_US_MAX ? VS_SICK : VS_WARN, name,
+                        "set the clock right, or wait as long", "the clock is %.3f s behind what ids were given for",
+                        (double)behind_us / 1e6);
     else if (set_us > STEP_US || set_us < -STEP_US)
-        vs_found(doctor, VS_WARN, name, "see what sets it", "the clock was set %s by %.3f s since this file began",
-                 set_us > 0 ? "forward" : "back", (double)(set_us > 0 ? set_us : -set_us) / 1e6);
+        vs_doctor_found(doctor, VS_WARN, name, "see what sets it",
+                        "the clock was set %s by %.3f s since this file began", set_us > 0 ? "forward" : "back",
+                        (double)(set_us > 0 ? set_us : -set_us) / 1e6);
 }
 
 static void look_at_lease(struct vs_doctor *doctor, const char *name, const struct vs_map *map,
@@ -157,11 +160,12 @@ static void look_at_lease(struct vs_doctor *doctor, const char *name, const stru
                  (until_ms - vs_now_ms()) / 1000);
     }
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP)
-        vs_found(doctor, VS_SICK, name, "a person must look: two may have had one number", "stopped for good: %s",
-                 *said ? said : "the keeper left no word");
+        vs_doctor_found(doctor, VS_SICK, name, "a person must look: two may have had one number",
+                        "stopped for good: %s", *said ? said : "the keeper left no word");
     else
-        vs_found(doctor, VS_FINE, name, NULL, "%s, %u of %d leases of its map are used", left, used, VS_SLOTS_MAX);
-    if (*said) vs_found(doctor, VS_WARN, name, NULL, "the keeper's last words: %s", said);
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "%s, %u of %d leases of its map are used", left, used,
+                        VS_SLOTS_MAX);
+    if (*said) vs_doctor_found(doctor, VS_WARN, name, NULL, "the keeper's last words: %s", said);
 }
 
 /* map is NULL where nobody has used the file since the boot. */
@@ -169,12 +173,12 @@ static void look_at_file(struct vs_doctor *doctor, const char *name, const char 
                          const struct vs_map *map) {
     struct vesta_layout layout;
     if (vesta_layout_parse(header->layout, &layout, NULL) != VESTA_OK) {
-        vs_found(doctor, VS_SICK, name, "move it away, a new one will be made", "%s has no layout", path);
+        vs_doctor_found(doctor, VS_SICK, name, "move it away, a new one will be made", "%s has no layout", path);
         return;
     }
     look_at_layout(doctor, name, &layout);
     if (!map) {
-        vs_found(doctor, VS_FINE, name, NULL, "nobody has used %s since the machine's start", path);
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "nobody has used %s since the machine's start", path);
         return;
     }
     look_at_lease(doctor, name, map, &layout);
@@ -189,20 +193,20 @@ static void look_at_map(struct vs_doctor *doctor, const char *name, const struct
     char at[VS_MAP_NAME_MAX];
     if (vs_mapping_name(&anchor->header, at) != 0) return;
     if (vs_mapping_attach(at, anchor, &found, mapping, &err) != VESTA_OK)
-        vs_found(doctor, VS_SICK, name, NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, name, NULL, "%s", err.text);
     else if (found == VS_FOUND_STALE)
-        vs_found(doctor, VS_FINE, name, NULL, "its map %s is of no use any more, and will be replaced", at);
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "its map %s is of no use any more, and will be replaced", at);
 }
 
 /* Whether there is memory that all processes of this machine share. */
 static void look_at_maps(struct vs_doctor *doctor, const char *name, const char *maps) {
     struct statvfs fs;
     if (!vs_maps_are_shared(maps))
-        vs_found(doctor, VS_WARN, name, "mount a tmpfs there, or name one by VESTA_MAPS",
-                 "%s is no memory (tmpfs): each process takes a lease of its own", maps);
+        vs_doctor_found(doctor, VS_WARN, name, "mount a tmpfs there, or name one by VESTA_MAPS",
+                        "%s is no memory (tmpfs): each process takes a lease of its own", maps);
     else if (statvfs(maps, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < sizeof(struct vs_map))
-        vs_found(doctor, VS_WARN, name, "make it larger (docker: --shm-size)",
-                 "%s is full: each process takes a lease of its own", maps);
+        vs_doctor_found(doctor, VS_WARN, name, "make it larger (docker: --shm-size)",
+                        "%s is full: each process takes a lease of its own", maps);
 }
 
 /* What vesta_open would say to it, by the same code. */
@@ -217,21 +221,21 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
     if (doctor->any_namespace) opts.namespace_ = NULL;
     if (vs_wish_look(&opts, &wish, &err) != VESTA_OK ||
         vs_anchor_find(&wish, false, &found, &anchor, &err) != VESTA_OK) {
-        vs_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
         return;
     }
     *layout = wish.layout;
     if (found) memcpy(maps, anchor.header.maps, sizeof maps);
     if (found || vs_maps_dir(maps) == 0) look_at_maps(doctor, space->name, maps);
     if (!found) {
-        vs_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", wish.path);
+        vs_doctor_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", wish.path);
         look_at_layout(doctor, space->name, layout);
         return;
     }
     if (anchor.no_file) {
         char text[256];
         vs_no_file_text(wish.path, anchor.no_file, text, sizeof text);
-        vs_found(doctor, VS_WARN, space->name, NULL, "%s", text);
+        vs_doctor_found(doctor, VS_WARN, space->name, NULL, "%s", text);
     }
     look_at_map(doctor, space->name, &anchor, &mapping);
     look_at_file(doctor, space->name, wish.path, &anchor.header, mapping.map);

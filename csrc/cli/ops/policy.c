@@ -153,7 +153,8 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
     return unknown_field(vs_hook_name(hook), ctx, given, length);
 }
 
-static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx, struct vs_answer *answer) {
+static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx,
+               struct vs_policy_answer *answer) {
     struct vesta_error err;
     enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->told, answer, &err);
     if (result == VS_CALL_OK) return VS_DONE;
@@ -275,7 +276,7 @@ static int check(const struct asked *asked, int count, char **names) {
 
 /* ------------------------------------------------------------------ run */
 
-static void print_answer(enum vs_hook hook, const struct vs_answer *answer, int64_t took_us) {
+static void print_answer(enum vs_hook hook, const struct vs_policy_answer *answer, int64_t took_us) {
     if (answer->word == VS_SAYS_WORKER)
         vs_outf("%" PRIu64, answer->worker);
     else
@@ -285,7 +286,7 @@ static void print_answer(enum vs_hook hook, const struct vs_answer *answer, int6
     vs_outf("\n(%s answered within %" PRId64 " us)\n", vs_hook_name(hook), took_us);
 }
 
-static void print_answer_json(enum vs_hook hook, const struct vs_answer *answer, int64_t took_us) {
+static void print_answer_json(enum vs_hook hook, const struct vs_policy_answer *answer, int64_t took_us) {
     vs_outf("{\"function\":\"%s\",\"verdict\":\"%s\"", vs_hook_name(hook), vs_policy_word_name(answer->word));
     if (answer->word == VS_SAYS_WORKER) vs_outf(",\"worker\":%" PRIu64, answer->worker);
     if (answer->amount_ms >= 0) vs_outf(",\"amount_ms\":%" PRId64, answer->amount_ms);
@@ -296,7 +297,7 @@ static void print_answer_json(enum vs_hook hook, const struct vs_answer *answer,
 
 static int call(const struct asked *asked, struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx) {
     const struct vesta_clock *clock = vs_clock_system();
-    struct vs_answer answer;
+    struct vs_policy_answer answer;
     int64_t from_us = clock->boot_us(clock->self);
     int rc = ask(vm, policy, hook, ctx, &answer);
     int64_t took_us = clock->boot_us(clock->self) - from_us + 1;
@@ -390,7 +391,7 @@ static int add(struct files *files, const char *operand) {
 static int run_files(const struct files *files) {
     struct vesta_error err;
     int passed, failed;
-    if (vs_trial_run((const char *const *)files->path, files->count, vs_out, &passed, &failed, &err) != VESTA_OK)
+    if (vs_trial_run((const char *const *)files->path, files->count, vs_out_write, &passed, &failed, &err) != VESTA_OK)
         return say_error(&err);
     vs_outf("%d passed, %d failed\n", passed, failed);
     if (passed + failed > 0) return failed ? VS_FAILED : VS_DONE;

@@ -101,5 +101,5 @@ int vs_at_list(struct vs_at *at, struct vs_roll *roll) {
 
 void vs_out_clean(const char *text) {
     for (; *text; text++)
-        vs_out((unsigned char)*text < ' ' || *text == 127 ? "?" : text, 1);
+        vs_out_write((unsigned char)*text < ' ' || *text == 127 ? "?" : text, 1);
 }
