@@ -50,6 +50,12 @@ quietly() {
     return $rc
 }
 
+# in_turn PRESET COMMAND...: a build, after who builds in that folder now: two stages of scripts/test, or scripts/run
+# beside it.  A program that is being linked cannot be started.
+in_turn() {
+    flock build/"$1".lock "${@:2}"
+}
+
 # An earlier run as another user leaves a build folder that this one cannot write to.
 need_build_folder() {
     mkdir -p build 2>/dev/null

@@ -28,9 +28,8 @@ NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|sim|leases|prove'
 
 jobs=$(nproc)
 
-# Two lanes of stages may want the same preset.
 build() {
-    flock $OUT/"$1".lock cmake --preset "$1" && flock $OUT/"$1".lock cmake --build --preset "$1" -j "$jobs"
+    in_turn "$1" cmake --preset "$1" && in_turn "$1" cmake --build --preset "$1" -j "$jobs"
 }
 
 # tests PRESET CTEST-FLAGS...: builds the preset, runs those tests, counts them.
