@@ -12,7 +12,7 @@ static const char *const asked[] = {"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
                                     "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
                                     "GET /admin/status HTTP/1.1\r\nHost: a\r\n\r\n"};
 
-/* As a server opens it, see main/start.c. */
+/* As a server opens it, see serve/start.c. */
 static void *open_it(void *arg) {
     struct vs_space *space = arg;
     struct vesta_opts opts = {
