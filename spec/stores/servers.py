@@ -31,13 +31,14 @@ def main(part=""):
 
 
 def until(true, what, seconds=30):
+    """What true() gives once it is; `what`, or what it gives when it is called, says what did not come."""
     end = time.monotonic() + seconds * SLOW
     while time.monotonic() < end:
         got = true()
         if got:
             return got
         time.sleep(0.03)
-    raise AssertionError("not within %d s: %s" % (seconds * SLOW, what))
+    raise AssertionError("not within %d s: %s" % (seconds * SLOW, what() if callable(what) else what))
 
 
 def gives_ids(port):
@@ -72,7 +73,7 @@ class Server:
         def ready():
             assert self.process.poll() is None, "it ended:\n" + self.log()
             return is_ready()
-        until(ready, "the server is ready:\n" + self.log(), 60)
+        until(ready, lambda: "the server is ready:\n" + self.log(), 60)
 
     def pause(self):
         """Every thread of it stands still: kill(2) comes back before they do."""
@@ -303,7 +304,7 @@ class Caller:
         def came():
             got.update(self.ask(order))
             return got["outcome"] == want
-        until(came, "%s answers %s, last %r" % (order, want, got), seconds)
+        until(came, lambda: "%s answers %s, last %r" % (order, want, got), seconds)
         return got
 
 

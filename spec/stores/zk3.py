@@ -24,6 +24,7 @@ class Writer:
         self.ver = caller.ask("read 7", "OK")["ver"]  # the last that was acknowledged
         self.asked = self.ver  # the last that was sent
         self.counts = {}
+        self.last = {}
 
     def step(self):
         got = self.caller.ask("read 7", "OK", "DOWN")
@@ -35,13 +36,14 @@ class Writer:
             if got["outcome"] == "OK":
                 self.ver += 1
         self.counts[got["outcome"]] = self.counts.get(got["outcome"], 0) + 1
+        self.last.update(got, modes=[server.mode() for server in servers])
         return got["outcome"]
 
     def steps_until_ok(self, count):
         """So many steps, and then on until one goes through."""
         for _ in range(count):
             self.step()
-        until(lambda: self.step() == "OK", "a swap goes through")
+        until(lambda: self.step() == "OK", lambda: "a swap goes through, last %r" % self.last)
 
 
 def fresh(ns):
