@@ -40,7 +40,7 @@ const char *vs_quote(char *buf, const char *text, size_t length) {
     return buf;
 }
 
-/* Names are part of the API on every face; a code never changes its name. */
+/* Names are part of the API everywhere; a code never changes its name. */
 static const char *const code_names[] = {
     [-VESTA_OK] = "ok",
     [-VESTA_EPAUSE] = "pause",

@@ -20,7 +20,7 @@
 /* LuaJIT's type tag of cdata; plain Lua 5.1 has no value with it. */
 #define VS_LUA_TCDATA 10
 
-/* Pairs that one range may have: the cap that every face has. */
+/* Pairs that one range may have: the cap that holds everywhere. */
 #define VS_LUA_PAIRS_MAX VESTA_BATCH_MAX
 
 /* Named values in one table: a layout's fields, and the leased one by its second name. */

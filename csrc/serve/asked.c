@@ -14,7 +14,7 @@
 
 #define SECRET_MAX 1024 /* of a password, with its NUL */
 
-_Static_assert(VS_CONF_SPACES_MAX <= VS_SPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
+_Static_assert(VS_CONF_SPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
 
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
@@ -144,31 +144,31 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
 
 /* ------------------------------------------------------------------ from the config */
 
-struct vesta_opts vs_space_opts(const struct vs_conf_space *space) {
+struct vesta_opts vs_namespace_opts(const struct vs_conf_space *ns) {
     return (struct vesta_opts){
-        .layout = space->layout,
-        .path = space->path,
-        .store = space->uri,
-        .secret = space->secret,
-        .lease = space->lease < 0 ? NULL : vs_lease_preset_at(space->lease)->name,
-        .identity = space->identity,
-        .namespace_ = space->name,
-        .fields = space->fields,
-        .group = space->group,
-        .has_worker = space->worker >= 0,
-        .worker = space->worker >= 0 ? (uint64_t)space->worker : 0,
-        .pacing = (enum vesta_pacing)space->pacing,
-        .ahead_ms_max = space->ahead_ms_max < 0    ? 0
-                        : space->ahead_ms_max == 0 ? -1
-                                                   : space->ahead_ms_max,
+        .layout = ns->layout,
+        .path = ns->path,
+        .store = ns->uri,
+        .secret = ns->secret,
+        .lease = ns->lease < 0 ? NULL : vs_lease_preset_at(ns->lease)->name,
+        .identity = ns->identity,
+        .namespace_ = ns->name,
+        .fields = ns->fields,
+        .group = ns->group,
+        .has_worker = ns->worker >= 0,
+        .worker = ns->worker >= 0 ? (uint64_t)ns->worker : 0,
+        .pacing = (enum vesta_pacing)ns->pacing,
+        .ahead_ms_max = ns->ahead_ms_max < 0    ? 0
+                        : ns->ahead_ms_max == 0 ? -1
+                                                : ns->ahead_ms_max,
     };
 }
 
-static void listen_at(struct vs_serving *serving, enum vs_face face, const struct vs_conf_list *list,
+static void listen_at(struct vs_serving *serving, enum vs_protocol protocol, const struct vs_conf_list *list,
                       const char *mode) {
     for (int i = 0; i < list->count; i++)
         serving->listener[serving->listener_count++] = (struct vs_serving_listener){
-            .face = face, .address = list->text[i], .mode = (unsigned)strtoul(mode, NULL, 8), .fd = -1};
+            .protocol = protocol, .address = list->text[i], .mode = (unsigned)strtoul(mode, NULL, 8), .fd = -1};
 }
 
 /* Longer than the longest time unit, and than a lease's renewal takes: stock Redis clients do not try again, so a pause
@@ -177,9 +177,9 @@ static void listen_at(struct vs_serving *serving, enum vs_face face, const struc
 #define WAIT_MS_DEFAULT 1500
 #define WAIT_MS_POLICY_DEFAULT 100
 
-static int64_t wait_ms_max_of(const struct vs_conf_space *space) {
-    if (space->wait_ms_max >= 0) return space->wait_ms_max;
-    return space->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
+static int64_t wait_ms_max_of(const struct vs_conf_space *ns) {
+    if (ns->wait_ms_max >= 0) return ns->wait_ms_max;
+    return ns->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
 }
 
 /* vs_drop_rights wants NAME:GROUP, and so does --user. */
@@ -208,11 +208,11 @@ static void take_config(struct vs_serving *serving, const struct vesta_opts *fla
     const struct vs_config *config = serving->config;
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *from = &config->space[i];
-        serving->space[i].opts = serving->conf.path ? vs_space_opts(from) : *flags;
-        serving->space[i].wait_ms_max = wait_ms_max_of(from);
-        serving->space[i].park_ms_max = from->park_ms_max;
+        serving->ns[i].opts = serving->conf.path ? vs_namespace_opts(from) : *flags;
+        serving->ns[i].wait_ms_max = wait_ms_max_of(from);
+        serving->ns[i].park_ms_max = from->park_ms_max;
     }
-    serving->space_count = config->space_count;
+    serving->ns_count = config->space_count;
     listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
     listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
     listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);

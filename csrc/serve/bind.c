@@ -16,40 +16,40 @@
 
 #define VS_USER_MAX 64
 
-const char *const vs_face_names[VS_FACES] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
+const char *const vs_protocol_names[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
 /* ------------------------------------------------------------------ handed over */
 
-/* The face that a socket's name says; sockets without such a name are HTTP's and RESP's, in this order.
- * VS_FACES: one socket too many. */
-static enum vs_face face_of(const char *name, int *unnamed) {
-    static const enum vs_face in_order[] = {VS_HTTP, VS_RESP};
-    for (int face = 0; face < VS_FACES; face++)
-        if (strcmp(name, vs_face_names[face]) == 0) return face;
-    return *unnamed < (int)VS_COUNT(in_order) ? in_order[(*unnamed)++] : VS_FACES;
+/* The protocol that a socket's name says; sockets without such a name are HTTP's and RESP's, in this order.
+ * VS_PROTOCOLS: one socket too many. */
+static enum vs_protocol protocol_of(const char *name, int *unnamed) {
+    static const enum vs_protocol in_order[] = {VS_HTTP, VS_RESP};
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+        if (strcmp(name, vs_protocol_names[protocol]) == 0) return protocol;
+    return *unnamed < (int)VS_COUNT(in_order) ? in_order[(*unnamed)++] : VS_PROTOCOLS;
 }
 
-/* Addresses of a face that has sockets already would be bound in vain. */
-static void forget_face(struct vs_serving *serving, enum vs_face face) {
+/* Addresses of a protocol that has sockets already would be bound in vain. */
+static void forget_gen(struct vs_serving *serving, enum vs_protocol protocol) {
     int kept = 0;
     for (int i = 0; i < serving->listener_count; i++)
-        if (serving->listener[i].face != face || serving->listener[i].handed)
+        if (serving->listener[i].protocol != protocol || serving->listener[i].handed)
             serving->listener[kept++] = serving->listener[i];
     serving->listener_count = kept;
 }
 
 static int take_one(struct vs_serving *serving, const struct vs_handed *from, int *unnamed) {
-    enum vs_face face = face_of(from->name, unnamed);
-    if (face == VS_FACES)
+    enum vs_protocol protocol = protocol_of(from->name, unnamed);
+    if (protocol == VS_PROTOCOLS)
         return vs_say("socket %d (%s), handed over by LISTEN_FDS: name it http, resp or admin with FileDescriptorName= "
                       "in its .socket unit",
                       from->fd, vs_shown_text(from->name)),
                VS_FAILED;
-    forget_face(serving, face);
+    forget_gen(serving, protocol);
     if (serving->listener_count == VS_LISTENERS_MAX)
         return vs_say("there are more than %d listening sockets", VS_LISTENERS_MAX), VS_FAILED;
     serving->listener[serving->listener_count++] =
-        (struct vs_serving_listener){.face = face, .address = from->address, .fd = from->fd, .handed = true};
+        (struct vs_serving_listener){.protocol = protocol, .address = from->address, .fd = from->fd, .handed = true};
     return VS_GO;
 }
 
@@ -91,8 +91,8 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
         if (!at->handed && strncmp(at->address, "unix:", 5) == 0) rc = vs_identity_own_file(who, at->address + 5, err);
     }
     if (rc == VESTA_OK && vs_state_dir(folder, sizeof folder) == 0) rc = vs_identity_own_dir(who, folder, err);
-    for (int i = 0; i < serving->space_count && rc == VESTA_OK; i++) {
-        const struct vesta_opts *opts = &serving->space[i].opts;
+    for (int i = 0; i < serving->ns_count && rc == VESTA_OK; i++) {
+        const struct vesta_opts *opts = &serving->ns[i].opts;
         const char *slash = opts->path ? strrchr(opts->path, '/') : NULL;
         if (slash && slash > opts->path &&
             snprintf(folder, sizeof folder, "%.*s", (int)(slash - opts->path), opts->path) < PATH_MAX)
@@ -119,8 +119,8 @@ static bool has_secret(const struct vs_serving *serving) {
     bool any = serving->config->resp_password || serving->config->admin_token;
     for (int i = 0; i < serving->config->store_count; i++)
         any = any || serving->config->store[i].auth || serving->config->store[i].password;
-    for (int i = 0; i < serving->space_count; i++) {
-        const struct vesta_opts *opts = &serving->space[i].opts;
+    for (int i = 0; i < serving->ns_count; i++) {
+        const struct vesta_opts *opts = &serving->ns[i].opts;
         any = any || opts->secret || (opts->store && (strchr(opts->store, '@') || strstr(opts->store, "secret_file")));
     }
     return any;

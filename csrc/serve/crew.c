@@ -9,24 +9,24 @@
 
 struct member {
     struct vs_crew *crew;
-    int space;
+    int ns;
     pthread_t thread;
     bool done; /* under the crew's lock */
 };
 
 struct vs_crew {
-    void (*body)(void *self, int space);
+    void (*body)(void *self, int ns);
     void *self;
     pthread_mutex_t lock;
     pthread_cond_t finished;
     int wanted, begun;
-    struct member member[VS_SPACES_MAX];
+    struct member member[VS_NAMESPACES_MAX];
 };
 
 static void *work(void *arg) {
     struct member *member = arg;
     struct vs_crew *crew = member->crew;
-    crew->body(crew->self, member->space);
+    crew->body(crew->self, member->ns);
     pthread_mutex_lock(&crew->lock);
     member->done = true;
     pthread_cond_broadcast(&crew->finished);
@@ -46,7 +46,7 @@ static struct vs_crew *make_crew(void) {
     return crew;
 }
 
-struct vs_crew *vs_crew_start(int count, void (*body)(void *self, int space), void *self) {
+struct vs_crew *vs_crew_start(int count, void (*body)(void *self, int ns), void *self) {
     struct vs_crew *crew = make_crew();
     sigset_t all, were;
     if (!crew) return NULL;
@@ -57,15 +57,15 @@ struct vs_crew *vs_crew_start(int count, void (*body)(void *self, int space), vo
     pthread_sigmask(SIG_SETMASK, &all, &were); /* the threads inherit this: signals are for the first loop */
     for (; crew->begun < count; crew->begun++) {
         struct member *member = &crew->member[crew->begun];
-        *member = (struct member){.crew = crew, .space = crew->begun};
+        *member = (struct member){.crew = crew, .ns = crew->begun};
         if (pthread_create(&member->thread, NULL, work, member) != 0) break;
     }
     pthread_sigmask(SIG_SETMASK, &were, NULL);
     return crew;
 }
 
-bool vs_crew_began(const struct vs_crew *crew, int space) {
-    return space < crew->begun;
+bool vs_crew_began(const struct vs_crew *crew, int ns) {
+    return ns < crew->begun;
 }
 
 /* With the lock held. */
@@ -97,12 +97,12 @@ struct vs_crew *vs_crew_end(struct vs_crew *crew, int64_t until_us) {
     return NULL;
 }
 
-bool vs_crew_did(struct vs_crew *crew, int space, int64_t until_us) {
-    if (space >= crew->begun) return false;
+bool vs_crew_did(struct vs_crew *crew, int ns, int64_t until_us) {
+    if (ns >= crew->begun) return false;
     pthread_mutex_lock(&crew->lock);
-    while (!crew->member[space].done && wait_for_one(crew, until_us))
+    while (!crew->member[ns].done && wait_for_one(crew, until_us))
         ;
-    bool did = crew->member[space].done;
+    bool did = crew->member[ns].done;
     pthread_mutex_unlock(&crew->lock);
     return did;
 }

@@ -22,7 +22,7 @@ struct release {
         bool begun; /* its start had stopped */
         int rc;
         struct vesta_error err;
-    } of[VS_SPACES_MAX];
+    } of[VS_NAMESPACES_MAX];
 };
 
 /* ------------------------------------------------------------------ signals before and behind the loops */
@@ -67,27 +67,27 @@ static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
 
 /* ------------------------------------------------------------------ giving back */
 
-static void release_space(void *self, int i) {
+static void release_namespace(void *self, int i) {
     struct release *release = self;
     const struct vs_serving *serving = release->serving;
-    const struct vs_space *space = &serving->app.space[i];
+    const struct vs_namespace *ns = &serving->app.ns[i];
     if (!vs_start_stopped(serving->start, i, until_us(serving, RELEASE_MS))) return;
     release->of[i].begun = true;
-    if (vs_space_is_open(space)) release->of[i].rc = vesta_release(space->gen[VS_RESP], &release->of[i].err);
+    if (vs_namespace_is_open(ns)) release->of[i].rc = vesta_release(ns->gen[VS_RESP], &release->of[i].err);
 }
 
-static void tell(const struct vs_space *space, const char *why) {
-    vs_say("the worker number of '%s' was not given back: %s", space->name, why);
+static void tell(const struct vs_namespace *ns, const char *why) {
+    vs_say("the worker number of '%s' was not given back: %s", ns->name, why);
 }
 
 /* How many were not given back.  `crew`: those that still hang.  Where no generator was opened nothing is held. */
 static int tell_all(const struct release *release, struct vs_crew *crew) {
     const struct vs_app *app = &release->serving->app;
     int kept = 0;
-    for (int i = 0; i < app->space_count; i++) {
+    for (int i = 0; i < app->ns_count; i++) {
         bool hangs = (crew && !vs_crew_did(crew, i, 0)) || !release->of[i].begun;
-        if (hangs ? !vs_space_is_open(&app->space[i]) : release->of[i].rc == VESTA_OK) continue;
-        tell(&app->space[i],
+        if (hangs ? !vs_namespace_is_open(&app->ns[i]) : release->of[i].rc == VESTA_OK) continue;
+        tell(&app->ns[i],
              hangs ? "its store does not answer; it is free when its lease has run out" : release->of[i].err.text);
         kept++;
     }
@@ -107,10 +107,10 @@ int vs_ending_release(struct vs_serving *serving) {
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;
-    struct vs_crew *crew = vs_crew_start(serving->app.space_count, release_space, release);
+    struct vs_crew *crew = vs_crew_start(serving->app.ns_count, release_namespace, release);
     bool begun = crew != NULL;
     if (begun) crew = vs_crew_end(crew, until_us(serving, RELEASE_MS));
-    int kept = begun ? tell_all(release, crew) : serving->app.space_count;
+    int kept = begun ? tell_all(release, crew) : serving->app.ns_count;
     bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
     if (!begun || crew || !started) leave(serving);
     free(release);
@@ -119,11 +119,11 @@ int vs_ending_release(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ closing */
 
-static void close_space(void *self, int i) {
-    vs_space_close(self, i);
+static void close_namespace(void *self, int i) {
+    vs_namespace_close(self, i);
 }
 
 void vs_ending_close(struct vs_serving *serving) {
-    struct vs_crew *crew = vs_crew_start(serving->app.space_count, close_space, serving);
+    struct vs_crew *crew = vs_crew_start(serving->app.ns_count, close_namespace, serving);
     if (!crew || vs_crew_end(crew, until_us(serving, CLOSE_MS))) leave(serving);
 }

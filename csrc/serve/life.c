@@ -26,15 +26,15 @@ struct vs_life {
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_host_status status;
-    struct vs_seen seen[VS_SPACES_MAX];
+    struct vs_seen seen[VS_NAMESPACES_MAX];
 };
 
 /* ------------------------------------------------------------------ twice a second */
 
-static void look_at_spaces(struct vs_life *life, bool tell) {
+static void look_at_namespaces(struct vs_life *life, bool tell) {
     const struct vs_app *app = &life->serving->app;
-    for (int i = 0; i < app->space_count; i++)
-        if (vs_start_is_ready(life->serving->start, i)) vs_watch_space(&app->space[i], &life->seen[i], tell);
+    for (int i = 0; i < app->ns_count; i++)
+        if (vs_start_is_ready(life->serving->start, i)) vs_watch_namespace(&app->ns[i], &life->seen[i], tell);
 }
 
 /* True: this call is the one that tells it. */
@@ -50,7 +50,7 @@ static bool take_ready(struct vs_life *life) {
 static void look_at_start(struct vs_life *life) {
     int waiting = vs_start_waiting(life->serving->start);
     if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
-    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting, life->serving->app.space_count);
+    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting, life->serving->app.ns_count);
     vs_log(VS_LOG_WARN, "serving, but not every namespace yet", "waiting", VS_DIGITS(waiting), NULL);
 }
 
@@ -83,7 +83,7 @@ static void tick(struct vs_life *life, bool stopping) {
     const struct vs_host *host = &life->serving->app.host;
     vs_log_tick();
     if (!stopping) look_at_start(life);
-    look_at_spaces(life, !stopping);
+    look_at_namespaces(life, !stopping);
     if (host->status) host->status(host->self, &life->status);
     end_reload(life);
     tell_watchdog(life);
@@ -158,7 +158,7 @@ bool vs_life_is_ready(const struct vs_serving *serving) {
 }
 
 void vs_life_ready(const struct vs_serving *serving, int ready) {
-    int count = serving->app.space_count;
+    int count = serving->app.ns_count;
     if (take_ready(serving->life))
         vs_notify("READY=1\nSTATUS=serving ids of %d namespace%s", ready, ready == 1 ? "" : "s");
     else
@@ -213,6 +213,6 @@ void vs_life_signal(void *self, int number) {
     switch (number) {
     case SIGHUP: reload(serving->life); break;
     case SIGUSR1: reopen(); break;
-    case SIGUSR2: vs_spaces_state(serving); break;
+    case SIGUSR2: vs_namespaces_state(serving); break;
     }
 }

@@ -16,7 +16,7 @@ static const struct vs_conf_policy *policy_of(const struct vs_config *config, co
 
 static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_source *out,
                          struct vesta_error *err) {
-    for (int i = 0; i < serving->space_count; i++) {
+    for (int i = 0; i < serving->ns_count; i++) {
         const struct vs_conf_policy *policy = policy_of(config, serving->config->space[i].name);
         if (!policy) policy = &serving->config->space[i].policy; /* gone from the file, but served until a restart */
         if (!policy->name) continue;
@@ -47,25 +47,25 @@ static void wake(void *self) {
 
 bool vs_policies_wanted(const struct vs_serving *serving) {
     bool any = serving->conf.path; /* a policy may come with a reload */
-    for (int i = 0; i < serving->space_count; i++)
+    for (int i = 0; i < serving->ns_count; i++)
         any = any || serving->config->space[i].policy.name;
     return any;
 }
 
 int vs_policies_open(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
-    const char *names[VS_SPACES_MAX];
-    struct vesta_gen *gens[VS_SPACES_MAX] = {NULL}; /* they come one by one: start.c */
+    const char *names[VS_NAMESPACES_MAX];
+    struct vesta_gen *gens[VS_NAMESPACES_MAX] = {NULL}; /* they come one by one: start.c */
     struct vs_control_opts opts = {.space = names,
-                                   .space_count = app->space_count,
+                                   .space_count = app->ns_count,
                                    .gen = gens,
                                    .sources = read_sources,
                                    .changed = wake,
                                    .self = serving};
     struct vesta_error err;
     if (!vs_policies_wanted(serving)) return VS_GO;
-    for (int i = 0; i < app->space_count; i++)
-        names[i] = app->space[i].name;
+    for (int i = 0; i < app->ns_count; i++)
+        names[i] = app->ns[i].name;
     if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);
     app->host = vs_control_host(serving->control);
     return VS_GO;

@@ -18,19 +18,19 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     struct vesta_error err;
     if (!at->handed) return VS_GO;
     int local = vs_address_is_local(at->address, &err);
-    if (local < 0) return vs_usage("--%s: %s", vs_face_names[at->face], err.text);
-    if (at->face == VS_ADMIN && !serving->config->admin_token && strncmp(at->address, "unix:", 5) != 0)
+    if (local < 0) return vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text);
+    if (at->protocol == VS_ADMIN && !serving->config->admin_token && strncmp(at->address, "unix:", 5) != 0)
         return vs_usage("--admin %s: who can connect could command it, so it needs a token (VESTA_ADMIN_TOKEN, or "
                         "admin.token in the config), or a unix socket, whose file's rights decide",
                         at->address);
-    if (local || at->face == VS_ADMIN) return VS_GO;
-    if (at->face == VS_RESP && !serving->app.resp_password)
+    if (local || at->protocol == VS_ADMIN) return VS_GO;
+    if (at->protocol == VS_RESP && !serving->app.resp_password)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
                         "or serve it on 127.0.0.1 or on unix:PATH",
                         at->address);
     char why[VS_NUMBERED_WHY_MAX];
     if (!vs_config_is_numbered(serving->config, !serving->conf.path, why, sizeof why))
-        return vs_usage("--%s %s: %s", vs_face_names[at->face], at->address, why);
+        return vs_usage("--%s %s: %s", vs_protocol_names[at->protocol], at->address, why);
     return VS_GO;
 }
 
@@ -48,9 +48,9 @@ static int check_listeners(const struct vs_serving *serving) {
 static void write_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *port = strrchr(at->address, ':');
     bool local = strncmp(at->address, "unix:", 5) == 0;
-    if (at->face == VS_HTTP && local)
+    if (at->protocol == VS_HTTP && local)
         snprintf(buf, size, "curl -s --unix-socket %s http://localhost/genid", at->address + 5);
-    else if (at->face == VS_HTTP)
+    else if (at->protocol == VS_HTTP)
         snprintf(buf, size, "curl -s http://%s/genid", at->address);
     else if (local)
         snprintf(buf, size, "redis-cli -s %s GET %s", at->address + 5, name);
@@ -60,30 +60,30 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
         snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->address), at->address, port + 1, name);
 }
 
-/* One event a face, with all its addresses. */
-static void tell_face(const struct vs_serving *serving, enum vs_face face) {
-    static const char *const sentences[VS_FACES] = {[VS_RESP] = "serving the Redis protocol",
-                                                    [VS_HTTP] = "serving HTTP",
-                                                    [VS_ADMIN] = "serving the admin's routes"};
+/* One event a protocol, with all its addresses. */
+static void tell_protocol(const struct vs_serving *serving, enum vs_protocol protocol) {
+    static const char *const sentences[VS_PROTOCOLS] = {[VS_RESP] = "serving the Redis protocol",
+                                                        [VS_HTTP] = "serving HTTP",
+                                                        [VS_ADMIN] = "serving the admin's routes"};
     char addresses[1024] = "", trial[512];
     const struct vs_serving_listener *first = NULL;
     for (int i = 0; i < serving->listener_count; i++) {
         const struct vs_serving_listener *at = &serving->listener[i];
         size_t used = strlen(addresses);
-        if (at->face != face) continue;
+        if (at->protocol != protocol) continue;
         snprintf(addresses + used, sizeof addresses - used, "%s%s", first ? " " : "", at->address);
         if (!first) first = at;
     }
     if (!first) return;
-    write_trial(first, serving->app.space[0].name, trial, sizeof trial);
-    vs_log(VS_LOG_INFO, sentences[face], "address", addresses, "try", face == VS_ADMIN ? NULL : trial, NULL);
+    write_trial(first, serving->app.ns[0].name, trial, sizeof trial);
+    vs_log(VS_LOG_INFO, sentences[protocol], "address", addresses, "try", protocol == VS_ADMIN ? NULL : trial, NULL);
 }
 
 /* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
 static void on_ready(void *self) {
     struct vs_serving *serving = self;
-    for (int face = VS_FACES - 1; face >= 0; face--)
-        tell_face(serving, face);
+    for (int protocol = VS_PROTOCOLS - 1; protocol >= 0; protocol--)
+        tell_protocol(serving, protocol);
     vs_start_begin(serving->start);
 }
 
@@ -104,7 +104,7 @@ static int run(struct vs_serving *serving) {
     opts.idle_ms[VS_HTTP] = opts.idle_ms[VS_ADMIN] = serving->http_idle_ms;
     for (int i = 0; i < serving->listener_count; i++) {
         const struct vs_serving_listener *at = &serving->listener[i];
-        opts.listener[i] = (struct vs_listener){at->face, at->fd, at->handed};
+        opts.listener[i] = (struct vs_listener){at->protocol, at->fd, at->handed};
     }
     serving->app.started_us = serving->app.clock->boot_us(serving->app.clock->self);
     tzset(); /* localtime_r need not look: /transtime writes the server's zone */
@@ -148,7 +148,7 @@ static int serve(struct vs_serving *serving) {
     if (rc == VS_GO) rc = vs_bind_all(serving);
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
-    if (rc == VS_GO) rc = vs_spaces_prepare(serving);
+    if (rc == VS_GO) rc = vs_namespaces_prepare(serving);
     if (rc == VS_GO) rc = vs_policies_open(serving);
     return rc == VS_GO ? run(serving) : rc;
 }

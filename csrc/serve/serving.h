@@ -2,7 +2,7 @@
  *
  *   serve.c    the command: the order in which a server comes to life
  *   asked.c    flags and config, as one struct vs_serving
- *   spaces.c   namespaces: their names, opening them, telling how they are
+ *   namespaces.c  namespaces: their names, opening them, telling how they are
  *   start.c    from listening to serving: each namespace on a thread of its own (crew.c)
  *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
  *   policies.c the policies of the namespaces
@@ -17,13 +17,13 @@
 #include "serve/systemd.h"
 #include "server/server.h"
 
-struct vs_serving_space {
+struct vs_serving_namespace {
     struct vesta_opts opts;
     int64_t wait_ms_max, park_ms_max;
 };
 
 struct vs_serving_listener {
-    enum vs_face face;
+    enum vs_protocol protocol;
     const char *address;
     unsigned mode; /* of a unix: address's file */
     int fd;        /* -1: not bound yet */
@@ -36,8 +36,8 @@ struct vs_serving {
     struct vs_conf_opts conf; /* read it again for what holds now */
     struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
     struct vs_config *config; /* that of the start: what follows points into it */
-    struct vs_serving_space space[VS_SPACES_MAX];
-    int space_count;
+    struct vs_serving_namespace ns[VS_NAMESPACES_MAX];
+    int ns_count;
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;
@@ -57,7 +57,7 @@ struct vs_serving {
 /* The command `vesta serve`. */
 int vs_cmd_serve(int argc, char **argv);
 
-extern const char *const vs_face_names[VS_FACES];
+extern const char *const vs_protocol_names[VS_PROTOCOLS];
 
 /* Reads flags, the environment and the config; opens nothing.  VS_GO, or an exit code after a message or help. */
 int vs_asked_read(struct vs_serving *serving, int argc, char **argv);
@@ -67,28 +67,28 @@ void vs_asked_free(struct vs_serving *serving);
 /* What a config lets clients have. */
 struct vs_limits vs_asked_limits(const struct vs_config *config);
 /* How a namespace of a config is opened; texts are the config's. */
-struct vesta_opts vs_space_opts(const struct vs_conf_space *space);
+struct vesta_opts vs_namespace_opts(const struct vs_conf_space *ns);
 
 /* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
-int vs_spaces_prepare(struct vs_serving *serving);
-/* Opens a generator for each face of a namespace.  Errors: vesta_open's. */
-int vs_space_open_gen(struct vs_serving *serving, int space, struct vesta_error *err);
-void vs_space_close(struct vs_serving *serving, int space);
+int vs_namespaces_prepare(struct vs_serving *serving);
+/* Opens a generator for each protocol of a namespace.  Errors: vesta_open's. */
+int vs_namespace_open_gen(struct vs_serving *serving, int ns, struct vesta_error *err);
+void vs_namespace_close(struct vs_serving *serving, int ns);
 /* Logs what is served. */
-void vs_space_say(const struct vs_space *space);
+void vs_namespace_say(const struct vs_namespace *ns);
 /* Logs how each namespace is, just now. */
-void vs_spaces_state(const struct vs_serving *serving);
+void vs_namespaces_state(const struct vs_serving *serving);
 
 /* Opens the namespaces and leases their numbers while the loops run: begin does not wait. */
 struct vs_start *vs_start_make(struct vs_serving *serving);
 void vs_start_begin(struct vs_start *start);
 /* Whether a namespace has given ids; how many still wait to. */
-bool vs_start_is_ready(struct vs_start *start, int space);
+bool vs_start_is_ready(struct vs_start *start, int ns);
 int vs_start_waiting(struct vs_start *start);
 /* Gives up what still waits, and does not wait for that. */
 void vs_start_stop(struct vs_start *start);
 /* Behind vs_start_stop: whether all is done for a namespace, by that instant (vs_monotonic_us) at the latest. */
-bool vs_start_stopped(struct vs_start *start, int space, int64_t until_us);
+bool vs_start_stopped(struct vs_start *start, int ns, int64_t until_us);
 /* Behind vs_start_stop, and the last word.  false: a thread hangs until then, and uses what is the server's. */
 bool vs_start_end(struct vs_start *start, int64_t until_us);
 /* VS_GO, or the exit code of a start that failed as a whole; said. */
@@ -110,7 +110,7 @@ bool vs_policies_wanted(const struct vs_serving *serving);
 int vs_policies_open(struct vs_serving *serving);
 void vs_policies_close(struct vs_serving *serving);
 
-/* Takes the sockets that were handed over, instead of the addresses of their faces.  VS_GO, or an exit code. */
+/* Takes the sockets that were handed over, instead of the addresses of their protocols.  VS_GO, or an exit code. */
 int vs_take_handed(struct vs_serving *serving);
 /* Binds what is not there yet.  VS_GO, or an exit code. */
 int vs_bind_all(struct vs_serving *serving);
@@ -132,7 +132,7 @@ struct vs_seen {
 };
 
 /* Tells the log what has changed, if `tell`: why no ids are given, until when and what to do; what the keeper met. */
-void vs_watch_space(const struct vs_space *space, struct vs_seen *seen, bool tell);
+void vs_watch_namespace(const struct vs_namespace *ns, struct vs_seen *seen, bool tell);
 
 /* ---- life.c */
 

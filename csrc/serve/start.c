@@ -23,7 +23,7 @@ struct vs_start {
     int64_t from_us;
     atomic_bool ending;
     pthread_mutex_t lock; /* over what follows */
-    enum place at[VS_SPACES_MAX];
+    enum place at[VS_NAMESPACES_MAX];
     int rc; /* of a start that failed as a whole */
 };
 
@@ -31,7 +31,7 @@ struct vs_start {
 
 static int count_at(const struct vs_start *start, enum place place) {
     int count = 0;
-    for (int i = 0; i < start->serving->app.space_count; i++)
+    for (int i = 0; i < start->serving->app.ns_count; i++)
         count += start->at[i] == place;
     return count;
 }
@@ -75,7 +75,7 @@ int vs_start_waiting(struct vs_start *start) {
  * try again. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    bool last = count_at(start, FAILED) == start->serving->app.space_count - 1;
+    bool last = count_at(start, FAILED) == start->serving->app.ns_count - 1;
     pthread_mutex_unlock(&start->lock);
     return last;
 }
@@ -83,9 +83,9 @@ static bool is_last(struct vs_start *start) {
 /* No wait mends it.  Until the server is ready that is a start which failed, as a wrong config is; afterwards others
  * live by this server, and are not ended for it. */
 static void fail(struct vs_start *start, int i, int rc, const char *text) {
-    struct vs_space *space = &start->serving->app.space[i];
-    vs_log(VS_LOG_ERROR, text, "namespace", space->name, NULL);
-    vs_space_set(space, VS_SPACE_REFUSED, text);
+    struct vs_namespace *ns = &start->serving->app.ns[i];
+    vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);
+    vs_namespace_set(ns, VS_NAMESPACE_REFUSED, text);
     if (!vs_life_is_ready(start->serving)) give_up(start, rc);
     settle(start, i, FAILED);
 }
@@ -94,10 +94,10 @@ static void fail(struct vs_start *start, int i, int rc, const char *text) {
 static bool is_too_late(struct vs_start *start, int i, const char *text) {
     struct vs_serving *serving = start->serving;
     int64_t ms_max = serving->config->start_wait_ms_max;
-    char sentence[VS_SPACE_WHY_MAX];
+    char sentence[VS_NAMESPACE_WHY_MAX];
     if (ms_max == 0 || vs_monotonic_us() - start->from_us < ms_max * 1000) return false;
     snprintf(sentence, sizeof sentence, "%s: no worker number within %lld ms (--start-wait-ms): %.300s",
-             serving->app.space[i].name, (long long)ms_max, text);
+             serving->app.ns[i].name, (long long)ms_max, text);
     vs_log(VS_LOG_ERROR, sentence, NULL);
     give_up(start, VS_FAILED);
     return true;
@@ -116,7 +116,7 @@ static void rest(const struct vs_start *start, int64_t us) {
 /* ------------------------------------------------------------------ opening */
 
 static void fail_to_open(struct vs_start *start, int i, const struct vesta_error *err) {
-    char text[VS_SPACE_WHY_MAX];
+    char text[VS_NAMESPACE_WHY_MAX];
     bool usage = vs_is_usage(err);
     snprintf(text, sizeof text, usage ? "%.400s" : "%.400s (%s)", err->text, vesta_code_name(err->code));
     fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
@@ -125,18 +125,18 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
 /* False: it cannot be served, or the server ends. */
 static bool open_generator(struct vs_start *start, int i) {
     struct vs_serving *serving = start->serving;
-    struct vs_space *space = &serving->app.space[i];
+    struct vs_namespace *ns = &serving->app.ns[i];
     struct vesta_error err;
     while (!is_ending(start)) {
-        if (vs_space_open_gen(serving, i, &err) == VESTA_OK) {
-            if (serving->control) vs_control_enter(serving->control, i, space->gen[VS_RESP]);
-            vs_space_set(space, VS_SPACE_OPEN, NULL);
+        if (vs_namespace_open_gen(serving, i, &err) == VESTA_OK) {
+            if (serving->control) vs_control_enter(serving->control, i, ns->gen[VS_RESP]);
+            vs_namespace_set(ns, VS_NAMESPACE_OPEN, NULL);
             return true;
         }
         bool may_pass = err.code == VESTA_EIO || err.code == VESTA_ENOMEM;
         if (!may_pass || is_last(start)) return fail_to_open(start, i, &err), false;
-        vs_log(VS_LOG_WARN, err.text, "namespace", space->name, "again", "in a second", NULL);
-        vs_space_set(space, VS_SPACE_OPENING, err.text);
+        vs_log(VS_LOG_WARN, err.text, "namespace", ns->name, "again", "in a second", NULL);
+        vs_namespace_set(ns, VS_NAMESPACE_OPENING, err.text);
         if (is_too_late(start, i, err.text)) return false;
         rest(start, RETRY_US);
     }
@@ -150,31 +150,30 @@ static bool is_wanted(const struct vs_serving *serving, int i, const struct vest
     const struct vs_host *host = &serving->app.host;
     int64_t until_us;
     if (!serving->control) return true;
-    if (pause->why == VESTA_CHOOSE)
-        (void)host->judge(host->self, i, serving->app.space[i].gen[VS_RESP], pause, &until_us);
+    if (pause->why == VESTA_CHOOSE) (void)host->judge(host->self, i, serving->app.ns[i].gen[VS_RESP], pause, &until_us);
     return !vs_control_is_over(serving->control, i, why);
 }
 
-static void tell_progress(const struct vs_space *space, const char *text, int64_t *said_us) {
+static void tell_progress(const struct vs_namespace *ns, const char *text, int64_t *said_us) {
     int64_t now_us = vs_monotonic_us();
     if (now_us - *said_us < PROGRESS_US) return;
     *said_us = now_us;
-    vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", space->name, "why", text, NULL);
-    vs_notify("STATUS=waiting for a worker number of %s", space->name);
+    vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", ns->name, "why", text, NULL);
+    vs_notify("STATUS=waiting for a worker number of %s", ns->name);
 }
 
 static void fail_as(struct vs_start *start, int i, const char *text) {
-    char sentence[VS_SPACE_WHY_MAX];
-    snprintf(sentence, sizeof sentence, "%s: %.400s", start->serving->app.space[i].name, text);
+    char sentence[VS_NAMESPACE_WHY_MAX];
+    snprintf(sentence, sizeof sentence, "%s: %.400s", start->serving->app.ns[i].name, text);
     fail(start, i, VS_FAILED, sentence);
 }
 
 /* True: ids are given, or a pause is met that a request may meet at any time. */
 static bool lease(struct vs_start *start, int i) {
     const struct vs_serving *serving = start->serving;
-    const struct vs_space *space = &serving->app.space[i];
+    const struct vs_namespace *ns = &serving->app.ns[i];
     const struct vesta_clock *clock = serving->app.clock;
-    struct vesta_gen *gen = space->gen[VS_RESP];
+    struct vesta_gen *gen = ns->gen[VS_RESP];
     int64_t said_us = start->from_us;
     struct vesta_pause pause;
     char text[256] = "", over[VS_OVER_MAX];
@@ -190,15 +189,15 @@ static bool lease(struct vs_start *start, int i) {
             return true;
         if (pause.wait_us < 0) return fail_as(start, i, text), false;
         if (is_too_late(start, i, text)) return false;
-        tell_progress(space, text, &said_us);
+        tell_progress(ns, text, &said_us);
     }
     return !is_ending(start);
 }
 
-static void start_space(void *self, int i) {
+static void start_namespace(void *self, int i) {
     struct vs_start *start = self;
     if (!open_generator(start, i) || !lease(start, i)) return;
-    vs_space_say(&start->serving->app.space[i]);
+    vs_namespace_say(&start->serving->app.ns[i]);
     settle(start, i, READY);
 }
 
@@ -207,8 +206,8 @@ static void start_space(void *self, int i) {
 void vs_start_begin(struct vs_start *start) {
     const struct vs_app *app = &start->serving->app;
     start->from_us = vs_monotonic_us();
-    start->crew = vs_crew_start(app->space_count, start_space, start);
-    for (int i = 0; i < app->space_count; i++)
+    start->crew = vs_crew_start(app->ns_count, start_namespace, start);
+    for (int i = 0; i < app->ns_count; i++)
         if (!start->crew || !vs_crew_began(start->crew, i)) fail(start, i, VS_FAILED, "cannot start a thread");
 }
 

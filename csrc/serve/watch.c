@@ -55,46 +55,46 @@ static const char *to_do(const struct vesta_pause *pause, const struct vesta_inf
     return "vesta doctor";
 }
 
-static void tell_refusals(const struct vs_space *space, const struct vesta_info *info, const struct vesta_pause *pause,
+static void tell_refusals(const struct vs_namespace *ns, const struct vesta_info *info, const struct vesta_pause *pause,
                           uint64_t refused) {
     char why[256], at[40];
-    vesta_pause_text(space->gen[VS_RESP], pause, why, sizeof why);
-    vs_log(VS_LOG_WARN, "no ids just now", "namespace", space->name, "code", vesta_why_name(pause->why), "why", why,
+    vesta_pause_text(ns->gen[VS_RESP], pause, why, sizeof why);
+    vs_log(VS_LOG_WARN, "no ids just now", "namespace", ns->name, "code", vesta_why_name(pause->why), "why", why,
            "until", until(pause, at), "do", to_do(pause, info), "refused", VS_DIGITS((int64_t)refused), NULL);
 }
 
 /* One line when it begins, one for each other cause, one when it is over. */
-static void look_at_ids(const struct vs_space *space, const struct vesta_info *info, struct vs_seen *seen) {
+static void look_at_ids(const struct vs_namespace *ns, const struct vesta_info *info, struct vs_seen *seen) {
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
-    bool ready = vs_space_is_ready(space, &pause);
-    uint64_t refused = vs_space_refused(space, &met), before = seen->refused;
+    bool ready = vs_namespace_is_ready(ns, &pause);
+    uint64_t refused = vs_namespace_refused(ns, &met), before = seen->refused;
     bool fails = !ready || refused != before;
     int64_t now_us = vs_monotonic_us();
     seen->refused = refused;
     if (fails) {
         if (ready) pause = met; /* it is over already, and was met all the same */
-        if (!seen->fails || pause.why != seen->why) tell_refusals(space, info, &pause, refused - before);
+        if (!seen->fails || pause.why != seen->why) tell_refusals(ns, info, &pause, refused - before);
         seen->refused_at = seen->fails ? seen->refused_at : before;
         seen->fails = true;
         seen->why = pause.why;
         seen->failed_us = now_us;
     } else if (seen->fails && now_us - seen->failed_us >= (before == seen->refused_at ? 0 : QUIET_US)) {
-        vs_log(VS_LOG_INFO, "ids are given again", "namespace", space->name, "refused",
+        vs_log(VS_LOG_INFO, "ids are given again", "namespace", ns->name, "refused",
                VS_DIGITS((int64_t)(refused - seen->refused_at)), NULL);
         seen->fails = false;
     }
 }
 
-void vs_watch_space(const struct vs_space *space, struct vs_seen *seen, bool tell) {
+void vs_watch_namespace(const struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
     struct vesta_info info;
-    vesta_get_info(space->gen[VS_RESP], &info);
+    vesta_get_info(ns->gen[VS_RESP], &info);
     if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker}; /* as it was when it settled */
     uint64_t worker = seen->worker;
     if (info.holds_lease) seen->worker = info.worker;
     if (!tell) return;
     if (seen->worker != worker)
-        vs_log(VS_LOG_INFO, "leased another worker number", "namespace", space->name, "worker",
+        vs_log(VS_LOG_INFO, "leased another worker number", "namespace", ns->name, "worker",
                VS_DIGITS((int64_t)seen->worker), NULL);
-    look_at_keeper(space->name, &info, &seen->news);
-    look_at_ids(space, &info, seen);
+    look_at_keeper(ns->name, &info, &seen->news);
+    look_at_ids(ns, &info, seen);
 }

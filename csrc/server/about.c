@@ -189,7 +189,7 @@ static void put_server(struct vs_app *app, struct vs_out *out) {
 
 static void put_clients(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "connected_clients:");
-    vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_FACES));
+    vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_PROTOCOLS));
     put_line(out, "maxclients", (uint64_t)vs_budget_limits(app->budget)->proto_max[VS_RESP]);
     put_line(out, "blocked_clients", app->loop_count ? vs_total(app, &app->counts[0]->parked) : 0);
     put_line(out, "tracking_clients", 0);
@@ -240,13 +240,13 @@ static void put_replication(struct vs_app *app, struct vs_out *out) {
 
 static void put_vesta(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "vesta_namespaces:");
-    vs_put_uint(out, (uint64_t)app->space_count);
-    for (int i = 0; i < app->space_count; i++) {
+    vs_put_uint(out, (uint64_t)app->ns_count);
+    for (int i = 0; i < app->ns_count; i++) {
         uint64_t ids = 0;
-        for (int face = 0; app->loop_count && face < VS_ID_FACES; face++)
-            ids += vs_total(app, &app->counts[0]->ids[i][face]);
+        for (int protocol = 0; app->loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
+            ids += vs_total(app, &app->counts[0]->ids[i][protocol]);
         vs_put_text(out, "\r\nvesta_ids_");
-        vs_put_text(out, app->space[i].name);
+        vs_put_text(out, app->ns[i].name);
         vs_put_text(out, ":");
         vs_put_uint(out, ids);
     }
@@ -307,17 +307,17 @@ enum vs_reply_state vs_on_dbsize(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ VESTA.INFO, VESTA.LAYOUTS */
 
-static void put_space(struct vs_out *out, const struct vs_space *space) {
+static void put_namespace(struct vs_out *out, const struct vs_namespace *ns) {
     struct vesta_info info;
-    char layout[VESTA_LAYOUT_TEXT_MAX], why[VS_SPACE_WHY_MAX];
-    vs_resp_word(out, space->name);
-    if (!vs_space_is_open(space)) {
+    char layout[VESTA_LAYOUT_TEXT_MAX], why[VS_NAMESPACE_WHY_MAX];
+    vs_resp_word(out, ns->name);
+    if (!vs_namespace_is_open(ns)) {
         vs_resp_map(out, 1);
-        vs_resp_word(out, "not_open"), vs_resp_word(out, vs_space_why(space, why));
+        vs_resp_word(out, "not_open"), vs_resp_word(out, vs_namespace_why(ns, why));
         return;
     }
-    vesta_get_info(space->gen[VS_RESP], &info);
-    vesta_layout_text(space->layout, layout);
+    vesta_get_info(ns->gen[VS_RESP], &info);
+    vesta_layout_text(ns->layout, layout);
     vs_resp_map(out, 3);
     vs_resp_word(out, "layout"), vs_resp_word(out, layout);
     vs_resp_word(out, "pacing"), vs_resp_word(out, info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
@@ -332,9 +332,9 @@ enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
     const struct vs_app *app = r->session->app;
     vs_resp_map(r->out, 2);
     vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
-    vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, (size_t)app->space_count);
-    for (int i = 0; i < app->space_count; i++)
-        put_space(r->out, &app->space[i]);
+    vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, (size_t)app->ns_count);
+    for (int i = 0; i < app->ns_count; i++)
+        put_namespace(r->out, &app->ns[i]);
     return VS_ANSWERED;
 }
 

@@ -88,8 +88,8 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ status */
 
-#define SPACE_BYTES_MAX 3500 /* of one namespace's status */
-_Static_assert(VS_SPACES_MAX *SPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
+#define NAMESPACE_BYTES_MAX 3500 /* of one namespace's status */
+_Static_assert(VS_NAMESPACES_MAX *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
 
 /* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
 static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
@@ -110,29 +110,29 @@ static void put_counts(struct vs_out *out, const struct vs_app *app, int at) {
     vs_put(out, "}", 1);
 }
 
-static void put_pause(struct vs_out *out, const struct vs_space *space) {
+static void put_pause(struct vs_out *out, const struct vs_namespace *ns) {
     struct vesta_pause pause;
     char text[256];
-    bool ready = vs_space_is_ready(space, &pause);
+    bool ready = vs_namespace_is_ready(ns, &pause);
     vs_json_bool(out, "ready", ready);
     if (ready) return;
-    if (!vs_space_is_open(space)) {
-        char not_open[VS_SPACE_WHY_MAX];
+    if (!vs_namespace_is_open(ns)) {
+        char not_open[VS_NAMESPACE_WHY_MAX];
         vs_json_text(out, "why", "not_open");
-        vs_json_text(out, "detail", vs_space_why(space, not_open));
+        vs_json_text(out, "detail", vs_namespace_why(ns, not_open));
         return;
     }
-    vesta_pause_text(space->gen[VS_RESP], &pause, text, sizeof text);
+    vesta_pause_text(ns->gen[VS_RESP], &pause, text, sizeof text);
     vs_json_text(out, "why", vesta_why_name(pause.why));
     vs_json_text(out, "detail", text);
 }
 
 static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
-    const struct vs_space *space = &app->space[at];
+    const struct vs_namespace *ns = &app->ns[at];
     struct vesta_info info;
     char layout[VESTA_LAYOUT_TEXT_MAX];
-    vesta_get_info(space->gen[VS_RESP], &info);
-    vesta_layout_text(space->layout, layout);
+    vesta_get_info(ns->gen[VS_RESP], &info);
+    vesta_layout_text(ns->layout, layout);
     vs_json_bool(out, "holds_lease", info.holds_lease);
     vs_json_text(out, "layout", layout);
     vs_json_text(out, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
@@ -148,11 +148,11 @@ static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
     if (*info.warning) vs_json_text(out, "warning", info.warning);
 }
 
-static void put_space(struct vs_out *out, const struct vs_app *app, int at) {
+static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) {
     vs_json_open(out, NULL, '{');
-    vs_json_text(out, "name", app->space[at].name);
-    put_pause(out, &app->space[at]);
-    if (vs_space_is_open(&app->space[at])) put_info(out, app, at);
+    vs_json_text(out, "name", app->ns[at].name);
+    put_pause(out, &app->ns[at]);
+    if (vs_namespace_is_open(&app->ns[at])) put_info(out, app, at);
     vs_put(out, "}", 1);
 }
 
@@ -181,12 +181,12 @@ enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
     vs_json_uint(out, "pid", (uint64_t)getpid());
     vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
     vs_json_bool(out, "draining", r->session->draining);
-    vs_json_int(out, "connections", vs_budget_open(app->budget, VS_FACES));
+    vs_json_int(out, "connections", vs_budget_open(app->budget, VS_PROTOCOLS));
     vs_json_uint(out, "parked", vs_total(app, &app->counts[0]->parked));
     put_policy(out, app);
     vs_json_open(out, "namespaces", '[');
-    for (int i = 0; i < app->space_count; i++)
-        put_space(out, app, i);
+    for (int i = 0; i < app->ns_count; i++)
+        put_namespace(out, app, i);
     vs_put_text(out, "]}\n");
     return VS_ANSWERED;
 }

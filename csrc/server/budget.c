@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define RESERVE_SPARE 16 /* the log, a config or policy that is read, a name that is looked up, /proc */
-#define RESERVE_THREAD 8 /* a loop's own */
-#define RESERVE_SPACE 12 /* of a keeper and its store: folder, lock, record, connection, database and journal */
-#define SERVE_MIN 16     /* connections: with fewer there is no point in serving */
+#define RESERVE_SPARE 16     /* the log, a config or policy that is read, a name that is looked up, /proc */
+#define RESERVE_THREAD 8     /* a loop's own */
+#define RESERVE_NAMESPACE 12 /* of a keeper and its store: folder, lock, record, connection, database and journal */
+#define SERVE_MIN 16         /* connections: with fewer there is no point in serving */
 #define ADMIN_MIN 4
 
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
@@ -32,16 +32,16 @@ const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX])
 
 /* ------------------------------------------------------------------ limits */
 
-static void share(struct vs_limits *l, const bool listens[VS_FACES]) {
+static void share(struct vs_limits *l, const bool listens[VS_PROTOCOLS]) {
     int left = l->connections_max, sharers = 0;
-    for (int face = 0; face < VS_ID_FACES; face++) {
-        if (!listens[face]) continue;
-        left -= l->proto_max[face];
-        sharers += l->proto_max[face] == 0;
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++) {
+        if (!listens[protocol]) continue;
+        left -= l->proto_max[protocol];
+        sharers += l->proto_max[protocol] == 0;
     }
     if (left < SERVE_MIN) left = SERVE_MIN; /* the total is looked at, too */
-    for (int face = 0; face < VS_ID_FACES; face++)
-        if (listens[face] && l->proto_max[face] == 0) l->proto_max[face] = left / sharers;
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        if (listens[protocol] && l->proto_max[protocol] == 0) l->proto_max[protocol] = left / sharers;
     if (l->proto_max[VS_ADMIN] == 0) l->proto_max[VS_ADMIN] = VS_ADMIN_CONNECTIONS_DEFAULT;
     if (!listens[VS_ADMIN]) l->proto_max[VS_ADMIN] = 0;
 }
@@ -51,13 +51,14 @@ static void cut(struct vs_limits *l, int room) {
     int admin = l->proto_max[VS_ADMIN], admin_max = room / 8 > ADMIN_MIN ? room / 8 : ADMIN_MIN;
     if (admin > admin_max) l->proto_max[VS_ADMIN] = admin = admin_max;
     l->cut_from = l->connections_max;
-    for (int face = 0; face < VS_ID_FACES; face++)
-        if (l->proto_max[face] > 0)
-            l->proto_max[face] = 1 + (int)((int64_t)(l->proto_max[face] - 1) * (room - admin) / l->connections_max);
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        if (l->proto_max[protocol] > 0)
+            l->proto_max[protocol] =
+                1 + (int)((int64_t)(l->proto_max[protocol] - 1) * (room - admin) / l->connections_max);
     l->connections_max = room - admin;
 }
 
-int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const bool listens[VS_FACES],
+int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err) {
     int room = descriptors - reserved;
     l->descriptors = descriptors, l->reserved = reserved, l->cut_from = 0;
@@ -68,11 +69,11 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
                        "at least %d; " VS_RAISE_DESCRIPTORS,
                        descriptors, reserved, SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
-    for (int face = 0; face < VS_FACES; face++) {
-        int half = (l->proto_max[face] + 1) / 2;
-        l->of_address[face] = l->address_max && l->address_max < l->proto_max[face] ? l->address_max
-                              : l->address_max                                      ? l->proto_max[face]
-                                                                                    : half;
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
+        int half = (l->proto_max[protocol] + 1) / 2;
+        l->of_address[protocol] = l->address_max && l->address_max < l->proto_max[protocol] ? l->address_max
+                                  : l->address_max                                          ? l->proto_max[protocol]
+                                                                                            : half;
     }
     return VESTA_OK;
 }
@@ -89,14 +90,14 @@ static int raise_descriptors(int want) {
 }
 
 int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_error *err) {
-    bool listens[VS_FACES];
+    bool listens[VS_PROTOCOLS];
     int listeners = 0, admin_max = l->proto_max[VS_ADMIN] ? l->proto_max[VS_ADMIN] : VS_ADMIN_CONNECTIONS_DEFAULT;
-    for (int face = 0; face < VS_FACES; face++) {
-        listens[face] = plan->listeners[face] > 0;
-        listeners += plan->listeners[face];
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
+        listens[protocol] = plan->listeners[protocol] > 0;
+        listeners += plan->listeners[protocol];
     }
-    int reserved =
-        plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) + plan->spaces * RESERVE_SPACE;
+    int reserved = plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) +
+                   plan->namespaces * RESERVE_NAMESPACE;
     int descriptors = raise_descriptors(l->connections_max + admin_max + reserved);
     return vs_limits_settle(l, descriptors, reserved, listens, err);
 }
@@ -107,14 +108,14 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
 
 struct entry {
     struct vs_peer key; /* port is 0, and so is the part of an IPv6 address that a single host chooses */
-    uint8_t face;
+    uint8_t protocol;
     int count, next; /* next: in its chain or among the free ones; -1: none */
 };
 
 struct vs_budget {
     struct vs_limits limits;
     pthread_mutex_t mutex; /* over places; held for a moment, around nothing else */
-    int open[VS_FACES];
+    int open[VS_PROTOCOLS];
     uint64_t seed; /* who chooses addresses must not choose one chain */
     int bucket_count, free;
     int *bucket;
@@ -158,8 +159,8 @@ static struct vs_peer key_of(const struct vs_peer *peer) {
     return key;
 }
 
-static int bucket_of(const struct vs_budget *b, enum vs_face face, const struct vs_peer *key) {
-    uint64_t word, hash = b->seed ^ (uint64_t)face;
+static int bucket_of(const struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *key) {
+    uint64_t word, hash = b->seed ^ (uint64_t)protocol;
     memcpy(&word, key->at, sizeof word);
     for (int i = 0; i < 2; i++, word = hash) {
         hash ^= word;
@@ -170,33 +171,33 @@ static int bucket_of(const struct vs_budget *b, enum vs_face face, const struct 
 }
 
 /* Where the entry's index stands, or the end of its chain. */
-static int *find(struct vs_budget *b, enum vs_face face, const struct vs_peer *key) {
-    int *at = &b->bucket[bucket_of(b, face, key)];
+static int *find(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *key) {
+    int *at = &b->bucket[bucket_of(b, protocol, key)];
     while (*at >= 0) {
         const struct entry *e = &b->entry[*at];
-        if (e->face == face && memcmp(&e->key, key, sizeof *key) == 0) break;
+        if (e->protocol == protocol && memcmp(&e->key, key, sizeof *key) == 0) break;
         at = &b->entry[*at].next;
     }
     return at;
 }
 
-static bool enter_address(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+static bool enter_address(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     struct vs_peer key = key_of(peer);
-    int *at = find(b, face, &key);
+    int *at = find(b, protocol, &key);
     if (*at < 0) {
         struct entry *e = &b->entry[ *at = b->free];
         assert(b->free >= 0);
         b->free = e->next;
-        *e = (struct entry){.key = key, .face = (uint8_t)face, .next = -1};
+        *e = (struct entry){.key = key, .protocol = (uint8_t)protocol, .next = -1};
     }
-    if (b->entry[*at].count >= b->limits.of_address[face]) return false;
+    if (b->entry[*at].count >= b->limits.of_address[protocol]) return false;
     b->entry[*at].count++;
     return true;
 }
 
-static void leave_address(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+static void leave_address(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     struct vs_peer key = key_of(peer);
-    int *at = find(b, face, &key), i = *at;
+    int *at = find(b, protocol, &key), i = *at;
     assert(i >= 0 && b->entry[i].count > 0);
     if (--b->entry[i].count > 0) return;
     *at = b->entry[i].next;
@@ -204,33 +205,34 @@ static void leave_address(struct vs_budget *b, enum vs_face face, const struct v
     b->free = i;
 }
 
-static enum vs_turned enter(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
-    if (b->open[face] >= b->limits.proto_max[face]) return VS_TURNED_PROTO;
-    if (face != VS_ADMIN && b->open[VS_RESP] + b->open[VS_HTTP] >= b->limits.connections_max) return VS_TURNED_TOTAL;
-    if (peer->family != 0 && !enter_address(b, face, peer)) return VS_TURNED_ADDRESS;
-    b->open[face]++;
+static enum vs_turned enter(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
+    if (b->open[protocol] >= b->limits.proto_max[protocol]) return VS_TURNED_PROTO;
+    if (protocol != VS_ADMIN && b->open[VS_RESP] + b->open[VS_HTTP] >= b->limits.connections_max)
+        return VS_TURNED_TOTAL;
+    if (peer->family != 0 && !enter_address(b, protocol, peer)) return VS_TURNED_ADDRESS;
+    b->open[protocol]++;
     return VS_LET_IN;
 }
 
-enum vs_turned vs_budget_enter(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+enum vs_turned vs_budget_enter(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     pthread_mutex_lock(&b->mutex);
-    enum vs_turned turned = enter(b, face, peer);
+    enum vs_turned turned = enter(b, protocol, peer);
     pthread_mutex_unlock(&b->mutex);
     return turned;
 }
 
-void vs_budget_leave(struct vs_budget *b, enum vs_face face, const struct vs_peer *peer) {
+void vs_budget_leave(struct vs_budget *b, enum vs_protocol protocol, const struct vs_peer *peer) {
     pthread_mutex_lock(&b->mutex);
-    b->open[face]--;
-    if (peer->family != 0) leave_address(b, face, peer);
+    b->open[protocol]--;
+    if (peer->family != 0) leave_address(b, protocol, peer);
     pthread_mutex_unlock(&b->mutex);
 }
 
-int vs_budget_open(struct vs_budget *b, enum vs_face face) {
+int vs_budget_open(struct vs_budget *b, enum vs_protocol protocol) {
     int sum = 0;
     pthread_mutex_lock(&b->mutex);
-    for (int i = 0; i < VS_FACES; i++)
-        if (face == VS_FACES || face == (enum vs_face)i) sum += b->open[i];
+    for (int i = 0; i < VS_PROTOCOLS; i++)
+        if (protocol == VS_PROTOCOLS || protocol == (enum vs_protocol)i) sum += b->open[i];
     pthread_mutex_unlock(&b->mutex);
     return sum;
 }

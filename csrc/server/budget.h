@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum vs_face { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_FACES };
-#define VS_ID_FACES VS_ADMIN /* faces below it give ids */
+enum vs_protocol { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_PROTOCOLS };
+#define VS_ID_PROTOCOLS VS_ADMIN /* protocols below it give ids */
 
 #define VS_CONNECTIONS_DEFAULT 10000
 #define VS_ADMIN_CONNECTIONS_DEFAULT 64 /* beside them: who looks why there are too many must not be one too many */
@@ -33,19 +33,19 @@ enum vs_turned { VS_LET_IN, VS_TURNED_TOTAL, VS_TURNED_PROTO, VS_TURNED_ADDRESS,
 extern const char *const vs_turned_name[VS_TURNED_REASONS];
 
 struct vs_limits {
-    int connections_max;       /* of the protocols that give ids, together */
-    int proto_max[VS_FACES];   /* 0: an equal share of what the others leave */
-    int address_max;           /* of one address at one protocol; 0: half of the protocol's */
-    int64_t memory_max;        /* bytes: unread replies, incomplete requests, transactions of all clients */
-    int descriptors, reserved; /* of the process; those that no client can take.  Set by vs_limits_settle */
-    int of_address[VS_FACES];  /* the same */
-    int cut_from;              /* the same: connections that were asked for where there are fewer, else 0 */
+    int connections_max;          /* of the protocols that give ids, together */
+    int proto_max[VS_PROTOCOLS];  /* 0: an equal share of what the others leave */
+    int address_max;              /* of one address at one protocol; 0: half of the protocol's */
+    int64_t memory_max;           /* bytes: unread replies, incomplete requests, transactions of all clients */
+    int descriptors, reserved;    /* of the process; those that no client can take.  Set by vs_limits_settle */
+    int of_address[VS_PROTOCOLS]; /* the same */
+    int cut_from;                 /* the same: connections that were asked for where there are fewer, else 0 */
 };
 
 /* What needs descriptors and is no connection. */
 struct vs_plan {
     int open; /* when the loops begin, the listeners among them */
-    int threads, spaces, listeners[VS_FACES];
+    int threads, namespaces, listeners[VS_PROTOCOLS];
 };
 
 #define VS_RAISE_DESCRIPTORS "raise the limit (LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a container)"
@@ -56,7 +56,7 @@ int vs_limits_fit(struct vs_limits *limits, const struct vs_plan *plan, struct v
 
 /* Makes whole what was asked for: shares, and what fits the descriptors.  `listens`: at a protocol.
  * Errors: VESTA_EIO: there are too few descriptors to serve at all. */
-int vs_limits_settle(struct vs_limits *limits, int descriptors, int reserved, const bool listens[VS_FACES],
+int vs_limits_settle(struct vs_limits *limits, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err);
 
 /* Places and memory, counted.  Own: free with vs_budget_free.  NULL: no memory. */
@@ -66,9 +66,9 @@ void vs_budget_free(struct vs_budget *budget); /* may be NULL */
 const struct vs_limits *vs_budget_limits(const struct vs_budget *budget);
 
 /* A connection comes, and goes if it was let in.  Threads: any. */
-enum vs_turned vs_budget_enter(struct vs_budget *budget, enum vs_face face, const struct vs_peer *peer);
-void vs_budget_leave(struct vs_budget *budget, enum vs_face face, const struct vs_peer *peer);
-int vs_budget_open(struct vs_budget *budget, enum vs_face face); /* VS_FACES: all of them */
+enum vs_turned vs_budget_enter(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
+void vs_budget_leave(struct vs_budget *budget, enum vs_protocol protocol, const struct vs_peer *peer);
+int vs_budget_open(struct vs_budget *budget, enum vs_protocol protocol); /* VS_PROTOCOLS: all of them */
 
 /* false: clients would have more than they may.  Threads: any. */
 bool vs_budget_take(struct vs_budget *budget, size_t bytes);

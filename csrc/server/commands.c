@@ -99,16 +99,16 @@ const struct vs_call *vs_call_named(struct vs_slice name) {
     return NULL;
 }
 
-bool vs_call_is_at(const struct vs_call *call, enum vs_face face) {
-    return face == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
+bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol) {
+    return protocol == VS_ADMIN ? (call->flags & (VS_CALL_OPS | VS_CALL_ADMIN)) != 0 : !(call->flags & VS_CALL_ADMIN);
 }
 
-const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_face face, struct vs_slice *rest) {
+const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest) {
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *route = calls[i].route;
         size_t length = route ? strlen(route) : 0;
         if (length == 0 || path.length < length || memcmp(path.at, route, length) != 0) continue;
-        if (!vs_call_is_at(&calls[i], face)) continue;
+        if (!vs_call_is_at(&calls[i], protocol)) continue;
         *rest = (struct vs_slice){NULL, 0};
         if (path.length == length && (length == 1 || route[length - 1] != '/')) return &calls[i];
         if (length == 1) continue; /* "/" is a page, not everything */

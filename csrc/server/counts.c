@@ -4,12 +4,12 @@
 const uint64_t vs_duration_us[VS_DURATIONS_MAX - 1] = {50,    100,   250,    500,    1000,   2500,    5000,   10000,
                                                        25000, 50000, 100000, 250000, 500000, 1000000, 5000000};
 
-void vs_count_durations(struct vs_counts *counts, enum vs_face face, uint64_t us, uint64_t n) {
+void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n) {
     int i = 0;
     while (i < VS_DURATIONS_MAX - 1 && us > vs_duration_us[i])
         i++;
-    vs_add(&counts->durations[face][i], n);
-    vs_add(&counts->duration_us[face], us * n);
+    vs_add(&counts->durations[protocol][i], n);
+    vs_add(&counts->duration_us[protocol], us * n);
 }
 
 uint64_t vs_total(const struct vs_app *app, const vs_count *of) {

@@ -14,16 +14,16 @@
 typedef _Atomic uint64_t vs_count;
 
 struct vs_counts {
-    vs_count ids[VS_SPACES_MAX][VS_ID_FACES];    /* given, those of failing batches and of blocks too */
-    vs_count pauses[VS_SPACES_MAX][VS_WHYS_MAX]; /* requests that met one, by the first they met */
-    vs_count requests[VS_FACES][VS_CODES_MAX];
-    vs_count durations[VS_FACES][VS_DURATIONS_MAX]; /* requests by the time from read to written */
-    vs_count duration_us[VS_FACES];
-    vs_count accepted[VS_FACES], closed[VS_FACES]; /* connections; those turned away are in both */
-    vs_count turned[VS_FACES][VS_TURNED_REASONS];  /* away */
-    vs_count shed[VS_FACES];                       /* closed because clients held too much memory */
-    vs_count rests;                                /* of listeners, for want of a descriptor */
-    vs_count parked;                               /* now */
+    vs_count ids[VS_NAMESPACES_MAX][VS_ID_PROTOCOLS]; /* given, those of failing batches and of blocks too */
+    vs_count pauses[VS_NAMESPACES_MAX][VS_WHYS_MAX];  /* requests that met one, by the first they met */
+    vs_count requests[VS_PROTOCOLS][VS_CODES_MAX];
+    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX]; /* requests by the time from read to written */
+    vs_count duration_us[VS_PROTOCOLS];
+    vs_count accepted[VS_PROTOCOLS], closed[VS_PROTOCOLS]; /* connections; those turned away are in both */
+    vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */
+    vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
+    vs_count rests;                                        /* of listeners, for want of a descriptor */
+    vs_count parked;                                       /* now */
 };
 
 /* Bounds of the durations that are told apart, ascending. */
@@ -35,7 +35,7 @@ static inline void vs_add(vs_count *count, uint64_t n) {
 }
 
 /* n requests that took so long, each. */
-void vs_count_durations(struct vs_counts *counts, enum vs_face face, uint64_t us, uint64_t n);
+void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uint64_t us, uint64_t n);
 
 /* Adds up one count of all loops: `of` is that count's place in the first loop's. */
 uint64_t vs_total(const struct vs_app *app, const vs_count *of);

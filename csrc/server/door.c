@@ -31,9 +31,9 @@ static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
                       http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
     struct vs_counts *counts = &listener->loop->scratch.counts;
-    bool is_resp = listener->face == VS_RESP;
-    vs_add(&counts->turned[listener->face][why], 1);
-    vs_add(&counts->closed[listener->face], 1);
+    bool is_resp = listener->protocol == VS_RESP;
+    vs_add(&counts->turned[listener->protocol][why], 1);
+    vs_add(&counts->closed[listener->protocol], 1);
     send(fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     recv(fd, listener->loop->in, sizeof listener->loop->in, MSG_DONTWAIT);
     close(fd);
@@ -115,8 +115,8 @@ static bool let_in(struct listener *listener) {
     int fd = accept4(listener->fd, &address.base, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return none_came(listener);
     struct vs_peer peer = peer_of(&address);
-    vs_add(&loop->scratch.counts.accepted[listener->face], 1);
-    enum vs_turned why = vs_budget_enter(loop->server->opts->app->budget, listener->face, &peer);
+    vs_add(&loop->scratch.counts.accepted[listener->protocol], 1);
+    enum vs_turned why = vs_budget_enter(loop->server->opts->app->budget, listener->protocol, &peer);
     if (why != VS_LET_IN) return turn_away(listener, fd, why), true;
     struct conn *c = loop->spare;
     loop->spare = NULL;
@@ -161,7 +161,7 @@ int vs_listener_open(struct loop *loop, struct listener *listener, const struct 
     listener->poll.data = listener;
     listener->fd = own;
     listener->loop = loop;
-    listener->face = from->face;
+    listener->protocol = from->protocol;
     listener->handed = from->handed;
     listener->listening = true;
     return uv_poll_start(&listener->poll, UV_READABLE, on_client);
@@ -185,40 +185,40 @@ static uint64_t untold(struct told *told, uint64_t count, uint64_t now_ms) {
     return more;
 }
 
-static uint64_t turned(const struct vs_app *app, enum vs_face face, enum vs_turned why) {
-    return vs_total(app, &app->counts[0]->turned[face][why]);
+static uint64_t turned(const struct vs_app *app, enum vs_protocol protocol, enum vs_turned why) {
+    return vs_total(app, &app->counts[0]->turned[protocol][why]);
 }
 
 /* One event a protocol: the log takes the same sentence once a second only. */
-static void tell_turned(struct server *server, enum vs_face face, uint64_t now_ms) {
-    static const char *const sentences[VS_FACES] = {
+static void tell_turned(struct server *server, enum vs_protocol protocol, uint64_t now_ms) {
+    static const char *const sentences[VS_PROTOCOLS] = {
         [VS_RESP] = "clients of the Redis protocol were turned away: there are too many connections",
         [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
         [VS_ADMIN] = "clients of the admin's routes were turned away: there are too many connections"};
     const struct vs_app *app = server->opts->app;
     const struct vs_limits *limits = vs_budget_limits(app->budget);
-    uint64_t address = turned(app, face, VS_TURNED_ADDRESS), proto = turned(app, face, VS_TURNED_PROTO),
-             all = turned(app, face, VS_TURNED_TOTAL), *was = &server->told_address[face],
-             more = untold(&server->told_turned[face], address + proto + all, now_ms);
+    uint64_t address = turned(app, protocol, VS_TURNED_ADDRESS), proto = turned(app, protocol, VS_TURNED_PROTO),
+             all = turned(app, protocol, VS_TURNED_TOTAL), *was = &server->told_address[protocol],
+             more = untold(&server->told_turned[protocol], address + proto + all, now_ms);
     if (more == 0) return;
-    vs_log(VS_LOG_WARN, sentences[face], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
-           VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[face]),
-           "connections", VS_DIGITS(vs_budget_open(app->budget, face)), "limit", VS_DIGITS(limits->proto_max[face]),
-           "limit_of_all", VS_DIGITS(limits->connections_max), NULL);
+    vs_log(VS_LOG_WARN, sentences[protocol], "turned_away", VS_DIGITS((int64_t)more), "of_one_address",
+           VS_DIGITS((int64_t)(address - *was)), "limit_of_one_address", VS_DIGITS(limits->of_address[protocol]),
+           "connections", VS_DIGITS(vs_budget_open(app->budget, protocol)), "limit",
+           VS_DIGITS(limits->proto_max[protocol]), "limit_of_all", VS_DIGITS(limits->connections_max), NULL);
     *was = address;
 }
 
 static uint64_t total_shed(const struct vs_app *app) {
     uint64_t sum = 0;
-    for (int face = 0; face < VS_FACES; face++)
-        sum += vs_total(app, &app->counts[0]->shed[face]);
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+        sum += vs_total(app, &app->counts[0]->shed[protocol]);
     return sum;
 }
 
 void vs_listeners_tell(struct server *server, uint64_t now_ms) {
     const struct vs_app *app = server->opts->app;
-    for (int face = 0; face < VS_FACES; face++)
-        tell_turned(server, (enum vs_face)face, now_ms);
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+        tell_turned(server, (enum vs_protocol)protocol, now_ms);
     uint64_t shed = untold(&server->told_shed, total_shed(app), now_ms);
     if (shed)
         vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),

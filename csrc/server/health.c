@@ -11,13 +11,13 @@ enum vs_reply_state vs_on_healthz(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ready */
 
-bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause) {
+bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pause) {
     *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* it may have opened by the time that somebody tells of it */
-    if (!vs_space_is_open(space)) return false;
-    if (vesta_peek(space->gen[VS_RESP], pause) == VESTA_OK) return true;
+    if (!vs_namespace_is_open(ns)) return false;
+    if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK) return true;
     /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
     if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) return false;
-    return pause->wait_us >= 0 && pause->wait_us <= space->wait_us_max;
+    return pause->wait_us >= 0 && pause->wait_us <= ns->wait_us_max;
 }
 
 /* Why requests should go elsewhere just now, seen in one look. */
@@ -25,9 +25,9 @@ struct look {
     bool draining, stuck;
     int unready; /* namespaces */
     struct {
-        const struct vs_space *space;
+        const struct vs_namespace *ns;
         struct vesta_pause pause;
-    } at[VS_SPACES_MAX];
+    } at[VS_NAMESPACES_MAX];
 };
 
 /* How many reasons there are. */
@@ -38,16 +38,16 @@ static int look(const struct vs_request *r, struct look *seen) {
     seen->draining = r->session->draining;
     seen->stuck = host.stuck;
     seen->unready = 0;
-    for (int i = 0; i < app->space_count; i++) {
-        seen->at[seen->unready].space = &app->space[i];
-        seen->unready += !vs_space_is_ready(&app->space[i], &seen->at[seen->unready].pause);
+    for (int i = 0; i < app->ns_count; i++) {
+        seen->at[seen->unready].ns = &app->ns[i];
+        seen->unready += !vs_namespace_is_ready(&app->ns[i], &seen->at[seen->unready].pause);
     }
     return seen->draining + seen->stuck + seen->unready;
 }
 
-static void put_reason(struct vs_out *out, const char *space, const char *code, const char *detail) {
+static void put_reason(struct vs_out *out, const char *ns, const char *code, const char *detail) {
     vs_json_open(out, NULL, '{');
-    if (space) vs_json_text(out, "namespace", space);
+    if (ns) vs_json_text(out, "namespace", ns);
     vs_json_text(out, "code", code);
     vs_json_text(out, "detail", detail);
     vs_put(out, "}", 1);
@@ -58,15 +58,15 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
     if (seen->draining) put_reason(out, NULL, "draining", "the server is ending");
     if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy runs that cannot be ended");
     for (int i = 0; i < seen->unready; i++) {
-        const struct vs_space *space = seen->at[i].space;
+        const struct vs_namespace *ns = seen->at[i].ns;
         const struct vesta_pause *pause = &seen->at[i].pause;
-        char text[256], why[VS_SPACE_WHY_MAX];
-        if (!vs_space_is_open(space)) {
-            put_reason(out, space->name, "not_open", vs_space_why(space, why));
+        char text[256], why[VS_NAMESPACE_WHY_MAX];
+        if (!vs_namespace_is_open(ns)) {
+            put_reason(out, ns->name, "not_open", vs_namespace_why(ns, why));
             continue;
         }
-        vesta_pause_text(space->gen[VS_RESP], pause, text, sizeof text);
-        put_reason(out, space->name, vesta_why_name(pause->why), text);
+        vesta_pause_text(ns->gen[VS_RESP], pause, text, sizeof text);
+        put_reason(out, ns->name, vesta_why_name(pause->why), text);
     }
     vs_put(out, "]", 1);
 }
@@ -74,13 +74,13 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
 static void put_warnings(const struct vs_request *r) {
     const struct vs_app *app = r->session->app;
     vs_json_open(r->out, "warnings", '[');
-    for (int i = 0; i < app->space_count; i++) {
+    for (int i = 0; i < app->ns_count; i++) {
         struct vesta_info info;
-        if (!vs_space_is_open(&app->space[i])) continue;
-        vesta_get_info(app->space[i].gen[VS_RESP], &info);
+        if (!vs_namespace_is_open(&app->ns[i])) continue;
+        vesta_get_info(app->ns[i].gen[VS_RESP], &info);
         if (!*info.warning) continue;
         vs_json_open(r->out, NULL, '{');
-        vs_json_text(r->out, "namespace", app->space[i].name);
+        vs_json_text(r->out, "namespace", app->ns[i].name);
         vs_json_text(r->out, "detail", info.warning);
         vs_put(r->out, "}", 1);
     }
@@ -117,7 +117,7 @@ enum vs_reply_state vs_on_index(struct vs_request *r) {
     vs_put_text(r->out, "vesta " VESTA_VERSION ": 64-bit ids that never repeat\n\n");
     for (int i = 0; vs_call_at(i); i++) {
         const struct vs_call *call = vs_call_at(i);
-        if (!call->route || !vs_call_is_at(call, r->session->face)) continue;
+        if (!call->route || !vs_call_is_at(call, r->session->protocol)) continue;
         vs_put_text(r->out, call->name ? strchr(call->help, '/') : call->help);
         vs_put(r->out, "\n", 1);
     }

@@ -281,8 +281,8 @@ static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) 
 static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *http) {
     struct vs_slice rest;
     if (vs_slice_is(http->path, "*")) return tell_methods(r, VS_ANY_METHOD);
-    r->json = vs_http_is_v1(http->path) || r->session->face == VS_ADMIN;
-    r->call = vs_call_routed(http->path, r->session->face, &rest);
+    r->json = vs_http_is_v1(http->path) || r->session->protocol == VS_ADMIN;
+    r->call = vs_call_routed(http->path, r->session->protocol, &rest);
     if (!r->call) return vs_refuse(r, "not_found", "no such path: %s", VS_QUOTE(http->path.at, http->path.length));
     if (http->method == VS_OPTIONS) return tell_methods(r, r->call->methods);
     if (!(r->call->methods & http->method)) {
@@ -332,13 +332,14 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .args = &s->scratch->args,
                            .out = out,
                            .start = out->used,
-                           .face = VS_HTTP,
+                           .protocol = VS_HTTP,
                            .http = &http,
-                           .space = &s->app->space[0],
+                           .ns = &s->app->ns[0],
                            .ids = s->scratch->ids,
                            .status = 200};
     if (used < 0) {
-        r.json = s->face == VS_ADMIN || vs_http_is_v1(http.path); /* the path is known where the head could be read */
+        r.json =
+            s->protocol == VS_ADMIN || vs_http_is_v1(http.path); /* the path is known where the head could be read */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
     } else if (answer(&r, &http) == VS_PAUSED) {
         out->used = start;

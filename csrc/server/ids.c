@@ -13,7 +13,7 @@ enum vs_reply_state vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
-    if (r->face == VS_RESP)
+    if (r->protocol == VS_RESP)
         vs_resp_id(r->out, id);
     else
         vs_put_uint(r->out, id);
@@ -55,8 +55,8 @@ enum vs_reply_state vs_on_count(struct vs_request *r) {
     struct vs_slice name = r->args->at[0];
     if (vs_request_enter(r, name))
         vs_refuse(r, "bad_command",
-                  "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
-                  r->space->name, r->space->name, r->space->name);
+                  "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several", r->ns->name,
+                  r->ns->name, r->ns->name);
     return VS_ANSWERED;
 }
 
@@ -113,25 +113,25 @@ static bool read_number(struct vs_request *r, struct vs_slice text, const char *
 bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *parts) {
     struct vesta_error err;
     if (!read_number(r, vs_arg(r, at), "id", id)) return false;
-    if (vesta_explain(r->space->layout, *id, parts, &err) != VESTA_OK)
+    if (vesta_explain(r->ns->layout, *id, parts, &err) != VESTA_OK)
         return vs_refuse(r, "bad_id", "%s", err.text), false;
     return true;
 }
 
 /* A reply of named values: a JSON object, or a map of the Redis protocol. */
 static void open_values(struct vs_request *r, int count) {
-    if (r->face == VS_RESP)
+    if (r->protocol == VS_RESP)
         vs_resp_map(r->out, (size_t)count);
     else
         vs_put(r->out, "{", 1);
 }
 
 static void close_values(struct vs_request *r) {
-    if (r->face != VS_RESP) vs_put_text(r->out, "}\n");
+    if (r->protocol != VS_RESP) vs_put_text(r->out, "}\n");
 }
 
 static void put_key(struct vs_request *r, const char *name) {
-    if (r->face == VS_RESP)
+    if (r->protocol == VS_RESP)
         vs_resp_word(r->out, name);
     else
         vs_json_key(r->out, name);
@@ -139,7 +139,7 @@ static void put_key(struct vs_request *r, const char *name) {
 
 static void put_number(struct vs_request *r, const char *name, int64_t value) {
     put_key(r, name);
-    if (r->face == VS_RESP)
+    if (r->protocol == VS_RESP)
         vs_resp_int(r->out, value);
     else
         vs_put_int(r->out, value);
@@ -147,7 +147,7 @@ static void put_number(struct vs_request *r, const char *name, int64_t value) {
 
 static void put_string(struct vs_request *r, const char *name, const char *value) {
     put_key(r, name);
-    if (r->face == VS_RESP)
+    if (r->protocol == VS_RESP)
         vs_resp_word(r->out, value);
     else
         vs_put_json(r->out, value);
@@ -164,10 +164,10 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
     uint64_t id;
-    bool is_resp = r->face == VS_RESP, is_named = is_resp && r->args->count == 2;
+    bool is_resp = r->protocol == VS_RESP, is_named = is_resp && r->args->count == 2;
     struct vs_slice none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
     if (!vs_request_enter(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
-    const struct vesta_layout *layout = r->space->layout;
+    const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
     open_values(r, layout->field_count + (is_named_so ? 3 : 4));
@@ -188,9 +188,9 @@ enum vs_reply_state vs_on_block(struct vs_request *r) {
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !read_count(r, vs_arg(r, 1), VS_BLOCK_MAX, &n)) return VS_ANSWERED;
     if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_PAUSED;
-    vesta_layout_text(r->space->layout, layout);
+    vesta_layout_text(r->ns->layout, layout);
     open_values(r, 5);
-    put_string(r, "ns", r->space->name);
+    put_string(r, "ns", r->ns->name);
     put_string(r, "layout", layout);
     put_wide(r, "base", block.base);
     put_wide(r, "first", block.first);
@@ -208,7 +208,7 @@ enum vs_reply_state vs_on_expid(struct vs_request *r) {
     struct vesta_parts parts;
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
-    const struct vesta_layout *layout = r->space->layout;
+    const struct vesta_layout *layout = r->ns->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
     for (int n = 0; n < layout->field_count; n++) { /* alphabetical, as Vesta writes them */
@@ -242,7 +242,7 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
     char text[64];
     struct tm tm;
     if (!vs_request_enter(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
-    const struct vesta_layout *layout = r->space->layout;
+    const struct vesta_layout *layout = r->ns->layout;
     uint64_t max = layout->field[layout->time].max;
     if (time > max)
         return vs_refuse(r, "bad_field", "time %llu is too large: this layout's ends at %llu", (unsigned long long)time,
@@ -282,10 +282,11 @@ static bool read_field(struct vs_request *r, struct making *m, struct vs_slice n
 
 /* What Vesta's server takes from itself where a request does not say it. */
 static bool add_defaults(struct vs_request *r, struct making *m) {
-    int method = vesta_layout_find(r->space->layout, "method");
-    if (method >= 0 && !r->space->layout->field[method].fixed && !m->has_method)
-        m->given[m->count++] = (struct vesta_value){"method", r->face == VS_RESP ? 1 : 2}; /* as ids that are given */
-    if (r->space->layout->worker < 0 || m->has_worker) return true;
+    int method = vesta_layout_find(r->ns->layout, "method");
+    if (method >= 0 && !r->ns->layout->field[method].fixed && !m->has_method)
+        m->given[m->count++] =
+            (struct vesta_value){"method", r->protocol == VS_RESP ? 1 : 2}; /* as ids that are given */
+    if (r->ns->layout->worker < 0 || m->has_worker) return true;
     struct vesta_info info;
     vesta_get_info(r->gen, &info);
     if (!info.holds_lease) {
@@ -305,9 +306,9 @@ static enum vs_reply_state make(struct vs_request *r, int first) {
         if (!read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
     if (!making.has_time || !making.has_seq) return vs_refuse(r, "bad_field", "Both time and seq are required.");
     if (!add_defaults(r, &making)) return VS_ANSWERED;
-    if (vesta_make(r->space->layout, making.given, making.count, &id, &err) != VESTA_OK)
+    if (vesta_make(r->ns->layout, making.given, making.count, &id, &err) != VESTA_OK)
         return vs_refuse(r, "bad_field", "%s", err.text);
-    if (r->face == VS_RESP)
+    if (r->protocol == VS_RESP)
         vs_resp_id(r->out, id);
     else
         vs_put_uint(r->out, id);

@@ -10,7 +10,7 @@
 enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
     struct vs_slice key = vs_arg(r, 0), any = {NULL, 0};
     const struct vs_app *app = r->session->app;
-    bool is_known = vs_space_named(r->session->app, key.at, key.length);
+    bool is_known = vs_namespace_named(r->session->app, key.at, key.length);
     uint64_t id;
     if (!vs_request_enter(r, app->leaf_any_key && !is_known ? any : key)) return VS_ANSWERED;
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
@@ -21,7 +21,7 @@ enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
 enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
     struct vs_slice key = vs_arg(r, 0);
     return vs_refuse(r, "unknown_name", "no segment '%s': this version of vesta has none; ids: /api/snowflake/get/%s",
-                     VS_QUOTE(key.at, key.length), r->session->app->space[0].name);
+                     VS_QUOTE(key.at, key.length), r->session->app->ns[0].name);
 }
 
 /* What a failure looks like there; the status is ours. */

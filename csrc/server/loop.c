@@ -35,8 +35,8 @@ static void too_slow(struct conn *c) {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Connection: close\r\n\r\n";
     uv_buf_t buf = uv_buf_init((char *)text, sizeof text - 1);
-    vs_add(&c->loop->scratch.counts.requests[c->session.face][vs_code_named("too_slow")], 1);
-    if (c->session.face != VS_RESP) uv_try_write(&c->io.stream, &buf, 1);
+    vs_add(&c->loop->scratch.counts.requests[c->session.protocol][vs_code_named("too_slow")], 1);
+    if (c->session.protocol != VS_RESP) uv_try_write(&c->io.stream, &buf, 1);
     vs_conn_finish(c);
 }
 
@@ -48,7 +48,7 @@ static bool is_torn(const struct conn *c) {
 
 /* Who must say a password has less time for it than who has said it may rest. */
 static bool says_no_password(struct conn *c, uint64_t now) {
-    bool stranger = c->session.face == VS_RESP && vs_session_is_stranger(&c->session);
+    bool stranger = c->session.protocol == VS_RESP && vs_session_is_stranger(&c->session);
     if (!stranger || c->stranger_ms == 0) c->stranger_ms = stranger ? now : 0;
     return stranger && now - c->stranger_ms >= c->loop->server->opts->auth_ms;
 }
@@ -63,7 +63,7 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
 }
 
 static void look_at(struct conn *c, uint64_t now) {
-    uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.face];
+    uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
     bool shed = sits_on_memory(c, now), idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c) || says_no_password(c, now))
         vs_conn_end(c);
@@ -218,7 +218,7 @@ static int make_loop(struct server *server) {
     atomic_store_explicit(&loop->beat_ms, uv_now(&loop->uv), memory_order_relaxed);
     TAILQ_INIT(&loop->conns);
     tell_time(loop);
-    for (int i = 0; i < VS_SPACES_MAX; i++)
+    for (int i = 0; i < VS_NAMESPACES_MAX; i++)
         TAILQ_INIT(&loop->line[i].conns);
     server->opts->app->counts[server->count] = &loop->scratch.counts;
     server->loops[server->count++] = loop;
@@ -263,9 +263,9 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};
     vs_process_measure(&usage);
-    struct vs_plan plan = {(int)usage.open_fds, opts->threads, opts->app->space_count, {0}};
+    struct vs_plan plan = {(int)usage.open_fds, opts->threads, opts->app->ns_count, {0}};
     for (int i = 0; i < opts->listener_count; i++)
-        plan.listeners[opts->listener[i].face]++;
+        plan.listeners[opts->listener[i].protocol]++;
     int rc = vs_limits_fit(&limits, &plan, err);
     if (rc != VESTA_OK) return rc;
     opts->app->budget = vs_budget_new(&limits);

@@ -11,11 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_BYTES 160     /* the longest sample, checked as they are written */
-#define LINES_PER_SPACE 23 /* of all families together, as a spec counts them */
-#define OTHER_BYTES 25000  /* families without namespaces, and the heads of all */
+#define LINE_BYTES 160         /* the longest sample, checked as they are written */
+#define LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
+#define OTHER_BYTES 25000      /* families without namespaces, and the heads of all */
 
-_Static_assert(VS_SPACES_MAX *LINES_PER_SPACE *LINE_BYTES + OTHER_BYTES <= VS_REPLY_MAX, "the metrics fit a reply");
+_Static_assert(VS_NAMESPACES_MAX *LINES_PER_NAMESPACE *LINE_BYTES + OTHER_BYTES <= VS_REPLY_MAX,
+               "the metrics fit a reply");
 
 static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"}; /* as vesta_info has them */
 #define RENEWALS ((int)VS_COUNT(renewal_name))
@@ -33,7 +34,7 @@ struct metrics {
         bool ready, held;
         uint64_t worker, renewals[RENEWALS];
         int64_t end_ms, drift_us;
-    } space[VS_SPACES_MAX];
+    } ns[VS_NAMESPACES_MAX];
 };
 
 /* ------------------------------------------------------------------ lines */
@@ -71,29 +72,29 @@ static unsigned long long total(const struct metrics *m, const vs_count *of) {
 /* Counts are named by their place in the first loop's. */
 #define COUNTS(m) (*(m)->app->counts[0])
 
-static const char *const face_name[VS_FACES] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
+static const char *const protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
 /* ------------------------------------------------------------------ namespaces */
 
-#define EACH_SPACE(m, i) for (int i = 0; i < (m)->app->space_count; i++)
-#define NAME(m, i) ((m)->app->space[i].name)
+#define EACH_NAMESPACE(m, i) for (int i = 0; i < (m)->app->ns_count; i++)
+#define NAME(m, i) ((m)->app->ns[i].name)
 
 static void put_ids(struct metrics *m) {
-    EACH_SPACE(m, i)
-    for (int face = 0; face < VS_ID_FACES; face++)
-        sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), face_name[face],
-               total(m, &COUNTS(m).ids[i][face]));
+    EACH_NAMESPACE(m, i)
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), protocol_name[protocol],
+               total(m, &COUNTS(m).ids[i][protocol]));
 }
 
 static void put_pauses(struct metrics *m) {
-    EACH_SPACE(m, i)
+    EACH_NAMESPACE(m, i)
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
         sample(m, "{namespace=\"%s\",why=\"%s\"} %llu", NAME(m, i), vesta_why_name((enum vesta_why)why),
                total(m, &COUNTS(m).pauses[i][why]));
 }
 
 static void put_pauses_of(struct metrics *m, enum vesta_why why) {
-    EACH_SPACE(m, i)
+    EACH_NAMESPACE(m, i)
     sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), total(m, &COUNTS(m).pauses[i][why]));
 }
 
@@ -106,94 +107,95 @@ static void put_backwards(struct metrics *m) {
 }
 
 static void put_drift(struct metrics *m) {
-    EACH_SPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->space[i].drift_us));
+    EACH_NAMESPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].drift_us));
 }
 
 static void put_held(struct metrics *m) {
-    EACH_SPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->space[i].held);
+    EACH_NAMESPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].held);
 }
 
 static void put_ready(struct metrics *m) {
-    EACH_SPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->space[i].ready);
+    EACH_NAMESPACE(m, i)
+    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].ready);
 }
 
 static void put_worker(struct metrics *m) {
-    EACH_SPACE(m, i)
-    if (m->space[i].held) sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->space[i].worker);
+    EACH_NAMESPACE(m, i)
+    if (m->ns[i].held) sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->ns[i].worker);
 }
 
 static void put_expiry(struct metrics *m) {
-    EACH_SPACE(m, i)
-    if (m->space[i].held) sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->space[i].end_ms * 1000));
+    EACH_NAMESPACE(m, i)
+    if (m->ns[i].held) sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].end_ms * 1000));
 }
 
 static void put_renewals(struct metrics *m) {
-    EACH_SPACE(m, i)
+    EACH_NAMESPACE(m, i)
     for (int at = 0; at < RENEWALS; at++)
         sample(m, "{namespace=\"%s\",result=\"%s\"} %llu", NAME(m, i), renewal_name[at],
-               (unsigned long long)m->space[i].renewals[at]);
+               (unsigned long long)m->ns[i].renewals[at]);
 }
 
 static void put_layout_end(struct metrics *m) {
-    EACH_SPACE(m, i) {
-        if (!vs_space_is_open(&m->app->space[i])) continue;
-        int64_t end_ms = vesta_layout_end_ms(m->app->space[i].layout);
+    EACH_NAMESPACE(m, i) {
+        if (!vs_namespace_is_open(&m->app->ns[i])) continue;
+        int64_t end_ms = vesta_layout_end_ms(m->app->ns[i].layout);
         sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
     }
 }
 
 /* ------------------------------------------------------------------ requests and connections */
 
-#define EACH_FACE(face) for (int face = 0; face < VS_FACES; face++)
+#define EACH_PROTOCOL(protocol) for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
 
 static void put_requests(struct metrics *m) {
-    EACH_FACE(face)
+    EACH_PROTOCOL(protocol)
     for (int code = 0; vs_code_name(code); code++)
-        sample(m, "{proto=\"%s\",code=\"%s\"} %llu", face_name[face], vs_code_name(code),
-               total(m, &COUNTS(m).requests[face][code]));
+        sample(m, "{proto=\"%s\",code=\"%s\"} %llu", protocol_name[protocol], vs_code_name(code),
+               total(m, &COUNTS(m).requests[protocol][code]));
 }
 
 static void put_durations(struct metrics *m) {
-    EACH_FACE(face) {
+    EACH_PROTOCOL(protocol) {
         unsigned long long count = 0;
         for (int i = 0; i < VS_DURATIONS_MAX; i++) {
             bool last = i == VS_DURATIONS_MAX - 1;
-            count += total(m, &COUNTS(m).durations[face][i]);
-            sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", face_name[face],
+            count += total(m, &COUNTS(m).durations[protocol][i]);
+            sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", protocol_name[protocol],
                    last ? "+Inf" : SECONDS((int64_t)vs_duration_us[i]), count);
         }
-        sample(m, "_sum{proto=\"%s\"} %s", face_name[face], SECONDS((int64_t)total(m, &COUNTS(m).duration_us[face])));
-        sample(m, "_count{proto=\"%s\"} %llu", face_name[face], count);
+        sample(m, "_sum{proto=\"%s\"} %s", protocol_name[protocol],
+               SECONDS((int64_t)total(m, &COUNTS(m).duration_us[protocol])));
+        sample(m, "_count{proto=\"%s\"} %llu", protocol_name[protocol], count);
     }
 }
 
 static void put_connections(struct metrics *m) {
-    EACH_FACE(face) {
-        unsigned long long closed = total(m, &COUNTS(m).closed[face]); /* first: never more than were accepted */
-        sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).accepted[face]) - closed);
+    EACH_PROTOCOL(protocol) {
+        unsigned long long closed = total(m, &COUNTS(m).closed[protocol]); /* first: never more than were accepted */
+        sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]) - closed);
     }
 }
 
 static void put_accepted(struct metrics *m) {
-    EACH_FACE(face)
-    sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).accepted[face]));
+    EACH_PROTOCOL(protocol)
+    sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
 }
 
 static void put_refused(struct metrics *m) {
-    EACH_FACE(face)
+    EACH_PROTOCOL(protocol)
     for (int why = VS_LET_IN + 1; why < VS_TURNED_REASONS; why++)
-        sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", face_name[face], vs_turned_name[why],
-               total(m, &COUNTS(m).turned[face][why]));
+        sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", protocol_name[protocol], vs_turned_name[why],
+               total(m, &COUNTS(m).turned[protocol][why]));
 }
 
 static void put_limits(struct metrics *m) {
     const struct vs_limits *limits = vs_budget_limits(m->app->budget);
-    EACH_FACE(face) {
-        sample(m, "{proto=\"%s\",of=\"proto\"} %d", face_name[face], limits->proto_max[face]);
-        sample(m, "{proto=\"%s\",of=\"address\"} %d", face_name[face], limits->of_address[face]);
+    EACH_PROTOCOL(protocol) {
+        sample(m, "{proto=\"%s\",of=\"proto\"} %d", protocol_name[protocol], limits->proto_max[protocol]);
+        sample(m, "{proto=\"%s\",of=\"address\"} %d", protocol_name[protocol], limits->of_address[protocol]);
     }
 }
 
@@ -206,8 +208,8 @@ static void put_rests(struct metrics *m) {
 }
 
 static void put_shed(struct metrics *m) {
-    EACH_FACE(face)
-    sample(m, "{proto=\"%s\"} %llu", face_name[face], total(m, &COUNTS(m).shed[face]));
+    EACH_PROTOCOL(protocol)
+    sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
 }
 
 static void put_memory(struct metrics *m) {
@@ -370,16 +372,16 @@ static void look_around(struct metrics *m) {
     m->has_host = host->status != NULL;
     if (m->has_host) host->status(host->self, &m->host);
     vs_process_measure(&m->process);
-    EACH_SPACE(m, i) {
+    EACH_NAMESPACE(m, i) {
         struct vesta_info info = {.holds_lease = 0};
-        if (vs_space_is_open(&m->app->space[i])) vesta_get_info(m->app->space[i].gen[VS_RESP], &info);
+        if (vs_namespace_is_open(&m->app->ns[i])) vesta_get_info(m->app->ns[i].gen[VS_RESP], &info);
         struct vesta_pause pause;
-        m->space[i].ready = vs_space_is_ready(&m->app->space[i], &pause);
-        m->space[i].held = info.holds_lease;
-        m->space[i].worker = info.worker;
-        m->space[i].end_ms = info.lease_end_ms;
-        m->space[i].drift_us = info.clock_drift_us;
-        memcpy(m->space[i].renewals, &info.renewals, sizeof m->space[i].renewals);
+        m->ns[i].ready = vs_namespace_is_ready(&m->app->ns[i], &pause);
+        m->ns[i].held = info.holds_lease;
+        m->ns[i].worker = info.worker;
+        m->ns[i].end_ms = info.lease_end_ms;
+        m->ns[i].drift_us = info.clock_drift_us;
+        memcpy(m->ns[i].renewals, &info.renewals, sizeof m->ns[i].renewals);
     }
 }
 

@@ -176,7 +176,7 @@ static bool take_all(struct vs_request *r) {
         if (next.call->flags & VS_CALL_GIVES) next.call->handler(&next);
         next.out->used = next.start;
         if (m->short_of) {
-            r->pause = next.pause, r->space = next.space, r->gen = next.gen;
+            r->pause = next.pause, r->ns = next.ns, r->gen = next.gen;
             return false;
         }
         m->at += length;

@@ -14,7 +14,8 @@
 #define TURN_MAX (1 << 20) /* bytes of replies to one connection before the others have their turn */
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
-static step *const steps[VS_FACES] = {[VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step, [VS_ADMIN] = vs_http_step};
+static step *const steps[VS_PROTOCOLS] = {
+    [VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step, [VS_ADMIN] = vs_http_step};
 
 static void work(struct conn *c, const char *data, size_t length);
 
@@ -30,8 +31,8 @@ static void on_closed(uv_handle_t *handle) {
     struct conn *c = handle->data;
     drop_buf(c);
     assert(c->session.memory == 0);
-    vs_add(&c->loop->scratch.counts.closed[c->session.face], 1);
-    vs_budget_leave(c->session.app->budget, c->session.face, &c->peer);
+    vs_add(&c->loop->scratch.counts.closed[c->session.protocol], 1);
+    vs_budget_leave(c->session.app->budget, c->session.protocol, &c->peer);
     free(c);
 }
 
@@ -79,14 +80,14 @@ void vs_conn_shed(struct conn *c) {
     static const char resp[] = "-OOM clients hold as much memory as they may\r\n",
                       http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
-    bool is_resp = c->session.face == VS_RESP, silent = c->writing || c->parked || c->lingering;
+    bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->parked || c->lingering;
     if (uv_is_closing(&c->io.handle)) return;
-    vs_add(&c->loop->scratch.counts.shed[c->session.face], 1);
+    vs_add(&c->loop->scratch.counts.shed[c->session.protocol], 1);
     if (silent) { /* it is in the middle of something else */
         vs_conn_end(c);
         return;
     }
-    vs_add(&c->loop->scratch.counts.requests[c->session.face][vs_code_named("overloaded")], 1);
+    vs_add(&c->loop->scratch.counts.requests[c->session.protocol][vs_code_named("overloaded")], 1);
     send(c->fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     vs_conn_finish(c);
 }
@@ -162,7 +163,7 @@ static bool flush(struct conn *c, bool now) {
     if (sent < 0) {
         vs_conn_end(c);
     } else if (!write_later(c, out->at + sent, length - (size_t)sent)) {
-        vs_add(&c->loop->scratch.counts.shed[c->session.face], 1);
+        vs_add(&c->loop->scratch.counts.shed[c->session.protocol], 1);
         vs_conn_end(c); /* a half of a reply can be followed by nothing else */
     }
     return false;
@@ -229,7 +230,7 @@ static void serve_line(struct line *line) {
 
 /* Each namespace has a line of its own: where one is paused the others go on. */
 static void retry_lines(struct loop *loop, uint64_t due_ms) {
-    int count = loop->server->opts->app->space_count;
+    int count = loop->server->opts->app->ns_count;
     loop->retry_at_ms = 0;
     for (int i = 0; i < count; i++)
         if (loop->line[i].retry_at_ms != 0 && loop->line[i].retry_at_ms <= due_ms) serve_line(&loop->line[i]);
@@ -272,7 +273,7 @@ static bool keep(struct conn *c, const char *data, size_t length) {
 static void count_durations(struct conn *c, uint64_t since_ns) {
     struct vs_scratch *scratch = &c->loop->scratch;
     if (scratch->answered == 0) return;
-    vs_count_durations(&scratch->counts, c->session.face, (uv_hrtime() - since_ns) / 1000, scratch->answered);
+    vs_count_durations(&scratch->counts, c->session.protocol, (uv_hrtime() - since_ns) / 1000, scratch->answered);
     scratch->answered = 0;
 }
 
@@ -287,7 +288,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     c->parked_ns = 0;
     out->used = 0;
     while (at < length && !blocked) {
-        used = steps[c->session.face](&c->session, data + at, length - at, out);
+        used = steps[c->session.protocol](&c->session, data + at, length - at, out);
         if (used <= 0 && used != VS_STEP_AGAIN) break;
         if (used > 0) at += (size_t)used;
         if (out->size - out->used >= VS_REPLY_MAX) continue;
@@ -368,7 +369,7 @@ void vs_conn_begin(struct conn *c, const struct listener *listener, int fd, cons
     c->peer = *peer;
     c->fd = fd;
     c->session = (struct vs_session){.app = app, .scratch = &loop->scratch, .draining = loop->drain_ms != 0};
-    c->session.face = listener->face;
+    c->session.protocol = listener->protocol;
     c->session.local = peer->family == 0;
     c->session.peer = &c->peer;
     c->session.began_us = app->clock->boot_us(app->clock->self);

@@ -42,7 +42,7 @@ struct loop {
         uv_poll_t poll;
         int fd; /* this loop's own, of the socket that all loops share */
         struct loop *loop;
-        enum vs_face face;
+        enum vs_protocol protocol;
         bool listening, handed;
         bool resting; /* nobody can be let in just now: for want of a descriptor or of memory */
     } listener[VS_LISTENERS_MAX];
@@ -53,7 +53,7 @@ struct loop {
     struct line {
         struct conns conns;
         uint64_t retry_at_ms;       /* 0: nobody waits */
-    } line[VS_SPACES_MAX];          /* those who wait for an id, by namespace */
+    } line[VS_NAMESPACES_MAX];      /* those who wait for an id, by namespace */
     uint64_t retry_at_ms, drain_ms; /* the first of the lines'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
     _Atomic uint64_t beat_ms;       /* when it swept last, or began */
@@ -73,8 +73,8 @@ struct server {
     bool stopping;
     struct told { /* by the log, of those who found no place */
         uint64_t at_ms, count;
-    } told_turned[VS_FACES], told_shed, told_rests;
-    uint64_t told_address[VS_FACES]; /* of those turned away, who had too many from one address */
+    } told_turned[VS_PROTOCOLS], told_shed, told_rests;
+    uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, who had too many from one address */
 };
 
 /* Serves the first of each line, and the next, until one must wait on. */

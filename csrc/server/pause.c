@@ -30,7 +30,7 @@ static int64_t step_us(const struct vs_request *r) {
 
 static void stand_in_line(struct vs_request *r, int64_t wait_us) {
     struct vs_session *s = r->session;
-    s->line = (int)(r->space - s->app->space);
+    s->line = (int)(r->ns - s->app->ns);
     s->wait_us = wait_us;
     s->scratch->line[s->line].pause = r->pause;
 }
@@ -38,7 +38,7 @@ static void stand_in_line(struct vs_request *r, int64_t wait_us) {
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
     int64_t wait_us = step_us(r);
-    if (s->deadline_us == 0) s->deadline_us = now_us + r->space->wait_us_max;
+    if (s->deadline_us == 0) s->deadline_us = now_us + r->ns->wait_us_max;
     if (wait_us < 0 || now_us + wait_us > s->deadline_us) return false;
     stand_in_line(r, wait_us);
     return true;
@@ -79,7 +79,7 @@ static bool may_hold_for_lease(struct vs_request *r, int64_t now_us) {
 /* A policy that says "wait" again and again says it once: a request has one limit. */
 static bool may_hold_by_word(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
-    int64_t until_us_max = now_us + r->space->park_us_max;
+    int64_t until_us_max = now_us + r->ns->park_us_max;
     if (s->held_until_us == 0) s->held_until_us = until_us < until_us_max ? until_us : until_us_max;
     return may_hold(r, now_us, s->held_until_us, HELD_STEP_US);
 }
@@ -87,7 +87,7 @@ static bool may_hold_by_word(struct vs_request *r, int64_t now_us, int64_t until
 static enum vs_verdict judge(struct vs_request *r, int64_t *until_us) {
     const struct vs_app *app = r->session->app;
     if (!app->host.judge) return VS_NO_VERDICT;
-    return app->host.judge(app->host.self, (int)(r->space - app->space), r->gen, &r->pause, until_us);
+    return app->host.judge(app->host.self, (int)(r->ns - app->ns), r->gen, &r->pause, until_us);
 }
 
 /* ------------------------------------------------------------------ a request's way */
@@ -96,9 +96,9 @@ static enum vs_reply_state give_up(struct vs_request *r) {
     char text[256];
     const char *code = vesta_why_name(r->pause.why);
     vesta_pause_text(r->gen, &r->pause, text, sizeof text);
-    atomic_store(&r->space->refused_why, (int)r->pause.why);
-    atomic_store(&r->space->refused_wait_us, r->pause.wait_us);
-    atomic_fetch_add(&r->space->refused, 1);
+    atomic_store(&r->ns->refused_why, (int)r->pause.why);
+    atomic_store(&r->ns->refused_wait_us, r->pause.wait_us);
+    atomic_fetch_add(&r->ns->refused, 1);
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     return vs_refuse(r, code, "%s", text);
 }
@@ -142,7 +142,7 @@ static bool may_wait_to_open(struct vs_request *r) {
     if (!r->opening || s->multi) return false;
     if (s->deadline_us == 0) s->deadline_us = now_us + r->opening->wait_us_max;
     if (now_us + LEASE_STEP_US_MAX > s->deadline_us || s->draining) return false;
-    r->space = r->opening;
+    r->ns = r->opening;
     r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = LEASE_STEP_US_MAX};
     r->out->used = r->start;
     stand_in_line(r, LEASE_STEP_US_MAX);
@@ -151,7 +151,7 @@ static bool may_wait_to_open(struct vs_request *r) {
 
 static void count_pause(struct vs_request *r) {
     assert(r->pause.why < VS_WHYS_MAX);
-    vs_add(&r->session->scratch->counts.pauses[r->space - r->session->app->space][r->pause.why], 1);
+    vs_add(&r->session->scratch->counts.pauses[r->ns - r->session->app->ns][r->pause.why], 1);
 }
 
 enum vs_reply_state vs_request_run(struct vs_request *r) {
@@ -232,7 +232,7 @@ static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
 /* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
-    ptrdiff_t line = r->space - s->app->space;
+    ptrdiff_t line = r->ns - s->app->ns;
     if (s->scratch->line[line].waiting == 0 || s->deadline_us != 0) return false;
     r->pause = s->scratch->line[line].pause;
     return true;
@@ -252,7 +252,7 @@ enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
 /* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
 static size_t turn_to_run(struct vs_request *r, const struct vs_slice *names, size_t count) {
     size_t run = 1;
-    vs_request_turn(r, vs_space_named(r->session->app, names->at, names->length));
+    vs_request_turn(r, vs_namespace_named(r->session->app, names->at, names->length));
     while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
         run++;
     return run;

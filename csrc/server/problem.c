@@ -103,7 +103,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     calm(text);
     r->out->used = r->start; /* whatever the handler had begun to answer */
     r->code = number;
-    if (r->face == VS_RESP) {
+    if (r->protocol == VS_RESP) {
         vs_resp_error(r->out, fault->prefix, text);
         return VS_ANSWERED;
     }

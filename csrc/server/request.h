@@ -95,7 +95,7 @@ struct vs_scratch {
     struct {
         int waiting;              /* connections of this loop that wait for an id of this namespace */
         struct vesta_pause pause; /* what the last of them waits for */
-    } line[VS_SPACES_MAX];
+    } line[VS_NAMESPACES_MAX];
     uint64_t answered; /* requests, since net.c last looked */
     struct {
         int64_t unix_s;            /* the second that `date` says */
@@ -110,7 +110,7 @@ struct vs_scratch {
 struct vs_session {
     struct vs_app *app;
     struct vs_scratch *scratch;
-    enum vs_face face;
+    enum vs_protocol protocol;
     bool local; /* over a unix socket */
     const struct vs_peer *peer;
     uint64_t id;
@@ -119,7 +119,7 @@ struct vs_session {
     size_t need;                            /* bytes that the next request has at least; 0: unknown */
     int64_t deadline_us;                    /* a request waits for an id until then; 0: none waits */
     int64_t wait_us;                        /* VS_STEP_PAUSED: try again after this long */
-    int line;                               /* ... in the line of this namespace, an index of app->space */
+    int line;                               /* ... in the line of this namespace, an index of app->ns */
     bool held;                              /* past its deadline, for a policy: one of app->held */
     int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
     uint64_t *kept;                         /* ids already taken for a waiting request */
@@ -150,15 +150,15 @@ struct vs_request {
     struct vs_session *session;
     const struct vs_call *call;
     const struct vs_args *args;
-    struct vs_out *out;     /* HTTP: takes the body */
-    size_t start;           /* out->used where the reply, or the body, begins */
-    struct vs_space *space; /* the namespace that is asked; the first until a handler knows better */
-    struct vesta_gen *gen;  /* the space's, for this face; NULL until a handler has entered one */
-    uint64_t *ids;          /* VESTA_BATCH_MAX of them */
-    enum vs_face face;
-    const struct vs_http *http; /* what was asked, beside args; NULL: over RESP */
-    bool json;                  /* HTTP: problems, and answers where there is a choice, are JSON */
-    struct vs_space *opening;   /* the namespace that is asked, where it is not open yet */
+    struct vs_out *out;      /* HTTP: takes the body */
+    size_t start;            /* out->used where the reply, or the body, begins */
+    struct vs_namespace *ns; /* the namespace that is asked; the first until a handler knows better */
+    struct vesta_gen *gen;   /* the namespace's, for this protocol; NULL until a handler has entered one */
+    uint64_t *ids;           /* VESTA_BATCH_MAX of them */
+    enum vs_protocol protocol;
+    const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
+    bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
+    struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
     /* set with the reply */
     int code;         /* of vs_code_name; 0: all is well */
     int status;       /* HTTP, as what follows */
@@ -179,7 +179,7 @@ enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_O
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
 
-/* What the Redis face must know of a command before it runs. */
+/* What the Redis protocol must know of a command before it runs. */
 enum vs_call_flags {
     VS_CALL_GIVES = 1,    /* ids */
     VS_CALL_KEY = 2,      /* its first argument is a name ... */
@@ -206,9 +206,9 @@ struct vs_call {
 /* The i-th command, or NULL behind the last. */
 const struct vs_call *vs_call_at(int i);
 const struct vs_call *vs_call_named(struct vs_slice name);
-/* The command of a path at that face; *rest is what follows a route that ends in '/'. */
-const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_face face, struct vs_slice *rest);
-bool vs_call_is_at(const struct vs_call *call, enum vs_face face);
+/* The command of a path at that protocol; *rest is what follows a route that ends in '/'. */
+const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
+bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
 
 /* Runs a request's handler and settles a pause: VS_PAUSED means "try again after session->wait_us", else the reply is
  * complete. */
@@ -226,25 +226,25 @@ const char *vs_code_of_status(int status);
 const char *vs_status_reason(int status);
 
 /* Turns the request to a namespace. */
-static inline void vs_request_turn(struct vs_request *r, struct vs_space *space) {
-    r->space = space;
-    r->gen = space->gen[r->face];
+static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns) {
+    r->ns = ns;
+    r->gen = ns->gen[r->protocol];
 }
 
 /* Counts ids that a request was given, from its namespace; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
-    vs_add(&r->session->scratch->counts.ids[r->space - r->session->app->space][r->face], n);
+    vs_add(&r->session->scratch->counts.ids[r->ns - r->session->app->ns][r->protocol], n);
 }
 
 static inline void vs_count_request(struct vs_request *r) {
-    vs_add(&r->session->scratch->counts.requests[r->session->face][r->code], 1);
+    vs_add(&r->session->scratch->counts.requests[r->session->protocol][r->code], 1);
     r->session->scratch->answered++;
 }
 
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
 
-/* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the space or, where there are names, the
+/* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the namespace or, where there are names, the
  * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.
  * Who comes while others of its loop wait for an id queues behind them. */
 enum vs_reply_state vs_take_id(struct vs_request *request, uint64_t *id);

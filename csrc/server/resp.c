@@ -176,8 +176,8 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .args = args,
                            .out = out,
                            .start = out->used,
-                           .face = VS_RESP,
-                           .space = &s->app->space[0],
+                           .protocol = VS_RESP,
+                           .ns = &s->app->ns[0],
                            .ids = s->scratch->ids};
     enum vs_reply_state outcome =
         used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used);

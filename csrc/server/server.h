@@ -1,26 +1,5 @@
 /* server.h -- what the program above asks of the server: addresses, and to serve until told to stop.
- *
- *   listen.c    an address as text -> a bound socket
- *   loop.c      loops, sweeping, drain; with net.c and door.c the only files that know libuv
- *   door.c      who comes in: accepting, turning away, resting where there are no descriptors
- *   budget.c    what clients may have: places, by protocol and address, and memory
- *   net.c       connections: buffers, writing, waiting
- *   http.c      bytes -> request -> reply, by llhttp; the only file that knows it
- *   params.c    an HTTP request's parameters, and the type it wants; accept.c reads Accept
- *   resp.c      the same for the Redis protocol, with resp_parse.c
- *   space.c     namespaces: by name, and whether they are open
- *   pause.c     a request that finds no id: it waits, asks the policy, or gives up
- *   commands.c  the one table behind both protocols
- *   problem.c   the one table of failures, and what each looks like in either protocol
- *   ids.c       handlers that give, read and make ids
- *   multi.c     transactions of the Redis protocol
- *   session.c   handlers for what Redis clients say of themselves
- *   about.c     handlers for what they ask about the server
- *   counts.c    what a loop counts; metrics.c tells Prometheus
- *   health.c    whether the server is alive and ready
- *   admin.c     the admin's routes; leaf.c those of Leaf's server
- *
- * What those files share stands in request.h and net.h. */
+ * README says which file is what. */
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
@@ -29,57 +8,58 @@
 #include <stdatomic.h>
 
 #define VS_THREADS_MAX 64
-#define VS_SPACES_MAX 64
+#define VS_NAMESPACES_MAX 64
 #define VS_LISTENERS_MAX 24
 #define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
 #define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
 #define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
 
-enum vs_space_state {
-    VS_SPACE_OPEN,
-    VS_SPACE_OPENING, /* its generator is not open yet: requests are told to come again */
-    VS_SPACE_REFUSED  /* for good */
+enum vs_namespace_state {
+    VS_NAMESPACE_OPEN,
+    VS_NAMESPACE_OPENING, /* its generator is not open yet: requests are told to come again */
+    VS_NAMESPACE_REFUSED  /* for good */
 };
 
-#define VS_SPACE_WHY_MAX 512
+#define VS_NAMESPACE_WHY_MAX 512
 
 /* A namespace that is served, or will be: loops serve the others meanwhile. */
-struct vs_space {
+struct vs_namespace {
     char name[VESTA_NAMESPACE_MAX];
     size_t name_length;
     int64_t wait_us_max; /* how long a request may wait for an id without a policy's word */
     int64_t park_us_max; /* ... and how long by it */
-    _Atomic int state;   /* enum vs_space_state */
+    _Atomic int state;   /* enum vs_namespace_state */
     /* where it is open; set before it is */
-    struct vesta_gen *gen[VS_ID_FACES]; /* one file, two handles: the `method` field says which face made an id */
+    struct vesta_gen
+        *gen[VS_ID_PROTOCOLS]; /* one file, two handles: the `method` field says which protocol made an id */
     const struct vesta_layout *layout;
-    char why[VS_SPACE_WHY_MAX]; /* why it is not open; space.c's */
+    char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; namespace.c's */
     /* requests that were told that there is no id, and of the last one why and how long; for the log */
     _Atomic uint64_t refused;
     _Atomic int refused_why;
     _Atomic int64_t refused_wait_us;
 };
 
-static inline bool vs_space_is_open(const struct vs_space *space) {
-    /* acquire: pairs with vs_space_set, which comes behind `gen` and `layout` */
-    return atomic_load_explicit(&space->state, memory_order_acquire) == VS_SPACE_OPEN;
+static inline bool vs_namespace_is_open(const struct vs_namespace *ns) {
+    /* acquire: pairs with vs_namespace_set, which comes behind `gen` and `layout` */
+    return atomic_load_explicit(&ns->state, memory_order_acquire) == VS_NAMESPACE_OPEN;
 }
 
 /* How many requests it has refused an id; *pause is what the last one met. */
-uint64_t vs_space_refused(const struct vs_space *space, struct vesta_pause *pause);
+uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause);
 /* Opens a namespace whose generator is there (`why` is NULL: who has just seen it closed still reads the last one), or
  * says why it is not open.  Threads: one at a time for a namespace. */
-void vs_space_set(struct vs_space *space, enum vs_space_state state, const char *why);
+void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, const char *why);
 /* Why it is not open. */
-const char *vs_space_why(const struct vs_space *space, char buf[VS_SPACE_WHY_MAX]);
+const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPACE_WHY_MAX]);
 
 struct server;
 struct vs_counts;
 
 /* What every loop and connection shares.  Read-only while the loops run, but for the counters. */
 struct vs_app {
-    struct vs_space space[VS_SPACES_MAX]; /* the first is meant where a request names none */
-    int space_count;
+    struct vs_namespace ns[VS_NAMESPACES_MAX]; /* the first is meant where a request names none */
+    int ns_count;
     struct vs_host host;       /* judge is NULL where there are no policies */
     const char *resp_password; /* NULL: none is needed */
     const char *admin_token;   /* NULL: none is set */
@@ -98,7 +78,7 @@ struct vs_app {
 /* ------------------------------------------------------------------ listening and serving */
 
 struct vs_listener {
-    enum vs_face face;
+    enum vs_protocol protocol;
     int fd;
     bool handed; /* a service manager's: it goes on listening when this server ends */
 };
@@ -107,11 +87,11 @@ struct vs_serve_opts {
     struct vs_app *app;
     struct vs_listener listener[VS_LISTENERS_MAX];
     int listener_count;
-    int threads;                /* 1 to VS_THREADS_MAX */
-    struct vs_limits limits;    /* as they were asked for */
-    uint64_t idle_ms[VS_FACES]; /* how long a client may rest */
-    uint64_t auth_ms;           /* how long until it must have said the password */
-    void (*ready)(void *self);  /* called once, when connections and signals will be answered */
+    int threads;                    /* 1 to VS_THREADS_MAX */
+    struct vs_limits limits;        /* as they were asked for */
+    uint64_t idle_ms[VS_PROTOCOLS]; /* how long a client may rest */
+    uint64_t auth_ms;               /* how long until it must have said the password */
+    void (*ready)(void *self);      /* called once, when connections and signals will be answered */
     /* HUP, USR1 or USR2 came: called on the first loop's thread, which shall not be held up; NULL: they are ignored */
     void (*on_signal)(void *self, int number);
     void (*stopping)(void *self); /* the first TERM or INT came; may be NULL */
@@ -134,9 +114,9 @@ bool vs_serve_alive(struct vs_app *app, int64_t within_ms);
 
 /* Whether a request for an id of that namespace would be served just now, if only after a wait of known length that it
  * may have; else *pause says why not.  The one function behind /readyz, the metrics and the log's word of it. */
-bool vs_space_is_ready(const struct vs_space *space, struct vesta_pause *pause);
+bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pause);
 
 /* The namespace of that name, or NULL; a name that is not given means the first. */
-struct vs_space *vs_space_named(struct vs_app *app, const char *name, size_t length);
+struct vs_namespace *vs_namespace_named(struct vs_app *app, const char *name, size_t length);
 
 #endif

@@ -4,16 +4,17 @@
 
 #include <stdlib.h>
 
-static const bool everywhere[VS_FACES] = {true, true, true};
+static const bool everywhere[VS_PROTOCOLS] = {true, true, true};
 
-static struct vs_limits settled(struct vs_limits limits, int descriptors, int reserved, const bool listens[VS_FACES]) {
+static struct vs_limits settled(struct vs_limits limits, int descriptors, int reserved,
+                                const bool listens[VS_PROTOCOLS]) {
     struct vesta_error err;
     if (vs_limits_settle(&limits, descriptors, reserved, listens, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     return limits;
 }
 
 static void shares_are_equal_or_as_asked(void) {
-    static const bool http_alone[VS_FACES] = {[VS_HTTP] = true};
+    static const bool http_alone[VS_PROTOCOLS] = {[VS_HTTP] = true};
     struct vs_limits l = settled((struct vs_limits){.connections_max = 1000}, 2000, 100, everywhere);
     CHECK(l.proto_max[VS_HTTP] == 500 && l.proto_max[VS_RESP] == 500 && l.proto_max[VS_ADMIN] == 64);
     CHECK(l.of_address[VS_HTTP] == 250 && l.of_address[VS_ADMIN] == 32 && l.cut_from == 0);
@@ -36,8 +37,8 @@ static void what_does_not_fit_is_cut_and_the_reserve_never_is(void) {
         CHECK_EQ_I64(rc, VESTA_OK);
         CHECK(l.connections_max + l.proto_max[VS_ADMIN] + 90 <= descriptors);
         CHECK(l.proto_max[VS_HTTP] >= 1 && l.proto_max[VS_RESP] >= 1 && l.proto_max[VS_ADMIN] >= 4);
-        for (int face = 0; face < VS_FACES; face++)
-            CHECK(l.of_address[face] >= 1 && l.of_address[face] <= l.proto_max[face]);
+        for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+            CHECK(l.of_address[protocol] >= 1 && l.of_address[protocol] <= l.proto_max[protocol]);
         CHECK_EQ_I64(l.cut_from, descriptors < 1000 + 64 + 90 ? 1000 : 0);
     }
 }
@@ -58,23 +59,23 @@ static void places_are_those_of_a_plain_count(void) {
     struct vs_limits l = settled((struct vs_limits){.connections_max = 60, .proto_max = {40, 40}, .address_max = 5},
                                  500, 10, everywhere);
     struct vs_budget *budget = vs_budget_new(&l);
-    int count[VS_FACES][HOSTS] = {{0}}, open[VS_FACES] = {0};
+    int count[VS_PROTOCOLS][HOSTS] = {{0}}, open[VS_PROTOCOLS] = {0};
     NEED(budget);
     for (int step = 0; step < STEPS; step++) {
-        int face = rand() % VS_FACES, i = rand() % HOSTS;
+        int protocol = rand() % VS_PROTOCOLS, i = rand() % HOSTS;
         struct vs_peer peer = host(i);
-        if (rand() % 2 && count[face][i] > 0) {
-            vs_budget_leave(budget, (enum vs_face)face, &peer);
-            count[face][i]--, open[face]--;
+        if (rand() % 2 && count[protocol][i] > 0) {
+            vs_budget_leave(budget, (enum vs_protocol)protocol, &peer);
+            count[protocol][i]--, open[protocol]--;
             continue;
         }
-        enum vs_turned want = open[face] == l.proto_max[face]                           ? VS_TURNED_PROTO
-                              : face != VS_ADMIN && open[VS_RESP] + open[VS_HTTP] == 60 ? VS_TURNED_TOTAL
-                              : count[face][i] == 5                                     ? VS_TURNED_ADDRESS
-                                                                                        : VS_LET_IN;
-        CHECK_EQ_I64(vs_budget_enter(budget, (enum vs_face)face, &peer), want);
-        if (want == VS_LET_IN) count[face][i]++, open[face]++;
-        CHECK_EQ_I64(vs_budget_open(budget, (enum vs_face)face), open[face]);
+        enum vs_turned want = open[protocol] == l.proto_max[protocol]                       ? VS_TURNED_PROTO
+                              : protocol != VS_ADMIN && open[VS_RESP] + open[VS_HTTP] == 60 ? VS_TURNED_TOTAL
+                              : count[protocol][i] == 5                                     ? VS_TURNED_ADDRESS
+                                                                                            : VS_LET_IN;
+        CHECK_EQ_I64(vs_budget_enter(budget, (enum vs_protocol)protocol, &peer), want);
+        if (want == VS_LET_IN) count[protocol][i]++, open[protocol]++;
+        CHECK_EQ_I64(vs_budget_open(budget, (enum vs_protocol)protocol), open[protocol]);
     }
     vs_budget_free(budget);
 }

@@ -15,29 +15,29 @@ static struct vs_session session;
 static char replies[VS_OUT_MAX];
 static struct vs_out out = {.at = replies, .size = sizeof replies};
 
-static void open_server(int spaces) {
+static void open_server(int namespaces) {
     memset(&scratch, 0, sizeof scratch);
     memset(&other, 0, sizeof other);
-    app = (struct vs_app){.clock = &fake, .space_count = spaces, .loop_count = 2, .budget = vs_budget_new(&limits)};
+    app = (struct vs_app){.clock = &fake, .ns_count = namespaces, .loop_count = 2, .budget = vs_budget_new(&limits)};
     app.counts[0] = &scratch.counts, app.counts[1] = &other.counts;
-    for (int i = 0; i < spaces; i++) {
+    for (int i = 0; i < namespaces; i++) {
         struct vesta_opts opts = {
             .layout = LAYOUT, .has_worker = 1, .worker = (uint64_t)i, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
-        struct vs_space *space = &app.space[i];
+        struct vs_namespace *ns = &app.ns[i];
         struct vesta_error err;
-        if (vesta_open(&opts, &space->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-        space->gen[VS_HTTP] = space->gen[VS_RESP];
-        space->layout = vesta_gen_layout(space->gen[VS_RESP]);
-        space->name_length = VESTA_NAMESPACE_MAX - 1;
-        memset(space->name, 'n', space->name_length);
-        space->name[0] = (char)('A' + i % 26), space->name[1] = (char)('A' + i / 26);
+        if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+        ns->gen[VS_HTTP] = ns->gen[VS_RESP];
+        ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
+        ns->name_length = VESTA_NAMESPACE_MAX - 1;
+        memset(ns->name, 'n', ns->name_length);
+        ns->name[0] = (char)('A' + i % 26), ns->name[1] = (char)('A' + i / 26);
     }
-    session = (struct vs_session){.app = &app, .scratch = &scratch, .face = VS_HTTP};
+    session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = VS_HTTP};
 }
 
 static void close_server(void) {
-    for (int i = 0; i < app.space_count; i++)
-        vesta_close(app.space[i].gen[VS_RESP]);
+    for (int i = 0; i < app.ns_count; i++)
+        vesta_close(app.ns[i].gen[VS_RESP]);
     vs_budget_free(app.budget);
 }
 
@@ -51,7 +51,7 @@ static const char *ask(const char *request) {
 /* One line of /metrics is there, with the namespace's name. */
 static void has_line(const char *family, const char *rest) {
     char line[256];
-    snprintf(line, sizeof line, "\n%s{namespace=\"%s\"%s\n", family, app.space[0].name, rest);
+    snprintf(line, sizeof line, "\n%s{namespace=\"%s\"%s\n", family, app.ns[0].name, rest);
     CHECK_HAS(replies, line);
 }
 
@@ -108,14 +108,14 @@ static void fill(void *counts, size_t size) {
 }
 
 static void has_room(void) {
-    open_server(VS_SPACES_MAX);
+    open_server(VS_NAMESPACES_MAX);
     fill(&scratch.counts, sizeof scratch.counts);
     ask(ASK("/metrics"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
     size_t longest = 0, lines = 0;
     for (const char *at = strstr(replies, "\r\n\r\n") + 4, *end; (end = strchr(at, '\n')); at = end + 1) {
         bool of_last =
-            strstr(at, app.space[VS_SPACES_MAX - 1].name) && strstr(at, app.space[VS_SPACES_MAX - 1].name) < end;
+            strstr(at, app.ns[VS_NAMESPACES_MAX - 1].name) && strstr(at, app.ns[VS_NAMESPACES_MAX - 1].name) < end;
         lines += of_last;
         if (of_last && (size_t)(end - at) > longest) longest = (size_t)(end - at);
     }
@@ -125,20 +125,20 @@ static void has_room(void) {
 }
 
 static void has_room_for_status(void) {
-    open_server(VS_SPACES_MAX);
+    open_server(VS_NAMESPACES_MAX);
     fill(&scratch.counts, sizeof scratch.counts);
-    session.face = VS_ADMIN, session.local = true;
+    session.protocol = VS_ADMIN, session.local = true;
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n");
-    CHECK_HAS(replies, app.space[VS_SPACES_MAX - 1].name);
-    CHECK(out.used > VS_SPACES_MAX * 300 && out.used < VS_REPLY_MAX);
+    CHECK_HAS(replies, app.ns[VS_NAMESPACES_MAX - 1].name);
+    CHECK(out.used > VS_NAMESPACES_MAX * 300 && out.used < VS_REPLY_MAX);
     close_server();
 }
 
 /* As where a service manager hands over a socket that needed no token for its address. */
 static void wants_a_token(void) {
     open_server(1);
-    session.face = VS_ADMIN;
+    session.protocol = VS_ADMIN;
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "HTTP/1.1 401 ");
     CHECK_HAS(replies, "VESTA_ADMIN_TOKEN");
@@ -176,14 +176,14 @@ static void tells_why_not(void) {
     int64_t was_us = unix_now_us;
     open_server(1);
     app.host = (struct vs_host){.self = &stuck, .status = tell_stuck};
-    app.space[0].wait_us_max = 100000;
+    app.ns[0].wait_us_max = 100000;
     is_ready();
     ask(ASK("/genid")); /* this time is seen */
     unix_now_us -= 50000;
     is_ready(); /* a request would wait for so long */
     unix_now_us -= 3000000;
     is_not_ready("clock_back");
-    CHECK_HAS(replies, app.space[0].name);
+    CHECK_HAS(replies, app.ns[0].name);
     unix_now_us = was_us;
     is_ready();
     stuck = true;
@@ -197,7 +197,7 @@ static void tells_why_not(void) {
 
 static void tells_the_end(void) {
     open_server(1);
-    int64_t left_us = vesta_layout_end_ms(app.space[0].layout) * 1000 - unix_now_us;
+    int64_t left_us = vesta_layout_end_ms(app.ns[0].layout) * 1000 - unix_now_us;
     is_ready();
     pass_us(left_us);
     is_not_ready("epoch_end");

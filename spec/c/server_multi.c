@@ -118,7 +118,7 @@ static void takes_from_each_namespace(void) {
     static const uint64_t want[] = {5, 6, 6, 5, 6};
     uint64_t ids[16];
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    add_space("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+    add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MGET default orders orders default orders\r\n");
     CHECK_EQ_U64(read_ids(ids), 5);
     for (int i = 0; i < 5; i++)

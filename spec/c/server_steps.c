@@ -73,7 +73,7 @@ static void does_not_wait_in_vain(void) {
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 3\r\n");
     CHECK_HAS(replies, "Content-Type: text/plain\r\n");
-    session.face = VS_RESP;
+    session.protocol = VS_RESP;
     CHECK(step(GET_ONE) > 0);
     CHECK_HAS(replies, "-TRYAGAIN the clock is 2.5");
     unix_now_us += 2450000;
@@ -83,14 +83,14 @@ static void does_not_wait_in_vain(void) {
 
 static void ends(void) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
-    int64_t end_us = vesta_layout_end_ms(app.space[0].layout) * 1000;
+    int64_t end_us = vesta_layout_end_ms(app.ns[0].layout) * 1000;
     boot_now_us += end_us - unix_now_us;
     unix_now_us = end_us;
     CHECK(step("GET /v1/ids HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 500 ");
     CHECK_HAS(replies, "\"code\":\"epoch_end\"");
     CHECK(!strstr(replies, "Retry-After"));
-    session.face = VS_RESP;
+    session.protocol = VS_RESP;
     CHECK(step(GET_ONE) > 0);
     CHECK_HAS(replies, "-ERR the layout's time is over");
     close_server();
@@ -105,8 +105,8 @@ static void has_no_lease(void) {
     }
     CHECK(tries >= 4 && tries <= 20);
     CHECK_HAS(replies, "-LOADING no lease");
-    session.face = VS_HTTP;
-    app.space[0].wait_us_max = 0;
+    session.protocol = VS_HTTP;
+    app.ns[0].wait_us_max = 0;
     CHECK(step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 1\r\n");
@@ -128,9 +128,9 @@ static struct {
     enum vesta_why why;
 } host;
 
-static enum vs_verdict judge(void *self, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+static enum vs_verdict judge(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                              int64_t *until_us) {
-    CHECK(self == &host && space == 0);
+    CHECK(self == &host && ns == 0);
     host.asked++;
     host.why = pause->why;
     *until_us = host.until_us;
@@ -141,7 +141,7 @@ static enum vs_verdict judge(void *self, int space, struct vesta_gen *gen, const
 /* A server with a policy, of which the clock is 3 s behind. */
 static void open_judged(enum vs_verdict says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
-    app.space[0].park_us_max = 2000000;
+    app.ns[0].park_us_max = 2000000;
     app.host = (struct vs_host){.self = &host, .judge = judge};
     memset(&host, 0, sizeof host);
     host.says = says;
@@ -273,7 +273,7 @@ static void asks_only_when_the_fixed_rules_give_up(void) {
 
 static void queues_in_its_own_line(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    add_space("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+    add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     scratch.line[0].waiting = 1;
     scratch.line[0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
     CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
@@ -303,10 +303,10 @@ static void has_whole_rows(void) {
         char path[64];
         snprintf(path, sizeof path, "%s%s", call->route ? call->route : "",
                  call->route && strchr(call->help, '{') ? "1" : "");
-        for (int face = VS_HTTP; call->route && face <= VS_ADMIN; face++) {
+        for (int protocol = VS_HTTP; call->route && protocol <= VS_ADMIN; protocol++) {
             const struct vs_call *found =
-                vs_call_routed((struct vs_slice){path, strlen(path)}, (enum vs_face)face, &rest);
-            CHECK(found == (vs_call_is_at(call, (enum vs_face)face) ? call : NULL));
+                vs_call_routed((struct vs_slice){path, strlen(path)}, (enum vs_protocol)protocol, &rest);
+            CHECK(found == (vs_call_is_at(call, (enum vs_protocol)protocol) ? call : NULL));
         }
         names += call->name != NULL;
         routes += call->route != NULL;
@@ -318,7 +318,7 @@ static void has_whole_rows(void) {
 static void has_a_word_for_every_pause(void) {
     open_server(FOUR_A_MS, VS_HTTP, 0, VESTA_UNSAFE_PRIVATE);
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++) {
-        struct vs_request r = {.session = &session, .out = &out, .face = VS_RESP};
+        struct vs_request r = {.session = &session, .out = &out, .protocol = VS_RESP};
         out.used = 0;
         CHECK(vs_refuse(&r, vesta_why_name((enum vesta_why)why), "why") == VS_ANSWERED);
         replies[out.used] = '\0';

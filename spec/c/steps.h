@@ -20,38 +20,38 @@ static char replies[VS_OUT_MAX];
 static struct vs_out out = {.at = replies, .size = sizeof replies};
 
 /* A namespace, with the next worker number; the first is called "default". */
-static void add_space(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
-    struct vs_space *space = &app.space[app.space_count++];
+static void add_namespace(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
+    struct vs_namespace *ns = &app.ns[app.ns_count++];
     struct vesta_opts opts = {.layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
     struct vesta_error err = {0};
-    opts.worker = 4 + (uint64_t)app.space_count;
-    *space = (struct vs_space){.name_length = strlen(name), .wait_us_max = wait_ms * 1000};
-    memcpy(space->name, name, space->name_length);
-    if (vesta_open(&opts, &space->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    space->gen[VS_HTTP] = space->gen[VS_RESP];
-    space->layout = vesta_gen_layout(space->gen[VS_RESP]);
+    opts.worker = 4 + (uint64_t)app.ns_count;
+    *ns = (struct vs_namespace){.name_length = strlen(name), .wait_us_max = wait_ms * 1000};
+    memcpy(ns->name, name, ns->name_length);
+    if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    ns->gen[VS_HTTP] = ns->gen[VS_RESP];
+    ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
 }
 
 static const struct vs_limits limits = {.connections_max = 16, .memory_max = 4 << 20};
 
-static void open_server(const char *layout, enum vs_face face, int64_t wait_ms, unsigned flags) {
+static void open_server(const char *layout, enum vs_protocol protocol, int64_t wait_ms, unsigned flags) {
     unix_now_us = START_US;
     boot_now_us = INT64_C(1000000000);
     app = (struct vs_app){.clock = &fake, .budget = vs_budget_new(&limits)};
-    add_space("default", layout, wait_ms, flags);
-    session = (struct vs_session){.app = &app, .scratch = &scratch, .face = face};
+    add_namespace("default", layout, wait_ms, flags);
+    session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = protocol};
 }
 
 static void close_server(void) {
     vs_session_end(&session);
-    for (int i = 0; i < app.space_count; i++)
-        vesta_close(app.space[i].gen[VS_RESP]);
+    for (int i = 0; i < app.ns_count; i++)
+        vesta_close(app.ns[i].gen[VS_RESP]);
     vs_budget_free(app.budget);
 }
 
 static int step(const char *request) {
     out.used = 0;
-    int rc = (session.face == VS_RESP ? vs_resp_step : vs_http_step)(&session, request, strlen(request), &out);
+    int rc = (session.protocol == VS_RESP ? vs_resp_step : vs_http_step)(&session, request, strlen(request), &out);
     replies[out.used] = '\0';
     return rc;
 }

@@ -14,15 +14,15 @@ static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
-    struct vs_space *space = &app.space[0];
-    if (space->layout) return;
+    struct vs_namespace *ns = &app.ns[0];
+    if (ns->layout) return;
     struct vesta_opts opts = {.layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
-    MUST(vesta_open(&opts, &space->gen[VS_RESP], NULL) == VESTA_OK);
-    space->gen[VS_HTTP] = space->gen[VS_RESP];
-    memcpy(space->name, "default", sizeof "default");
-    space->name_length = strlen(space->name);
-    space->layout = vesta_gen_layout(space->gen[VS_RESP]);
-    app.space_count = 1;
+    MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
+    ns->gen[VS_HTTP] = ns->gen[VS_RESP];
+    memcpy(ns->name, "default", sizeof "default");
+    ns->name_length = strlen(ns->name);
+    ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
+    app.ns_count = 1;
     app.counts[0] = &scratch.counts;
     app.loop_count = 1;
     app.clock = vs_clock_system();
@@ -30,8 +30,8 @@ static void open_once(void) {
 }
 
 /* Answers a whole stream as net.c does.  Returns how many bytes were used, and the replies' length in *length. */
-static size_t answer_all(enum vs_face face, step *step, const char *bytes, size_t size, size_t *length) {
-    struct vs_session session = {.app = &app, .scratch = &scratch, .face = face};
+static size_t answer_all(enum vs_protocol protocol, step *step, const char *bytes, size_t size, size_t *length) {
+    struct vs_session session = {.app = &app, .scratch = &scratch, .protocol = protocol};
     struct vs_out out = {.at = replies, .size = sizeof replies};
     size_t at = 0;
     *length = 0;

@@ -22,16 +22,16 @@ static char replies[VS_OUT_MAX];
 
 static void open_once(void) {
     static const char *const names[SPACES] = {"default", "orders"};
-    for (; app.space_count < SPACES; app.space_count++) {
-        struct vs_space *space = &app.space[app.space_count];
+    for (; app.ns_count < SPACES; app.ns_count++) {
+        struct vs_namespace *ns = &app.ns[app.ns_count];
         struct vesta_opts opts = {.layout = LAYOUT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
-        opts.worker = (uint64_t)app.space_count + 1;
-        MUST(vesta_open(&opts, &space->gen[VS_RESP], NULL) == VESTA_OK);
-        space->gen[VS_HTTP] = space->gen[VS_RESP];
-        strcpy(space->name, names[app.space_count]);
-        space->name_length = strlen(space->name);
-        space->layout = vesta_gen_layout(space->gen[VS_RESP]);
-        space->wait_us_max = 20000;
+        opts.worker = (uint64_t)app.ns_count + 1;
+        MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
+        ns->gen[VS_HTTP] = ns->gen[VS_RESP];
+        strcpy(ns->name, names[app.ns_count]);
+        ns->name_length = strlen(ns->name);
+        ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
+        ns->wait_us_max = 20000;
     }
     app.clock = &fake;
     if (!app.budget) app.budget = vs_budget_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
@@ -246,7 +246,7 @@ static void put_http(void) {
     run.command[run.count - 1].no_body = method == 4;
 }
 
-static void build(enum vs_face face) {
+static void build(enum vs_protocol protocol) {
     run.used = 0, run.count = 0, run.in_multi = run.multi_gives = run.wild = false;
     while (run.in < run.end && run.count < COMMANDS_MAX && run.used < STREAM_MAX - COMMAND_BYTES_MAX) {
         if (dice(64) == 63) {
@@ -254,7 +254,7 @@ static void build(enum vs_face face) {
             for (unsigned left = dice(64); left > 0 && run.used < STREAM_MAX; left--)
                 run.stream[run.used++] = (char)dice(256);
         }
-        (face == VS_RESP ? put_resp : put_http)();
+        (protocol == VS_RESP ? put_resp : put_http)();
     }
 }
 
@@ -279,7 +279,7 @@ static void keep_answer(const struct vs_out *out) {
 static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *closed) {
     struct vs_out out = {.at = replies, .size = sizeof replies};
     char *bytes = text_of((const uint8_t *)run.stream + *at, have - *at);
-    int used = (session->face == VS_RESP ? vs_resp_step : vs_http_step)(session, bytes, have - *at, &out);
+    int used = (session->protocol == VS_RESP ? vs_resp_step : vs_http_step)(session, bytes, have - *at, &out);
     free(bytes);
     keep_answer(&out);
     MUST(used <= (int)(have - *at));
@@ -294,8 +294,8 @@ static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *
 }
 
 /* Returns whether the server ended the connection. */
-static bool answer(enum vs_face face, unsigned piece) {
-    struct vs_session session = {.app = &app, .scratch = &scratch, .face = face, .id = 1};
+static bool answer(enum vs_protocol protocol, unsigned piece) {
+    struct vs_session session = {.app = &app, .scratch = &scratch, .protocol = protocol, .id = 1};
     size_t at = 0, have = 0;
     bool closed = false;
     answered = 0;
@@ -354,7 +354,7 @@ static void check_grants(void) {
     }
 }
 
-static void check_replies(enum vs_face face, bool closed) {
+static void check_replies(enum vs_protocol protocol, bool closed) {
     struct text in = {answers, answers + answered};
     bool resp3 = false, ended = false;
     int count = 0;
@@ -364,9 +364,9 @@ static void check_replies(enum vs_face face, bool closed) {
         const char *from = in.at;
         id_fn *found = known && run.command[count].gives ? collect_id : NULL;
         MUST(!ended && (known || run.wild));
-        if (face == VS_HTTP && !known) return; /* whether a reply has a body depends on what was asked */
-        ended = face == VS_RESP ? read_resp(&in, &resp3, found, 0)
-                                : read_http(&in, known && run.command[count].no_body, found);
+        if (protocol == VS_HTTP && !known) return; /* whether a reply has a body depends on what was asked */
+        ended = protocol == VS_RESP ? read_resp(&in, &resp3, found, 0)
+                                    : read_http(&in, known && run.command[count].no_body, found);
         if (known && run.command[count].block) collect_block((struct text){from, in.at});
     }
     MUST(!ended || closed);
@@ -378,12 +378,12 @@ static void check_replies(enum vs_face face, bool closed) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     open_once();
     run.in = data, run.end = data + size;
-    enum vs_face face = dice(4) == 3 ? VS_HTTP : VS_RESP;
+    enum vs_protocol protocol = dice(4) == 3 ? VS_HTTP : VS_RESP;
     app.resp_password = dice(4) == 3 ? "secret" : NULL;
     unsigned piece = 1 + dice(4) * dice(256);
-    build(face);
-    bool closed = answer(face, piece);
-    check_replies(face, closed);
+    build(protocol);
+    bool closed = answer(protocol, piece);
+    check_replies(protocol, closed);
     pass_us(1000);
     return 0;
 }

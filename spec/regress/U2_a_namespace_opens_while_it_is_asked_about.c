@@ -14,14 +14,14 @@ static const char *const asked[] = {"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
 
 /* As a server opens it, see serve/start.c. */
 static void *open_it(void *arg) {
-    struct vs_space *space = arg;
+    struct vs_namespace *ns = arg;
     struct vesta_opts opts = {
         .layout = LAYOUT, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
     struct vesta_error err;
-    for (int face = 0; face < VS_ID_FACES; face++)
-        if (vesta_open(&opts, &space->gen[face], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    space->layout = vesta_gen_layout(space->gen[VS_RESP]);
-    vs_space_set(space, VS_SPACE_OPEN, NULL);
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        if (vesta_open(&opts, &ns->gen[protocol], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
+    vs_namespace_set(ns, VS_NAMESPACE_OPEN, NULL);
     return NULL;
 }
 
@@ -31,10 +31,10 @@ static void asked_meanwhile(void) {
         bool ready = false;
         open_server(LAYOUT, VS_ADMIN, 0, VESTA_UNSAFE_PRIVATE);
         app.counts[0] = &scratch.counts, app.loop_count = 1;
-        struct vs_space *space = &app.space[app.space_count++];
-        *space = (struct vs_space){.name = "orders", .name_length = 6};
-        vs_space_set(space, VS_SPACE_OPENING, "just begun");
-        NEED(pthread_create(&opener, NULL, open_it, space) == 0);
+        struct vs_namespace *ns = &app.ns[app.ns_count++];
+        *ns = (struct vs_namespace){.name = "orders", .name_length = 6};
+        vs_namespace_set(ns, VS_NAMESPACE_OPENING, "just begun");
+        NEED(pthread_create(&opener, NULL, open_it, ns) == 0);
         while (!ready) {
             for (size_t i = 1; i < VS_COUNT(asked); i++)
                 CHECK_EQ_I64(step(asked[i]), (int)strlen(asked[i]));
@@ -44,7 +44,7 @@ static void asked_meanwhile(void) {
                 CHECK_FAIL("%s", replies);
         }
         pthread_join(opener, NULL);
-        vesta_close(space->gen[VS_HTTP]);
+        vesta_close(ns->gen[VS_HTTP]);
         close_server();
     }
 }

@@ -1,4 +1,4 @@
-"""redis.py -- the Redis face of `vesta serve`: what clients send, and what is refused."""
+"""redis.py -- the Redis protocol of `vesta serve`: what clients send, and what is refused."""
 import json
 import os
 import re

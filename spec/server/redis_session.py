@@ -1,4 +1,4 @@
-"""redis_session.py -- connections of the Redis face: protocols, passwords, lines typed by hand, rest, clients that never
+"""redis_session.py -- connections of the Redis protocol: protocols, passwords, lines typed by hand, rest, clients that never
 read."""
 import os
 import re
@@ -119,7 +119,7 @@ def _(world):
         fails(serve(b"a", "--resp-idle-ms", idle), 2, "resp-idle-ms")
 
 
-@claim("with a password the Redis face may be reached by other machines")
+@claim("with a password the Redis protocol may be reached by other machines")
 def _(world):
     port = free_port()
     with open(world.path("password"), "w") as file:

@@ -1,4 +1,4 @@
-"""routes.py -- the HTTP face of `vesta serve`: routes, replies, connections, and what is refused."""
+"""routes.py -- HTTP of `vesta serve`: routes, replies, connections, and what is refused."""
 import http.client
 import json
 import re

@@ -165,7 +165,7 @@ def _(world):
                 else:
                     same(server.say(port, command("PING")), b"+PONG\r\n")
                 assert "127.0.0.1:%d" % port in server.said, server.said
-            for port in (server.http, server.resp):  # the addresses of the flags are not bound: their faces have sockets
+            for port in (server.http, server.resp):  # the addresses of the flags are not bound: their protocols have sockets
                 try:
                     server.connect(port).close()
                     raise AssertionError("port %d is bound" % port)

@@ -36,13 +36,13 @@ static struct vs_plan plan_of(const struct vs_config *config) {
     struct vs_process_usage usage = {.open_fds = 3};
     struct vs_plan plan = {
         .threads = (int)config->threads,
-        .spaces = config->space_count,
+        .namespaces = config->space_count,
         .listeners = {
             [VS_RESP] = config->resp.count, [VS_HTTP] = config->http.count, [VS_ADMIN] = config->admin.count}};
     vs_process_measure(&usage);
     plan.open = (int)usage.open_fds + 1; /* the log */
-    for (int face = 0; face < VS_FACES; face++)
-        plan.open += plan.listeners[face];
+    for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+        plan.open += plan.listeners[protocol];
     return plan;
 }
 
@@ -66,7 +66,7 @@ void vs_doctor_limits(struct vs_doctor *doctor) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* Whether what listens there answers as the face would. */
+/* Whether what listens there speaks the protocol. */
 static bool answers(const char *address, bool is_resp) {
     static const char http[] = "GET /healthz HTTP/1.1\r\nHost: doctor\r\nConnection: close\r\n\r\n",
                       resp[] = "PING\r\n";
@@ -100,8 +100,8 @@ void vs_doctor_addresses(struct vs_doctor *doctor) {
     const struct {
         const char *what;
         const struct vs_conf_list *list;
-    } faces[] = {{"http", &config->http}, {"resp", &config->resp}, {"admin", &config->admin}};
-    for (int face = 0; face < 3; face++)
-        for (int i = 0; i < faces[face].list->count; i++)
-            look_at_address(doctor, faces[face].what, faces[face].list->text[i]);
+    } protocols[] = {{"http", &config->http}, {"resp", &config->resp}, {"admin", &config->admin}};
+    for (int protocol = 0; protocol < 3; protocol++)
+        for (int i = 0; i < protocols[protocol].list->count; i++)
+            look_at_address(doctor, protocols[protocol].what, protocols[protocol].list->text[i]);
 }

@@ -109,15 +109,15 @@ static void print_state(int json) {
 
 /* ------------------------------------------------------------------ the summary */
 
-static void print_faces(const struct vs_config *config) {
+static void print_protocols(const struct vs_config *config) {
     const struct {
         const char *name;
         const struct vs_conf_list *list;
-    } faces[] = {{"HTTP", &config->http}, {"Redis protocol", &config->resp}, {"admin", &config->admin}};
+    } protocols[] = {{"HTTP", &config->http}, {"Redis protocol", &config->resp}, {"admin", &config->admin}};
     for (size_t i = 0; i < 3; i++) {
-        vs_outf("  %-14s  %s", faces[i].name, faces[i].list->count ? "" : "off");
-        for (int k = 0; k < faces[i].list->count; k++)
-            vs_outf("%s%s", k ? ", " : "", faces[i].list->text[k]);
+        vs_outf("  %-14s  %s", protocols[i].name, protocols[i].list->count ? "" : "off");
+        for (int k = 0; k < protocols[i].list->count; k++)
+            vs_outf("%s%s", k ? ", " : "", protocols[i].list->text[k]);
         vs_outf("\n");
     }
 }
@@ -125,16 +125,16 @@ static void print_faces(const struct vs_config *config) {
 static void print_summary(const struct vs_config *config) {
     vs_outf("%s: ok\n", VS_CONF_SHOWN(config->name));
     for (int i = 0; i < config->space_count; i++) {
-        const struct vs_conf_space *space = &config->space[i];
-        vs_outf("  %-14s  %s", i ? "" : "namespaces", space->name);
-        vs_outf(": %s", space->layout ? space->layout : VS_LAYOUT_DEFAULT);
-        if (space->worker >= 0) vs_outf(", worker %" PRId64, space->worker);
-        if (space->store) vs_outf(", store %s", without_password(space->store, (char[SHOWN_MAX]){0}));
-        if (space->policy.name) vs_outf(", policy %s", space->policy.name);
+        const struct vs_conf_space *ns = &config->space[i];
+        vs_outf("  %-14s  %s", i ? "" : "namespaces", ns->name);
+        vs_outf(": %s", ns->layout ? ns->layout : VS_LAYOUT_DEFAULT);
+        if (ns->worker >= 0) vs_outf(", worker %" PRId64, ns->worker);
+        if (ns->store) vs_outf(", store %s", without_password(ns->store, (char[SHOWN_MAX]){0}));
+        if (ns->policy.name) vs_outf(", policy %s", ns->policy.name);
         vs_outf("\n");
     }
     if (config->segment_count) vs_outf("  %-14s  %d\n", "segments", config->segment_count);
-    print_faces(config);
+    print_protocols(config);
     for (int i = 0; i < config->note_count; i++)
         vs_outf("  %s  %s\n", config->note[i].is_gap ? "not yet       " : "note          ", config->note[i].text);
 }

@@ -1,0 +1,119 @@
+/* namespaces.c -- the namespaces of a server: how each is opened, named and told of.  Knows no socket and no thread. */
+#include "base/error.h"
+#include "command/options.h"
+#include "serve/serving.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIELDS_MAX 256
+
+/* One handle a protocol, because the `method` field, where a layout has one, says over which an id was given. */
+static int open_gen(const struct vesta_opts *from, const struct vesta_layout *layout, enum vs_protocol protocol,
+                    struct vesta_gen **gen, struct vesta_error *err) {
+    static const int method[VS_ID_PROTOCOLS] = {[VS_RESP] = 1, [VS_HTTP] = 2};
+    struct vesta_opts opts = *from;
+    char fields[FIELDS_MAX];
+    int at = vesta_layout_find(layout, "method");
+    if (at >= 0 && !layout->field[at].fixed) {
+        int length = snprintf(fields, sizeof fields, "%s method=%d", opts.fields ? opts.fields : "", method[protocol]);
+        if (length >= (int)sizeof fields)
+            return vs_fail(err, VESTA_EOPTION, "--fields is longer than %d bytes", FIELDS_MAX);
+        opts.fields = fields;
+    }
+    return vesta_open(&opts, gen, err);
+}
+
+static void close_gens(struct vs_namespace *ns) {
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++) {
+        vesta_close(ns->gen[protocol]);
+        ns->gen[protocol] = NULL;
+    }
+}
+
+/* The layout may be the file's own, so a first handle is opened to ask for it. */
+int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
+    struct vs_namespace *ns = &serving->app.ns[i];
+    const struct vesta_opts *opts = &serving->ns[i].opts;
+    struct vesta_gen *first;
+    int rc = vesta_open(opts, &first, err);
+    if (rc != VESTA_OK) return rc;
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
+        rc = open_gen(opts, vesta_gen_layout(first), protocol, &ns->gen[protocol], err);
+    if (rc == VESTA_OK)
+        ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
+    else
+        close_gens(ns);
+    vesta_close(first);
+    return rc;
+}
+
+static void name_space(struct vs_namespace *ns, const char *name) {
+    snprintf(ns->name, sizeof ns->name, "%s", name);
+    ns->name_length = strlen(ns->name);
+}
+
+/* A generator file that is attached to says itself which namespace it is of. */
+static int name_by_file(const struct vesta_opts *opts, struct vs_namespace *ns) {
+    struct vesta_error err;
+    struct vesta_info info;
+    struct vesta_gen *gen;
+    if (vesta_open(opts, &gen, &err) != VESTA_OK) return vs_report(&err);
+    vesta_get_info(gen, &info);
+    name_space(ns, info.namespace_);
+    vesta_close(gen);
+    return VS_GO;
+}
+
+int vs_namespaces_prepare(struct vs_serving *serving) {
+    struct vs_app *app = &serving->app;
+    int rc = VS_GO;
+    for (int i = 0; i < serving->ns_count && rc == VS_GO; i++) {
+        struct vs_serving_namespace *from = &serving->ns[i];
+        struct vs_namespace *ns = &app->ns[app->ns_count++];
+        from->opts.any_worker = !from->opts.has_worker && !from->opts.store;
+        if (vs_policies_wanted(serving)) from->opts.flags |= VESTA_CHOOSES;
+        ns->wait_us_max = from->wait_ms_max * 1000;
+        ns->park_us_max = from->park_ms_max * 1000;
+        vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just begun");
+        if (!from->opts.namespace_ && from->opts.path)
+            rc = name_by_file(&from->opts, ns);
+        else
+            name_space(ns, from->opts.namespace_ ? from->opts.namespace_ : serving->config->space[i].name);
+    }
+    return rc;
+}
+
+void vs_namespace_say(const struct vs_namespace *ns) {
+    struct vesta_info info;
+    vesta_get_info(ns->gen[VS_RESP], &info);
+    if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
+    bool shared = !vs_store_is_local(info.store);
+    vs_log(VS_LOG_INFO, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
+           "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL, "store",
+           shared ? info.store : NULL, NULL);
+}
+
+void vs_namespaces_state(const struct vs_serving *serving) {
+    const struct vs_app *app = &serving->app;
+    for (int i = 0; i < app->ns_count; i++) {
+        struct vesta_info info;
+        char why[VS_NAMESPACE_WHY_MAX];
+        if (!vs_namespace_is_open(&app->ns[i])) {
+            vs_log(VS_LOG_INFO, "state", "namespace", app->ns[i].name, "not_open", vs_namespace_why(&app->ns[i], why),
+                   NULL);
+            continue;
+        }
+        vesta_get_info(app->ns[i].gen[VS_RESP], &info);
+        vs_log(VS_LOG_INFO, "state", "namespace", info.namespace_, "leased", info.holds_lease ? "yes" : "no", "worker",
+               info.holds_lease ? VS_DIGITS((int64_t)info.worker) : NULL, "lease_ms_left",
+               info.holds_lease ? VS_DIGITS(info.lease_end_ms - vs_now_ms()) : NULL, "slot", VS_DIGITS(info.slot),
+               "slots_used", VS_DIGITS(info.slots_used), "keeper", *info.keeper ? info.keeper : NULL, "path", info.path,
+               "connections", VS_DIGITS(vs_budget_open(app->budget, VS_PROTOCOLS)), NULL);
+    }
+}
+
+void vs_namespace_close(struct vs_serving *serving, int i) {
+    close_gens(&serving->app.ns[i]);
+}
