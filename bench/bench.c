@@ -1,7 +1,7 @@
 /* bench.c -- see bench.h. */
 #include "bench.h"
 #include "mapping/mapping.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
  *     bench_day_old FOLDER      makes FOLDER/w.gen, leased from file:FOLDER
  */
 #include "bench.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <stdio.h>

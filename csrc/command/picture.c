@@ -2,7 +2,7 @@
  * so that the same command prints the same bytes everywhere. */
 #include "command/command.h"
 #include "id/id.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

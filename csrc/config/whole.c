@@ -7,7 +7,7 @@
 #include "policy/policy.h"
 #include "config/schema.h"
 #include "keeper/options.h"
-#include "os/os.h"
+#include "os/clock.h"
 #include "policy/host.h"
 #include "store/store.h"
 

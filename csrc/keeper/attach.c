@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
-#include "os/os.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
-#include "os/os.h"
+#include "os/lock.h"
+#include "os/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * machine's memory is copied. */
 #include "base/error.h"
 #include "keeper/file.h"
-#include "os/os.h"
+#include "os/lock.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
-#include "os/os.h"
+#include "os/lock.h"
 
 #include <errno.h>
 #include <stdio.h>

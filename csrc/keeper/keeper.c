@@ -3,7 +3,11 @@
  * stopped keeps its lock.  Election decides only who does the I/O: two keepers at once are wasteful, not wrong. */
 #include "keeper/file.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/host.h"
+#include "os/lock.h"
+#include "os/process.h"
+#include "os/random.h"
+#include "os/thread.h"
 #include "store/store.h"
 
 #include <signal.h>

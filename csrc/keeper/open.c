@@ -4,7 +4,7 @@
 #include "generator/generator.h"
 #include "keeper/file.h"
 #include "keeper/options.h"
-#include "os/os.h"
+#include "os/lock.h"
 #include "store/store.h"
 
 #include <errno.h>

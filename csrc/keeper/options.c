@@ -5,7 +5,9 @@
 #include "generator/generator.h"
 #include "lease/lease.h"
 #include "mapping/mapping.h"
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/host.h"
 #include "store/store.h"
 
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define DEFAULT_LAYOUT "vesta-second"
 #define DEFAULT_NAMESPACE "default"

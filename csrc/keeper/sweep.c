@@ -2,7 +2,8 @@
  * from them for long.  They would lie in memory until the next boot.  To remove any map is safe; these nobody misses.
  */
 #include "keeper/file.h"
-#include "os/os.h"
+#include "os/host.h"
+#include "os/lock.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* wait.c -- waiting for ids: sleeps through the pauses of a generator, for callers that may sleep. */
 #include "keeper/file.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 /* A sleep this short would overshoot: the last of a wait is spun away by asking again. */
 #define SPIN_US 70

@@ -2,7 +2,7 @@
  * counted, because no log is worth an id that is not given.  Knows no server. */
 #include "base/error.h"
 #include "log/line.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* choice.c -- the question for a worker number as a table, for lua/vesta/judge.lua.  Knows vesta_gen by its public
  * functions only. */
 #include "lua/border.h"
-#include "os/os.h"
+#include "os/host.h"
+#include "os/random.h"
 
 static const char CLASS[] = "vesta.choice";
 

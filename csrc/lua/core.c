@@ -2,7 +2,7 @@
 #include "lua/border.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <string.h>
 

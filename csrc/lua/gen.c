@@ -5,7 +5,7 @@
  * nginx none of it happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a worker may wait, and in which
  * process a thread lives on. */
 #include "lua/border.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,8 @@
 #include "mapping/anchor.h"
 #include "base/error.h"
 #include "mapping/mapping.h"
-#include "os/os.h"
+#include "os/files.h"
+#include "os/random.h"
 
 #include <errno.h>
 #include <fcntl.h>

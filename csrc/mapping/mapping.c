@@ -2,7 +2,10 @@
  * before they have a name. */
 #include "mapping/mapping.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/files.h"
+#include "os/host.h"
+#include "os/lock.h"
+#include "os/random.h"
 
 #include <errno.h>
 #include <fcntl.h>

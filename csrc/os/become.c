@@ -2,7 +2,7 @@
 #include "os/become.h"
 
 #include "base/error.h"
-#include "os/os.h"
+#include "os/files.h"
 
 #include <errno.h>
 #include <grp.h>

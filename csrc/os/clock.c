@@ -1,6 +1,7 @@
 /* clock.c -- the machine's clocks.  CLOCK_REALTIME dates ids; CLOCK_BOOTTIME, which no one can set and which counts
  * suspend, tells a step of the former from time that really passed. */
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/thread.h"
 
 #include <errno.h>
 #include <sys/timex.h>

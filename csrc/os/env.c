@@ -1,5 +1,6 @@
 /* env.c -- what the environment says: the boot, the place for state. */
-#include "os/os.h"
+#include "os/files.h"
+#include "os/host.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* file_system.c -- on which file systems leases and cursors may lie: those of this machine's own, whose locks, renames
  * and fsync are known to hold.  A list of the good: of one that nobody here has heard of nothing is known. */
 #include "base/error.h"
-#include "os/os.h"
+#include "os/files.h"
 
 #include <errno.h>
 #include <stdlib.h>

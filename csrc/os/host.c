@@ -1,10 +1,11 @@
 /* host.c -- which machine this is: its name, its address, its place among its like. */
-#include "os/os.h"
+#include "os/host.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* lock.c -- locks between threads and between processes.  fcntl's record locks, not flock or OFD locks: those live
  * on in forked children and would keep a number locked whose holder is dead. */
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

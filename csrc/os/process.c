@@ -1,7 +1,8 @@
 /* process.c -- what the kernel says of this process, for /metrics. */
-#include "os/os.h"
+#include "os/process.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,7 +1,8 @@
 /* queue.c -- whose turn it is, by open-file-description locks: they hold between two openings of a file, also of one
  * process or of two copies of this library in it, and no other closing of the file drops them.  A forked child shares
  * the parent's opening: whoever leaves a queue says so by unlocking, and not only by closing. */
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/queue.h"
 
 #include <errno.h>
 #include <fcntl.h>

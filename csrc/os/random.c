@@ -1,6 +1,6 @@
 /* random.c -- random bytes from the kernel, for tokens and drawn worker numbers; never for an id.
  * Nothing of ours is mixed in or kept: copies of a machine differ here as soon as their kernels do. */
-#include "os/os.h"
+#include "os/random.h"
 
 #include <errno.h>
 #include <sys/random.h>

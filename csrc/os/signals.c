@@ -1,5 +1,5 @@
 /* signals.c -- what threads of the library keep from taking. */
-#include "os/os.h"
+#include "os/thread.h"
 
 #include <signal.h>
 

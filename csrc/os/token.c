@@ -1,7 +1,10 @@
 /* token.c -- which process this is: process numbers come again, also between a parent and its child. */
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/process.h"
+#include "os/random.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* trust.c -- whose folders and files are used, and to whom belongs what is made in them. */
 #include "base/error.h"
-#include "os/os.h"
+#include "os/files.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 #include "log/log.h"
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/thread.h"
 
 #include <assert.h>
 #include <lua.h>

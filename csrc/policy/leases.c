@@ -7,7 +7,8 @@
 #include "base/error.h"
 #include "generator/generator.h"
 #include "log/log.h"
-#include "os/os.h"
+#include "os/host.h"
+#include "os/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "policy/vm.h"
 
 #include "base/error.h"
-#include "os/os.h"
+#include "os/thread.h"
 
 #include <assert.h>
 #include <stdio.h>

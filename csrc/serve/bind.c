@@ -6,7 +6,7 @@
 #include "command/options.h"
 #include "serve/systemd.h"
 #include "os/become.h"
-#include "os/os.h"
+#include "os/files.h"
 
 #include <limits.h>
 #include <stdio.h>

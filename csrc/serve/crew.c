@@ -1,6 +1,6 @@
 /* crew.c -- threads that do one thing for each namespace, and waiting for them, but not for ever.  Knows not what. */
 #include "serve/crew.h"
-#include "os/os.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 #include <signal.h>

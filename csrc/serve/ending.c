@@ -1,7 +1,7 @@
 /* ending.c -- the way out: worker numbers are given back side by side, each as soon as its own start has stopped, and
  * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
  * is said.  Only a wait in the kernel that no signal ends can outlast it. */
-#include "os/os.h"
+#include "os/thread.h"
 #include "serve/crew.h"
 #include "serve/serving.h"
 

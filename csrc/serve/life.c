@@ -3,7 +3,7 @@
 #include "command/options.h"
 #include "serve/serving.h"
 #include "serve/systemd.h"
-#include "os/os.h"
+#include "os/thread.h"
 
 #include <errno.h>
 #include <pthread.h>

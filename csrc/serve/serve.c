@@ -2,7 +2,7 @@
 #include "os/address.h"
 #include "command/options.h"
 #include "serve/serving.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <signal.h>
 #include <stdio.h>

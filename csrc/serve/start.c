@@ -4,7 +4,7 @@
 #include "serve/crew.h"
 #include "command/options.h"
 #include "serve/serving.h"
-#include "os/os.h"
+#include "os/thread.h"
 
 #include <pthread.h>
 #include <stdio.h>

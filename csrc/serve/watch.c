@@ -2,7 +2,7 @@
  * second by life.c; knows no thread and no signal. */
 #include "command/options.h"
 #include "serve/serving.h"
-#include "os/os.h"
+#include "os/thread.h"
 
 #include <stdio.h>
 #include <string.h>

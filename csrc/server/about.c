@@ -3,7 +3,7 @@
  */
 #include "base/array.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/process.h"
 #include "server/request.h"
 
 #include <stdio.h>

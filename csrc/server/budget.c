@@ -2,7 +2,7 @@
  * goes and when a request needs memory of its own, never for a plain one. */
 #include "server/budget.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/random.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

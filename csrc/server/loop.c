@@ -2,7 +2,7 @@
  * idle connections; draining on TERM.  Knows libuv; knows no protocol. */
 #include "base/error.h"
 #include "log/log.h"
-#include "os/os.h"
+#include "os/process.h"
 #include "server/net.h"
 
 #include <assert.h>

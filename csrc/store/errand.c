@@ -1,6 +1,6 @@
 /* errand.c -- a thread for one piece of work; see errand.h.  Knows no store's protocol. */
 #include "store/errand.h"
-#include "os/os.h"
+#include "os/thread.h"
 #include "store/reply.h"
 
 #include <pthread.h>

@@ -10,7 +10,9 @@
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
  * store's clock is the host's. */
 #include "base/error.h"
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/random.h"
 #include "store/folder.h"
 
 #include <dirent.h>

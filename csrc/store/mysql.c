@@ -18,7 +18,7 @@
  * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
 #include "store/mysql_link.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/random.h"
 
 #include <errno.h>
 #include <inttypes.h>

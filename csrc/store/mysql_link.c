@@ -1,7 +1,7 @@
 /* mysql_link.c -- the connection under mysql.c; see mysql_link.h.  Knows no record. */
 #include "store/mysql_link.h"
 #include "base/array.h"
-#include "os/os.h"
+#include "os/process.h"
 
 #include <assert.h>
 #include <errmsg.h>

@@ -1,7 +1,8 @@
 /* sqlite_turn.c -- see sqlite_turn.h. */
 #include "store/sqlite_turn.h"
 #include "base/error.h"
-#include "os/os.h"
+#include "os/files.h"
+#include "os/queue.h"
 
 #include <errno.h>
 #include <fcntl.h>

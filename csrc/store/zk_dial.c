@@ -2,7 +2,7 @@
  * up, tries one server after the other for ever, and does not say what it met.  Runs in a thread of its own, where
  * nobody waits; see errand.h. */
 #include "base/slice.h"
-#include "os/os.h"
+#include "os/thread.h"
 #include "store/zk_link.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* zk_link.c -- the session under zookeeper.c; see zk_link.h.  Knows no record. */
 #include "store/zk_link.h"
-#include "os/os.h"
+#include "os/process.h"
 
 #include <stdarg.h>
 #include <stdio.h>

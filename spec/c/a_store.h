@@ -3,7 +3,7 @@
 #define SPEC_A_STORE_H
 
 #include "check.h"
-#include "os/os.h"
+#include "os/clock.h"
 #include "store/store.h"
 
 #include <unistd.h>

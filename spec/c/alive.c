@@ -1,6 +1,6 @@
 /* alive.c -- whether a server can tell that its loops are stuck: what the service manager's watchdog asks. */
 #include "check.h"
-#include "os/os.h"
+#include "os/clock.h"
 #include "server/server.h"
 
 #include <pthread.h>

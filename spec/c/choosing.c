@@ -2,7 +2,7 @@
  */
 #include "check.h"
 #include "opened.h"
-#include "os/os.h"
+#include "os/clock.h"
 #include "said.h"
 #include "store/store.h"
 

@@ -5,7 +5,6 @@
 #include "crowd.h"
 
 #include "mapping/mapping.h"
-#include "os/os.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -3,7 +3,6 @@
 #include "policy/controls.h"
 #include "log/log.h"
 #include "opened.h"
-#include "os/os.h"
 #include "said.h"
 #include "store/store.h"
 #include "tools.h"

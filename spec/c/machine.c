@@ -1,6 +1,6 @@
 /* machine.c -- which machine this is: the place in its host's name, its address. */
 #include "check.h"
-#include "os/os.h"
+#include "os/host.h"
 
 #include <arpa/inet.h>
 

@@ -1,6 +1,8 @@
 /* mapping.c -- live maps: who makes one, which are trusted, which replaced, which refused, and why.  Each rule of trust
  * has a case that fails where the rule is left out. */
 #include "files.h"
+#include "os/clock.h"
+#include "os/lock.h"
 
 #include <sched.h>
 #include <sys/mount.h>

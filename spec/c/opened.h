@@ -2,7 +2,7 @@
 #ifndef SPEC_OPENED_H
 #define SPEC_OPENED_H
 
-#include "os/os.h"
+#include "os/clock.h"
 #include "state.h"
 #include "store/store.h"
 

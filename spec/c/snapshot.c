@@ -3,7 +3,6 @@
 #include "check.h"
 #include "keeper/file.h"
 #include "opened.h"
-#include "os/os.h"
 #include "said.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "generator/generator.h"
 #include "mapping/mapping.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #define THREADS 4
 #define IDS_EACH 60000

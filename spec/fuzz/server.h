@@ -3,7 +3,7 @@
 #define SPEC_FUZZ_SERVER_H
 
 #include "fuzz.h"
-#include "os/os.h"
+#include "os/clock.h"
 #include "server/request.h"
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);

@@ -8,7 +8,7 @@
  * stdout: the uptime in ms, ids given, ids refused for want of a lease, the state, the number, then what it waits for.
  * SIGTERM gives the lease back, SIGINT leaves it; either ends with `end`, and so does having given `ids`, unless
  * rest=1 says to hold the lease on. */
-#include "os/os.h"
+#include "os/clock.h"
 #include "store/store.h"
 #include "vesta.h"
 

@@ -2,7 +2,7 @@
  * told from its parent by that number.  Here every process has the same. */
 #include "check.h"
 #include "opened.h"
-#include "os/os.h"
+#include "os/process.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "crowd.h"
 #include "fs_type.h"
 
-#include "os/os.h"
+#include "os/clock.h"
 #include "store/store.h"
 
 static struct vesta_error err;

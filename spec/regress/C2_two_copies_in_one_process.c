@@ -2,7 +2,7 @@
  * store. A lock that belongs to the process does not keep one copy from the other. */
 #include "crowd.h"
 
-#include "os/os.h"
+#include "os/clock.h"
 #include "store/store.h"
 
 #include <dlfcn.h>

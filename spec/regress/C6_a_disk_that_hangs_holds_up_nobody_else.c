@@ -4,7 +4,6 @@
  * Here the disk of one store hangs, in the keeper's own call: what must go on does so before the disk does. */
 #include "check.h"
 #include "opened.h"
-#include "os/os.h"
 
 #include <pthread.h>
 #include <stdio.h>

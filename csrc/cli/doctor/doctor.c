@@ -4,7 +4,7 @@
 #include "cli/doctor/doctor.h"
 
 #include "command/options.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>

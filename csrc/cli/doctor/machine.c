@@ -2,7 +2,8 @@
 #include "os/address.h"
 #include "cli/doctor/doctor.h"
 #include "serve/serving.h"
-#include "os/os.h"
+#include "os/clock.h"
+#include "os/process.h"
 
 #include <inttypes.h>
 #include <stdio.h>

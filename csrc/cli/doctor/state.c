@@ -4,7 +4,7 @@
 #include "cli/doctor/doctor.h"
 #include "serve/serving.h"
 #include "os/become.h"
-#include "os/os.h"
+#include "os/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,6 @@
  * which clock.  Changes nothing: the one write that it tries names a version that no record has. */
 #include "cli/doctor/doctor.h"
 #include "cli/ops/stores.h"
-#include "os/os.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * noticed. */
 #include "cli/cli.h"
 #include "command/options.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* ids.c -- reads ids from files, millions a second, and remembers on which line each stood. */
 #include "cli/ids/audit.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

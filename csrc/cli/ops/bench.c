@@ -2,7 +2,7 @@
  * add, measured in the same rounds.  Uses a private generator: no state is touched, no worker number taken. */
 #include "cli/cli.h"
 #include "command/options.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <inttypes.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "config/schema.h"
 #include "command/options.h"
-#include "os/os.h"
+#include "os/files.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
  * starts above. */
 #include "cli/ops/stores.h"
 
-#include "os/os.h"
+#include "os/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>

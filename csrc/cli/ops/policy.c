@@ -5,7 +5,7 @@
 #include "base/nearest.h"
 #include "policy/trial.h"
 #include "command/options.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <dirent.h>
 #include <errno.h>

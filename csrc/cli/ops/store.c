@@ -6,7 +6,7 @@
 #include "base/nearest.h"
 #include "id/id.h"
 #include "keeper/options.h"
-#include "os/os.h"
+#include "os/random.h"
 
 #include <inttypes.h>
 #include <stdio.h>

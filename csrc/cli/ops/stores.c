@@ -3,7 +3,7 @@
 
 #include "id/id.h"
 #include "keeper/options.h"
-#include "os/os.h"
+#include "os/clock.h"
 
 #include <stdlib.h>
 
