@@ -8,7 +8,8 @@ files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
 files["examples/openresty"] = { std = "max+ngx_lua" }
 files["spec/openresty"] = { std = "max+ngx_lua" }
 files["lua/vesta/policy"] = { -- what a policy may see
-  std = "min", read_globals = { "split", "hash32", "ip4", "read_options", "is_free", "survey", "judge_peers" },
+  std = "min",
+  read_globals = { "split", "hash32", "ip4", "read_options", "judge_option", "is_free", "survey", "judge_peers" },
 }
 files["examples/config"] = { read_globals = { "env", "file" } } -- what a config may see
 files["spec/clients/tour.lua"] = { read_globals = { "ngx" } }

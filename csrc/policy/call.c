@@ -191,6 +191,29 @@ static void read_more(lua_State *L, struct call *call, int at) {
     }
 }
 
+/* What was given, made anew, so that no call sees what another did to it; and the defaults of what was not. */
+static void push_options(lua_State *L, const struct vs_policy *policy) {
+    if (policy->options == LUA_NOREF) {
+        lua_newtable(L);
+    } else {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, policy->options);
+        lua_call(L, 0, 1);
+    }
+    if (policy->whole == LUA_NOREF) return;
+    int options = lua_gettop(L), whole = options + 1;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, policy->whole);
+    for (lua_pushnil(L); lua_next(L, whole); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        if (lua_rawget(L, options) == LUA_TNIL) {
+            lua_pushvalue(L, -3);
+            lua_pushvalue(L, -3);
+            lua_rawset(L, options);
+        }
+        lua_pop(L, 1);
+    }
+    lua_settop(L, options);
+}
+
 static int call_body(lua_State *L) {
     struct call *call = lua_touserdata(L, 1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->hook]);
@@ -199,12 +222,7 @@ static int call_body(lua_State *L) {
         push_value(L, &call->ctx[i]);
         lua_setfield(L, -2, call->ctx[i].name);
     }
-    if (call->policy->options == LUA_NOREF) {
-        lua_newtable(L);
-    } else {
-        lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->options);
-        lua_call(L, 0, 1);
-    }
+    push_options(L, call->policy);
     lua_setfield(L, -2, "options");
     lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
     call->answer.amount_ms = -1;

@@ -9,7 +9,8 @@ struct vs_policy {
     int hook[VS_HOOKS]; /* references to its functions, LUA_NOREF where it has none */
     int rules;          /* reference to the options that it declares, or LUA_NOREF */
     bool fixed;         /* its numbers follow from what a generator is */
-    int options;        /* reference to a function that makes ctx.options anew, or LUA_NOREF */
+    int options;        /* reference to a function that makes what was given of ctx.options anew, or LUA_NOREF */
+    int whole;          /* reference to all of them, with defaults, where it declares any, or LUA_NOREF */
 };
 
 struct vs_vm {

@@ -153,32 +153,10 @@ static void take_options(lua_State *L, const struct load *load) {
     load->policy->options = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* What a rule says to people; the rule is on top of the stack. */
-static void check_rule_text(lua_State *L, const char *name, const char *key, const struct load *load) {
-    int type = lua_getfield(L, -1, key);
-    if (type != LUA_TNIL && type != LUA_TSTRING)
-        COMPLAIN(L, load, "the option %s: %s is a %s, not a text", name, key, lua_typename(L, type));
-    lua_pop(L, 1);
-}
-
-/* Raises where a rule is none. */
-static void check_rules(lua_State *L, int rules, const struct load *load) {
-    int count = 0;
-    for (lua_pushnil(L); lua_next(L, rules); lua_pop(L, 1)) {
-        bool named = lua_type(L, -2) == LUA_TSTRING;
-        if (!named || !lua_istable(L, -1))
-            COMPLAIN(L, load, "options has no rule for %s", named ? lua_tostring(L, -2) : luaL_typename(L, -2));
-        check_rule_text(L, lua_tostring(L, -2), "about", load);
-        check_rule_text(L, lua_tostring(L, -2), "unit", load);
-        if (++count > VS_POLICY_OPTIONS_MAX) COMPLAIN(L, load, "options has more than %d rules", VS_POLICY_OPTIONS_MAX);
-    }
-}
-
-/* By what the policy declares, once for all its functions: `rules` and `reader`, which is read_options, are places on
- * the stack.  A policy that declares nothing gets whatever is given. */
+/* By what the policy declares, once for all its calls, and keeps them whole: `rules` and `reader`, which is
+ * read_options, are places on the stack.  A policy that declares nothing gets whatever is given. */
 static void check_options(lua_State *L, int rules, int reader, const struct load *load) {
     if (lua_isnil(L, rules)) return;
-    check_rules(L, rules, load);
     lua_pushvalue(L, reader);
     lua_newtable(L);
     if (load->options) {
@@ -191,7 +169,8 @@ static void check_options(lua_State *L, int rules, int reader, const struct load
     lua_pushvalue(L, rules);
     lua_call(L, 2, 2);
     if (lua_isnil(L, -2)) COMPLAIN(L, load, "%s", lua_tostring(L, -1));
-    lua_pop(L, 2);
+    lua_pop(L, 1);
+    load->policy->whole = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 enum { LOAD = 1, READER, RESULT, RULES };
@@ -222,7 +201,7 @@ int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, s
         return vs_fail(err, VESTA_EOPTION, "%s: more than %d policies", chunk + 1, VS_POLICIES_MAX);
     struct vs_policy *made = &vm->policy[vm->count];
     struct vesta_error why = {0};
-    *made = (struct vs_policy){.options = LUA_NOREF, .rules = LUA_NOREF};
+    *made = (struct vs_policy){.options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF};
     for (int hook = 0; hook < VS_HOOKS; hook++)
         made->hook[hook] = LUA_NOREF;
     int rc = vs_lua_open(&vm->limits, &made->lua, err);

@@ -12,7 +12,6 @@ local FILE_BYTES_MAX = 64 * 1024
 local TEXT_MAX = 255                -- of a reason or an error's message
 local MS_MAX = 24 * 3600 * 1000     -- behind "wait" and "borrow"
 local EXACT_MAX = 2 ^ 53
-local OPTIONS_MAX = 64              -- that a policy declares
 
 local SHIPPED = {
   "any", "borrow", "butterfly", "butterfly_db", "ip_bits", "ip_list", "leaf", "ordinal", "refuse", "switch", "twitter",
@@ -179,25 +178,13 @@ local function check(result)
   return functions
 end
 
--- What is wrong with the options that a policy was given, by what it declares; nil where it declares none.
-local function wrong_option(result, given)
+-- The options that a policy was given, whole where it declares them: with defaults; or nil and what is wrong.
+local function whole_options(result, given)
   local rules = rawget(result, "options")
-  if rules == nil then return nil end
-  if type(rules) ~= "table" then return "options must be a table of rules, not " .. shown(rules) end
-  local count = 0
-  for name, rule in pairs(rules) do
-    if type(name) ~= "string" or type(rule) ~= "table" then return "options has no rule for " .. shown(name) end
-    for _, key in ipairs { "about", "unit" } do
-      local text = rule[key]
-      if text ~= nil and type(text) ~= "string" then
-        return ("the option %s: %s must be a string, not %s"):format(name, key, shown(text))
-      end
-    end
-    count = count + 1
-  end
-  if count > OPTIONS_MAX then return ("options has more than %d rules"):format(OPTIONS_MAX) end
-  local ok, taken, wrong = pcall(helpers.read_options, { options = given }, rules)
-  return not ok and "options has a rule that is none: " .. error_text(taken) or wrong
+  if rules == nil then return given end
+  local ok, whole, wrong = pcall(helpers.read_options, { options = given }, rules)
+  if not ok then return nil, "options has a rule that is none: " .. error_text(whole) end
+  return whole, wrong
 end
 
 local function copy_without(key_left_out, from)
@@ -213,8 +200,10 @@ end
 function policy.load(spec)
   if type(spec) == "table" and rawget(spec, 1) == nil then
     local functions, wrong = check(spec)
-    if not functions then return nil, "the policy's table: " .. wrong, "bad_option" end
-    return { name = plain(rawget(spec, "name") or "of functions"), functions = functions, options = {} }
+    local options
+    if functions then options, wrong = whole_options(spec, {}) end
+    if not options then return nil, "the policy's table: " .. plain(wrong), "bad_option" end
+    return { name = plain(rawget(spec, "name") or "of functions"), functions = functions, options = options }
   end
   if type(spec) == "string" then spec = { spec } end
   local name = spec[1]
@@ -222,12 +211,10 @@ function policy.load(spec)
     return nil, "a policy's name or path stands first in its table, not " .. shown(name), "bad_option"
   end
   local ok, result, code = run_file(name)
-  local functions, wrong = nil, result
+  local functions, options, wrong = nil, nil, result
   if ok then functions, wrong = check(result) end
-  if not functions then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), code or "bad_option" end
-  local options = copy_without(1, spec)
-  wrong = wrong_option(result, options)
-  if wrong then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), "bad_option" end
+  if functions then options, wrong = whole_options(result, copy_without(1, spec)) end
+  if not options then return nil, ("policy %s: %s"):format(shown(name), plain(wrong)), code or "bad_option" end
   return { name = plain(name), functions = functions, options = options, fixed = rawget(result, "fixed") == true }
 end
 

@@ -73,8 +73,8 @@ def _(w):
     assert '  a\\x1b[31m\\x0a"\\xff: ' in result.out and '"x\\x00y" or ' in result.out and "zzz...\n" in result.out and len(result.out) < 800, result.out
     got = json.loads(w.run("policy", "check", hostile, "--json").out)["options"]
     same([(o["name"], o.get("words")) for o in got], [('a\\x1b[31m\\x0a"\\xff', ["x\\x00y", '\\x1b"']), ("m", None), ("n", None)])
-    for options, said in (("for i = 1, 65 do t['o' .. i] = { 0, i } end", "options has more than 64 rules"), ("t.x = { 0, 1, about = 5 }", "the option x: about is a number, not a text"),
-                          ("t.x = { 0, 1, unit = {} }", "the option x: unit is a table, not a text"), ("t.x = string", "about")):
+    for options, said in (("for i = 1, 65 do t['o' .. i] = { 0, i } end", "options has more than 64 rules"), ("t.x = { 0, 1, about = 5 }", "the option x: about must be a string, not 5"),
+                          ("t.x = { 0, 1, unit = {} }", "the option x: unit must be a string, not a table"), ("t.x = string", "string.list is not declared")):
         fails(w.run("policy", "check", write(w, "bad.lua", "local t = {} %s return { api = 1, options = t }" % options)), 1, said)
     later = "local t = { x = { 0, 1 } } return { api = 1, options = t, on_exhausted = function() t.x = 5 t.y = { nil, {}, about = {} } t[1] = t return 'wait' end }"
     same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  y: "])
@@ -170,7 +170,7 @@ def offered():
 def _(w):
     names = [name if library == "_G" else library + "." + name for library, list_ in offered() for name in list_]
     assert len(names) > 30, names
-    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "read_options", "is_free", "survey", "judge_peers", "string.find"])
+    body = "\n".join("if %s == nil then return 'refuse', '%s' end" % (name, name) for name in names + ["split", "hash32", "ip4", "read_options", "judge_option", "is_free", "survey", "judge_peers", "string.find"])
     same(answer(w, body + "\nreturn 'wait'"), "wait")
     for name in ("os", "io", "debug", "package", "require", "load", "loadstring", "dofile", "loadfile", "xpcall", "setmetatable",
                  "getmetatable", "rawset", "rawget", "collectgarbage", "coroutine", "print", "utf8", "bit", "jit", "ffi", "setfenv", "_G", "_ENV.os",

@@ -281,6 +281,30 @@ static void each_call_has_its_own_options(void) {
     vs_vm_close(vm);
 }
 
+/* Each is a call's own, and so are the defaults that stand in for what was not given. */
+static void options_arrive_whole(void) {
+    static const char text[] =
+        "return { api = 1, options = { n = { 0, 9, default = 3 }, word = { 'a', 'b', default = 'b' },"
+        " list = { list = true }, none = { 0, 1 } }, on_exhausted = function(ctx)"
+        " local o = ctx.options local seen = o.n .. o.word .. tostring(o.list and #o.list)"
+        " .. tostring(o.none) o.n = nil o.word = 'a' return 'wait', seen end }";
+    static const struct {
+        const char *given, *seen;
+    } cases[] = {{NULL, "3bnilnil"}, {"{}", "3bnilnil"}, {"{n = 0, list = {1, 2}, none = 1}", "0b21"}};
+    struct vs_vm *vm = open_vm(&small);
+    struct vesta_error err = {.text = ""};
+    NEED(vm != NULL);
+    for (size_t i = 0; i < 2 * VS_COUNT(cases); i++) {
+        struct vs_policy_answer answer = {0};
+        int policy = (int)i / 2;
+        if (i % 2 == 0) vs_policy_load_text(vm, "@p.lua", text, strlen(text), cases[i / 2].given, &policy, &err);
+        CHECK_STR(err.text, "");
+        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
+        CHECK_STR(answer.reason, cases[i / 2].seen);
+    }
+    vs_vm_close(vm);
+}
+
 static void ctx_has_what_it_is_told(void) {
     static const char text[] =
         "return { api = 1, choose_worker = function(ctx) local r, p = ctx.records, ctx.peers\n"
@@ -342,6 +366,7 @@ static const struct check_case cases[] = {
     {"the shipped policies judge as they say", shipped_policies_judge},
     {"options are a table that uses nothing", options_are_a_table},
     {"what a call does to ctx and options is gone with the next", each_call_has_its_own_options},
+    {"declared options arrive whole, with the defaults of what was not given, in each call", options_arrive_whole},
     {"a call is told records, peers, texts and numbers", ctx_has_what_it_is_told},
     {"more records than a policy's memory holds are a lack of memory", more_than_memory_can_hold},
 };

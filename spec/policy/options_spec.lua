@@ -116,6 +116,45 @@ describe("an option", function()
     end
   end)
 
+  it("that is not given has its default in ctx.options", function()
+    for _, row in ipairs {
+      { "borrow", "on_exhausted", "borrow", 1000 }, { "wait", "on_exhausted", "wait", 5000 },
+      { "uid", "on_exhausted", "borrow", 8000 }, { "switch", "on_clock_back", "wait", 10 },
+    } do
+      local world = testing.world { policy = row[1] }
+      local word, amount_ms = world:verdict(row[2])
+      assert.equal(row[3], word)
+      assert.equal(row[4], amount_ms)
+    end
+    local world = testing.world { policy = { api = 1, options = { n = { 0, 9, default = 3 }, m = { 0, 9 } },
+      on_exhausted = function(ctx)
+        local n = ctx.options.n
+        ctx.options.n = nil
+        return ctx.options.m == nil and "wait" or "refuse", n
+      end } }
+    for _ = 1, 2 do
+      local word, amount_ms = world:verdict "on_exhausted"
+      assert.equal("wait", word)
+      assert.equal(3, amount_ms)
+    end
+  end)
+
+  it("whose rule is none is refused with its policy", function()
+    for _, row in ipairs {
+      { { n = 5 }, 'options has no rule for "n": ' }, { { n = {} }, 'options has no rule for "n": ' },
+      { { n = { 1 } }, 'options has no rule for "n": ' }, { { n = { 2, 1 } }, 'options has no rule for "n": ' },
+      { { n = { "a", 1 } }, 'options has no rule for "n": ' },
+      { { { 0, 1 } }, "options has no rule for 1: " }, { "n", 'options must be a table of rules, not "n"' },
+      { { n = { 0, 9, default = 10 } }, "the option n must be a whole number from 0 to 9, not 10" },
+      { { n = { 0, 9, needed = true } }, "the option n is missing: a whole number from 0 to 9" },
+      { { n = { "a", "b", default = "c" } }, 'the option n must be "a" or "b", not "c"' },
+    } do
+      local ok, said = pcall(testing.world, { policy = { api = 1, options = row[1] } })
+      assert.is_false(ok)
+      assert.equal("the policy's table: " .. row[2], said:sub(1, #row[2] + 20))
+    end
+  end)
+
   it("that is wrong is refused by the other functions too", function()
     for _, row in ipairs {
       { "on_start", { "leaf", peers_ms_max = -1 },

@@ -24,8 +24,6 @@ local function unused(ctx, records)
 end
 
 local function choose_worker(ctx)
-  local given, wrong = read_options(ctx, {})
-  if not given then return nil, wrong end
   local records, own, own_later, freed = {}, nil, nil, nil
   for _, record in ipairs(ctx.records) do
     local is_own = ctx.identity and record.identity == ctx.identity

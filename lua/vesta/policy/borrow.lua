@@ -6,14 +6,12 @@
 -- clock will reach.  It counts from the latest time that was seen, so a clock that is set back by 3 s and a bound of
 -- 1 s give ids for as long as 1 s holds ids, and pauses after that until the clock has caught up.
 
-local BORROW_MS_MAX = 1000
-
 local function borrow(ctx)
-  return "borrow", ctx.options.borrow_ms_max or BORROW_MS_MAX
+  return "borrow", ctx.options.borrow_ms_max
 end
 
 local OPTIONS = {
-  borrow_ms_max = { 0, 86400000, default = BORROW_MS_MAX, unit = "ms",
+  borrow_ms_max = { 0, 86400000, default = 1000, unit = "ms",
     about = "how far ahead of the latest time that was seen an id's time may be" },
 }
 

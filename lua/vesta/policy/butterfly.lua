@@ -25,8 +25,6 @@ local function probe(ctx, by_worker, first, last, hash)
 end
 
 local function choose_worker(ctx)
-  local given, wrong = read_options(ctx, {})
-  if not given then return nil, wrong end
   local hash, by_worker = ctx.identity and hash32(ctx.identity) or ctx.random, {}
   for _, record in ipairs(ctx.records) do by_worker[record.worker] = record end
   local from, slots = ctx.range.first, SLOTS

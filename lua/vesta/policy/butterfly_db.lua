@@ -9,8 +9,6 @@
 -- machine's; one failed heartbeat does not end all later ones.
 
 local function choose_worker(ctx)
-  local given, wrong = read_options(ctx, {})
-  if not given then return nil, wrong end
   local first, last = ctx.range.first, ctx.range.last
   local found = survey(ctx, first, last)
   local record = found.released or found.expired

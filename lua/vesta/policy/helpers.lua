@@ -1,5 +1,5 @@
 --- helpers -- what stands among a policy's globals: split, hash32 and ip4 in place of patterns and bit operators,
--- read_options, is_free, survey and judge_peers for what many policies do with their ctx.
+-- read_options, judge_option, is_free, survey and judge_peers for what many policies do with their ctx.
 -- Pure, and the same on every Lua from 5.1 on: where policies run, nothing may search for longer than its text is long.
 
 -- Where `level` 3 is the policy's own line.
@@ -76,6 +76,7 @@ end
 ---------------------------------------------------------------- options
 
 local SHOWN_MAX = 40
+local OPTIONS_MAX = 64 -- that a policy declares
 
 local function shown(value)
   if type(value) == "table" then return "a table" end
@@ -133,10 +134,45 @@ local function unknown_option(name, rules)
     #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))
 end
 
---- ctx.options as the rules allow them, or nil and what is wrong: read_options(ctx, { last = { 0, 31, default = 7 } }).
--- A rule is { least, most }, { "word", "other" } or { list = true }; what is `needed` must be there.
+-- { least, most }, { "word", "other" } or { list = true }.
+local function is_rule(rule)
+  if type(rule) ~= "table" then return false end
+  if rule.list then return true end
+  local least, most = rule[1], rule[2]
+  if type(least) == "number" then
+    if type(most) ~= "number" or least > most then return false end
+    return true
+  end
+  for _, word in ipairs(rule) do
+    if type(word) ~= "string" then return false end
+  end
+  return rule[1] ~= nil
+end
+
+-- What is wrong with rules, which a policy may have built in any way.
+local function wrong_rule(rules)
+  local count = 0
+  if type(rules) ~= "table" then return "options must be a table of rules, not " .. shown(rules) end
+  for name, rule in pairs(rules) do
+    if type(name) ~= "string" or not is_rule(rule) then
+      return ("options has no rule for %s: { least, most }, { \"word\", ... } or { list = true }"):format(shown(name))
+    end
+    for _, key in ipairs { "about", "unit" } do
+      if rule[key] ~= nil and type(rule[key]) ~= "string" then
+        return ("the option %s: %s must be a string, not %s"):format(name, key, shown(rule[key]))
+      end
+    end
+    count = count + 1
+  end
+  if count > OPTIONS_MAX then return ("options has more than %d rules"):format(OPTIONS_MAX) end
+end
+
+--- ctx.options whole, as the rules allow them, or nil and what is wrong:
+-- read_options(ctx, { last = { 0, 31, default = 7 } }); what is `needed` must be there.
+-- Hosts call it when they load a policy that declares its options.
 local function read_options(ctx, rules)
-  local given = {}
+  local given, wrong = {}, wrong_rule(rules)
+  if wrong then return nil, wrong end
   for name in pairs(ctx.options) do
     if type(name) ~= "string" or not rules[name] then return nil, unknown_option(name, rules) end
   end
@@ -150,6 +186,14 @@ local function read_options(ctx, rules)
     given[name] = value
   end
   return given
+end
+
+--- What is wrong with an option that must lie between what only a call knows, such as the layout's numbers; nil where
+-- it does, or is not given.
+local function judge_option(ctx, name, least, most)
+  local value, rule = ctx.options[name], { least, most }
+  if value == nil or is_allowed(value, rule) then return nil end
+  return ("the option %s must be %s, not %s"):format(name, expected(rule), shown(value))
 end
 
 ---------------------------------------------------------------- records
@@ -204,5 +248,6 @@ end
 
 return {
   split = split, hash32 = hash32, ip4 = ip4,
-  read_options = read_options, is_free = is_free, survey = survey, judge_peers = judge_peers,
+  read_options = read_options, judge_option = judge_option,
+  is_free = is_free, survey = survey, judge_peers = judge_peers,
 }

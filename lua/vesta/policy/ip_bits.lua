@@ -20,16 +20,16 @@ end
 
 local function choose_worker(ctx)
   local first, last = ctx.range.first, ctx.range.last
-  local given, wrong = read_options(ctx, {
-    bits = { 1, BITS_MAX, default = math.max(bits_of(last - first + 1), 1) }, offset = { first, last, default = first },
-  })
-  if not given then return nil, wrong end
+  local wrong = judge_option(ctx, "offset", first, last)
+  if wrong then return nil, wrong end
+  local bits = ctx.options.bits or math.max(bits_of(last - first + 1), 1)
+  local offset = ctx.options.offset or first
   local address = ctx.ip and ip4(ctx.ip)
   if not address then return nil, ("this machine has no IPv4 address: %s"):format(ctx.ip or "none at all") end
-  local worker = address % 2 ^ given.bits + given.offset
+  local worker = address % 2 ^ bits + offset
   if worker <= last then return worker end
   return nil, ("the low %.0f bits of %s and offset %.0f make %.0f, and the numbers are %.0f to %.0f")
-    :format(given.bits, ctx.ip, given.offset, worker, first, last)
+    :format(bits, ctx.ip, offset, worker, first, last)
 end
 
 local OPTIONS = {

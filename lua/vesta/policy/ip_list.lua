@@ -28,13 +28,12 @@ local function read_list(ips, range)
 end
 
 local function choose_worker(ctx)
-  local given, wrong = read_options(ctx, { ips = { list = true, needed = true } })
-  if not given then return nil, wrong end
-  local place, reason = read_list(given.ips, ctx.range)
+  local ips = ctx.options.ips
+  local place, reason = read_list(ips, ctx.range)
   if not place then return nil, reason end
   if place[ctx.ip or ""] then return ctx.range.first + place[ctx.ip] - 1 end
   return nil, ("this machine's address %s is not among the %d of the option ips")
-    :format(ctx.ip or "(there is none)", #given.ips)
+    :format(ctx.ip or "(there is none)", #ips)
 end
 
 local OPTIONS = {

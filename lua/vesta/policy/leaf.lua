@@ -11,15 +11,9 @@
 -- local file; numbers that run out because none is ever taken over (here those free for longest, once all were used);
 -- worker 0 for two who begin together; a second process of the same name that works along unseen.
 
-local PEERS_MS_MAX, STEP_MS_MAX = 10000, 5
-
-local function options_of(ctx)
-  return read_options(ctx, { peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX } })
-end
+local STEP_MS_MAX = 5
 
 local function choose_worker(ctx)
-  local given, wrong = options_of(ctx)
-  if not given then return nil, wrong end
   local first, last = ctx.range.first, ctx.range.last
   local found = survey(ctx, first, last)
   local own = found.own or found.own_later
@@ -31,12 +25,10 @@ local function choose_worker(ctx)
 end
 
 local function on_start(ctx)
-  local given, wrong = options_of(ctx)
-  if not given then return "refuse", wrong end
   if ctx.last_ms and ctx.last_ms > ctx.now_ms then
     return "refuse", ("the clock is %.0f ms behind what this generator has recorded"):format(ctx.last_ms - ctx.now_ms)
   end
-  return judge_peers(ctx, given.peers_ms_max)
+  return judge_peers(ctx, ctx.options.peers_ms_max)
 end
 
 local function on_clock_back(ctx)
@@ -45,7 +37,7 @@ local function on_clock_back(ctx)
 end
 
 local OPTIONS = {
-  peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX, unit = "ms",
+  peers_ms_max = { 0, 86400000, default = 10000, unit = "ms",
     about = "how far this clock may be from the mean of its peers' at the start" },
 }
 

@@ -8,16 +8,16 @@
 -- the window of its last lease is over.
 
 local function choose_worker(ctx)
-  local range = ctx.range
-  local given, wrong = read_options(ctx, { offset = { 0, range.last, default = 0 } })
-  if not given then return nil, wrong end
+  local range, offset = ctx.range, ctx.options.offset
+  local wrong = judge_option(ctx, "offset", 0, range.last)
+  if wrong then return nil, wrong end
   if not ctx.ordinal then
     return nil, ("the host's name %s ends in no - and a number"):format(ctx.host or "(there is none)")
   end
-  local worker = ctx.ordinal + given.offset
+  local worker = ctx.ordinal + offset
   if worker >= range.first and worker <= range.last then return worker end
   return nil, ("ordinal %.0f and offset %.0f make %.0f, and the numbers are %.0f to %.0f")
-    :format(ctx.ordinal, given.offset, worker, range.first, range.last)
+    :format(ctx.ordinal, offset, worker, range.first, range.last)
 end
 
 local OPTIONS = {

@@ -10,24 +10,14 @@
 -- Defects it has not: a number that others may take once the session is lost, while ids go on; one peer that does not
 -- answer and stops all starts (here the peers' clocks are in the store); two processes of one configuration.
 
-local PEERS_MS_MAX = 10000
-
-local function options_of(ctx, least, most)
-  return read_options(ctx, {
-    worker = { least, most, needed = true }, peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX },
-  })
-end
-
 local function choose_worker(ctx)
-  local given, wrong = options_of(ctx, ctx.range.first, ctx.range.last)
-  if not given then return nil, wrong end
-  return given.worker
+  local wrong = judge_option(ctx, "worker", ctx.range.first, ctx.range.last)
+  if wrong then return nil, wrong end
+  return ctx.options.worker
 end
 
 local function on_start(ctx)
-  local given, wrong = options_of(ctx, 0, 2 ^ 53) -- choose_worker knows the range
-  if not given then return "refuse", wrong end
-  return judge_peers(ctx, given.peers_ms_max)
+  return judge_peers(ctx, ctx.options.peers_ms_max)
 end
 
 local function on_clock_back(ctx)
@@ -36,7 +26,7 @@ end
 
 local OPTIONS = {
   worker = { 0, 2 ^ 53, needed = true, about = "the worker number" },
-  peers_ms_max = { 0, 86400000, default = PEERS_MS_MAX, unit = "ms",
+  peers_ms_max = { 0, 86400000, default = 10000, unit = "ms",
     about = "how far this clock may be from the mean of its peers' at the start" },
 }
 

@@ -10,18 +10,11 @@
 -- Defects it has not: the last number used means the end (here the one free for longest follows); a number too wide
 -- runs into the time; the clock is read once and never again, so that ids drift ahead for as long as it lasts.
 
-local BORROW_MS_MAX = 8000
-
-local function options_of(ctx, least, most)
-  return read_options(ctx, {
-    first = { least, most }, last = { least, most }, borrow_ms_max = { 0, 60000, default = BORROW_MS_MAX },
-  })
-end
-
 local function choose_worker(ctx)
-  local given, wrong = options_of(ctx, ctx.range.first, ctx.range.last)
-  if not given then return nil, wrong end
-  local first, last = given.first or ctx.range.first, given.last or ctx.range.last
+  local least, most, given = ctx.range.first, ctx.range.last, ctx.options
+  local wrong = judge_option(ctx, "first", least, most) or judge_option(ctx, "last", least, most)
+  if wrong then return nil, wrong end
+  local first, last = given.first or least, given.last or most
   if first > last then return nil, ("the option first is %d, and last is %d"):format(first, last) end
   local found = survey(ctx, first, last)
   local free = found.oldest or found.later
@@ -30,21 +23,10 @@ local function choose_worker(ctx)
   return nil, ("the numbers %d to %d are all held"):format(first, last)
 end
 
--- Here the range is not known: choose_worker has judged those options.
-local function borrow_ms_max(ctx)
-  local given, wrong = options_of(ctx, 0, 2 ^ 53)
-  return given and given.borrow_ms_max, wrong
-end
-
-local function on_exhausted(ctx)
-  local most_ms, wrong = borrow_ms_max(ctx)
-  if not most_ms then return "refuse", wrong end
-  return "borrow", most_ms
-end
+local function on_exhausted(ctx) return "borrow", ctx.options.borrow_ms_max end
 
 local function on_clock_back(ctx)
-  local most_ms, wrong = borrow_ms_max(ctx)
-  if not most_ms then return "refuse", wrong end
+  local most_ms = ctx.options.borrow_ms_max
   if ctx.back_ms <= most_ms then return "borrow", most_ms end
   return "refuse", ("the clock is back by %d ms, and ids are borrowed for %d at most"):format(ctx.back_ms, most_ms)
 end
@@ -52,7 +34,7 @@ end
 local OPTIONS = {
   first = { 0, 2 ^ 53, about = "the first number to use; the layout's unless given" },
   last = { 0, 2 ^ 53, about = "the last number to use; the layout's unless given" },
-  borrow_ms_max = { 0, 60000, default = BORROW_MS_MAX, unit = "ms", about = "how far ahead of the clock ids may be" },
+  borrow_ms_max = { 0, 60000, default = 8000, unit = "ms", about = "how far ahead of the clock ids may be" },
 }
 
 return { api = 1, name = "uid", options = OPTIONS,

@@ -16,15 +16,16 @@ local SERVERS_FIRST = 924
 
 -- What of the numbers is ours, and the options; or nil and why not.
 local function read(ctx)
-  local least, most = ctx.range.first, ctx.range.last
-  local given, wrong = read_options(ctx, {
-    first = { least, most, default = least }, last = { least, most, default = most },
-    border = { least, most + 1, default = math.min(SERVERS_FIRST, most + 1) },
-    role = { "embedded", "server", default = "embedded" },
-  })
-  if not given then return nil, wrong end
-  if given.role == "server" then return math.max(given.first, given.border), given.last, given end
-  return given.first, math.min(given.last, given.border - 1), given
+  local least, most, given = ctx.range.first, ctx.range.last, ctx.options
+  local wrong = judge_option(ctx, "first", least, most) or judge_option(ctx, "last", least, most)
+    or judge_option(ctx, "border", least, most + 1)
+  if wrong then return nil, wrong end
+  local all = {
+    first = given.first or least, last = given.last or most, role = given.role,
+    border = given.border or math.min(SERVERS_FIRST, most + 1),
+  }
+  if all.role == "server" then return math.max(all.first, all.border), all.last, all end
+  return all.first, math.min(all.last, all.border - 1), all
 end
 
 local function choose_worker(ctx)
@@ -47,7 +48,7 @@ local function on_clock_back() return "switch" end
 local OPTIONS = {
   first = { 0, 2 ^ 53, about = "the first number that is leased; the layout's unless given" },
   last = { 0, 2 ^ 53, about = "the last number that is leased; the layout's unless given" },
-  border = { 0, 2 ^ 53, default = SERVERS_FIRST, about = "the first number of a server" },
+  border = { 0, 2 ^ 53, about = "the first number of a server; 924 unless given, or behind the layout's last" },
   role = { "embedded", "server", default = "embedded", about = "which side of the border is ours" },
 }
 

@@ -5,10 +5,8 @@
 -- For a clock that is stepped back by a little now and then (NTP does that), where late is better than wrong or not at
 -- all.  A step that is longer than anybody may wait is refused at once: the caller can ask elsewhere meanwhile.
 
-local WAIT_MS_MAX = 5000
-
 local function on_clock_back(ctx)
-  local wait_ms_max = ctx.options.wait_ms_max or WAIT_MS_MAX
+  local wait_ms_max = ctx.options.wait_ms_max
   if ctx.back_ms > wait_ms_max then
     return "refuse", "the clock is back by " .. ctx.back_ms .. " ms, and nobody waits longer than " .. wait_ms_max
   end
@@ -17,11 +15,11 @@ end
 
 -- More ids are wanted than the clock gives, or the cursor is ahead of it.
 local function on_exhausted(ctx)
-  return "wait", ctx.options.wait_ms_max or WAIT_MS_MAX
+  return "wait", ctx.options.wait_ms_max
 end
 
 local OPTIONS = {
-  wait_ms_max = { 0, 86400000, default = WAIT_MS_MAX, unit = "ms", about = "how long a caller may be kept waiting" },
+  wait_ms_max = { 0, 86400000, default = 5000, unit = "ms", about = "how long a caller may be kept waiting" },
 }
 
 return { api = 1, name = "wait", options = OPTIONS, on_clock_back = on_clock_back, on_exhausted = on_exhausted }
