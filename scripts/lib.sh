@@ -1,6 +1,11 @@
 # shellcheck shell=bash
 # lib.sh -- what scripts/run and scripts/test share: the list of packages, apt, and a line of progress.
-# Knows nothing of vesta but which Debian packages it needs.  Sourced by bash.
+# Knows nothing of vesta but which Debian packages it needs, and where those of stores stand.  Sourced by bash.
+
+# The client libraries of stores.
+store_packages() {
+    sed -n 's/^vesta_store(.* PACKAGE \([^ )]*\).*/\1/p' "$(dirname "${BASH_SOURCE[0]}")/../csrc/store/CMakeLists.txt"
+}
 
 # One list a purpose.  docs/dependencies.md says what each is for.
 packages_for() {
@@ -12,7 +17,8 @@ packages_for() {
             echo prometheus python3-prometheus-client
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
-            echo libsqlite3-dev libmariadb-dev libzookeeper-mt-dev openssl
+            store_packages
+            echo openssl
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;

@@ -40,7 +40,7 @@ struct vs_option {
     VS_TEXT("layout", &(o)->layout, "TEXT|PRESET", "what the 64 bits mean (default: the file's, else vesta-second)"), \
     {"worker", 0, VS_OPT_COUNT, &(o)->worker, "N", "claim this very worker number", 0, UINT64_MAX, &(o)->has_worker}, \
     VS_TEXT("path", &(o)->path, "FILE", "the generator file (default: the namespace's in the state folder)"), \
-    VS_TEXT("store", &(o)->store, "URI", "where worker numbers are leased: file:, sqlite:, mysql:, zk:"), \
+    VS_TEXT("store", &(o)->store, "URI", "where worker numbers are leased (default: files in the state folder)"), \
     VS_TEXT("lease", &(o)->lease, "NAME", "how it is timed: local, strict, balanced, autonomous (default: by the store)"), \
     VS_TEXT("identity", &(o)->identity, "TEXT", "who asks the store: the same one has its number back sooner"), \
     VS_TEXT("namespace", &(o)->namespace_, "NAME", "ids are unique within a namespace (default: default)"), \

@@ -5,6 +5,7 @@
 #include "id/id.h"
 #include "lease/lease.h"
 #include "keeper/options.h"
+#include "store/store.h"
 
 #define DAY_MS 86400000
 #define MINUTE_MS 60000
@@ -41,17 +42,13 @@ static int check_address(const char *text, struct vesta_error *err) {
 }
 
 static int check_uri(const char *text, struct vesta_error *err) {
-    static const char *const schemes[] = {"file:/", "sqlite:/", "mysql://", "zk://"};
-    for (size_t i = 0; i < VS_COUNT(schemes); i++)
-        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0 && text[strlen(schemes[i])]) return VESTA_OK;
+    const struct vs_store_ops *ops = vs_store_of(text, NULL);
+    if (ops ? vs_store_is_formed(text) : vs_store_is_known(text)) return VESTA_OK; /* vs_store_check: what to install */
     size_t scheme = strcspn(text, ":"), length = strlen(text);
-    bool is_path =
-        strncmp(text, "file:", 5) == 0 || strncmp(text, "sqlite:", 7) == 0 ||
-        (strncmp(text + scheme, ":/", 2) == 0 && text[scheme + 2] != '/' && !strpbrk(text + scheme + 1, ":@"));
+    bool is_path = (ops && ops->is_local) || (strncmp(text + scheme, ":/", 2) == 0 && text[scheme + 2] != '/' &&
+                                              !strpbrk(text + scheme + 1, ":@"));
     if (!is_path) length = scheme + (text[scheme] == ':'); /* behind it may be a password */
-    return vs_fail(err, VESTA_EOPTION,
-                   "is '%s', which must be file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH",
-                   VS_QUOTE(text, length));
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be %s", VS_QUOTE(text, length), VS_STORE_FORMS);
 }
 
 static int check_mode(const char *text, struct vesta_error *err) {
@@ -180,7 +177,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = URI_MAX,
      .check = check_uri,
      .absent = "needed",
-     .help = "file:/DIR, sqlite:/FILE, mysql://USER@HOST:PORT/DB or zk://H:P,H:P/PATH"},
+     .help = "where the store is: a URI as in [stores](stores.md)"},
     {.path = "stores.*.auth",
      .kind = VS_CONF_SECRET,
      .offset = STORE(auth),

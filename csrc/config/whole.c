@@ -43,19 +43,35 @@ static const char *store_names(const struct vs_config *config, char *buf, size_t
 }
 #define STORE_NAMES(config) store_names((config), (char[200]){0}, 200)
 
-static bool has_scheme(const char *uri, const char *scheme) {
-    return strncmp(uri, scheme, strlen(scheme)) == 0;
+/* The key of the store's secret; NULL: it has none. */
+static const char *secret_key(const struct vs_conf_store *store) {
+    const struct vs_store_ops *ops = vs_store_of(store->uri, NULL);
+    return ops ? ops->secret : NULL;
+}
+
+static const char *secret_under(const struct vs_conf_store *store, const char *key) {
+    return strcmp(key, "auth") == 0 ? store->auth : store->password;
+}
+
+static bool has_secret(const struct vs_store_ops *ops, const char *key) {
+    return ops->secret && strcmp(ops->secret, key) == 0;
 }
 
 /* A key of another kind of store is not used. */
+static void note_secret(const struct vs_conf_reading *r, const struct vs_conf_store *store, const char *key) {
+    char schemes[VS_STORE_LIST_MAX];
+    const char *used = secret_key(store);
+    if (secret_under(store, key) && !(used && strcmp(used, key) == 0))
+        vs_conf_add_note(r->config, false, "stores.%s.%s is for %s stores, and is not used", store->name, key,
+                         vs_store_list(has_secret, key, schemes));
+}
+
 static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
     for (int i = 0; i < r->config->store_count; i++) {
         struct vs_conf_store *store = &r->config->store[i];
-        if (!store->uri) return WRONG(r, "stores.*.uri", store, err, "is missing: %s", key_of("stores.*.uri")->help);
-        if (store->auth && !has_scheme(store->uri, "zk:"))
-            vs_conf_add_note(r->config, false, "stores.%s.auth is for zk: stores, and is not used", store->name);
-        if (store->password && !has_scheme(store->uri, "mysql:"))
-            vs_conf_add_note(r->config, false, "stores.%s.password is for mysql: stores, and is not used", store->name);
+        if (!store->uri) return WRONG(r, "stores.*.uri", store, err, "is missing: %s", VS_STORE_FORMS);
+        note_secret(r, store, "auth");
+        note_secret(r, store, "password");
     }
     return VESTA_OK;
 }
@@ -66,10 +82,9 @@ static int complete_uri(const struct vs_conf_reading *r, struct vs_conf_store *s
     const struct vs_conf_key *tls = key_of("stores.*.tls");
     bool said = *vs_conf_origin(tls, store) != VS_FROM_DEFAULT;
     *out = store->uri;
-    if (said && store->tls && has_scheme(store->uri, "zk:"))
-        return WRONG(r, "stores.*.tls", store, err,
-                     "is verify, but ZooKeeper is spoken to without TLS in this version");
-    if (!said || !has_scheme(store->uri, "mysql:")) return VESTA_OK;
+    const struct vs_store_ops *ops = vs_store_of(store->uri, NULL);
+    if (!said || !ops || !ops->tls) return VESTA_OK;
+    if (*ops->tls) return store->tls ? WRONG(r, "stores.*.tls", store, err, "is verify, but %s", ops->tls) : VESTA_OK;
     char *uri;
     int length =
         asprintf(&uri, "%s%stls=%s", store->uri, strchr(store->uri, '?') ? "&" : "?", store->tls ? "verify" : "off");
@@ -80,7 +95,8 @@ static int complete_uri(const struct vs_conf_reading *r, struct vs_conf_store *s
 
 /* What a store knows us by. */
 static const char *secret_of(const struct vs_conf_store *store) {
-    return has_scheme(store->uri, "zk:") ? store->auth : has_scheme(store->uri, "mysql:") ? store->password : NULL;
+    const char *key = secret_key(store);
+    return key ? secret_under(store, key) : NULL;
 }
 
 /* A store's name becomes its URI; a URI stays. */
@@ -253,18 +269,23 @@ static bool is_unix(const char *address) {
     return strncmp(address, "unix:", 5) == 0;
 }
 
+static bool is_shared(const struct vs_store_ops *ops, const char *unused) {
+    (void)unused;
+    return !ops->is_local;
+}
+
 /* A store of this machine alone does not help: what it draws, another machine's draws, too. */
 bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size) {
     for (int i = 0; !config->single_host && i < config->space_count; i++) {
         const struct vs_conf_space *space = &config->space[i];
-        char worker[VS_CONF_PATH_MAX] = "--worker N";
+        char worker[VS_CONF_PATH_MAX] = "--worker N", shared[VS_STORE_LIST_MAX];
         if (space->worker >= 0 || (space->uri && !vs_store_is_local(space->uri))) continue;
         if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", space->name);
         snprintf(why, size,
                  "other machines can reach it, and the number that '%s' draws from a store of this machine may be "
-                 "another's, too: lease from a store that all share (%s mysql: or zk:), give each machine its own "
+                 "another's, too: lease from a store that all share (%s %s), give each machine its own "
                  "number (%s), or say that this is the only one (%s)",
-                 space->name, by_flags ? "--store" : "store =", worker,
+                 space->name, by_flags ? "--store" : "store =", vs_store_list(is_shared, NULL, shared), worker,
                  by_flags ? "--single-host" : "single_host = true");
         return false;
     }

@@ -271,8 +271,7 @@ enum vesta_flags {
 struct vesta_opts {
     const char *layout;     /* layout or preset text; NULL: the file's, else vesta-second */
     const char *path;       /* the generator file; NULL: <state>/<namespace>.gen */
-    const char *store;      /* file:DIR, sqlite:FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH; NULL: the file's, else
-                               file:<state> */
+    const char *store;      /* a store's URI, as docs/stores.md has them; NULL: the file's, else file:<state> */
     const char *namespace_; /* NULL: the file's, else "default" */
     const char *fields;     /* values of this handle's constant fields: "method=1 version=0" */
     const char *lease;    /* how the lease is timed: "local", "strict", "balanced" or "autonomous" (which needs history

@@ -22,7 +22,7 @@ static bool is_there(const char *uri) {
 }
 
 bool vs_store_is_gone(const char *uri, uint64_t incarnation) {
-    return incarnation && strncmp(uri, "file:", 5) == 0 && !is_there(uri);
+    return incarnation && vs_store_folder(uri) && !is_there(uri);
 }
 
 /* What stands in a store of this machine, of others nothing: they would have to be waited for. */
@@ -86,7 +86,7 @@ static int follow_store(struct vs_wish *wish, const struct vs_header *header, st
         err, VESTA_EIO,
         "the folder %.120s, from where %.120s has its leases, is gone: bring it back, or say where it is now: "
         "--store file:DIR",
-        header->store + 5, wish->path);
+        vs_store_folder(header->store), wish->path);
 }
 
 /* ------------------------------------------------------------------ the anchor */

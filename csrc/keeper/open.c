@@ -43,8 +43,7 @@ static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
 }
 
 static bool may_keep(unsigned flags, const char *store) {
-    static const char local[] = "file:";
-    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || strncmp(store, local, sizeof local - 1) == 0);
+    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store));
 }
 
 /* What an operator should know of where this generator is. */

@@ -7,6 +7,7 @@
 #include "serve/systemd.h"
 #include "os/become.h"
 #include "os/files.h"
+#include "store/store.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -97,8 +98,8 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
         if (slash && slash > opts->path &&
             snprintf(folder, sizeof folder, "%.*s", (int)(slash - opts->path), opts->path) < PATH_MAX)
             rc = vs_identity_own_dir(who, folder, err);
-        if (rc == VESTA_OK && opts->store && strncmp(opts->store, "file:", 5) == 0)
-            rc = vs_identity_own_dir(who, opts->store + 5, err);
+        const char *store = opts->store ? vs_store_folder(opts->store) : NULL;
+        if (rc == VESTA_OK && store) rc = vs_identity_own_dir(who, store, err);
     }
     return rc;
 }

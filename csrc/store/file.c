@@ -304,7 +304,11 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
 
 const struct vs_store_ops vs_store_file = {
     .scheme = "file",
+    .form = "file:/DIR",
     .is_local = true,
+    .is_folder = true,
+    .made = "nothing needs to be made: files appear with the first number",
+    .rights = "who leases must be able to write there",
     .check = file_check,
     .open = file_open,
     .close = file_close,

@@ -9,26 +9,25 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Weak: NULL where the backend is not linked.  Hidden: never another copy's, from somewhere else in the process. */
-#define VS_MAYBE(name) extern const struct vs_store_ops name __attribute__((weak, visibility("hidden")))
-VS_MAYBE(vs_store_sqlite);
-VS_MAYBE(vs_store_mysql);
-VS_MAYBE(vs_store_zookeeper);
+/* A line each in CMakeLists.txt, VS_BACKEND(scheme, Debian package).  Weak: NULL where the backend is not linked.
+ * Hidden: never another copy's, from somewhere else in the process. */
+#define VS_BACKEND(scheme, package)                                                                                    \
+    extern const struct vs_store_ops vs_store_##scheme __attribute__((weak, visibility("hidden")));
+#include "store/backends.h"
+#undef VS_BACKEND
 
 static struct backend {
-    const char *scheme;
+    const char *scheme, *package;
     const struct vs_store_ops *ops; /* linked or loaded */
-    const char *file, *to_build;
 } backends[] = {
-    {"sqlite", &vs_store_sqlite, "sqlite.so", "libsqlite3-dev"},
-    {"mysql", &vs_store_mysql, "mysql.so", "libmariadb-dev"},
-    {"zk", &vs_store_zookeeper, "zookeeper.so", "libzookeeper-mt-dev"},
+#define VS_BACKEND(scheme, package) {#scheme, package, &vs_store_##scheme},
+#include "store/backends.h"
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vesta_error *err) {
-    char known[80] = "file:";
+    char known[160] = "file:";
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
     vs_fail(err, VESTA_EOPTION, "no store like '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
@@ -51,7 +50,7 @@ static bool find_file(const struct backend *b, char *path, size_t size) {
     static const char *const places[] = {"store", "vesta/store"};
     own_folder(folder, sizeof folder);
     for (size_t i = 0; folder[0] && i < VS_COUNT(places); i++)
-        if (snprintf(path, size, "%s/%s/%s", folder, places[i], b->file) < (int)size && access(path, R_OK) == 0)
+        if (snprintf(path, size, "%s/%s/%s.so", folder, places[i], b->scheme) < (int)size && access(path, R_OK) == 0)
             return true;
     return false;
 }
@@ -60,7 +59,7 @@ static const struct vs_store_ops *load(const struct backend *b, struct vesta_err
     char path[PATH_MAX];
     if (!find_file(b, path, sizeof path)) {
         vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
-                b->scheme, b->to_build);
+                b->scheme, b->package);
         return NULL;
     }
     /* never unloaded: its client may have threads that run in it */
@@ -75,15 +74,33 @@ static const struct vs_store_ops *load(const struct backend *b, struct vesta_err
     return NULL;
 }
 
-const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
+static struct backend *named(struct vs_slice scheme) {
+    for (size_t i = 0; i < VS_COUNT(backends); i++)
+        if (vs_slice_is(scheme, backends[i].scheme)) return &backends[i];
+    return NULL;
+}
+
+bool vs_module_is_known(struct vs_slice scheme) {
+    return named(scheme);
+}
+
+static const struct vs_store_ops *ops_of(struct backend *b, bool loads, struct vesta_error *err) {
+    pthread_mutex_lock(&mutex);
+    if (!b->ops && loads) b->ops = load(b, err);
+    const struct vs_store_ops *ops = b->ops;
+    pthread_mutex_unlock(&mutex);
+    return ops;
+}
+
+const struct vs_store_ops *vs_module_present(size_t n) {
     for (size_t i = 0; i < VS_COUNT(backends); i++) {
-        struct backend *b = &backends[i];
-        if (!vs_slice_is(scheme, b->scheme)) continue;
-        pthread_mutex_lock(&mutex);
-        if (!b->ops) b->ops = load(b, err);
-        const struct vs_store_ops *ops = b->ops;
-        pthread_mutex_unlock(&mutex);
-        return ops;
+        const struct vs_store_ops *ops = ops_of(&backends[i], false, NULL);
+        if (ops && n-- == 0) return ops;
     }
-    return vs_module_unknown(scheme, err);
+    return NULL;
+}
+
+const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
+    struct backend *b = named(scheme);
+    return b ? ops_of(b, true, err) : vs_module_unknown(scheme, err);
 }

@@ -26,6 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct vs_store_ops vs_store_mysql;
+
 #define PORT 3306
 #define WHOLE_MAX 160
 #define IDLE_US 10000000 /* nobody has called for so long, */
@@ -455,6 +457,11 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
 
 const struct vs_store_ops vs_store_mysql = {
     .scheme = "mysql",
+    .form = "mysql://USER@HOST/DB",
+    .made = "the tables vesta_namespace and vesta_lease are there",
+    .rights = "who leases needs SELECT, INSERT and UPDATE on them, and no more",
+    .secret = "password",
+    .tls = "",
     .check = mysql_store_check,
     .open = mysql_store_open,
     .close = mysql_store_close,

@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+extern const struct vs_store_ops vs_store_sqlite;
+
 #define APPLICATION_ID 0x76737461 /* "vsta", in the file's header */
 #define SCHEMA_VERSION 1
 #define COUNTER_AT 24 /* in the file's header: changes with each transaction */
@@ -445,7 +447,10 @@ static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct
 
 const struct vs_store_ops vs_store_sqlite = {
     .scheme = "sqlite",
+    .form = "sqlite:/FILE",
     .is_local = true,
+    .made = "the database and its tables are there",
+    .rights = "who leases must be able to write the file and its folder",
     .check = sqlite_check,
     .open = sqlite_open,
     .close = sqlite_close,

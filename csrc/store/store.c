@@ -9,20 +9,54 @@
 
 #include <stdio.h>
 
-static const struct vs_store_ops *find(const char *uri, struct vesta_error *err) {
+const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err) {
     size_t length = strcspn(uri, ":");
     struct vs_slice scheme = {uri, length};
-    if (uri[length] == ':' && vs_slice_is(scheme, "file")) return &vs_store_file;
+    if (uri[length] == ':' && vs_slice_is(scheme, vs_store_file.scheme)) return &vs_store_file;
     return uri[length] == ':' ? vs_module_find(scheme, err) : vs_module_unknown(scheme, err);
 }
 
+bool vs_store_is_known(const char *uri) {
+    struct vs_slice scheme = {uri, strcspn(uri, ":")};
+    return uri[scheme.length] == ':' && (vs_slice_is(scheme, vs_store_file.scheme) || vs_module_is_known(scheme));
+}
+
+static void put(char *buf, const char *between, const char *one) {
+    size_t used = strlen(buf);
+    snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s", used ? between : "", one);
+}
+
+const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf) {
+    char one[64] = ""; /* the last that was found, before it is known whether another follows */
+    const struct vs_store_ops *ops = &vs_store_file;
+    buf[0] = '\0';
+    for (size_t i = 0; ops; ops = vs_module_present(i++)) {
+        if (is && !is(ops, of)) continue;
+        if (one[0]) put(buf, ", ", one);
+        snprintf(one, sizeof one, "%s%s", is ? ops->scheme : ops->form, is ? ":" : "");
+    }
+    put(buf, " or ", one);
+    return buf;
+}
+
+bool vs_store_is_formed(const char *uri) {
+    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
+    size_t fixed = ops ? strcspn(ops->form, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+    return ops && strncmp(uri, ops->form, fixed) == 0 && uri[fixed];
+}
+
 bool vs_store_is_local(const char *uri) {
-    const struct vs_store_ops *ops = find(uri, NULL);
+    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
     return ops && ops->is_local;
 }
 
+const char *vs_store_folder(const char *uri) {
+    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
+    return ops && ops->is_folder ? strchr(uri, ':') + 1 : NULL;
+}
+
 int vs_store_check(const char *uri, struct vesta_error *err) {
-    const struct vs_store_ops *ops = find(uri, err);
+    const struct vs_store_ops *ops = vs_store_of(uri, err);
     if (!ops) return VESTA_EOPTION;
     if (strlen(uri) >= VS_URI_MAX)
         return vs_fail(err, VESTA_EOPTION, "the store's URI is longer than %d bytes", VS_URI_MAX - 1);
@@ -31,7 +65,7 @@ int vs_store_check(const char *uri, struct vesta_error *err) {
 
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
     int rc = vs_store_check(uri, err);
-    return rc == VESTA_OK ? find(uri, err)->open(uri, opts, store, err) : rc;
+    return rc == VESTA_OK ? vs_store_of(uri, err)->open(uri, opts, store, err) : rc;
 }
 
 const char *vs_store_public(const char *uri, char *buf) {

@@ -62,7 +62,12 @@ struct vs_store_opts {
  * or later).  DOWN is a promise: it was not done, and will not be. */
 struct vs_store_ops {
     const char *scheme; /* "file" of file:/var/lib/vesta */
-    bool is_local;      /* on this machine: asking it takes no longer than a disk */
+    const char *form;   /* what its URI says, as people are told; capitals begin what they fill in: "file:/DIR" */
+    bool is_local;      /* on this machine, not shared with others: asking it takes no longer than a disk */
+    bool is_folder;     /* its URI names a folder of this machine, and asking it needs nobody's client library */
+    const char *made, *rights; /* what `vesta store init` made there, and what who leases must be able to do */
+    const char *secret;        /* the key of a config that has its secret: "password", "auth"; NULL: it has none */
+    const char *tls;           /* "": its URI may say tls=verify or tls=off; else why it cannot.  NULL: no way there */
     /* VESTA_OK if the URI is one of this backend's, else VESTA_EOPTION.  Asks nobody. */
     int (*check)(const char *uri, struct vesta_error *err);
     /* Makes what belongs to this host (a folder, a file); connects to nobody. */
@@ -100,15 +105,29 @@ struct vs_store_ops {
                     size_t *count, struct vs_reply *reply);
 };
 
+/* The others are lines of CMakeLists.txt: linked into the program, loaded as modules elsewhere (see store.c). */
 extern const struct vs_store_ops vs_store_file;
-/* Linked into the program, loaded as modules elsewhere: see store.c. */
-extern const struct vs_store_ops vs_store_sqlite, vs_store_mysql, vs_store_zookeeper;
+
+/* The row of a URI's scheme.  NULL with err: no store is called so, or this build does not have it. */
+const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err);
+/* Whether a store is called so, in this build or not. */
+bool vs_store_is_known(const char *uri);
+/* The stores that are here and of which `is` holds, as "mysql: or zk:"; without `is` what URIs of all may say, as
+ * "file:/DIR, sqlite:/FILE or ...".  Returns buf. */
+#define VS_STORE_LIST_MAX 320
+const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf);
+#define VS_STORE_FORMS vs_store_list(NULL, NULL, (char[VS_STORE_LIST_MAX]){0})
+/* Whether a URI begins as its store's form does, and goes on. */
+bool vs_store_is_formed(const char *uri);
 
 /* Opens the store of a URI.  Errors: VESTA_EOPTION: a scheme that this build does not have; VESTA_EIO. */
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
 
 /* Whether the store of a URI is on this machine; false for one that this build does not have. */
 bool vs_store_is_local(const char *uri);
+
+/* The folder that a store is; NULL: it is none. */
+const char *vs_store_folder(const char *uri);
 
 /* VESTA_OK if this build has the URI's scheme and its backend can read the URI. */
 int vs_store_check(const char *uri, struct vesta_error *err);

@@ -24,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const struct vs_store_ops vs_store_zk;
+
 #define IDLE_MS 2000 /* who does not call for so long closes its connection: a server lets in 60 of one address */
 
 enum { KEY_SECRET_FILE, KEY_ACL };
@@ -401,7 +403,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     char own[sizeof uri.user + sizeof uri.password + 1] = "";
     struct zk_store *self = calloc(1, sizeof *self);
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    self->base.ops = &vs_store_zookeeper;
+    self->base.ops = &vs_store_zk;
     self->base.clock = opts->clock;
     self->base.cut_us = opts->cut_us;
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
@@ -429,8 +431,13 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     return VESTA_OK;
 }
 
-const struct vs_store_ops vs_store_zookeeper = {
+const struct vs_store_ops vs_store_zk = {
     .scheme = "zk",
+    .form = "zk://HOSTS/PATH",
+    .made = "the root node is there",
+    .rights = "who leases must say the same user:password: it owns what is made",
+    .secret = "auth",
+    .tls = "ZooKeeper is spoken to without TLS in this version",
     .check = zk_check,
     .open = zk_open,
     .close = zk_close,

@@ -20,6 +20,13 @@ def refused(w, text, want, **kw):
     same((result.code, result.out, result.err), (1, "", "vesta check: c.lua" + want + "\n"))
 
 
+def forms(w):
+    """What a store's URI may say, by the help of the commands for stores."""
+    told = [line.split("URI", 1)[1].strip() for line in w.run("workers", "--help").lines() if line.startswith("  --store ")][0]
+    assert told.startswith("file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB"), told
+    return told
+
+
 def effective(w, text, env=None):
     result = check(w, text, "--effective", "--json", env=env)
     same((result.code, result.err), (0, ""))
@@ -119,7 +126,7 @@ def _(w):
     space("fields = {}", "fields is an empty table; leave the key out where nothing is meant")
     space("fields = 'method=1'", "fields is the text 'method=1', which must be a table such as { version = 1 }")
     space("store = 'zk'", "store is 'zk', which is no store; there are none under stores")
-    space("store = 'ftp:/x'", "store is 'ftp:/x', which must be file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH")
+    space("store = 'ftp:/x'", "store is 'ftp:/x', which must be " + forms(w))
     space("lease = 'long'", "lease is 'long', which must be one of \"local\", \"strict\", \"balanced\", \"autonomous\"")
     space("lease = 'local', store = 'zk://h/v'", "lease is local, which is for a store on this machine: take strict or balanced")
     space("identity = 'a\\nb'", "identity has the control character \\x0a at byte 2: it must be one line")
@@ -224,9 +231,8 @@ def _(w):
             "served, or \"*\" for all that are there")
     refused(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores,
             ":1: segments[1].tags has 't', which is a namespace too; GET t would mean two things")
-    refused(w, "return { stores = { a = {} } }", ": stores.a.uri is missing: file:/DIR, sqlite:/FILE, mysql://USER@HOST:PORT/DB or zk://H:P,H:P/PATH")
-    refused(w, "return { stores = { a = { uri = 'file:x' } } }", ":1: stores.a.uri is 'file:x', which must be file:/DIR, sqlite:/FILE, "
-            "mysql://USER@HOST/DB or zk://HOSTS/PATH")
+    refused(w, "return { stores = { a = {} } }", ": stores.a.uri is missing: " + forms(w))
+    refused(w, "return { stores = { a = { uri = 'file:x' } } }", ":1: stores.a.uri is 'file:x', which must be " + forms(w))
     refused(w, "return { stores = { ['a/b'] = {} } }", ":1: stores: 'a/b' is no name of a store: 1 to 63 of A-Z a-z 0-9 _ -")
     assert "note            stores.a is used by nobody\n" in check(w, "return { %s }" % stores).out
 
@@ -247,8 +253,7 @@ def _(w):
     uri = "return { stores = { s = { uri = '%s' } }, namespaces = { a = { store = 's' }, b = { store = 'mysql://u:s3cret@h/d' } } }"
     shown = check(w, uri % "mysql://u:p@s3cret@h/d", "--effective").out + check(w, uri % "mysql://u:s3cret@h/d").out
     assert "s3cret" not in shown, shown
-    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be file:/DIR, sqlite:/FILE, "
-            "mysql://USER@HOST/DB or zk://HOSTS/PATH")
+    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be " + forms(w))
     shown = check(w, text, "--effective", env={"VESTA_THREADS": "3"}).out
     assert "env      threads                           3  by VESTA_THREADS\n" in shown, shown
     assert "s3cret" not in shown + json.dumps(got)

@@ -100,7 +100,7 @@ def keeps_nothing(nginx, s):
         with open("/proc/%d/maps" % pid) as file:
             maps = file.read()
         found = (links_to(pid, (s.place.port, s.place.proxy.port)), len(os.listdir("/proc/%d/task" % pid)),
-                 "/vesta/core.so" in maps, "/zookeeper.so" in maps)
+                 "/vesta/core.so" in maps, "/zk.so" in maps)
         assert found == (0, 1, True, False), "connections, threads, vesta, its ZooKeeper: %r" % (found,)
 
 
@@ -167,7 +167,7 @@ class Host:
 
 @claim("workers give ids while the host keeps their lease; its restart is not noticed, its death is after the window")
 def _():
-    assert os.access(os.path.join(BUILD, "lua", "5.1", "vesta", "store", "zookeeper.so"), os.R_OK)
+    assert os.access(os.path.join(BUILD, "lua", "5.1", "vesta", "store", "zk.so"), os.R_OK)
     with Schedule(place) as s:
         host = Host(s).ready()
         assert links_to(host.process.pid, (s.place.proxy.port,)) == 1  # this would see one of nginx's

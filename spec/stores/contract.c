@@ -418,6 +418,18 @@ static void the_one_free_number(void) {
     store->ops->close(store);
 }
 
+/* ------------------------------------------------------------------ its row */
+
+static void the_row_says_what_people_are_told(void) {
+    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
+    size_t length = strcspn(uri, ":");
+    CHECK(ops && strlen(ops->scheme) == length && strncmp(uri, ops->scheme, length) == 0);
+    CHECK(strncmp(ops->form, uri, length + 1) == 0 && vs_store_is_formed(uri));
+    CHECK(ops->made && *ops->made && ops->rights && *ops->rights);
+    CHECK(!ops->is_folder || ops->is_local);
+    CHECK_HAS(VS_STORE_FORMS, ops->form);
+}
+
 static const struct check_case cases[] = {
     {"a swap needs the version that stands there", a_swap_needs_the_version},
     {"nor is the version enough: a write goes on with the claim that stands there, or is the next",
@@ -433,6 +445,7 @@ static const struct check_case cases[] = {
     {"eight processes race: each version has one winner", one_winner_a_version},
     {"writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
     {"a forked child leaves its parent's connection alone", a_child_leaves_the_connection_alone},
+    {"its row says what people are told of it", the_row_says_what_people_are_told},
     {"the one free number of 8192: one listing, one swap", the_one_free_number},
 };
 

@@ -61,12 +61,12 @@ def _():
 
 @claim("the contract holds")
 def _():
-    contract(CONTRACT, uri(), 14)
+    contract(CONTRACT, uri(), 15)
 
 
 @claim("the contract holds where anyone may write, if the URI says so")
 def _():
-    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 14)
+    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 15)
 
 
 @claim("whoever is somebody else is not authorized, and no password is told")

@@ -20,24 +20,6 @@ struct asked {
     int lease_given, namespace_given;
 };
 
-/* What each kind of store is made of, and who may then use it. */
-static const struct kind {
-    const char *scheme, *made, *rights;
-} kinds[] = {
-    {"file", "nothing needs to be made: files appear with the first number", "who leases must be able to write there"},
-    {"sqlite", "the database and its tables are there", "who leases must be able to write the file and its folder"},
-    {"mysql", "the tables vesta_namespace and vesta_lease are there",
-     "who leases needs SELECT, INSERT and UPDATE on them, and no more"},
-    {"zk", "the root node is there", "who leases must say the same user:password: it owns what is made"},
-};
-
-static const struct kind *kind_of(const char *uri) {
-    size_t length = strcspn(uri, ":");
-    for (size_t i = 0; i < VS_COUNT(kinds); i++)
-        if (strlen(kinds[i].scheme) == length && memcmp(kinds[i].scheme, uri, length) == 0) return &kinds[i];
-    return &kinds[0];
-}
-
 /* ------------------------------------------------------------------ show */
 
 static void print_ns(const struct asked *asked, const struct vs_roll *roll) {
@@ -248,7 +230,7 @@ static int make_namespace(struct asked *asked) {
 }
 
 static int init(struct asked *asked) {
-    const struct kind *kind = kind_of(asked->at.uri);
+    const struct vs_store_ops *ops = asked->at.store->ops;
     struct vs_reply reply;
     if ((asked->layout || asked->static_) && !asked->namespace_given)
         return vs_usage("--layout and --static are a namespace's: name it with --namespace");
@@ -256,7 +238,7 @@ static int init(struct asked *asked) {
         return vs_usage("--again makes a namespace that was lost: say its --namespace, and the --layout that it had");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
-    if (!asked->json) vs_outf("store is ready: %s; %s\n", kind->made, kind->rights);
+    if (!asked->json) vs_outf("store is ready: %s; %s\n", ops->made, ops->rights);
     if (!asked->namespace_given) return VS_DONE;
     int rc = make_namespace(asked);
     if (rc == VS_GO && asked->json) return show_one(asked);

@@ -9,7 +9,7 @@
 
 int vs_at_open(struct vs_at *at) {
     struct vesta_error err;
-    if (!at->uri) return vs_usage("--store is missing: file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB, zk://HOSTS/PATH");
+    if (!at->uri) return vs_usage("--store is missing: %s", VS_STORE_FORMS);
     if (!at->name) at->name = "default";
     if (vs_namespace_check(at->name, &err) != VESTA_OK) return vs_report(&err);
     struct vs_store_opts opts = {

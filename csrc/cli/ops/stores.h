@@ -21,7 +21,7 @@ struct vs_at {
 /* Rows of options: every one of these commands has them. */
 /* clang-format off */
 #define VS_AT_OPTIONS(at) \
-    VS_TEXT("store", &(at)->uri, "URI", "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"), \
+    VS_TEXT("store", &(at)->uri, "URI", VS_STORE_FORMS), \
     VS_TEXT("namespace", &(at)->name, "NAME", "which namespace of it (default: default)")
 /* clang-format on */
 
