@@ -39,7 +39,8 @@ int main(int argc, char **argv) {
     }
     snprintf(path, sizeof path, "%s/w.gen", argv[1]);
     snprintf(store, sizeof store, "file:%s", argv[1]);
-    struct vesta_opts opts = {.layout = BENCH_W,
+    struct vesta_opts opts = {.size = sizeof opts,
+                              .layout = BENCH_W,
                               .path = path,
                               .store = store,
                               .has_worker = 1,

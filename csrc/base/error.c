@@ -56,6 +56,7 @@ static const char *const code_names[] = {
     [-VESTA_EIO] = "io",
     [-VESTA_ENOMEM] = "no_memory",
     [-VESTA_EFULL] = "too_many",
+    [-VESTA_ENOTNOW] = "not_now",
 };
 
 static const char *const why_names[] = {

@@ -75,7 +75,7 @@ static int no_split(const struct vesta_fit_need *need, const struct split *s, st
         rate_of(s->unit_ms, s->seq));
 }
 
-static void describe(const struct split *s, int64_t epoch_ms, struct vesta_fit *out) {
+static void describe(const struct split *s, int64_t epoch_ms, struct vesta_proposal *out) {
     char text[128];
     snprintf(text, sizeof text, "sign:1=0 time:%d seq:%d worker:%d unit=%s epoch=%lld", s->time, s->seq, s->worker,
              unit_name(s->unit_ms), (long long)epoch_ms);
@@ -89,7 +89,7 @@ static void describe(const struct split *s, int64_t epoch_ms, struct vesta_fit *
 }
 
 /* The finest unit that does it: a finer time sorts and dates ids better, a coarser one gives larger bursts. */
-int vesta_fit(const struct vesta_fit_need *need, struct vesta_fit *out, struct vesta_error *err) {
+int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err) {
     static const int32_t units_ms[] = {1, 10, 1000};
     int rc = check_need(need, err);
     if (rc != VESTA_OK) return rc;

@@ -29,7 +29,7 @@ static double score(const struct vesta_layout *layout, const struct vesta_parts 
     return p;
 }
 
-static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t now_ms, struct vesta_guess *out,
+static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t now_ms, struct vesta_candidate *out,
                        double *points) {
     struct vesta_layout layout;
     int rc = vesta_layout_parse(preset->text, &layout, NULL);
@@ -41,8 +41,8 @@ static bool try_preset(const struct vesta_preset *preset, uint64_t id, int64_t n
     return true;
 }
 
-size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_guess *out, size_t max) {
-    struct vesta_guess found[PRESETS_MAX], guess;
+size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_candidate *out, size_t max) {
+    struct vesta_candidate found[PRESETS_MAX], guess;
     double points[PRESETS_MAX], own;
     size_t count = 0;
     for (int i = 0; vesta_preset_at(i); i++) {

@@ -63,36 +63,35 @@ static int check_again(const struct vesta_value *first, const struct vesta_value
     return VESTA_OK;
 }
 
-int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *values,
-                   bool *named, struct vesta_error *err) {
+int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count,
+                   struct vs_values *out, struct vesta_error *err) {
     const struct vesta_value *by[VESTA_FIELDS_MAX] = {0};
     for (int i = 0; i < layout->field_count; i++)
-        values[i] = layout->field[i].value;
+        out->value[i] = layout->field[i].value;
     for (size_t n = 0; n < count; n++) {
         int rc, i = vesta_layout_find(layout, given[n].name);
         if (i < 0) return no_field(layout, (struct vs_slice){given[n].name, strlen(given[n].name)}, err);
         if (by[i] && (rc = check_again(by[i], &given[n], err)) != VESTA_OK) return rc;
         if ((rc = vs_field_check(layout, i, given[n].value, err)) != VESTA_OK) return rc;
-        values[i] = given[n].value;
+        out->value[i] = given[n].value;
         by[i] = &given[n];
     }
     for (int i = 0; i < layout->field_count; i++)
-        named[i] = by[i] != NULL;
+        out->named[i] = by[i] != NULL;
     return VESTA_OK;
 }
 
 int vesta_make(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *id,
                struct vesta_error *err) {
-    uint64_t values[VESTA_FIELDS_MAX];
-    bool named[VESTA_FIELDS_MAX];
-    int rc = vs_values_take(layout, given, count, values, named, err);
+    struct vs_values values;
+    int rc = vs_values_take(layout, given, count, &values, err);
     if (rc != VESTA_OK) return rc;
     const int needed[] = {layout->time, layout->seq, layout->worker};
     for (size_t i = 0; i < VS_COUNT(needed); i++)
-        if (needed[i] >= 0 && !named[needed[i]])
+        if (needed[i] >= 0 && !values.named[needed[i]])
             return vs_fail(err, VESTA_EFIELD, "%s is missing: time, seq and the leased field are needed",
                            layout->field[needed[i]].name);
-    return vesta_compose(layout, values, id, err);
+    return vesta_compose(layout, values.value, id, err);
 }
 
 /* ------------------------------------------------------------------ a handle's fields */
@@ -117,7 +116,7 @@ static int read_handle_field(const struct vesta_layout *layout, struct vs_slice 
 int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_t *values, struct vesta_error *err) {
     struct vesta_value given[VESTA_FIELDS_MAX];
     char names[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
-    bool named[VESTA_FIELDS_MAX];
+    struct vs_values taken;
     size_t count = 0;
     struct vs_slice word;
     while (text && vs_slice_next(&text, &word)) {
@@ -127,5 +126,7 @@ int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_
         if (rc != VESTA_OK) return rc;
         count++;
     }
-    return vs_values_take(layout, given, count, values, named, err);
+    int rc = vs_values_take(layout, given, count, &taken, err);
+    if (rc == VESTA_OK) memcpy(values, taken.value, sizeof taken.value);
+    return rc;
 }

@@ -18,10 +18,15 @@ int vs_fields_parse(const struct vesta_layout *layout, const char *text, uint64_
 /* VESTA_OK if field i may have this value; else VESTA_EFIELD with the field, the value and what it may be. */
 int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, struct vesta_error *err);
 
+struct vs_values {
+    uint64_t value[VESTA_FIELDS_MAX];
+    bool named[VESTA_FIELDS_MAX]; /* it was given: the others are constants, or 0 */
+};
+
 /* Lays named values over a layout's constants: values[] and named[] follow layout->field.  `worker` and `machine` name
  * the same field.  Errors: VESTA_EFIELD for a name that is unknown or twice, a value that cannot be. */
-int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *values,
-                   bool *named, struct vesta_error *err);
+int vs_values_take(const struct vesta_layout *layout, const struct vesta_value *given, size_t count,
+                   struct vs_values *out, struct vesta_error *err);
 
 /* Where a field's value stands in an id, and back; the low bits of a sequence may stand apart. */
 static inline uint64_t vs_field_put(const struct vesta_field *f, uint64_t value) {

@@ -7,14 +7,13 @@
 /* The field values that are left open: 0 in min, all ones in max; the rest is the same in both. */
 struct span {
     const struct vesta_layout *layout;
-    uint64_t values[VESTA_FIELDS_MAX];
-    bool named[VESTA_FIELDS_MAX];
+    struct vs_values taken;
     uint64_t first, last; /* of the time field */
 };
 
 /* Fields stand from the highest to the lowest: an index below time's is above it in the id. */
 static bool is_free_above(const struct span *s, int i) {
-    return i < s->layout->time && !s->named[i] && !s->layout->field[i].fixed;
+    return i < s->layout->time && !s->taken.named[i] && !s->layout->field[i].fixed;
 }
 
 static unsigned bits_above(const struct span *s) {
@@ -63,12 +62,12 @@ static struct vesta_pair pair_at(const struct span *s, uint64_t k) {
     struct vesta_pair pair = {0, 0};
     for (int i = l->field_count; i-- > 0;) {
         const struct vesta_field *f = &l->field[i];
-        uint64_t low = s->values[i], high = s->values[i];
+        uint64_t low = s->taken.value[i], high = s->taken.value[i];
         if (i == l->time)
             low = s->first, high = s->last;
         else if (is_free_above(s, i))
             low = high = k & f->max, k >>= f->width;
-        else if (!s->named[i] && !f->fixed)
+        else if (!s->taken.named[i] && !f->fixed)
             low = 0, high = f->max;
         pair.min |= vs_field_put(f, low);
         pair.max |= vs_field_put(f, high);
@@ -76,17 +75,18 @@ static struct vesta_pair pair_at(const struct span *s, uint64_t k) {
     return pair;
 }
 
-int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t until_ms, const struct vesta_value *given,
-                size_t given_count, struct vesta_pair *pairs, size_t max, size_t *count, struct vesta_error *err) {
+int vesta_range(const struct vesta_layout *layout, const struct vesta_interval *interval, struct vesta_pairs *pairs,
+                struct vesta_error *err) {
     struct span s = {.layout = layout};
-    int rc = vs_values_take(layout, given, given_count, s.values, s.named, err);
+    int rc = vs_values_take(layout, interval->given, interval->given_count, &s.taken, err);
     if (rc != VESTA_OK) return rc;
-    if (s.named[layout->time]) return vs_fail(err, VESTA_EFIELD, "time cannot be given: it comes from the interval");
-    if ((rc = take_interval(&s, from_ms, until_ms, err)) != VESTA_OK) return rc;
+    if (s.taken.named[layout->time])
+        return vs_fail(err, VESTA_EFIELD, "time cannot be given: it comes from the interval");
+    if ((rc = take_interval(&s, interval->from_ms, interval->until_ms, err)) != VESTA_OK) return rc;
     uint64_t need = UINT64_C(1) << bits_above(&s);
-    if (need > max) return too_many(&s, need, max, err);
+    if (need > pairs->max) return too_many(&s, need, pairs->max, err);
     for (uint64_t k = 0; k < need; k++)
-        pairs[k] = pair_at(&s, k);
-    *count = (size_t)need;
+        pairs->pair[k] = pair_at(&s, k);
+    pairs->count = (size_t)need;
     return VESTA_OK;
 }

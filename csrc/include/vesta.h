@@ -4,13 +4,24 @@
  * a store grants a worker number and a range of its ticks to a process (a lease), the generator grants
  * the next tick to a caller.  Two grants never overlap, so ids are unique whatever clocks do.
  *
- *     struct vesta_gen *gen;
- *     struct vesta_error err;
- *     struct vesta_pause pause;
- *     uint64_t id;
- *     if (vesta_open(&(struct vesta_opts){ .layout = "vesta-milli", .has_worker = 1, .worker = 7 }, &gen, &err) !=
- * VESTA_OK) die(err.text); if (vesta_next_wait(gen, &id, 100 * 1000, &pause) == VESTA_OK) printf("%" PRIu64 "\n", id);
- *     vesta_close(gen);
+ *     #include <inttypes.h>
+ *     #include <stdio.h>
+ *     #include <vesta.h>
+ *
+ *     int main(void) {
+ *         struct vesta_opts opts = VESTA_OPTS_INIT;
+ *         struct vesta_gen *gen;
+ *         struct vesta_error err;
+ *         struct vesta_pause pause;
+ *         uint64_t id;
+ *         opts.layout = "vesta-milli";
+ *         opts.any_worker = 1;
+ *         if (vesta_open(&opts, &gen, &err) != VESTA_OK) return fprintf(stderr, "%s\n", err.text), 1;
+ *         int rc = vesta_next_wait(gen, &id, 2000 * 1000, &pause);
+ *         if (rc == VESTA_OK) printf("%" PRIu64 "\n", id);
+ *         vesta_close(gen);
+ *         return rc != VESTA_OK;
+ *     }
  *
  * Words: a *layout* says what the 64 bits mean.  A *tick* is time << seq_bits | seq, one number that only grows.
  * A *worker* is the leased number in the id.  A *pause* is the answer of a generator that has no id to give now.
@@ -21,6 +32,8 @@
  */
 #ifndef VESTA_H
 #define VESTA_H
+
+#include "vesta_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,32 +47,35 @@ extern "C" {
 
 /* ------------------------------------------------------------------ limits */
 
-#define VESTA_BATCH_MAX 10000     /* ids in one batch, on every face */
-#define VESTA_FIELDS_MAX 16       /* fields of a layout */
-#define VESTA_NAME_MAX 16         /* a field's name, with its NUL */
-#define VESTA_NAMESPACE_MAX 65    /* a namespace: [A-Za-z0-9_.:-]{1,64}, with its NUL */
-#define VESTA_LAYOUT_TEXT_MAX 512 /* a layout as canonical text, with its NUL */
-#define VESTA_FORMAT_MAX 24       /* an id in any text form, with its NUL */
-#define VESTA_ISO_MAX 32          /* an RFC 3339 time, with its NUL */
-#define VESTA_BORROW_MS_MAX 60000 /* how far a verdict may let ids run ahead of the time */
+#define VESTA_BATCH_MAX 10000            /* ids in one batch, on every face */
+#define VESTA_FIELDS_MAX 16              /* fields of a layout */
+#define VESTA_NAME_MAX 16                /* a field's name, with its NUL */
+#define VESTA_NAMESPACE_MAX 65           /* a namespace: [A-Za-z0-9_.:-]{1,64}, with its NUL */
+#define VESTA_LAYOUT_TEXT_MAX 512        /* a layout as canonical text, with its NUL */
+#define VESTA_FORMAT_MAX 24              /* an id in any text form, with its NUL */
+#define VESTA_ISO_MAX 32                 /* an RFC 3339 time, with its NUL */
+#define VESTA_BORROW_MS_MAX 60000        /* how far a verdict may let ids run ahead of the time */
+#define VESTA_VALUE_MAX 9007199254740991 /* of a field: none is wider than 53 bits */
 
 /* ------------------------------------------------------------------ errors */
 
+/* What failed; each has one meaning, wherever it is returned, and a name that never changes. */
 enum vesta_code {
     VESTA_OK = 0,
-    VESTA_EPAUSE = -1,    /* no id just now: struct vesta_pause says why and for how long */
-    VESTA_ELAYOUT = -2,   /* bad_layout: a layout text that cannot be, or a preset that does not exist */
+    VESTA_EPAUSE = -1,    /* pause: no id just now; struct vesta_pause says why and for how long */
+    VESTA_ELAYOUT = -2,   /* bad_layout: a layout's text that cannot be, or a preset that does not exist */
     VESTA_EFIELD = -3,    /* bad_field: a field's value is missing, too large, unknown or another constant */
     VESTA_EID = -4,       /* bad_id: not an id of this layout, or not an id at all */
-    VESTA_EMISMATCH = -5, /* mismatch: the existing file or namespace says otherwise; both values are named */
+    VESTA_EMISMATCH = -5, /* mismatch: the file or namespace that exists says otherwise; both values are named */
     VESTA_ENOGEN = -6,    /* no_generator: no generator file, and not enough said to make one */
-    VESTA_ECLOSED = -7,   /* closed: the handle was closed */
-    VESTA_EEPOCH = -8,    /* epoch_end: the layout's time field is over */
-    VESTA_ENAME = -9,     /* unknown_name: no such namespace, preset or tag */
-    VESTA_EOPTION = -10,  /* bad_option: an option that is wrong in itself */
-    VESTA_EIO = -11,      /* io: the file system or the store said no; errno's text is in the message */
-    VESTA_ENOMEM = -12,   /* no_memory */
-    VESTA_EFULL = -13     /* too_many: the answer is larger than what the caller can hold */
+    VESTA_ECLOSED = -7,   /* closed: the handle was closed (of languages where that is no crash) */
+    VESTA_EEPOCH = -8,    /* epoch_end: a time outside those that the layout can hold */
+    VESTA_ENAME = -9,     /* unknown_name: there is no policy of that name */
+    VESTA_EOPTION = -10,  /* bad_option: an option that is wrong, or does not go with another or with this call */
+    VESTA_EIO = -11,      /* io: the system or the store said no; its words are in the text */
+    VESTA_ENOMEM = -12,   /* no_memory: malloc said no */
+    VESTA_EFULL = -13,    /* too_many: the answer is larger than what the caller has room for */
+    VESTA_ENOTNOW = -14   /* not_now: what the call is about is over, or not there yet; nothing was changed */
 };
 
 /* What went wrong, as a sentence that names the value and, where there is one, the way out. */
@@ -159,24 +175,33 @@ VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_v
 /* The smallest and largest id of [from_ms, until_ms): ids sort by time within equal higher fields, so there is one
  * pair per combination of the fields above `time` that `given` does not name and the layout does not fix.
  * until_ms == from_ms means the one time unit of from_ms.
- * Shape: pairs[0..*count), at most max; an id x of the interval has min <= x <= max of one pair.  Threads: any.
- * Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to name);
- * VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */
+ * Shape: pairs->pair[0..count), count set on success only; an id x of the interval has min <= x <= max of one pair.
+ * Threads: any.  Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to
+ * name); VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */
+struct vesta_interval {
+    int64_t from_ms, until_ms;
+    const struct vesta_value *given;
+    size_t given_count;
+};
 struct vesta_pair {
     uint64_t min, max;
 };
-VESTA_API int vesta_range(const struct vesta_layout *layout, int64_t from_ms, int64_t until_ms,
-                          const struct vesta_value *given, size_t given_count, struct vesta_pair *pairs, size_t max,
-                          size_t *count, struct vesta_error *err);
+struct vesta_pairs {
+    struct vesta_pair *pair; /* the caller's room, */
+    size_t max;              /* for so many */
+    size_t count;            /* so many were found */
+};
+VESTA_API int vesta_range(const struct vesta_layout *layout, const struct vesta_interval *interval,
+                          struct vesta_pairs *pairs, struct vesta_error *err);
 
 /* Which presets could have made an id by now_ms, likeliest first.  An id carries no marker of its layout: a late
  * time after the epoch and a low sequence speak for a layout, they do not prove it.
  * Shape: out[0..return value), at most max.  Threads: any. */
-struct vesta_guess {
+struct vesta_candidate {
     const struct vesta_preset *preset;
     struct vesta_parts parts;
 };
-VESTA_API size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_guess *out, size_t max);
+VESTA_API size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_candidate *out, size_t max);
 
 /* Proposes a layout for a need.  Threads: any.
  * Errors: VESTA_EFIELD when 63 bits cannot hold the need; the text says which part is too much. */
@@ -186,14 +211,14 @@ struct vesta_fit_need {
     double years;     /* how long the time field must last from epoch_ms on, > 0 */
     int64_t epoch_ms; /* when time 0 is */
 };
-struct vesta_fit {
+struct vesta_proposal {
     struct vesta_layout layout;
     double rate_max; /* ids per second and node */
     uint64_t nodes_max;
     double years_max;
     int64_t end_ms;
 };
-VESTA_API int vesta_fit(const struct vesta_fit_need *need, struct vesta_fit *out, struct vesta_error *err);
+VESTA_API int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err);
 
 /* ------------------------------------------------------------------ text */
 
@@ -246,12 +271,6 @@ struct vesta_pause {
 /* "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed", "failstop".  Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
-enum vesta_pacing {
-    VESTA_PACING_DEFAULT = 0, /* the file's; clock where there is no file yet */
-    VESTA_PACING_CLOCK = 1,   /* jump forward to the clock: the time field is the time of the call (Snowflake) */
-    VESTA_PACING_HISTORY = 2  /* never jump: time is counted up from the start, idle time stays usable (Butterfly) */
-};
-
 /* The clock a generator looks at; NULL in vesta_opts means the machine's. */
 struct vesta_clock {
     void *self;
@@ -260,43 +279,13 @@ struct vesta_clock {
     void (*sleep_us)(void *self, int64_t us);
 };
 
-enum vesta_flags {
-    VESTA_UNSAFE_PRIVATE = 1, /* an anonymous mapping without a lease: outside every guarantee */
-    VESTA_NO_KEEPER = 2,      /* this handle never starts a keeper thread: another process keeps the file */
-    VESTA_CHOOSES = 4,        /* this process answers VESTA_CHOOSE: its keeper claims nothing without being told */
-    VESTA_FILE_KEEPER = 8     /* VESTA_NO_KEEPER unless the store is file: (nginx, which talks to no other) */
-};
-
-/* How to open a generator.  Zero is the default of everything. */
-struct vesta_opts {
-    const char *layout;     /* layout or preset text; NULL: the file's, else vesta-second */
-    const char *path;       /* the generator file; NULL: <state>/<namespace>.gen */
-    const char *store;      /* a store's URI, as docs/stores.md has them; NULL: the file's, else file:<state> */
-    const char *namespace_; /* NULL: the file's, else "default" */
-    const char *fields;     /* values of this handle's constant fields: "method=1 version=0" */
-    const char *lease;    /* how the lease is timed: "local", "strict", "balanced" or "autonomous" (which needs history
-                             pacing); NULL: the file's, else local where the store is on this machine, else balanced */
-    const char *identity; /* who asks the store: the same one may have its number back sooner; NULL: the file's, else
-                             the generator file's path, behind the host's name where the store is shared */
-    const char *secret;   /* what the store knows us by: a database's password, a ZooKeeper's user:password; NULL: what
-                             the URI says.  Kept in this process's memory alone */
-    const char *group;    /* group that may share files made by this call (mode 0660); NULL: owner only */
-    int has_worker;       /* 1: `worker` is a claim of exactly that number */
-    uint64_t worker;
-    int any_worker; /* 1: draw a free number, keep it in the store (what `vesta gen` does) */
-    enum vesta_pacing pacing;
-    int64_t ahead_ms_max;            /* how far ids may run ahead of the clock; 0: the default (none; one unit for 1 s
-                                        layouts), -1: not at all */
-    unsigned flags;                  /* enum vesta_flags */
-    const struct vesta_clock *clock; /* outlives the handle */
-};
-
 /* Opens, or makes, the generator of a path.  <state> is $VESTA_STATE, else /var/lib/vesta if writable, else
  * ${XDG_STATE_HOME:-~/.local/state}/vesta.  Two opens of one file in a process share one mapping.  No lease is
  * claimed yet: the first vesta_next says VESTA_LEASE and wakes the keeper.
  * Threads: any.  Own: close with vesta_close.
- * Errors: VESTA_ELAYOUT, VESTA_EOPTION, VESTA_EFIELD; VESTA_ENOGEN: no file, and no worker, any_worker or store
- * given; VESTA_EMISMATCH: file or namespace say otherwise; VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
+ * Errors: VESTA_ELAYOUT, VESTA_EOPTION (also where opts was not begun by VESTA_OPTS_INIT, or sets an option that only a
+ * newer library knows), VESTA_EFIELD; VESTA_ENOGEN: no file, and no worker, any_worker or store given; VESTA_EMISMATCH;
+ * VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
 VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
 
 /* Unmaps this handle only; the lease stays held for other handles and for the next start.  gen may be NULL.
@@ -345,27 +334,27 @@ VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause 
 /* ------------------------------------------------------------------ verdicts: what a policy may do about a pause */
 
 /* Lets the slot that paused run up to `tick` (exclusive), never above its lease; ignored if the slot has changed.
- * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
+ * Threads: any.  Errors: VESTA_ENOTNOW when the pause is not one of this generator's slots. */
 VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
 
 /* The same in time: the slot may run `ahead_ms` past the latest instant that was seen, be that the clock's or, where
  * the clock is behind it, an earlier reading's.  Saying it twice borrows no more.  ahead_ms < 0: as far as the clock is
  * behind, and one time unit.  More than VESTA_BORROW_MS_MAX is cut to that.
- * Threads: any.  Errors: VESTA_EOPTION when the pause is not one of this generator's slots. */
+ * Threads: any.  Errors: VESTA_ENOTNOW when the pause is not one of this generator's slots. */
 VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
 /* Asks the keeper of the file for another worker number in place of the one that paused, because the clock is behind
  * its ids; ignored if the slot has changed.  While it is at work pauses say VESTA_LEASE or VESTA_CHOOSE.  It changes
  * only to a number that gives ids at once, and gives the last one back; where there is none, the pause is what it was.
  * The ids then begin with the clock as it stands: they may sort before earlier ones, and repeat none.
- * Threads: any.  Errors: VESTA_EPAUSE when that was asked less than a minute ago; VESTA_EOPTION for a number that was
- * given by hand, and when the pause is not one of this generator's slots. */
+ * Threads: any.  Errors: VESTA_ENOTNOW when that was asked less than a minute ago, and when the pause is not one of
+ * this generator's slots; VESTA_EOPTION for a number that was given by hand, and for a private generator. */
 VESTA_API int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause);
 
 /* ------------------------------------------------------------------ choosing a worker
  *
  * Where a process has a handle with VESTA_CHOOSES, its keeper does not claim a number by itself: pauses say
- * VESTA_CHOOSE, vesta_choice says what the store lists, and vesta_choose answers.  An answer is a hint: the claim
+ * VESTA_CHOOSE, vesta_get_choice says what the store lists, and vesta_choose answers.  An answer is a hint: the claim
  * decides, and where it is lost the keeper asks again with fresh records.  A question that nobody answers for five
  * seconds is asked anew.  Where the keeper is another process's, that process chooses. */
 
@@ -392,12 +381,12 @@ struct vesta_choice {
 };
 
 /* What the keeper of this process asks just now.  Own: free with vesta_choice_free.  Threads: any; may block for a
- * moment.  Errors: VESTA_EOPTION when nothing is asked; VESTA_ENOMEM. */
-VESTA_API int vesta_choice(struct vesta_gen *gen, struct vesta_choice **choice, struct vesta_error *err);
+ * moment.  Errors: VESTA_ENOTNOW when nothing is asked; VESTA_ENOMEM. */
+VESTA_API int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **choice, struct vesta_error *err);
 VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
 
 /* Answers a pause VESTA_CHOOSE: that number is to be claimed.  VESTA_ANY_WORKER: the one that would be claimed without
- * VESTA_CHOOSES.  Threads: any.  Errors: VESTA_EFIELD: the layout has no such number; VESTA_EOPTION when nothing is
+ * VESTA_CHOOSES.  Threads: any.  Errors: VESTA_EFIELD: the layout has no such number; VESTA_ENOTNOW when nothing is
  * asked (any more). */
 #define VESTA_ANY_WORKER UINT64_MAX
 VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);

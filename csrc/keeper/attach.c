@@ -104,7 +104,7 @@ static int check_wanted(const struct vs_wish *wish, struct vs_header *header, st
     char warning[256];
     uint64_t values[VESTA_FIELDS_MAX];
     int rc = vs_check_lifetime(&wish->layout, wish->clock, warning, sizeof warning, err);
-    if (rc == VESTA_OK) rc = vs_fields_parse(&wish->layout, wish->opts->fields, values, err);
+    if (rc == VESTA_OK) rc = vs_fields_parse(&wish->layout, wish->opts.fields, values, err);
     if (rc == VESTA_OK) rc = vs_wish_header(wish, header, err);
     return rc;
 }

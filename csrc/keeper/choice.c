@@ -95,7 +95,7 @@ static void copy_record(const struct vs_shape *shape, const struct vs_listed *li
     snprintf(out->identity, sizeof out->identity, "%s", r->identity);
 }
 
-int vesta_choice(struct vesta_gen *gen, struct vesta_choice **out, struct vesta_error *err) {
+int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **out, struct vesta_error *err) {
     vs_process_lock();
     const struct vs_file *file = gen->handle->file;
     bool asked = is_asked(file);
@@ -108,7 +108,7 @@ int vesta_choice(struct vesta_gen *gen, struct vesta_choice **out, struct vesta_
             copy_record(&gen->shape, &q->listed[i], choice->store_ms, &choice->record[i]);
     }
     vs_process_unlock();
-    if (!asked) return vs_fail(err, VESTA_EOPTION, "the keeper does not ask for a worker number just now");
+    if (!asked) return vs_fail(err, VESTA_ENOTNOW, "the keeper does not ask for a worker number just now");
     if (!choice) return vs_fail(err, VESTA_ENOMEM, "no memory");
     *out = choice;
     return VESTA_OK;
@@ -132,7 +132,7 @@ static int answer(struct vesta_gen *gen, const struct vesta_pause *pause, uint64
     }
     vs_process_unlock();
     if (asked) vs_keeper_want(atomic_load_explicit(&gen->map, memory_order_acquire));
-    return asked ? VESTA_OK : VESTA_EOPTION;
+    return asked ? VESTA_OK : VESTA_ENOTNOW;
 }
 
 int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker) {

@@ -66,9 +66,10 @@ int vesta_drop(struct vesta_gen *gen) {
 
 int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (gen->handle->is_private || map->header.has_worker || pause->slot >= VS_SLOTS_MAX) return VESTA_EOPTION;
+    if (gen->handle->is_private || map->header.has_worker) return VESTA_EOPTION;
+    if (pause->slot >= VS_SLOTS_MAX) return VESTA_ENOTNOW;
     if (vs_map_active(map) != (int)pause->slot) return VESTA_OK;
-    if (!vs_map_leave(map, pause->slot, gen->clock->boot_us(gen->clock->self))) return VESTA_EPAUSE;
+    if (!vs_map_leave(map, pause->slot, gen->clock->boot_us(gen->clock->self))) return VESTA_ENOTNOW;
     vs_keeper_want(map);
     return VESTA_OK;
 }

@@ -64,7 +64,7 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
     if (rc == VESTA_OK && !wish->has_layout) rc = vesta_layout_parse(map->header.layout, &layout, err);
     if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, wish->clock, handle->warning, sizeof handle->warning, err);
-    if (rc == VESTA_OK) rc = set_fields(&layout, wish->opts->fields, &base, err);
+    if (rc == VESTA_OK) rc = set_fields(&layout, wish->opts.fields, &base, err);
     if (rc != VESTA_OK) {
         free(handle);
         free(gen);
@@ -75,9 +75,9 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
     handle->is_private = file == NULL;
     const char *store = file ? file->store : map->header.store;
     vs_store_public(store, handle->store);
-    handle->keeps = may_keep(wish->opts->flags, store);
+    handle->keeps = may_keep(wish->opts.flags, store);
     if (file) warn(handle, file);
-    handle->chooses = wish->opts->flags & VESTA_CHOOSES;
+    handle->chooses = wish->opts.flags & VESTA_CHOOSES;
     gen->handle = handle;
     if (file) {
         vs_process_lock();
@@ -114,7 +114,7 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
     struct vs_file *file;
     int rc = vs_wish_read(opts, &wish, err);
     if (rc != VESTA_OK) return rc;
-    if (opts->flags & VESTA_UNSAFE_PRIVATE) return open_private(&wish, gen, err);
+    if (wish.opts.flags & VESTA_UNSAFE_PRIVATE) return open_private(&wish, gen, err);
     if ((rc = open_file(&wish, &file, err)) != VESTA_OK) return rc;
     rc = make_handle(&wish, file->mapping.map, file, gen, err);
     if (rc != VESTA_OK) vs_file_leave(NULL, file);

@@ -21,7 +21,13 @@
 #define DEFAULT_NAMESPACE "default"
 #define AHEAD_MS_MAX (24 * 3600 * 1000ll)
 #define LOCAL_AHEAD_MS_MAX (360 * 1000ll) /* below the S + 2W of an advance by more than the longest time unit */
+#define OPTS_BYTES_MAX 4096               /* far more than there will be: beyond, it is no size */
 #define WARN_MS (365 * 86400000ll)
+
+/* A caller's padding is anything, and a later version would read it. */
+#define END(type, member, ...) offsetof(struct vesta_opts, member) + sizeof(type) == sizeof(struct vesta_opts) ||
+_Static_assert(VESTA_NAMESPACE_OPTIONS(END) 0, "the last option fills its place");
+#undef END
 
 /* ------------------------------------------------------------------ single options */
 
@@ -149,12 +155,32 @@ static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) 
 
 /* ------------------------------------------------------------------ the wish */
 
-static int read_wish(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
-    wish->opts = opts;
+/* A later version's struct goes on behind the last member: what the caller has not got is 0, what this library has not
+ * got must be. */
+static int take_opts(const struct vesta_opts *from, struct vesta_opts *to, struct vesta_error *err) {
+    if (from->size < sizeof from->size || from->size > OPTS_BYTES_MAX || from->size % _Alignof(struct vesta_opts))
+        return vs_fail(err, VESTA_EOPTION,
+                       "vesta_opts.size is %zu: begin with struct vesta_opts opts = VESTA_OPTS_INIT", from->size);
+    for (size_t i = sizeof *to; i < from->size; i++)
+        if (((const char *)from)[i])
+            return vs_fail(err, VESTA_EOPTION,
+                           "vesta_opts has %zu bytes, of which byte %zu is set, and libvesta " VESTA_VERSION
+                           " knows %zu: leave the newer options alone, or take the library of your vesta.h",
+                           from->size, i, sizeof *to);
+    memset(to, 0, sizeof *to);
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    to->size = sizeof *to;
+    return VESTA_OK;
+}
+
+static int read_wish(const struct vesta_opts *given, struct vs_wish *wish, struct vesta_error *err) {
+    const struct vesta_opts *opts = &wish->opts;
+    int rc = take_opts(given, &wish->opts, err);
+    if (rc != VESTA_OK) return rc;
     wish->secret = opts->secret;
     wish->clock = opts->clock ? opts->clock : vs_clock_system();
     wish->has_layout = opts->layout != NULL;
-    int rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
+    rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
     if (rc == VESTA_OK && opts->namespace_) rc = vs_namespace_check(opts->namespace_, err);
     if (rc == VESTA_OK) rc = check_numbers(opts, err);
     if (rc == VESTA_OK) rc = check_lease(opts, err);
@@ -209,7 +235,7 @@ int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, 
 }
 
 static int name_lease(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
-    const struct vesta_opts *opts = wish->opts;
+    const struct vesta_opts *opts = &wish->opts;
     const char *lease = opts->lease ? opts->lease : vs_store_is_local(header->store) ? "local" : "balanced";
     snprintf(header->lease, sizeof header->lease, "%s", lease);
     if (strcmp(lease, "autonomous") == 0 && header->pacing != VESTA_PACING_HISTORY)
@@ -230,7 +256,7 @@ static int name_lease(const struct vs_wish *wish, struct vs_header *header, stru
 }
 
 int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
-    const struct vesta_opts *opts = wish->opts;
+    const struct vesta_opts *opts = &wish->opts;
     memset(header, 0, sizeof *header);
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
         return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: no number has a default");
@@ -276,14 +302,14 @@ static const char *pacing_name(enum vesta_pacing pacing) {
 
 static int match_worker(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
     char has[32] = "drawn at random", asked[32];
-    if (!wish->opts->has_worker || (header->has_worker && header->worker == wish->opts->worker)) return VESTA_OK;
-    snprintf(asked, sizeof asked, "%" PRIu64, wish->opts->worker);
+    if (!wish->opts.has_worker || (header->has_worker && header->worker == wish->opts.worker)) return VESTA_OK;
+    snprintf(asked, sizeof asked, "%" PRIu64, wish->opts.worker);
     if (header->has_worker) snprintf(has, sizeof has, "%" PRIu64, header->worker);
     return mismatch(err, wish, "the worker number", has, asked);
 }
 
 int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
-    const struct vesta_opts *opts = wish->opts;
+    const struct vesta_opts *opts = &wish->opts;
     char asked[VESTA_LAYOUT_TEXT_MAX];
     if (wish->has_layout && header->fingerprint != wish->layout.fingerprint) {
         vesta_layout_text(&wish->layout, asked);

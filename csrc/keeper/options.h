@@ -9,7 +9,7 @@
 #define VS_SECRET_MAX 512
 
 struct vs_wish {
-    const struct vesta_opts *opts;
+    struct vesta_opts opts; /* as this library knows them */
     const struct vesta_clock *clock;
     bool has_layout;
     bool looks_only;

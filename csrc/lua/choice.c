@@ -68,7 +68,7 @@ int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen) {
     *box = (struct box){.object = {CLASS}};
     luaL_getmetatable(L, CLASS);
     lua_setmetatable(L, -2);
-    if (vesta_choice(gen, &box->choice, NULL) != VESTA_OK) return 0;
+    if (vesta_get_choice(gen, &box->choice, NULL) != VESTA_OK) return 0;
     vesta_get_info(gen, &info);
     lua_createtable(L, 0, 12);
     set_records(L, box->choice);

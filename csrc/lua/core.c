@@ -10,7 +10,7 @@
 
 static int core_guess(lua_State *L) {
     struct vesta_error err;
-    struct vesta_guess found[GUESS_MAX];
+    struct vesta_candidate found[GUESS_MAX];
     const struct vesta_clock *clock = vs_clock_system();
     int64_t now_ms = clock->unix_us(clock->self) / 1000;
     uint64_t id;
@@ -32,7 +32,7 @@ static int core_guess(lua_State *L) {
     return 1;
 }
 
-static int push_fit(lua_State *L, const struct vesta_fit *fit) {
+static int push_fit(lua_State *L, const struct vesta_proposal *fit) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     vesta_layout_text(&fit->layout, text);
     lua_createtable(L, 0, 6);
@@ -50,7 +50,7 @@ static int push_fit(lua_State *L, const struct vesta_fit *fit) {
 /* core.fit(rate, nodes, years, epoch): init.lua has checked the three numbers. */
 static int core_fit(lua_State *L) {
     struct vesta_error err;
-    struct vesta_fit fit;
+    struct vesta_proposal fit;
     struct vesta_fit_need need = {
         .rate = lua_tonumber(L, 1), .nodes = (uint64_t)lua_tonumber(L, 2), .years = lua_tonumber(L, 3)};
     lua_settop(L, 4);

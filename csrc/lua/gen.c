@@ -320,7 +320,7 @@ static int flag_option(lua_State *L, const char *key) {
 }
 
 static struct vesta_opts read_options(lua_State *L) {
-    struct vesta_opts opts = {0};
+    struct vesta_opts opts = VESTA_OPTS_INIT;
     lua_Number worker = number_option(L, "worker", -1);
     opts.has_worker = worker >= 0;
     opts.worker = opts.has_worker ? (uint64_t)worker : 0;

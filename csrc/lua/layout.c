@@ -45,19 +45,18 @@ static int push_pairs(lua_State *L, const struct vesta_pair *pairs, size_t count
 int vs_lua_range(lua_State *L, const struct vesta_layout *layout) {
     struct vesta_value given[VS_LUA_VALUES_MAX];
     struct vesta_error err;
-    size_t given_count = 0, count;
-    int64_t from_ms, until_ms;
+    struct vesta_interval interval = {.given = given};
     lua_settop(L, 4);
-    if (vs_lua_time(L, 2, &from_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    until_ms = from_ms;
-    if (!lua_isnil(L, 3) && vs_lua_time(L, 3, &until_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    if (!lua_isnil(L, 4) && vs_lua_values(L, 4, given, &given_count, &err) != VESTA_OK)
+    if (vs_lua_time(L, 2, &interval.from_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    interval.until_ms = interval.from_ms;
+    if (!lua_isnil(L, 3) && vs_lua_time(L, 3, &interval.until_ms, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    if (!lua_isnil(L, 4) && vs_lua_values(L, 4, given, &interval.given_count, &err) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     /* Lua owns the room: pushing the answer may raise for want of memory */
-    struct vesta_pair *pairs = lua_newuserdata(L, VS_LUA_PAIRS_MAX * sizeof *pairs);
-    if (vesta_range(layout, from_ms, until_ms, given, given_count, pairs, VS_LUA_PAIRS_MAX, &count, &err) != VESTA_OK)
-        return vs_lua_push_error(L, &err);
-    return push_pairs(L, pairs, count);
+    struct vesta_pairs pairs = {.pair = lua_newuserdata(L, VS_LUA_PAIRS_MAX * sizeof *pairs.pair),
+                                .max = VS_LUA_PAIRS_MAX};
+    if (vesta_range(layout, &interval, &pairs, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    return push_pairs(L, pairs.pair, pairs.count);
 }
 
 /* ------------------------------------------------------------------ methods */

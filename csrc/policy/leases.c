@@ -215,7 +215,7 @@ static void answer_keeper(struct vs_control *c, int space) {
     struct vs_leasing *leasing = &c->leasing[space];
     struct vesta_choice *choice;
     struct vesta_info info;
-    if (vesta_choice(c->gen[space], &choice, NULL) != VESTA_OK) return;
+    if (vesta_get_choice(c->gen[space], &choice, NULL) != VESTA_OK) return;
     vesta_get_info(c->gen[space], &info);
     if (!leasing->started) ask_to_start(c, space, choice, info.identity);
     leasing->started = true;

@@ -146,6 +146,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
 
 struct vesta_opts vs_namespace_opts(const struct vs_conf_space *ns) {
     return (struct vesta_opts){
+        .size = sizeof(struct vesta_opts),
         .layout = ns->layout,
         .path = ns->path,
         .store = ns->uri,
@@ -243,7 +244,7 @@ static int read_config(struct vs_serving *serving) {
 }
 
 int vs_asked_read(struct vs_serving *serving, int argc, char **argv) {
-    struct flags flags = {0};
+    struct flags flags = {.opts = VESTA_OPTS_INIT};
     int rc = read_flags(serving, &flags, &argc, argv);
     if (rc == VS_GO && serving->conf.path) rc = refuse_space_flags(&flags);
     if (rc == VS_GO) rc = gather_flags(serving, &flags);

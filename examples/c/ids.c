@@ -51,11 +51,15 @@ static int take_many(struct vesta_gen *gen) {
 }
 
 int main(void) {
-    struct vesta_opts opts = {.layout = "vesta-milli", .namespace_ = "example", .has_worker = 1, .worker = 7};
+    struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vesta_gen *gen;
     struct vesta_error err;
     struct vesta_pause pause;
     uint64_t id;
+    opts.layout = "vesta-milli";
+    opts.namespace_ = "example";
+    opts.has_worker = 1;
+    opts.worker = 7;
     if (vesta_open(&opts, &gen, &err) != VESTA_OK) return die("cannot open the generator", err.text);
     int rc = vesta_next_wait(gen, &id, WAIT_US_MAX, &pause) != VESTA_OK ? die_paused(gen, &pause)
                                                                         : read_and_make(vesta_gen_layout(gen), id);

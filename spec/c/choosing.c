@@ -15,6 +15,7 @@
 #define LONG_US 20000000
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
+    opts.size = sizeof opts;
     return open_in_state(name, LAYOUT, opts);
 }
 
@@ -54,7 +55,7 @@ static struct vesta_gen *holder_of(uint64_t worker) {
 static struct vesta_choice *choice_of(struct vesta_gen *gen) {
     struct vesta_choice *choice = NULL;
     struct vesta_error err = {0};
-    if (vesta_choice(gen, &choice, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    if (vesta_get_choice(gen, &choice, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     return choice;
 }
 
@@ -157,24 +158,25 @@ static void no_number_is_an_answer_with_a_reason(void) {
 
 static void wrong_answers_are_refused(void) {
     struct vesta_gen *gen = chooser("a.gen"), *private_gen;
-    struct vesta_opts opts = {.layout = LAYOUT, .has_worker = 1, .worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
+    struct vesta_opts opts = {
+        .size = sizeof opts, .layout = LAYOUT, .has_worker = 1, .worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
     struct vesta_pause none = {.why = VESTA_CHOOSE}, other;
     struct vesta_choice *choice = NULL;
     struct vesta_error err = {0};
-    CHECK(vesta_choose(gen, &none, 3) == VESTA_EOPTION); /* nothing is asked yet */
-    CHECK(vesta_choice(gen, &choice, &err) == VESTA_EOPTION);
+    CHECK(vesta_choose(gen, &none, 3) == VESTA_ENOTNOW); /* nothing is asked yet */
+    CHECK(vesta_get_choice(gen, &choice, &err) == VESTA_ENOTNOW);
     CHECK(strstr(err.text, "does not ask") != NULL);
     struct vesta_pause pause = asked(gen);
     CHECK(vesta_choose(gen, &pause, 1024) == VESTA_EFIELD);
     CHECK(vesta_choose(gen, &pause, UINT64_MAX - 1) == VESTA_EFIELD);
     other = pause, other.why = VESTA_LEASE;
-    CHECK(vesta_choose(gen, &other, 3) == VESTA_EOPTION);
+    CHECK(vesta_choose(gen, &other, 3) == VESTA_ENOTNOW);
     CHECK(vesta_choose(gen, &pause, 1023) == VESTA_OK);
-    CHECK(vesta_choose(gen, &pause, 3) == VESTA_EOPTION); /* it is answered */
+    CHECK(vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW); /* it is answered */
     CHECK_EQ_U64(worker_of_next(gen), 1023);
     CHECK(vesta_open(&opts, &private_gen, NULL) == VESTA_OK);
-    CHECK(vesta_choose(private_gen, &pause, 3) == VESTA_EOPTION);
-    CHECK(vesta_choice(private_gen, &choice, NULL) == VESTA_EOPTION && !choice);
+    CHECK(vesta_choose(private_gen, &pause, 3) == VESTA_ENOTNOW);
+    CHECK(vesta_get_choice(private_gen, &choice, NULL) == VESTA_ENOTNOW && !choice);
     vesta_close(private_gen);
     vesta_close(gen);
 }
@@ -215,7 +217,8 @@ static void a_child_is_not_asked_what_its_parent_was(void) {
     pid_t child = fork();
     if (child == 0) {
         struct vesta_choice *choice;
-        bool good = vesta_choose(gen, &pause, 3) == VESTA_EOPTION && vesta_choice(gen, &choice, NULL) == VESTA_EOPTION;
+        bool good =
+            vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW && vesta_get_choice(gen, &choice, NULL) == VESTA_ENOTNOW;
         uint64_t id;
         for (int i = 0; good && vesta_next_wait(gen, &id, 1000000, &pause) != VESTA_OK; i++)
             good = i < 20; /* its parent's keeper has the office */
@@ -264,7 +267,7 @@ static void is_asked_anew_with_fresh_records(void) {
     struct vesta_gen *two = holder_of(2);
     NEED(first);
     atomic_fetch_add(&passed_us, 5000000); /* the answer is too late, and then a rest of a second */
-    for (int i = 0; i < 2000 && vesta_choice(gen, &second, NULL) == VESTA_OK; i++) {
+    for (int i = 0; i < 2000 && vesta_get_choice(gen, &second, NULL) == VESTA_OK; i++) {
         if (second->count == 1) break;
         vesta_choice_free(second);
         second = NULL;

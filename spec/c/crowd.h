@@ -110,6 +110,7 @@ __attribute__((unused)) static void check_tally(size_t at_least) {
 /* ------------------------------------------------------------------ issuing */
 
 __attribute__((unused)) static struct vesta_gen *must_open(struct vesta_opts opts) {
+    opts.size = sizeof opts;
     struct vesta_gen *gen = NULL;
     struct vesta_error err = {.text = ""};
     int rc = vesta_open(&opts, &gen, &err);

@@ -20,6 +20,7 @@ static void names_are_stable(void) {
         {VESTA_EEPOCH, "epoch_end"},
         {VESTA_ENAME, "unknown_name"},
         {VESTA_EOPTION, "bad_option"},
+        {VESTA_ENOTNOW, "not_now"},
         {VESTA_EIO, "io"},
         {VESTA_ENOMEM, "no_memory"},
         {VESTA_EFULL, "too_many"},
@@ -36,7 +37,7 @@ static void whys_are_stable(void) {
 }
 
 static void strangers_have_a_name_too(void) {
-    static const int codes[] = {1, -14, 100, INT_MIN, INT_MAX};
+    static const int codes[] = {1, -15, 100, INT_MIN, INT_MAX};
     for (size_t i = 0; i < 5; i++)
         CHECK_STR(vesta_code_name(codes[i]), "unknown");
     CHECK_STR(vesta_why_name((enum vesta_why)0), "unknown");

@@ -12,7 +12,7 @@ static uint64_t time_at(const struct vesta_layout *layout, int64_t unix_ms) {
     return (uint64_t)vs_time_at(&shape, unix_ms * 1000);
 }
 
-static struct vesta_guess guesses[32];
+static struct vesta_candidate guesses[32];
 
 static const char *first_guess(uint64_t id) {
     return vesta_guess(id, NOW_MS, guesses, VS_COUNT(guesses)) > 0 ? guesses[0].preset->name : "none";
@@ -125,7 +125,7 @@ static void a_day_of_doubt(void) {
 }
 
 static void only_what_fits_is_written(void) {
-    struct vesta_guess two[3];
+    struct vesta_candidate two[3];
     memset(two, 0, sizeof two);
     CHECK_EQ_U64(vesta_guess(0, NOW_MS, two, 2), 2);
     CHECK(two[0].preset && two[1].preset && !two[2].preset);
@@ -155,7 +155,7 @@ static void fits_have_their_text(void) {
         {1, 1, 1e-9, "sign:1=0 time:9 seq:53 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z", 9007199254740992000.0},
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
-        struct vesta_fit fit;
+        struct vesta_proposal fit;
         struct vesta_error err;
         char text[VESTA_LAYOUT_TEXT_MAX];
         int rc = vesta_fit(&(struct vesta_fit_need){want[i].rate, want[i].nodes, want[i].years, EPOCH_MS}, &fit, &err);
@@ -176,7 +176,7 @@ static void what_is_proposed_is_enough(void) {
         struct vesta_fit_need need = {(double)(roll(&dice) >> (24 + roll_below(&dice, 40))) + 0.5,
                                       1 + (roll(&dice) >> (34 + roll_below(&dice, 30))),
                                       (double)(1 + roll_below(&dice, 3000)) / 10, EPOCH_MS};
-        struct vesta_fit fit;
+        struct vesta_proposal fit;
         if (vesta_fit(&need, &fit, NULL) != VESTA_OK) continue;
         fitting++;
         CHECK(fit.rate_max >= need.rate && fit.nodes_max >= need.nodes && fit.years_max >= need.years);
@@ -219,7 +219,7 @@ static void needs_that_cannot_be(void) {
         {{1e300, 1, 1, 0}, "rate of 1e+300/s is too much"},
     };
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
-        struct vesta_fit fit = {.nodes_max = 77};
+        struct vesta_proposal fit = {.nodes_max = 77};
         struct vesta_error err = {0};
         CHECK_EQ_I64(vesta_fit(&bad[i].need, &fit, &err), VESTA_EFIELD);
         CHECK_HAS(err.text, bad[i].why);

@@ -99,7 +99,8 @@ static void settle(void) {
 
 /* Sets the desk: two namespaces, the first with this policy. */
 static void set_desk_within(const char *source, struct vs_vm_limits limits) {
-    struct vesta_opts opts = {.layout = FOUR_A_MS, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
+    struct vesta_opts opts = {
+        .size = sizeof opts, .layout = FOUR_A_MS, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
     struct vesta_error err = {0};
     uint64_t id;
     memset(&desk, 0, sizeof desk);

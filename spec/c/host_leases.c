@@ -31,6 +31,7 @@ static void pass_ms(int64_t ms) {
 /* ------------------------------------------------------------------ a server's namespace, without the server */
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
+    opts.size = sizeof opts;
     opts.clock = &ahead_clock;
     return open_in_state(name, LAYOUT, opts);
 }

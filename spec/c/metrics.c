@@ -21,8 +21,12 @@ static void open_server(int namespaces) {
     app = (struct vs_app){.clock = &fake, .ns_count = namespaces, .loop_count = 2, .budget = vs_budget_new(&limits)};
     app.counts[0] = &scratch.counts, app.counts[1] = &other.counts;
     for (int i = 0; i < namespaces; i++) {
-        struct vesta_opts opts = {
-            .layout = LAYOUT, .has_worker = 1, .worker = (uint64_t)i, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
+        struct vesta_opts opts = {.size = sizeof opts,
+                                  .layout = LAYOUT,
+                                  .has_worker = 1,
+                                  .worker = (uint64_t)i,
+                                  .flags = VESTA_UNSAFE_PRIVATE,
+                                  .clock = &fake};
         struct vs_namespace *ns = &app.ns[i];
         struct vesta_error err;
         if (vesta_open(&opts, &ns->gen[VS_RESP], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);

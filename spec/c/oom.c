@@ -3,8 +3,9 @@
 #include "crowd.h"
 #include "scarce.h"
 
-static const struct vesta_opts drawn = {.layout = FAST, .any_worker = 1};
-static const struct vesta_opts private_ = {.layout = FAST, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
+static const struct vesta_opts drawn = {.size = sizeof(struct vesta_opts), .layout = FAST, .any_worker = 1};
+static const struct vesta_opts private_ = {
+    .size = sizeof(struct vesta_opts), .layout = FAST, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
 
 /* Fails the first, then the second... until opening needs no more. */
 static void open_without_memory(const struct vesta_opts *opts) {

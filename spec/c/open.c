@@ -19,7 +19,7 @@ static struct vesta_gen *must_open(const struct vesta_opts *opts) {
 }
 
 static void first_id_of_a_machine(void) {
-    struct vesta_gen *gen = must_open(&(struct vesta_opts){.any_worker = 1});
+    struct vesta_gen *gen = must_open(&(struct vesta_opts){.size = sizeof(struct vesta_opts), .any_worker = 1});
     struct vesta_pause pause;
     struct vesta_parts parts;
     uint64_t id;
@@ -34,8 +34,8 @@ static void first_id_of_a_machine(void) {
 }
 
 static void two_handles_share_one_cursor(void) {
-    struct vesta_gen *a = must_open(&(struct vesta_opts){.any_worker = 1});
-    struct vesta_gen *b = must_open(&(struct vesta_opts){0});
+    struct vesta_gen *a = must_open(&(struct vesta_opts){.size = sizeof(struct vesta_opts), .any_worker = 1});
+    struct vesta_gen *b = must_open(&(struct vesta_opts)VESTA_OPTS_INIT);
     struct vesta_pause pause;
     uint64_t one, two;
     CHECK(vesta_next_wait(a, &one, 5000000, &pause) == VESTA_OK);
@@ -48,7 +48,8 @@ static void two_handles_share_one_cursor(void) {
 static void no_number_has_a_default(void) {
     struct vesta_gen *gen;
     struct vesta_error err;
-    CHECK(vesta_open(&(struct vesta_opts){.namespace_ = "nobody"}, &gen, &err) == VESTA_ENOGEN);
+    CHECK(vesta_open(&(struct vesta_opts){.size = sizeof(struct vesta_opts), .namespace_ = "nobody"}, &gen, &err) ==
+          VESTA_ENOGEN);
     CHECK(strstr(err.text, "no number has a default") != NULL);
 }
 

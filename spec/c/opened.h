@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static struct vesta_gen *open_in_state(const char *name, const char *layout, struct vesta_opts opts) {
+    opts.size = sizeof opts;
     char path[128];
     struct vesta_gen *gen = NULL;
     struct vesta_error err = {0};

@@ -12,6 +12,14 @@ static bool caught(uint64_t id, size_t count) {
     return false;
 }
 
+static int range_of(const struct vesta_layout *l, const struct vesta_interval *interval, size_t max, size_t *count,
+                    struct vesta_error *err) {
+    struct vesta_pairs found = {.pair = pairs, .max = max, .count = *count};
+    int rc = vesta_range(l, interval, &found, err);
+    *count = found.count;
+    return rc;
+}
+
 /* A random id of the layout whose time field is `time`. */
 static uint64_t id_at(const struct vesta_layout *l, uint64_t *dice, uint64_t time) {
     uint64_t values[VESTA_FIELDS_MAX], id = 0;
@@ -48,7 +56,8 @@ static void inside_and_outside(void) {
             int64_t until = vs_time_ms(&l, last) + 1 + (int64_t)roll_below(&dice, (uint64_t)l.unit_ms);
             size_t count = 0;
             if (until <= from) continue;
-            CHECK_EQ_I64(vesta_range(&l, from, until, NULL, 0, pairs, PAIRS_MAX, &count, NULL), VESTA_OK);
+            CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){from, until, NULL, 0}, PAIRS_MAX, &count, NULL),
+                         VESTA_OK);
             for (int i = 0; i < 20; i++) {
                 CHECK(caught(id_at(&l, &dice, first), count));
                 CHECK(caught(id_at(&l, &dice, last), count));
@@ -63,7 +72,7 @@ static void inside_and_outside(void) {
 static void pairs_are_many_sorted_and_apart(void) {
     struct vesta_layout l = parsed("version:1 type:1=1 method:2 machine:5 time:40 seq:15 unit=1ms epoch=0");
     size_t count = 0;
-    CHECK_EQ_I64(vesta_range(&l, 1000, 2000, NULL, 0, pairs, PAIRS_MAX, &count, NULL), VESTA_OK);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){1000, 2000, NULL, 0}, PAIRS_MAX, &count, NULL), VESTA_OK);
     CHECK_EQ_U64(count, 2 * 4 * 32);
     for (size_t i = 0; i < count; i++) {
         CHECK(pairs[i].min < pairs[i].max);
@@ -79,9 +88,9 @@ static void named_fields_leave_one_pair(void) {
     struct vesta_layout l = parsed("vesta-legacy-second");
     size_t count = 0;
     int64_t from = l.epoch_ms + INT64_C(12235264000);
-    CHECK_EQ_I64(
-        vesta_range(&l, from, from, GIVEN({"version", 0}, {"method", 0}, {"worker", 1}), pairs, 1, &count, NULL),
-        VESTA_OK);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){from, from, GIVEN({"version", 0}, {"method", 0}, {"worker", 1})},
+                          1, &count, NULL),
+                 VESTA_OK);
     CHECK_EQ_U64(count, 1);
     CHECK_EQ_U64(pairs[0].min, UINT64_C(1138729511026688));
     CHECK_EQ_U64(pairs[0].max, UINT64_C(1138729511026688) + 1048575);
@@ -90,7 +99,8 @@ static void named_fields_leave_one_pair(void) {
 static void fields_below_time_may_be_named(void) {
     struct vesta_layout l = parsed("snowflake epoch=0");
     size_t count = 0;
-    CHECK_EQ_I64(vesta_range(&l, 10, 20, GIVEN({"worker", 7}, {"seq", 3}), pairs, 1, &count, NULL), VESTA_OK);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){10, 20, GIVEN({"worker", 7}, {"seq", 3})}, 1, &count, NULL),
+                 VESTA_OK);
     CHECK_EQ_U64(pairs[0].min, UINT64_C(10) << 22 | 7 << 12 | 3);
     CHECK_EQ_U64(pairs[0].max, UINT64_C(19) << 22 | 7 << 12 | 3);
 }
@@ -113,7 +123,8 @@ static void edges_of_the_interval(void) {
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
         size_t count = 0;
-        CHECK_EQ_I64(vesta_range(&l, want[i].from, want[i].until, NULL, 0, pairs, 1, &count, NULL), VESTA_OK);
+        CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){want[i].from, want[i].until, NULL, 0}, 1, &count, NULL),
+                     VESTA_OK);
         CHECK_EQ_U64(pairs[0].min, want[i].first << 55);
         CHECK_EQ_U64(pairs[0].max, want[i].last << 55 | ((UINT64_C(1) << 55) - 1));
     }
@@ -123,27 +134,30 @@ static void refusals(void) {
     struct vesta_layout l = parsed("time:8 worker:3 seq:52 unit=1s epoch=1000"), legacy = parsed("vesta-legacy-second");
     struct vesta_error err;
     size_t count = 77;
-    CHECK_EQ_I64(vesta_range(&l, 2000, 1999, NULL, 0, pairs, 1, &count, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){2000, 1999, NULL, 0}, 1, &count, &err), VESTA_EFIELD);
     CHECK_STR(err.text, "the interval ends at 1970-01-01T00:00:01.999Z, before it starts at 1970-01-01T00:00:02Z");
     static const int64_t outside[][2] = {{0, 1000},        {999, 999},          {INT64_MIN, INT64_MIN},
                                          {257000, 257000}, {257000, INT64_MAX}, {INT64_MAX, INT64_MAX}};
     for (size_t i = 0; i < VS_COUNT(outside); i++) {
-        CHECK_EQ_I64(vesta_range(&l, outside[i][0], outside[i][1], NULL, 0, pairs, 1, &count, &err), VESTA_EEPOCH);
+        CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){outside[i][0], outside[i][1], NULL, 0}, 1, &count, &err),
+                     VESTA_EEPOCH);
         CHECK_HAS(err.text, "from 1970-01-01T00:00:01Z until 1970-01-01T00:04:17Z");
     }
-    CHECK_EQ_I64(vesta_range(&l, 1000, 1000, GIVEN({"time", 0}), pairs, 1, &count, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){1000, 1000, GIVEN({"time", 0})}, 1, &count, &err), VESTA_EFIELD);
     CHECK_HAS(err.text, "time cannot be given");
-    CHECK_EQ_I64(vesta_range(&l, 1000, 1000, GIVEN({"worker", 8}), pairs, 1, &count, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){1000, 1000, GIVEN({"worker", 8})}, 1, &count, &err),
+                 VESTA_EFIELD);
     CHECK_HAS(err.text, "its maximum is 7");
-    CHECK_EQ_I64(vesta_range(&l, 1000, 1000, GIVEN({"node", 1}), pairs, 1, &count, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){1000, 1000, GIVEN({"node", 1})}, 1, &count, &err), VESTA_EFIELD);
     CHECK_HAS(err.text, "no field 'node'");
     int64_t now = legacy.epoch_ms;
-    CHECK_EQ_I64(vesta_range(&legacy, now, now, NULL, 0, pairs, PAIRS_MAX, &count, &err), VESTA_EFULL);
+    CHECK_EQ_I64(range_of(&legacy, &(struct vesta_interval){now, now, NULL, 0}, PAIRS_MAX, &count, &err), VESTA_EFULL);
     CHECK_STR(err.text, "the interval has 8192 pairs of ids, not 4096: fields above time part it; name the value of "
                         "version method machine");
-    CHECK_EQ_I64(vesta_range(&legacy, now, now, GIVEN({"method", 0}), pairs, 16, &count, &err), VESTA_EFULL);
+    CHECK_EQ_I64(range_of(&legacy, &(struct vesta_interval){now, now, GIVEN({"method", 0})}, 16, &count, &err),
+                 VESTA_EFULL);
     CHECK_HAS(err.text, "2048 pairs of ids, not 16: fields above time part it; name the value of version machine");
-    CHECK_EQ_I64(vesta_range(&l, 1000, 1000, NULL, 0, NULL, 0, &count, &err), VESTA_EFULL);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){1000, 1000, NULL, 0}, 0, &count, &err), VESTA_EFULL);
     CHECK_EQ_U64(count, 77);
 }
 
@@ -151,7 +165,7 @@ static void a_wide_field_above_time_is_too_many(void) {
     struct vesta_layout l = parsed("a:53 worker:8 time:1 seq:2 unit=1s epoch=0");
     struct vesta_error err;
     size_t count;
-    CHECK_EQ_I64(vesta_range(&l, 0, 0, NULL, 0, pairs, PAIRS_MAX, &count, &err), VESTA_EFULL);
+    CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){0, 0, NULL, 0}, PAIRS_MAX, &count, &err), VESTA_EFULL);
     CHECK_HAS(err.text, "2305843009213693952 pairs");
 }
 

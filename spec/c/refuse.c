@@ -6,6 +6,7 @@
 #include "world.h"
 
 static void refuses(struct vesta_opts opts, int code, const char *because) {
+    opts.size = sizeof opts;
     struct vesta_gen *const untouched = (struct vesta_gen *)folder;
     struct vesta_gen *gen = untouched;
     struct vesta_error err = {.text = ""};
@@ -176,6 +177,37 @@ static void headers_that_disagree_with_themselves(void) {
     REFUSES(VESTA_ELAYOUT, "", .path = in_folder("default.gen"));
 }
 
+/* Callers were compiled with an older vesta.h, with a newer one, or without VESTA_OPTS_INIT. */
+static void other_sizes(void) {
+    struct {
+        struct vesta_opts known;
+        uint64_t newer[2];
+    } given = {.known = {.layout = FAST, .any_worker = 1, .fields = "nonsense"}};
+    struct vesta_gen *gen = NULL;
+    struct vesta_error err;
+    static const size_t none[] = {0, 7, sizeof given.known - 1, 4104, (size_t)-1};
+    empty_folder();
+    for (size_t i = 0; i < VS_COUNT(none); i++) {
+        given.known.size = none[i];
+        CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_EOPTION);
+        CHECK_HAS(err.text, "begin with struct vesta_opts opts = VESTA_OPTS_INIT");
+    }
+    given.known.size = sizeof given.known;
+    CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_EFIELD);
+    given.known.size = offsetof(struct vesta_opts, fields); /* who does not know them has not set them */
+    CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_OK);
+    vesta_close(gen);
+    given.known.fields = NULL;
+    given.known.size = sizeof given;
+    CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_OK);
+    vesta_close(gen);
+    given.newer[1] = 1;
+    gen = NULL;
+    CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "take the library of your vesta.h");
+    CHECK(!gen);
+}
+
 /* The layout's end by the caller's clock: a warning within a year, then no opening. */
 static void the_layouts_end(void) {
     struct fake_time time = {.boot_us = WORLD_BOOT_US};
@@ -183,7 +215,8 @@ static void the_layouts_end(void) {
     struct vesta_layout layout = parsed("snowflake");
     struct vesta_info info;
     int64_t end_us = vesta_layout_end_ms(&layout) * 1000;
-    struct vesta_opts opts = {.layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE, .has_worker = 1, .clock = &clock};
+    struct vesta_opts opts = {
+        .size = sizeof opts, .layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE, .has_worker = 1, .clock = &clock};
     time.unix_us = end_us - 365 * DAY;
     struct vesta_gen *gen = must_open(opts);
     vesta_get_info(gen, &info);
@@ -279,6 +312,7 @@ static const struct check_case cases[] = {
     {"refused: stores", stores},
     {"refused: another layout, namespace, store, pacing, ahead_ms_max, worker; both values are named", mismatches},
     {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
+    {"options of another size: what is missing is the default, what is unknown is refused", other_sizes},
     {"the layout's end: a warning within a year, then no opening", the_layouts_end},
     {"a failstop outlives its keeper", a_failstop_outlives_its_keeper},
     {"a failstop that was cut short is carried out by the next keeper", a_failstop_that_was_cut_short},

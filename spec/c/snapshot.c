@@ -37,6 +37,7 @@ static void sleep_us(void *self, int64_t us) {
 static const struct vesta_clock own_clock = {NULL, unix_us, boot_us, sleep_us};
 
 static struct vesta_gen *open_as(const char *name, struct vesta_opts opts) {
+    opts.size = sizeof opts;
     return open_in_state(name, LAYOUT, opts);
 }
 
@@ -268,7 +269,7 @@ static void copies_with_one_number_share_no_id(void) {
 }
 
 static void copies_with_history_pacing_share_no_id(void) {
-    struct vesta_opts opts = {.any_worker = 1, .pacing = VESTA_PACING_HISTORY};
+    struct vesta_opts opts = {.size = sizeof opts, .any_worker = 1, .pacing = VESTA_PACING_HISTORY};
     CHECK_EQ_U64(repeated_by_copies(true, opts), 0);
 }
 

@@ -22,7 +22,7 @@ static struct vs_out out = {.at = replies, .size = sizeof replies};
 /* A namespace, with the next worker number; the first is called "default". */
 static void add_namespace(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
     struct vs_namespace *ns = &app.ns[app.ns_count++];
-    struct vesta_opts opts = {.layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
+    struct vesta_opts opts = {.size = sizeof opts, .layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
     struct vesta_error err = {0};
     opts.worker = 4 + (uint64_t)app.ns_count;
     *ns = (struct vs_namespace){.name_length = strlen(name), .wait_us_max = wait_ms * 1000};

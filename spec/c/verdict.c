@@ -51,9 +51,9 @@ static void a_verdict_about_another_slot_is_ignored(void) {
     CHECK_EQ_U64(atomic_load(&w.map->slot[newer].allowed), 0);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     stale.slot = VS_SLOTS_MAX;
-    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_EOPTION);
+    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_ENOTNOW);
     stale.slot = UINT32_MAX;
-    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_EOPTION);
+    CHECK(vesta_allow_ahead(&w.gen, &stale, UINT64_MAX) == VESTA_ENOTNOW);
     world_close(&w);
 }
 
@@ -169,7 +169,7 @@ static void a_loan_to_another_slot_is_ignored(void) {
     CHECK_EQ_U64(atomic_load(&w.map->slot[old].allowed), 0);
     CHECK_EQ_U64(atomic_load(&w.map->slot[newer].allowed), 0);
     stale.slot = UINT32_MAX;
-    CHECK(vesta_borrow(&w.gen, &stale, 1000) == VESTA_EOPTION);
+    CHECK(vesta_borrow(&w.gen, &stale, 1000) == VESTA_ENOTNOW);
     world_close(&w);
 }
 

@@ -43,7 +43,7 @@ static uint8_t plain(enum vesta_base base, uint8_t c) {
 }
 
 static void check_id(uint64_t id) {
-    struct vesta_guess guesses[16];
+    struct vesta_candidate guesses[16];
     for (size_t b = 0; b < VS_COUNT(bases); b++) {
         char buf[VESTA_FORMAT_MAX];
         uint64_t back = ~id;

@@ -40,7 +40,7 @@ static void check_bits(const struct vesta_layout *layout) {
 static void check_id(const struct vesta_layout *layout, const uint64_t *values) {
     struct vesta_parts parts;
     struct vesta_pair pair;
-    size_t count;
+    struct vesta_pairs pairs = {.pair = &pair, .max = 1};
     uint64_t id;
     MUST(vesta_compose(layout, values, &id, NULL) == VESTA_OK);
     MUST(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
@@ -50,8 +50,9 @@ static void check_id(const struct vesta_layout *layout, const uint64_t *values) 
     size_t named = 0;
     for (int i = 0; i < layout->field_count; i++)
         if (i != layout->time) given[named++] = (struct vesta_value){layout->field[i].name, values[i]};
-    MUST(vesta_range(layout, parts.unix_ms, parts.unix_ms, given, named, &pair, 1, &count, NULL) == VESTA_OK);
-    MUST(count == 1 && pair.min == id && pair.max == id);
+    struct vesta_interval interval = {parts.unix_ms, parts.unix_ms, given, named};
+    MUST(vesta_range(layout, &interval, &pairs, NULL) == VESTA_OK);
+    MUST(pairs.count == 1 && pair.min == id && pair.max == id);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -16,7 +16,8 @@ static void open_once(void) {
     static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
     struct vs_namespace *ns = &app.ns[0];
     if (ns->layout) return;
-    struct vesta_opts opts = {.layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
+    struct vesta_opts opts = {
+        .size = sizeof opts, .layout = layout, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
     MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
     ns->gen[VS_HTTP] = ns->gen[VS_RESP];
     memcpy(ns->name, "default", sizeof "default");

@@ -24,7 +24,8 @@ static void open_once(void) {
     static const char *const names[SPACES] = {"default", "orders"};
     for (; app.ns_count < SPACES; app.ns_count++) {
         struct vs_namespace *ns = &app.ns[app.ns_count];
-        struct vesta_opts opts = {.layout = LAYOUT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
+        struct vesta_opts opts = {
+            .size = sizeof opts, .layout = LAYOUT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
         opts.worker = (uint64_t)app.ns_count + 1;
         MUST(vesta_open(&opts, &ns->gen[VS_RESP], NULL) == VESTA_OK);
         ns->gen[VS_HTTP] = ns->gen[VS_RESP];

@@ -125,7 +125,8 @@ static int run_it(int argc, char **argv) {
     static struct run run;
     struct vesta_error err;
     const char *pacing = value_of(argc, argv, "pacing");
-    struct vesta_opts opts = {.layout = value_of(argc, argv, "layout"),
+    struct vesta_opts opts = {.size = sizeof opts,
+                              .layout = value_of(argc, argv, "layout"),
                               .path = value_of(argc, argv, "path"),
                               .store = value_of(argc, argv, "store"),
                               .namespace_ = value_of(argc, argv, "ns"),

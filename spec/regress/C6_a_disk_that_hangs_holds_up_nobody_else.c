@@ -51,7 +51,7 @@ static void *end_of_hang(void *unused) {
 static struct vesta_gen *open_on(const char *name, const char *store, const char *ns, uint64_t worker) {
     char uri[256];
     snprintf(uri, sizeof uri, store, state);
-    struct vesta_opts opts = {.store = uri, .namespace_ = ns, .has_worker = 1, .worker = worker};
+    struct vesta_opts opts = {.size = sizeof opts, .store = uri, .namespace_ = ns, .has_worker = 1, .worker = worker};
     return open_in_state(name, LAYOUT, opts);
 }
 

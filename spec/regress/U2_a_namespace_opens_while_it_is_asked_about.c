@@ -15,8 +15,12 @@ static const char *const asked[] = {"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
 /* As a server opens it, see serve/start.c. */
 static void *open_it(void *arg) {
     struct vs_namespace *ns = arg;
-    struct vesta_opts opts = {
-        .layout = LAYOUT, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE, .clock = &fake};
+    struct vesta_opts opts = {.size = sizeof opts,
+                              .layout = LAYOUT,
+                              .has_worker = 1,
+                              .worker = 5,
+                              .flags = VESTA_UNSAFE_PRIVATE,
+                              .clock = &fake};
     struct vesta_error err;
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
         if (vesta_open(&opts, &ns->gen[protocol], &err) != VESTA_OK) CHECK_FAIL("%s", err.text);

@@ -147,20 +147,20 @@ static void ranges_hold_their_ids(void) {
     for (size_t i = 0; i < VS_COUNT(split); i++) {
         struct vesta_layout l = parsed(split[i]);
         struct vesta_pair pairs[16];
-        size_t count = 0;
+        struct vesta_pairs found = {.pair = pairs, .max = VS_COUNT(pairs)};
         const struct vesta_value worker = {"worker", 3};
         int64_t at = NOON / 1000;
-        CHECK_EQ_I64(vesta_range(&l, at, at + 10, &worker, 1, pairs, VS_COUNT(pairs), &count, NULL), VESTA_OK);
+        CHECK_EQ_I64(vesta_range(&l, &(struct vesta_interval){at, at + 10, &worker, 1}, &found, NULL), VESTA_OK);
         uint64_t first = (uint64_t)(at - l.epoch_ms) << l.field[l.seq].width, n = UINT64_C(10) << l.field[l.seq].width;
         bool ends_meet = made(&l, first, 3) == pairs[0].min;
         for (uint64_t k = 0; k < n; k++) {
             uint64_t id = made(&l, first + k, 3);
             bool inside = false;
-            for (size_t p = 0; p < count; p++)
+            for (size_t p = 0; p < found.count; p++)
                 inside = inside || (id >= pairs[p].min && id <= pairs[p].max);
             CHECK(inside);
         }
-        CHECK(ends_meet || count > 1);
+        CHECK(ends_meet || found.count > 1);
     }
 }
 

@@ -66,7 +66,7 @@ int vs_cmd_explain(int argc, char **argv) {
     return vs_each_id(argc, argv, (enum vesta_base)reading.base, explain_id, &reading);
 }
 
-static void print_guess(const struct vesta_guess *guess, int64_t now_ms) {
+static void print_guess(const struct vesta_candidate *guess, int64_t now_ms) {
     struct vesta_layout layout;
     char iso[VESTA_ISO_MAX], ago[VS_AGO_MAX], when[VESTA_ISO_MAX + VS_AGO_MAX];
     if (vesta_layout_parse(guess->preset->text, &layout, NULL) != VESTA_OK) return;
@@ -78,7 +78,7 @@ static void print_guess(const struct vesta_guess *guess, int64_t now_ms) {
     vs_outf("\n");
 }
 
-static void print_guesses_json(uint64_t id, const struct vesta_guess *guesses, size_t count) {
+static void print_guesses_json(uint64_t id, const struct vesta_candidate *guesses, size_t count) {
     char iso[VESTA_ISO_MAX];
     vs_outf("{\"id\":\"%" PRIu64 "\",\"guesses\":[", id);
     for (size_t i = 0; i < count; i++)
@@ -91,7 +91,7 @@ static void print_guesses_json(uint64_t id, const struct vesta_guess *guesses, s
 
 static int guess_id(void *self, uint64_t id, const char *text) {
     struct reading *reading = self;
-    struct vesta_guess guesses[GUESSES_MAX];
+    struct vesta_candidate guesses[GUESSES_MAX];
     size_t count = vesta_guess(id, reading->now_ms, guesses, GUESSES_MAX);
     (void)text;
     if (reading->json)

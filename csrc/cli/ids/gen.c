@@ -138,7 +138,7 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
 
 int vs_cmd_gen(int argc, char **argv) {
     static struct run run;
-    struct vesta_opts opts = {0};
+    struct vesta_opts opts = VESTA_OPTS_INIT;
     uint64_t wait_ms = WAIT_MS_DEFAULT;
     run.left = 1;
     const struct vs_option table[] = {

@@ -168,7 +168,7 @@ static int64_t year_start_ms(int64_t now_ms) {
     return (int64_t)timegm(&tm) * 1000;
 }
 
-static void print_fit(const struct vesta_fit *fit, const struct vesta_fit_need *need, int json) {
+static void print_fit(const struct vesta_proposal *fit, const struct vesta_fit_need *need, int json) {
     char text[VESTA_LAYOUT_TEXT_MAX], iso[VESTA_ISO_MAX], a[VS_GROUPED_MAX], b[VS_GROUPED_MAX];
     vesta_layout_text(&fit->layout, text);
     vs_iso(fit->end_ms, iso);
@@ -198,7 +198,7 @@ int vs_cmd_fit(int argc, char **argv) {
         VS_SWITCH("json", &json, "an object, for programs"),
         {0},
     };
-    struct vesta_fit fit;
+    struct vesta_proposal fit;
     struct vesta_error err;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;

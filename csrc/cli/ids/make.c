@@ -88,21 +88,22 @@ int vs_cmd_range(int argc, char **argv) {
         VS_SWITCH("json", &json, "one object a line, for programs"),
         {0},
     };
-    static struct vesta_pair pairs[PAIRS_MAX];
+    static struct vesta_pair room[PAIRS_MAX];
+    struct vesta_pairs pairs = {.pair = room, .max = PAIRS_MAX};
+    struct vesta_interval interval;
     struct vesta_layout layout;
     struct vesta_value values[2 * VESTA_FIELDS_MAX];
     struct vesta_error err;
-    int64_t from_ms, until_ms;
-    size_t count;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
     int times = count_times(argc, argv), fields = argc - times;
-    if ((rc = read_times(times, argv, &from_ms, &until_ms)) != VS_DONE) return rc;
+    if ((rc = read_times(times, argv, &interval.from_ms, &interval.until_ms)) != VS_DONE) return rc;
     if (fields > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values are more than a layout has fields", fields);
     if ((rc = vs_read_values(&layout, fields, argv + times, values)) != VS_DONE) return rc;
-    if (vesta_range(&layout, from_ms, until_ms, values, (size_t)fields, pairs, PAIRS_MAX, &count, &err) != VESTA_OK)
-        return vs_report(&err);
-    print_pairs(&layout, pairs, count, (enum vesta_base)base, json);
+    interval.given = values;
+    interval.given_count = (size_t)fields;
+    if (vesta_range(&layout, &interval, &pairs, &err) != VESTA_OK) return vs_report(&err);
+    print_pairs(&layout, pairs.pair, pairs.count, (enum vesta_base)base, json);
     return VS_DONE;
 }

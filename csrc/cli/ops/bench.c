@@ -257,8 +257,11 @@ static void warn_of_noise(const struct bench *bench, const struct result *result
 int vs_cmd_bench(int argc, char **argv) {
     static struct bench bench;
     const struct vesta_clock clock = {&bench, bench_unix_us, bench_boot_us, bench_sleep_us};
-    struct vesta_opts opts = {
-        .layout = VS_LAYOUT_DEFAULT, .has_worker = 1, .flags = VESTA_UNSAFE_PRIVATE, .clock = &clock};
+    struct vesta_opts opts = {.size = sizeof opts,
+                              .layout = VS_LAYOUT_DEFAULT,
+                              .has_worker = 1,
+                              .flags = VESTA_UNSAFE_PRIVATE,
+                              .clock = &clock};
     struct result results[SUBJECTS];
     struct vesta_error err;
     struct vesta_info info;
