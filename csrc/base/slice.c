@@ -1,4 +1,4 @@
-/* slice.c -- the words of a text, and the sides of a mark. */
+/* slice.c -- the words of a text, the sides of a mark, secrets. */
 #include "base/slice.h"
 
 static bool is_space(char c) {
@@ -24,4 +24,12 @@ bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, st
     *before = (struct vs_slice){word.at, length};
     *after = (struct vs_slice){at + 1, word.length - length - 1};
     return true;
+}
+
+bool vs_slice_is_secret(struct vs_slice word, const char *secret) {
+    size_t length = strlen(secret);
+    unsigned differ = word.length != length;
+    for (size_t i = 0; i < word.length; i++)
+        differ |= (unsigned char)word.at[i] ^ (unsigned char)secret[length ? i % length : 0];
+    return differ == 0;
 }

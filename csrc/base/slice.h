@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 /* A view into somebody's text. */
 struct vs_slice {
@@ -18,6 +19,14 @@ bool vs_slice_next(const char **text, struct vs_slice *word);
 static inline bool vs_slice_is(struct vs_slice word, const char *name) {
     return strlen(name) == word.length && memcmp(word.at, name, word.length) == 0;
 }
+
+/* ASCII letters in either case. */
+static inline bool vs_slice_is_case(struct vs_slice word, const char *name) {
+    return word.at && word.length == strlen(name) && strncasecmp(word.at, name, word.length) == 0;
+}
+
+/* In a time that says nothing about the secret but its length. */
+bool vs_slice_is_secret(struct vs_slice word, const char *secret);
 
 /* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
 bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, struct vs_slice *after);

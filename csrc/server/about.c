@@ -4,7 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "os/process.h"
-#include "server/request.h"
+#include "server/commands.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * on this machine can post to a port. */
 #include "base/error.h"
 #include "log/log.h"
-#include "server/request.h"
+#include "server/commands.h"
 
 #include <signal.h>
 #include <stdio.h>

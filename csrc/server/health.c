@@ -1,5 +1,5 @@
 /* health.c -- how the server is: alive, ready, which version, which routes.  Knows no socket; takes no id. */
-#include "server/request.h"
+#include "server/commands.h"
 
 #include <stdio.h>
 #include <string.h>

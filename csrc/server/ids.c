@@ -1,11 +1,14 @@
 /* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
 #include "base/error.h"
-#include "server/request.h"
+#include "server/commands.h"
+#include "server/take.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define BLOCK_MAX 100000 /* ids of one block: who asks for more takes whole seconds from everybody else */
 
 /* ------------------------------------------------------------------ giving */
 
@@ -186,7 +189,7 @@ enum vs_reply_state vs_on_block(struct vs_request *r) {
     struct vesta_block block;
     char layout[VESTA_LAYOUT_TEXT_MAX];
     uint64_t n;
-    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_count(r, vs_arg(r, 1), VS_BLOCK_MAX, &n)) return VS_ANSWERED;
+    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_count(r, vs_arg(r, 1), BLOCK_MAX, &n)) return VS_ANSWERED;
     if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_PAUSED;
     vesta_layout_text(r->ns->layout, layout);
     open_values(r, 5);

@@ -1,5 +1,5 @@
 /* json.c -- writing JSON: strings, and the members of an object.  Knows no request. */
-#include "server/request.h"
+#include "server/reply.h"
 
 void vs_put_json(struct vs_out *out, const char *text) {
     vs_put(out, "\"", 1);
@@ -20,11 +20,6 @@ void vs_json_key(struct vs_out *out, const char *name) {
 void vs_json_uint(struct vs_out *out, const char *name, uint64_t value) {
     vs_json_key(out, name);
     vs_put_uint(out, value);
-}
-
-void vs_put_int(struct vs_out *out, int64_t value) {
-    if (value < 0) vs_put(out, "-", 1);
-    vs_put_uint(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 void vs_json_int(struct vs_out *out, const char *name, int64_t value) {

@@ -1,6 +1,7 @@
 /* leaf.c -- the routes of Leaf's server, for its clients.  Knows no socket; never waits. */
 #include "base/error.h"
-#include "server/request.h"
+#include "server/commands.h"
+#include "server/take.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "log/log.h"
 #include "os/process.h"
 #include "server/net.h"
+#include "server/problem.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
 #define SWEEP_MS 500
 #define SHED_MS 1000
 #define LINGER_MS 1000 /* after the last reply: let the client read it before a reset could tear it up */
@@ -69,7 +71,7 @@ static void look_at(struct conn *c, uint64_t now) {
         vs_conn_end(c);
     else if (shed)
         vs_conn_shed(c);
-    else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= VS_PARTIAL_MS)
+    else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= PARTIAL_MS)
         too_slow(c);
 }
 

@@ -4,7 +4,8 @@
 #include "base/array.h"
 #include "os/process.h"
 #include "server/accept.h"
-#include "server/request.h"
+#include "server/commands.h"
+#include "server/problem.h"
 
 #include <assert.h>
 #include <stdarg.h>

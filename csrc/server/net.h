@@ -2,10 +2,12 @@
 #ifndef VS_NET_H
 #define VS_NET_H
 
-#include "server/request.h"
+#include "server/session.h"
 
 #include <sys/queue.h>
 #include <uv.h>
+
+#define VS_READ_MAX 65536
 
 union stream {
     uv_handle_t handle;

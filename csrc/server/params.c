@@ -1,7 +1,7 @@
 /* params.c -- what an HTTP request says beside its path: parameters of the query and of a form, and which type of
  * answer it wants.  Knows no socket and no parser. */
 #include "base/error.h"
-#include "server/request.h"
+#include "server/commands.h"
 
 #include <string.h>
 #include <strings.h>

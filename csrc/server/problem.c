@@ -1,6 +1,7 @@
 /* problem.c -- failures: one table of their names, and what each looks like in either protocol.  Knows no handler. */
 #include "base/array.h"
-#include "server/request.h"
+#include "server/commands.h"
+#include "server/problem.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -117,4 +118,9 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
         vs_put(r->out, "\n", 1);
     }
     return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
+    return vs_refuse(r, "overloaded", "clients hold as much memory as they may (%lld MiB): try again later",
+                     (long long)(vs_budget_limits(r->session->app->budget)->memory_max >> 20));
 }

@@ -1,6 +1,6 @@
 /* resp_parse.c -- bytes -> the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates
  * nothing, knows no command. */
-#include "server/request.h"
+#include "server/parse.h"
 
 #include <stdarg.h>
 #include <stdio.h>

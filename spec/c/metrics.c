@@ -2,7 +2,7 @@
  * count, and room for as many namespaces with as long names as there can be. */
 #include "check.h"
 #include "hand_clock.h"
-#include "server/request.h"
+#include "server/commands.h"
 #include "tools.h"
 
 #define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"

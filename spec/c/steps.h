@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "check.h"
 #include "hand_clock.h"
-#include "server/request.h"
+#include "server/commands.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "os/clock.h"
-#include "server/request.h"
+#include "server/commands.h"
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
 

@@ -5,7 +5,7 @@
 #include "../c/hand_clock.h"
 #include "base/array.h"
 #include "reply.h"
-#include "server/request.h"
+#include "server/commands.h"
 
 #define LAYOUT "sign:1 time:41 seq:6 worker:16 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define SPACES 2

@@ -1,8 +1,8 @@
-/* pause.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the host's policies, or is
+/* wait.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the host's policies, or is
  * told why not.  Knows no socket, no protocol and no Lua.
  *
  * Whoever waits stands in its namespace's line of its loop; net.c asks the first of a line again when it is time. */
-#include "server/request.h"
+#include "server/commands.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -163,124 +163,6 @@ enum vs_reply_state vs_request_run(struct vs_request *r) {
         outcome = settle_pause(r);
         if (outcome == VS_PAUSED || outcome == VS_AGAIN) return outcome;
     }
-    vs_session_settle(r->session);
+    if (r->session->deadline_us != 0 || r->session->kept) vs_session_settle(r->session);
     return outcome;
-}
-
-void vs_session_settle(struct vs_session *s) {
-    s->deadline_us = s->held_until_us = s->judged_until_us = 0;
-    if (s->held) {
-        atomic_fetch_sub_explicit(&s->app->held, 1, memory_order_relaxed);
-        s->held = false;
-    }
-    if (s->kept) {
-        free(s->kept);
-        vs_session_give(s, s->kept_size * sizeof *s->kept);
-        s->kept = NULL;
-        s->kept_count = s->kept_size = 0;
-    }
-}
-
-void vs_session_end(struct vs_session *s) {
-    vs_session_settle(s);
-    vs_multi_end(s);
-}
-
-bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {
-    return s->held && s->held_until_us <= now_us;
-}
-
-/* ------------------------------------------------------------------ memory of a connection */
-
-bool vs_session_take(struct vs_session *s, size_t bytes) {
-    if (!vs_budget_take(s->app->budget, bytes)) return false;
-    s->memory += bytes;
-    return true;
-}
-
-void vs_session_give(struct vs_session *s, size_t bytes) {
-    assert(bytes <= s->memory);
-    vs_budget_give(s->app->budget, bytes);
-    s->memory -= bytes;
-}
-
-enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
-    return vs_refuse(r, "overloaded", "clients hold as much memory as they may (%lld MiB): try again later",
-                     (long long)(vs_budget_limits(r->session->app->budget)->memory_max >> 20));
-}
-
-/* ------------------------------------------------------------------ taking ids */
-
-bool vs_session_keep(struct vs_session *s, size_t count) {
-    if (count <= s->kept_size) return true;
-    size_t more = (count - s->kept_size) * sizeof *s->kept;
-    if (!vs_session_take(s, more)) return false;
-    uint64_t *kept = realloc(s->kept, count * sizeof *kept);
-    if (!kept) return vs_session_give(s, more), false;
-    s->kept = kept;
-    s->kept_size = count;
-    return true;
-}
-
-/* Without memory the ids are lost: spent, not repeated. */
-static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
-    if (count == 0 || !vs_session_keep(s, count)) return;
-    memcpy(s->kept, ids, count * sizeof *ids);
-    s->kept_count = count;
-}
-
-/* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
-static bool must_queue(struct vs_request *r) {
-    struct vs_session *s = r->session;
-    ptrdiff_t line = r->ns - s->app->ns;
-    if (s->scratch->line[line].waiting == 0 || s->deadline_us != 0) return false;
-    r->pause = s->scratch->line[line].pause;
-    return true;
-}
-
-enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
-    if (r->session->multi) {
-        enum vs_reply_state outcome = vs_take_ids(r, 1, NULL);
-        *id = r->ids[0];
-        return outcome;
-    }
-    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_PAUSED;
-    vs_count_ids(r, 1);
-    return VS_ANSWERED;
-}
-
-/* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
-static size_t turn_to_run(struct vs_request *r, const struct vs_slice *names, size_t count) {
-    size_t run = 1;
-    vs_request_turn(r, vs_namespace_named(r->session->app, names->at, names->length));
-    while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
-        run++;
-    return run;
-}
-
-bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, const struct vs_slice *names) {
-    assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
-    while (*have < n) {
-        size_t got, run = names ? turn_to_run(r, names + *have, n - *have) : n - *have;
-        if (must_queue(r) || vesta_next_n(r->gen, ids + *have, run, &got, &r->pause) != VESTA_OK) return false;
-        vs_count_ids(r, got);
-        *have += got;
-    }
-    return true;
-}
-
-enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
-    if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_PAUSED;
-    vs_count_ids(r, block->count);
-    return VS_ANSWERED;
-}
-
-enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, const struct vs_slice *names) {
-    struct vs_session *s = r->session;
-    size_t have = s->kept_count;
-    if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);
-    if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
-    if (vs_take_up_to(r, r->ids, &have, n, names)) return VS_ANSWERED;
-    keep(s, r->ids, have);
-    return VS_PAUSED;
 }

@@ -1,5 +1,5 @@
-/* door.c -- who comes in: accepting from the listening sockets, turning away at once who is one too many, resting where
- * there is no descriptor.  Knows libuv; knows no protocol but each one's "too many".
+/* listener.c -- who comes in: accepting from the listening sockets, turning away at once who is one too many, resting
+ * where there is no descriptor.  Knows libuv; knows no protocol but each one's "too many".
  *
  * The sockets are polled, and accepted from here: libuv's own accepting gives its one reserve descriptor for a client
  * that it cannot take, and where several loops do that at once one of them turns for ever. */

@@ -1,0 +1,54 @@
+/* commands.h -- the table of commands behind both protocols (table.h), and how a request finds its row. */
+#ifndef VS_SERVER_COMMANDS_H
+#define VS_SERVER_COMMANDS_H
+
+#include "server/request.h"
+
+#define VS_READ_METHODS (VS_GET | VS_HEAD)
+#define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
+
+/* What the Redis protocol must know of a command before it runs. */
+enum vs_call_flags {
+    VS_CALL_GIVES = 1,    /* ids */
+    VS_CALL_KEY = 2,      /* its first argument is a name ... */
+    VS_CALL_KEYS = 4,     /* ... or all are */
+    VS_CALL_STRANGER = 8, /* also before the password */
+    VS_CALL_NOW = 16,     /* in a transaction it is run, not queued */
+    VS_CALL_ALONE = 32,   /* not in a transaction at all */
+    VS_CALL_OPS = 64,     /* HTTP: on the admin's listeners, too ... */
+    VS_CALL_ADMIN = 128   /* ... and only there */
+};
+
+struct vs_call {
+    const char *name; /* RESP, upper case; NULL: not a RESP command */
+    vs_handler *handler;
+    int args_min, args_max; /* RESP, without the name */
+    unsigned flags;         /* enum vs_call_flags */
+    const char *route;      /* HTTP; NULL: none.  A route that ends in '/' takes the rest of the path as args[0] */
+    unsigned methods;       /* enum vs_method */
+    const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
+    bool json;              /* HTTP: answers in JSON by default; else in plain text, as Vesta does */
+    const char *help;
+};
+
+/* The i-th command, or NULL behind the last. */
+const struct vs_call *vs_call_at(int i);
+const struct vs_call *vs_call_named(struct vs_slice name);
+/* The command of a path at that protocol; *rest is what follows a route that ends in '/'. */
+const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
+bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
+/* The command of a request, whose name is taken off the arguments; NULL: there is none, and they are as they were. */
+const struct vs_call *vs_resp_call(struct vs_args *args);
+
+bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSON */
+/* Fills args from the path's rest, the query and a form; settles in which type r is answered.  false: the reply is a
+ * failure. */
+bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest);
+bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
+
+/* Every handler that a row names. */
+#define CALL(name, handler, ...) vs_handler handler;
+#include "server/table.h"
+#undef CALL
+
+#endif

@@ -1,0 +1,18 @@
+/* multi.h -- transactions of the Redis protocol: requests that are kept until EXEC. */
+#ifndef VS_SERVER_MULTI_H
+#define VS_SERVER_MULTI_H
+
+#include "server/request.h"
+
+/* Keeps a request until EXEC.  Always VS_ANSWERED. */
+enum vs_reply_state vs_multi_queue(struct vs_request *request, const char *bytes, size_t length);
+/* How many requests are queued; -1: there is no transaction. */
+int vs_multi_count(const struct vs_session *session);
+/* A command was refused: EXEC will be.  Nothing where there is no transaction. */
+void vs_multi_fail(struct vs_session *session);
+void vs_multi_end(struct vs_session *session);
+/* True: EXEC is at work (or a command that is being queued is asked what it wants), so ids come from vs_multi_take. */
+bool vs_multi_hands_out(const struct vs_session *session);
+enum vs_reply_state vs_multi_take(struct vs_request *request, size_t n, const struct vs_slice *names);
+
+#endif

@@ -1,0 +1,57 @@
+/* parse.h -- bytes -> what one request says, in either protocol.  Pure: keeps no state, allocates nothing. */
+#ifndef VS_SERVER_PARSE_H
+#define VS_SERVER_PARSE_H
+
+#include "server/accept.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define VS_HTTP_LINE_MAX 4096  /* the request line */
+#define VS_HTTP_HEAD_MAX 16384 /* request line and headers */
+#define VS_HTTP_HEADERS_MAX 64
+#define VS_HTTP_BODY_MAX 65536
+#define VS_RESP_ARGS_MAX 1024
+#define VS_RESP_BULK_MAX 65536
+#define VS_RESP_INLINE_MAX 65536
+#define VS_RESP_REQUEST_MAX (1 << 20)
+
+/* A word whose `at` is NULL was not given. */
+struct vs_args {
+    int count;
+    const char *broken; /* set by a parser that returns < 0: why */
+    bool is_inline;     /* RESP: typed by hand, without lengths */
+    struct vs_slice at[VS_RESP_ARGS_MAX];
+    char why[96];                   /* what `broken` points to, where the text has numbers in it */
+    char typed[VS_RESP_INLINE_MAX]; /* RESP: words that were quoted */
+};
+
+struct vs_resp_limits {
+    size_t args_max, bulk_max, inline_max;
+};
+extern const struct vs_resp_limits vs_resp_limits, vs_resp_stranger_limits;
+
+/* One RESP request, multibulk or inline.  > 0: bytes used; 0: wants more; < 0: broken, out->broken says why.
+ * Shape: out->at points into buf, or into out->typed; count is 0 for an empty line or array. */
+int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out);
+
+enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_OPTIONS = 16 };
+
+struct vs_http {
+    unsigned method; /* one of enum vs_method */
+    struct vs_slice path, query, body;
+    struct vs_slice type; /* of the body */
+    struct vs_slice authorization;
+    bool keep_alive, http10;
+    struct vs_accept accept;
+    bool expects_continue;
+    size_t need;        /* parser returned 0: bytes that the request has at least */
+    int status;         /* parser returned < 0: the status to answer with */
+    const char *broken; /* ... and why */
+};
+
+/* One HTTP/1.x request with its body.  > 0: bytes used; 0: wants more; < 0: broken, out->status and out->broken say
+ * what to answer.  Shape: the texts point into buf. */
+int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
+
+#endif

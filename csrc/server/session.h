@@ -1,0 +1,94 @@
+/* session.h -- what a protocol knows of a connection, and how net.c has it answer: no socket is seen from here. */
+#ifndef VS_SERVER_SESSION_H
+#define VS_SERVER_SESSION_H
+
+#include "server/counts.h"
+#include "server/parse.h"
+#include "server/reply.h"
+
+#define VS_CLIENT_NAME_MAX 48
+
+_Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
+
+enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
+
+/* Working memory of one loop: one request at a time. */
+struct vs_scratch {
+    struct vs_args args;
+    uint64_t ids[VESTA_BATCH_MAX];
+    char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
+    struct {
+        int waiting;              /* connections of this loop that wait for an id of this namespace */
+        struct vesta_pause pause; /* what the last of them waits for */
+    } line[VS_NAMESPACES_MAX];
+    uint64_t answered; /* requests, since net.c last looked */
+    struct {
+        int64_t unix_s;            /* the second that `date` says */
+        char date[48];             /* "Date: ..." with its line end; "" before the first second is known */
+        char ok[VS_OK_HEADS][192]; /* the head of a plain 200, up to Content-Length's value */
+        size_t ok_length[VS_OK_HEADS];
+    } http;
+    struct vs_counts counts;
+};
+
+/* What a protocol knows of a connection. */
+struct vs_session {
+    struct vs_app *app;
+    struct vs_scratch *scratch;
+    enum vs_protocol protocol;
+    bool local; /* over a unix socket */
+    const struct vs_peer *peer;
+    uint64_t id;
+    bool draining;                          /* the server is stopping: this reply is the last */
+    bool continued;                         /* HTTP: 100 Continue was sent for the request that is being read */
+    size_t need;                            /* bytes that the next request has at least; 0: unknown */
+    int64_t deadline_us;                    /* a request waits for an id until then; 0: none waits */
+    int64_t wait_us;                        /* VS_STEP_PAUSED: try again after this long */
+    int line;                               /* ... in the line of this namespace, an index of app->ns */
+    bool held;                              /* past its deadline, for a policy: one of app->held */
+    int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
+    uint64_t *kept;                         /* ids already taken for a waiting request */
+    int64_t began_us;                       /* boot_us */
+    size_t kept_count, kept_size;           /* how many there are; how many there is room for */
+    size_t memory;                          /* bytes of app->budget that are held for this connection */
+    char name[VS_CLIENT_NAME_MAX];
+    bool resp3;             /* RESP: what the client asked for with HELLO */
+    bool known;             /* RESP: it said the password */
+    struct vs_multi *multi; /* RESP: the transaction that was begun; NULL: none */
+};
+
+/* RESP: a password is needed, and was not said yet. */
+static inline bool vs_session_is_stranger(const struct vs_session *session) {
+    return session->app->resp_password && !session->known;
+}
+
+/* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what
+ * it granted is over. */
+bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
+
+/* Counts memory that is held for a connection, and will be given back with the same number.  false: clients would hold
+ * more than they may. */
+bool vs_session_take(struct vs_session *session, size_t bytes);
+void vs_session_give(struct vs_session *session, size_t bytes);
+/* Makes room for so many ids in session->kept. */
+bool vs_session_keep(struct vs_session *session, size_t count);
+/* A request ended or was answered: nothing waits any more. */
+void vs_session_settle(struct vs_session *session);
+/* The connection closes: gives back what the session holds. */
+void vs_session_end(struct vs_session *session);
+
+/* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.
+ * > 0: bytes used; or one of enum vs_step. */
+enum vs_step {
+    VS_STEP_MORE = 0,    /* the request is not complete */
+    VS_STEP_PAUSED = -1, /* nothing was appended: call again with the same bytes after session->wait_us */
+    VS_STEP_CLOSE = -2,  /* what was appended is the last: write it and close */
+    VS_STEP_AGAIN = -3   /* what was appended is a part of the reply: call again with the same bytes */
+};
+/* Makes the heads of replies that are made once a second, with the date. */
+void vs_http_tick(struct vs_scratch *scratch, int64_t unix_s);
+
+int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
+int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
+
+#endif

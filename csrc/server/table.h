@@ -1,0 +1,79 @@
+/* table.h -- the one table of commands behind both protocols, a row each.  Included by commands.h, which declares the
+ * handlers, and by commands.c, which fills struct vs_call: CALL says what a row becomes.  What is called most stands
+ * first.
+ *
+ *   CALL   name, handler, args_min, args_max, flags, route, methods, params, json, help
+ *   RESP   a row that has no route;  ROUTE   one that is no command of the Redis protocol */
+#define RESP(name, handler, args_min, args_max, flags, help)                                                           \
+    CALL(name, handler, args_min, args_max, flags, NULL, 0, NULL, false, name help)
+#define ROUTE(handler, flags, route, methods, params, json, help)                                                      \
+    CALL(NULL, handler, 0, 0, flags, route, methods, params, json, help)
+
+/* clang-format off: a row is no statement */
+CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY, "/genid", VS_ANY_METHOD, "ns", false,
+     "GET name -- the next id; /genid")
+RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS, " name... -- one id per name, or none")
+RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY, " name [n] -- the next n (1..10000) ids")
+RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text]")
+ROUTE(vs_on_batch, 0, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
+      "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids")
+ROUTE(vs_on_explain, 0, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- what an id says")
+ROUTE(vs_on_expid, 0, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID -- what an id says")
+ROUTE(vs_on_transtime, 0, "/transtime", VS_ANY_METHOD, "time,ns", false,
+      "/transtime?time=TIME -- the date of a time field")
+ROUTE(vs_on_makeid, 0, "/makeid", VS_ANY_METHOD, "*", false,
+      "/makeid?version=&type=&genMethod=&machine=&time=&seq= -- an id made by hand")
+ROUTE(vs_on_leaf_get, 0, "/api/snowflake/get/", VS_ANY_METHOD, NULL, false,
+      "/api/snowflake/get/{key} -- the next id of the namespace")
+ROUTE(vs_on_leaf_segment, 0, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
+      "/api/segment/get/{key} -- refused: there are no segments yet")
+ROUTE(vs_on_leaf_decode, 0, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
+      "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
+ROUTE(vs_on_healthz, VS_CALL_OPS, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
+ROUTE(vs_on_readyz, VS_CALL_OPS, "/readyz", VS_READ_METHODS, NULL, true, "/readyz -- ids can be had; if not, why")
+ROUTE(vs_on_metrics, VS_CALL_OPS, "/metrics", VS_READ_METHODS, NULL, false, "/metrics -- for Prometheus")
+ROUTE(vs_on_version, VS_CALL_OPS, "/version", VS_READ_METHODS, NULL, true, "/version -- of vesta and its Lua")
+ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, NULL, true, "/admin/status -- what goes on")
+ROUTE(vs_on_admin_reload, VS_CALL_ADMIN, "/admin/reload", VS_POST, NULL, true,
+      "/admin/reload -- by POST, as HUP: policies are read again")
+ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
+      "/admin/drain -- by POST, as TERM: what is in flight is answered, then the server ends")
+ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
+      "/admin/log?level=debug|info|warn|error -- by POST: what is told from now on")
+ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page")
+CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
+     "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
+RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, 0, " [name] id -- what an id says")
+RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, 0, " name field value ... -- an id made by hand")
+RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, 0, " -- the namespaces that are served")
+RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the layouts that have a name")
+RESP("INCR", vs_on_count, 1, 1, VS_CALL_KEY, " tag -- counts; a namespace does not, use GET")
+RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_KEY, " tag n -- counts; a namespace does not, use VESTA.NEXT")
+RESP("DECR", vs_on_count, 1, 1, VS_CALL_KEY, " tag -- refused: nothing counts down")
+RESP("DECRBY", vs_on_count, 2, 2, VS_CALL_KEY, " tag n -- refused: nothing counts down")
+RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- what follows is answered at EXEC, together")
+RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW, " -- the answers since MULTI")
+RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- forgets what came since MULTI")
+RESP("WATCH", vs_on_watch, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_NOW, " name... -- accepted, without effect")
+RESP("UNWATCH", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
+RESP("ECHO", vs_on_echo, 1, 1, 0, " text")
+RESP("TIME", vs_on_time, 0, 0, 0, " -- seconds and microseconds")
+RESP("HELLO", vs_on_hello, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_ALONE,
+     " [2|3 [AUTH user password] [SETNAME name]]")
+RESP("AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, " [user] password")
+RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- the connection is as it was when it was new")
+RESP("QUIT", vs_on_quit, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_NOW, " -- closes the connection")
+RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, 0,
+     " SETNAME name | GETNAME | ID | INFO | LIST | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
+RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect")
+RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, " [COUNT | LIST | INFO name... | DOCS name...]")
+RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- what there is to say of them")
+RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, 0, " [section...]")
+RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored")
+RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
+RESP("READWRITE", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
+RESP("WAIT", vs_on_wait, 2, 2, 0, " replicas ms -- 0: there are none")
+/* clang-format on */
+
+#undef RESP
+#undef ROUTE
