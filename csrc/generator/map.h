@@ -87,8 +87,8 @@ struct vs_shared {
     _Atomic char keeper[VS_SAID_MAX];        /* its last sentence; may be read torn, never unterminated */
     _Atomic uint32_t leave;                  /* index + 1 of the slot whose number is to be left for another; 0: none */
     _Atomic int64_t left_boot_us;            /* when that was asked for last; 0: never */
-    /* between keepers: who is in office.  It decides who does the I/O, nothing else */
-    _Alignas(VS_LINE) _Atomic uint64_t keeper_token; /* drawn on taking office; 0: nobody has */
+    /* between keepers: whose term it is.  It decides who does the I/O, nothing else */
+    _Alignas(VS_LINE) _Atomic uint64_t keeper_token; /* drawn as a term begins; 0: nobody has */
     _Atomic int64_t pulse_boot_us; /* until then its silence means nothing; later it may be replaced */
     _Atomic uint32_t keeper_pid;   /* for people */
 };
@@ -162,7 +162,7 @@ const char *vs_anchor_reject(const struct vs_header *header, uint64_t bytes);
 /* Writes the changing words of a new map; the header is the caller's, and stands there. */
 void vs_map_format(struct vs_map *map, const struct vesta_clock *clock);
 
-/* A keeper shall leave office, and rest before it takes it again. */
+/* A keeper shall end its term, and rest before it begins another. */
 static inline bool vs_map_must_rest(const struct vs_map *map) {
     return atomic_load(&map->shared.rest) == VS_REST_ASKED;
 }

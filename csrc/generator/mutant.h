@@ -18,7 +18,7 @@
     X(STALE_KEEPER_REOPENS)    /* a keeper that slept publishes over what its successor did */                         \
     X(RETIRES_OPEN)            /* a used-up map's slots stay open, where a rest of its successor does not see them */  \
     X(RETIRES_TAKEABLE)        /* a used-up map's slots are closed while a claim can still take another */             \
-    X(RESTS_BESIDE)            /* a file rests while a keeper that was stopped is still in office */                   \
+    X(RESTS_BESIDE)            /* a file rests while a keeper that was stopped is still in its term */                 \
     X(REST_LEAVES_FRESH)       /* resting leaves claims that are under way */                                          \
     X(STORE_BY_WORD)           /* which store a map knows is a word of its own, which a keeper that slept sets back */ \
     X(CLAIMS_COUNT)            /* what was granted to a claim that nobody opened counts as issued */                   \

@@ -38,28 +38,28 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, co
     vs_process_unlock();
 }
 
-static void wait_for_answer(struct vs_file *file, struct vs_office *office) {
-    const struct vesta_clock *clock = office->clock;
-    _Atomic uint32_t *word = &office->map->shared.want;
+static void wait_for_answer(struct vs_file *file, struct vs_term *term) {
+    const struct vesta_clock *clock = term->clock;
+    _Atomic uint32_t *word = &term->map->shared.want;
     int64_t until_us = clock->boot_us(clock->self) + ANSWER_US;
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_us - clock->boot_us(clock->self);
         if (!atomic_load(&file->question.open) || left_us <= 0 || atomic_load(&file->stop) != VS_KEEP_ON ||
-            vs_map_must_rest(office->map))
+            vs_map_must_rest(term->map))
             return;
-        vs_office_beat(office, 0);
+        vs_term_beat(term, 0);
         vs_futex_wait(word, want, left_us < LOOK_US ? left_us : LOOK_US);
     }
 }
 
-void vs_question_ask(struct vs_file *file, struct vs_office *office, const struct vs_listed *listed, size_t count,
+void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs_listed *listed, size_t count,
                      int64_t store_ms, struct vs_event *ev) {
     struct vs_question *q = &file->question;
     while (count > 0 && listed[count - 1].worker > vs_worker_max(&file->layout))
         count--; /* not a number of this layout */
-    open_question(file, &office->lease, listed, count, store_ms);
-    wait_for_answer(file, office);
+    open_question(file, &term->lease, listed, count, store_ms);
+    wait_for_answer(file, term);
     vs_process_lock();
     atomic_store(&q->open, 0);
     q->listed = NULL;
@@ -67,10 +67,10 @@ void vs_question_ask(struct vs_file *file, struct vs_office *office, const struc
     ev->found = !q->none;
     ev->worker = q->worker;
     ev->is_fixed = q->fixed;
-    office->was_named = true;
+    term->was_named = true;
     memcpy(ev->text, q->reason, sizeof ev->text);
     vs_process_unlock();
-    if (any) vs_office_choose(office, listed, count, store_ms, ev);
+    if (any) vs_term_choose(term, listed, count, store_ms, ev);
 }
 _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text, "a reason is what is said");
 

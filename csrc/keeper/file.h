@@ -3,7 +3,7 @@
 #define VS_FILE_H
 
 #include "generator/generator.h"
-#include "lease/office.h"
+#include "lease/term.h"
 #include "keeper/options.h"
 #include "mapping/mapping.h"
 
@@ -72,7 +72,7 @@ struct vs_handle {
 
 /* ---- keeper.c */
 
-/* The bytes of the map itself that elect its keeper, say that this process is here, and that its keeper is in office:
+/* The bytes of the map itself that elect its keeper, say that this process is here, and that its keeper is in its term:
  * of no other file, because two containers' maps may have one inode number, and a removed map's keeper must stand in
  * nobody's way. */
 enum vs_byte { VS_BYTE_KEEPER, VS_BYTE_HERE, VS_BYTE_IN_OFFICE };
@@ -87,7 +87,7 @@ struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 /* ---- choice.c */
 
 /* Asks this process's policies and waits: fills in ev->found and ev->worker or ev->text. */
-void vs_question_ask(struct vs_file *file, struct vs_office *office, const struct vs_listed *listed, size_t count,
+void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs_listed *listed, size_t count,
                      int64_t store_ms, struct vs_event *ev);
 
 /* ---- files.c: the registry of this process's files */

@@ -22,7 +22,7 @@
 #define GIVE_BACK_US 3000000 /* who ends waits no longer than that for a store to take the lease back */
 
 struct keeping {
-    struct vs_office office; /* first: the office's operations find the rest behind it */
+    struct vs_term term; /* first: the term's operations find the rest behind it */
     struct vs_file *file;
     struct vs_store *store;
     char uri[VS_URI_MAX]; /* of that store */
@@ -30,15 +30,15 @@ struct keeping {
     bool elected;         /* the lock is ours; not that of whose place was taken because it was silent */
 };
 
-/* How office was come by. */
+/* How a term was come by. */
 struct seat {
     uint64_t token;
     bool elected;
     struct vs_watched was;
 };
 
-static struct keeping *keeping_of(struct vs_office *office) {
-    return (struct keeping *)office;
+static struct keeping *keeping_of(struct vs_term *term) {
+    return (struct keeping *)term;
 }
 
 static bool told_to_stop(struct vs_file *file) {
@@ -68,7 +68,7 @@ static int check_store(struct keeping *k, struct vesta_error *err) {
 static void note_store(struct keeping *k) {
     struct vs_header *header = &k->file->anchor.header;
     uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
-    if (!k->office.lease.published) return;
+    if (!k->term.lease.published) return;
     if (header->incarnation == incarnation && strcmp(header->store, k->uri) == 0) return;
     vs_process_lock();
     header->incarnation = incarnation;
@@ -77,28 +77,28 @@ static void note_store(struct keeping *k) {
     (void)vs_anchor_note(k->file->path, &k->file->anchor); /* a file that cannot be written only knows less */
 }
 
-/* ------------------------------------------------------------------ what an office asks of the world */
+/* ------------------------------------------------------------------ what a term asks of the world */
 
 /* Shows that all is well.  Who took the place of a silent keeper has its lock as soon as that one lets it go. */
-static void beat(struct vs_office *office) {
-    struct keeping *k = keeping_of(office);
-    vs_office_beat(office, 0);
+static void beat(struct vs_term *term) {
+    struct keeping *k = keeping_of(term);
+    vs_term_beat(term, 0);
     if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
 }
 
 /* Newcomers do not find this map.  Looked at where leaving costs nobody an id: while the store answers, or while there
  * is nothing to lose. */
 static bool is_orphan(struct keeping *k) {
-    const struct vs_lease *lease = &k->office.lease;
+    const struct vs_lease *lease = &k->term.lease;
     bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
-    bool stopped = atomic_load(&k->office.map->shared.stopped) != 0;
+    bool stopped = atomic_load(&k->term.map->shared.stopped) != 0;
     return is_well && !stopped && !vs_mapping_is_named(&k->file->mapping);
 }
 
 /* A store that is not asked for a while may close what others need; by this clock, for it goes on in its sleep.  A rest
  * begins before there is a store. */
 static void lay_down(struct keeping *k, int64_t until_boot_us) {
-    const struct vesta_clock *clock = k->office.clock;
+    const struct vesta_clock *clock = k->term.clock;
     if (!k->store) return;
     int64_t ms = (until_boot_us - clock->boot_us(clock->self)) / 1000;
     if (k->store && k->store->ops->idle && ms > 0) k->store->ops->idle(k->store, ms);
@@ -107,49 +107,49 @@ static void lay_down(struct keeping *k, int64_t until_boot_us) {
 /* A store that broke a connection, or is another file now, may have gone back: no id is given for longer than needs be
  * until that is known.  Once a second at most. */
 static bool is_stirred(struct keeping *k) {
-    const struct vs_lease *lease = &k->office.lease;
+    const struct vs_lease *lease = &k->term.lease;
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
-    int64_t age_us = k->office.clock->boot_us(k->office.clock->self) - lease->renewed_boot_us;
+    int64_t age_us = k->term.clock->boot_us(k->term.clock->self) - lease->renewed_boot_us;
     return is_well && age_us >= STORE_RETRY_US && k->store->ops->stirred && k->store->ops->stirred(k->store);
 }
 
 /* Sleeps until an instant, a wish or a stop. */
-static void nap(struct vs_office *office, int64_t until_boot_us, bool on_want) {
-    const struct vesta_clock *clock = office->clock;
-    _Atomic uint32_t *word = &office->map->shared.want;
-    note_store(keeping_of(office));
-    lay_down(keeping_of(office), until_boot_us);
+static void nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
+    const struct vesta_clock *clock = term->clock;
+    _Atomic uint32_t *word = &term->map->shared.want;
+    note_store(keeping_of(term));
+    lay_down(keeping_of(term), until_boot_us);
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
-        struct keeping *k = keeping_of(office);
+        struct keeping *k = keeping_of(term);
         k->is_orphan = k->is_orphan || is_orphan(k);
-        office->is_stirred = is_stirred(k);
-        bool stop = office->is_stirred || told_to_stop(k->file) || vs_map_must_rest(office->map) || k->is_orphan;
-        if (left_us <= 0 || stop || vs_office_is_replaced(office) || (on_want && want != office->want_seen)) return;
-        beat(office);
+        term->is_stirred = is_stirred(k);
+        bool stop = term->is_stirred || told_to_stop(k->file) || vs_map_must_rest(term->map) || k->is_orphan;
+        if (left_us <= 0 || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen)) return;
+        beat(term);
         vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);
     }
 }
 
-static enum vs_stop asked_to_stop(struct vs_office *office) {
-    struct vs_file *file = keeping_of(office)->file;
+static enum vs_stop asked_to_stop(struct vs_term *term) {
+    struct vs_file *file = keeping_of(term)->file;
     enum vs_stop stop = atomic_load_explicit(&file->stop, memory_order_acquire);
-    if (stop == VS_KEEP_ON && keeping_of(office)->is_orphan) return VS_GIVE_BACK;
+    if (stop == VS_KEEP_ON && keeping_of(term)->is_orphan) return VS_GIVE_BACK;
     bool shared = stop == VS_GIVE_BACK && !vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, true);
     return shared ? VS_HAND_OVER : stop;
 }
 
-/* Keepers in office share a byte; who can have it alone for a moment is the only one. */
-static bool is_alone(struct vs_office *office) {
-    const struct vs_file *file = keeping_of(office)->file;
+/* Keepers in their terms share a byte; who can have it alone for a moment is the only one. */
+static bool is_alone(struct vs_term *term) {
+    const struct vs_file *file = keeping_of(term)->file;
     bool alone = vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, true);
     vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, false);
     return alone;
 }
 
-static bool random_bits(struct vs_office *office, void *out, size_t size) {
-    (void)office;
+static bool random_bits(struct vs_term *term, void *out, size_t size) {
+    (void)term;
     return vs_random(out, size) == 0;
 }
 
@@ -167,9 +167,9 @@ static void do_choose(struct keeping *k, struct vs_event *ev) {
     size_t count;
     k->store->ops->list(k->store, &listed, &count, &reply);
     if (reply.outcome == VS_STORE_OK && is_judged(k->file))
-        vs_question_ask(k->file, &k->office, listed, count, reply.store_ms, ev);
+        vs_question_ask(k->file, &k->term, listed, count, reply.store_ms, ev);
     else if (reply.outcome == VS_STORE_OK)
-        vs_office_choose(&k->office, listed, count, reply.store_ms, ev);
+        vs_term_choose(&k->term, listed, count, reply.store_ms, ev);
     else
         snprintf(ev->text, sizeof ev->text, "%s", reply.text);
     free(listed);
@@ -182,11 +182,11 @@ static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
 }
 
 /* Everything the engine may want to know of the store's answer goes into the event. */
-static void ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
-    struct keeping *k = keeping_of(office);
+static void ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+    struct keeping *k = keeping_of(term);
     const struct vs_store_ops *ops = k->store->ops;
     struct vs_reply reply;
-    vs_office_beat(office, call_us_max(k->store, action->kind));
+    vs_term_beat(term, call_us_max(k->store, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: do_choose(k, ev); return;
     case VS_DO_NS_READ: ops->ns_read(k->store, &reply); break;
@@ -201,7 +201,7 @@ static void ask(struct vs_office *office, const struct vs_action *action, struct
     memcpy(ev->text, reply.text, sizeof ev->text);
 }
 
-static const struct vs_office_ops office_ops = {
+static const struct vs_term_ops term_ops = {
     .ask = ask,
     .sleep = nap,
     .stop = asked_to_stop,
@@ -209,26 +209,26 @@ static const struct vs_office_ops office_ops = {
     .alone = is_alone,
 };
 
-/* ------------------------------------------------------------------ a term of office */
+/* ------------------------------------------------------------------ a term */
 
 static void serve(struct keeping *k) {
     char host[64], holder[VS_HOLDER_MAX];
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
-    k->office.is_judged = is_judged(k->file);
-    vs_office_enter(&k->office, holder, vs_lease_preset(k->file->mapping.map->header.lease));
-    enum vs_term term = vs_office_serve(&k->office);
-    const struct vs_lease *lease = &k->office.lease;
+    k->term.is_judged = is_judged(k->file);
+    vs_term_begin(&k->term, holder, vs_lease_preset(k->file->mapping.map->header.lease));
+    enum vs_term_end end = vs_term_serve(&k->term);
+    const struct vs_lease *lease = &k->term.lease;
     struct vs_kept *kept = &k->file->kept;
-    kept->ms = term == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
+    kept->ms = end == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
     if (kept->ms) snprintf(kept->why, sizeof kept->why, "%s", lease->said);
     note_store(k); /* a program that gave one id and ends has not napped */
-    if (term == VS_TERM_USED_UP || (term == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->office.map);
+    if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->term.map);
 }
 
 /* False: it is to be left to another process for a while.  That one may be able to open the store where this one is
  * not; or it took this one's place, and is to find the lock free. */
-static bool hold_office(struct vs_file *file, const struct seat *seat) {
+static bool keep_term(struct vs_file *file, const struct seat *seat) {
     struct keeping *k = calloc(1, sizeof *k);
     struct vs_map *map = file->mapping.map;
     struct vesta_error err = {.text = "no memory for a keeper"};
@@ -239,8 +239,8 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
         memcpy(secret, file->secret, sizeof secret);
         memcpy(k->uri, file->store, sizeof k->uri);
         vs_process_unlock();
-        k->office = (struct vs_office){
-            map, file->clock, &file->layout, &office_ops, .pid = (uint32_t)getpid(), .token = seat->token};
+        k->term = (struct vs_term){
+            map, file->clock, &file->layout, &term_ops, .pid = (uint32_t)getpid(), .token = seat->token};
         k->file = file;
         k->elected = seat->elected;
         struct vs_store_opts opts = {.namespace_ = map->header.namespace_,
@@ -248,7 +248,7 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
                                      .clock = file->clock,
                                      .call_ms_max = vs_lease_preset(map->header.lease)->call_ms,
                                      .cut_us = &file->cut_us};
-        vs_office_rest(&k->office);
+        vs_term_rest(&k->term);
         if (*secret) opts.secret = secret;
         if (vs_store_is_gone(k->uri, vs_map_incarnation(map)))
             rc = vs_fail(&err, VESTA_EIO, "the store's folder %.120s is gone: bring it back", k->uri + 5);
@@ -261,7 +261,7 @@ static bool hold_office(struct vs_file *file, const struct seat *seat) {
     if (rc == VESTA_OK) {
         serve(k);
         k->store->ops->close(k->store);
-        stays = !vs_office_is_replaced(&k->office);
+        stays = !vs_term_is_replaced(&k->term);
     } else {
         vs_map_say(map, err.text);
         atomic_store(&map->shared.retry_boot_us, file->clock->boot_us(file->clock->self) + STORE_RETRY_US);
@@ -284,13 +284,13 @@ static bool take_seat(struct vs_file *file, struct seat *seat) {
     struct vs_map *map = file->mapping.map;
     seat->elected = vs_lock_byte(file->mapping.fd, VS_BYTE_KEEPER, true);
     if (seat->elected) seat->was.token = atomic_load(&map->shared.keeper_token);
-    if (!seat->elected && !vs_office_is_silent(map, &seat->was, file->clock->boot_us(file->clock->self))) return false;
+    if (!seat->elected && !vs_term_is_silent(map, &seat->was, file->clock->boot_us(file->clock->self))) return false;
     if (vs_random(&seat->token, sizeof seat->token) != 0) {
         vs_map_say(map, VS_NO_RANDOM);
         return false;
     }
     int64_t now_us = file->clock->boot_us(file->clock->self);
-    return vs_office_seat(map, seat->was.token, seat->token |= 1, (uint32_t)getpid(), now_us);
+    return vs_term_take(map, seat->was.token, seat->token |= 1, (uint32_t)getpid(), now_us);
 }
 
 static void leave_seat(struct vs_file *file, uint64_t token) {
@@ -316,7 +316,7 @@ static void *keeper_main(void *arg) {
         bool seated = take_seat(file, &seat), stays = true;
         if (seated) {
             vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, false);
-            stays = hold_office(file, &seat);
+            stays = keep_term(file, &seat);
         }
         if (seated || seat.elected) leave_seat(file, seat.token);
         if (!stays)

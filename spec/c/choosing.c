@@ -221,7 +221,7 @@ static void a_child_is_not_asked_what_its_parent_was(void) {
             vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW && vesta_get_choice(gen, &choice, NULL) == VESTA_ENOTNOW;
         uint64_t id;
         for (int i = 0; good && vesta_next_wait(gen, &id, 1000000, &pause) != VESTA_OK; i++)
-            good = i < 20; /* its parent's keeper has the office */
+            good = i < 20; /* its parent's keeper has its term */
         _exit(good ? 0 : 1);
     }
     int status = 1;

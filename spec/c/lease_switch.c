@@ -56,7 +56,7 @@ static void leave_and_give_back(void) {
     reply(VS_STORE_OK, &given);
 }
 
-/* What is asked of an office that stays: nothing is closed, and the lease goes on as before. */
+/* What is asked of a term that goes on: nothing is closed, and the lease goes on as before. */
 static void stays(const char *why) {
     DID(VS_DO_STAY);
     CHECK_HAS(lease.said, why);

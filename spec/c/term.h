@@ -1,10 +1,10 @@
-/* term.h -- a keeper's term of office in virtual time: the real office and lease engine over a store in plain memory,
+/* term.h -- a keeper's term in virtual time: the real term and lease engine over a store in plain memory,
  * of which a spec says what each call comes to and how long it takes, and requests that come when the spec wants them.
  */
 #ifndef SPEC_TERM_H
 #define SPEC_TERM_H
 
-#include "lease/office.h"
+#include "lease/term.h"
 #include "world.h"
 
 #define TERM_LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
@@ -29,7 +29,7 @@ struct term_rate {
 
 struct term {
     struct world w;
-    struct vs_office office;
+    struct vs_term real;
     struct vs_record stored;
     struct vs_ns_record ns;
     struct term_answer (*answer)(struct term *, const struct vs_action *, bool is_write);
@@ -51,7 +51,7 @@ static void term_count(struct term_rate *rate) {
     if (within > rate->most) rate->most = within;
 }
 
-static void term_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+static void term_ask(struct vs_term *real, const struct vs_action *action, struct vs_event *ev) {
     bool is_write = action->kind == VS_DO_SWAP || action->kind == VS_DO_NS_SWAP;
     struct term_answer answer = {VS_STORE_OK, true, 1 * MS};
     term.calls++;
@@ -71,11 +71,11 @@ static void term_ask(struct vs_office *office, const struct vs_action *action, s
     ev->store_ms = term.w.time.unix_us / 1000 + term.store_off_ms;
     ev->ns = term.ns;
     ev->record = term.stored;
-    if (action->kind == VS_DO_CHOOSE) vs_office_choose(office, NULL, 0, ev->store_ms, ev);
+    if (action->kind == VS_DO_CHOOSE) vs_term_choose(real, NULL, 0, ev->store_ms, ev);
 }
 
-static void term_sleep(struct vs_office *office, int64_t until_boot_us, bool on_want) {
-    (void)office, (void)on_want;
+static void term_sleep(struct vs_term *real, int64_t until_boot_us, bool on_want) {
+    (void)real, (void)on_want;
     int64_t until = until_boot_us < term.end_boot_us ? until_boot_us : term.end_boot_us;
     if (term.pass)
         term.pass(&term, until);
@@ -83,18 +83,18 @@ static void term_sleep(struct vs_office *office, int64_t until_boot_us, bool on_
         pass_us(&term.w.time, until - term.w.time.boot_us);
 }
 
-static enum vs_stop term_stop(struct vs_office *office) {
-    (void)office;
+static enum vs_stop term_stop(struct vs_term *real) {
+    (void)real;
     return term.w.time.boot_us >= term.end_boot_us ? VS_HAND_OVER : VS_KEEP_ON;
 }
 
-static bool term_random(struct vs_office *office, void *out, size_t size) {
-    (void)office;
+static bool term_random(struct vs_term *real, void *out, size_t size) {
+    (void)real;
     memset(out, 7, size);
     return true;
 }
 
-static const struct vs_office_ops term_ops = {
+static const struct vs_term_ops term_ops = {
     .ask = term_ask, .sleep = term_sleep, .stop = term_stop, .random = term_random};
 
 /* A new file whose number is given by hand, or drawn; nothing is leased yet. */
@@ -109,12 +109,12 @@ static void term_begin(const char *layout, enum vesta_pacing pacing, bool has_wo
         (struct vs_ns_record){.ver = 1, .fingerprint = term.w.layout.fingerprint, .incarnation = TERM_INCARNATION};
 }
 
-/* In office for so long. */
+/* A term of so long. */
 static void term_serve(const struct vs_lease_timing *timing, int64_t for_us) {
     term.end_boot_us = term.w.time.boot_us + for_us;
-    term.office = (struct vs_office){term.w.map, &term.w.clock, &term.w.layout, &term_ops, .pid = 1};
-    vs_office_enter(&term.office, "here pid 1", timing);
-    CHECK(vs_office_serve(&term.office) == VS_TERM_LEFT);
+    term.real = (struct vs_term){term.w.map, &term.w.clock, &term.w.layout, &term_ops, .pid = 1};
+    vs_term_begin(&term.real, "here pid 1", timing);
+    CHECK(vs_term_serve(&term.real) == VS_TERM_LEFT);
 }
 
 static void term_end(void) {

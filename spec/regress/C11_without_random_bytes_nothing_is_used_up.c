@@ -43,7 +43,7 @@ static void a_claim_waits_for_them(void) {
     vesta_close(gen);
 }
 
-static void a_keeper_in_office_waits_for_them(void) {
+static void a_keeper_in_its_term_waits_for_them(void) {
     struct vesta_info info;
     struct vesta_pause pause = {.why = VESTA_LEASE};
     uint64_t id;
@@ -70,7 +70,7 @@ static void a_keeper_in_office_waits_for_them(void) {
 
 static const struct check_case cases[] = {
     {"a claim waits for random bytes, says so, and uses nothing up", a_claim_waits_for_them},
-    {"a keeper in office that has none uses nothing up", a_keeper_in_office_waits_for_them},
+    {"a keeper in its term that has none uses nothing up", a_keeper_in_its_term_waits_for_them},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

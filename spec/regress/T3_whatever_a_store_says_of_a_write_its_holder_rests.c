@@ -108,7 +108,7 @@ static void ask_often(struct term *t, int64_t until_boot_us) {
         if (next_tick(&t->w, &pause) != UINT64_MAX) continue;
         if (pause.why == VESTA_LEASE) atomic_fetch_add(&t->w.map->shared.want, 1);
         bool on_want = atomic_load(&t->w.map->shared.retry_boot_us) == 0; /* the keeper would be woken */
-        if (on_want && atomic_load(&t->w.map->shared.want) != t->office.want_seen) return;
+        if (on_want && atomic_load(&t->w.map->shared.want) != t->real.want_seen) return;
     }
 }
 

@@ -139,7 +139,7 @@ void proc_kill(int proc) {
     p->alive = false;
     for (int i = 0; i < sim.files; i++) {
         if (sim.file[i].keeper == proc) sim.file[i].keeper = -1;
-        sim.file[i].in_office[proc] = false;
+        sim.file[i].in_term[proc] = false;
     }
     if (path->respawn_us == NEVER) path->respawn_us = sim.now_us + rnd_around(4 * SEC);
     sim.respawns = true;

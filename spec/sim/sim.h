@@ -5,7 +5,7 @@
 #define SIM_H
 
 #include "generator/mutant.h"
-#include "lease/office.h"
+#include "lease/term.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ struct file {
     struct vs_map *map;
     int path, host;
     int keeper; /* the process that has the keeper's lock, -1 */
-    bool in_office[PROCS_MAX];
+    bool in_term[PROCS_MAX];
     unsigned boot;
     /* the oracle's own idea of which clock may be believed */
     int64_t legit_us;
@@ -237,7 +237,7 @@ void store_keep_copy(void);
 void store_go_back(void);
 void store_put_right(void);
 void store_heal(void);
-void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev);
+void store_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);
 uint64_t store_incarnation(void);
 /* In a story: what becomes of the next write.  Where nothing is heard of it, its outcome is unknown. */
@@ -267,7 +267,7 @@ int proc_index(const struct proc *proc);
 void keeper_start(struct proc *proc);
 /* The process that keeps the path's file, or -1. */
 int path_keeper(int path);
-/* The path's keeper loses its lock but not its office. */
+/* The path's keeper loses its lock but not its term. */
 void keeper_forget_lock(int path);
 
 /* ---- faults.c */

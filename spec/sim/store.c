@@ -255,13 +255,13 @@ static void ask_and_lose(const struct vs_action *action, const struct vs_ns_reco
     sim.counts.unknowns++;
 }
 
-static void list(struct vs_office *office, int host, struct vs_event *ev) {
+static void list(struct vs_term *term, int host, struct vs_event *ev) {
     struct vs_listed listed[WORKERS_MAX];
     size_t count = 0;
     for (uint64_t i = 0; i <= sim.worker_max; i++)
         if (records[i].ver) listed[count++] = (struct vs_listed){i, records[i]};
-    vs_office_choose(office, listed, count, store_ms(host), ev);
-    if (sim.told && !office->lease.has_worker) {
+    vs_term_choose(term, listed, count, store_ms(host), ev);
+    if (sim.told && !term->lease.has_worker) {
         for (ev->worker = 0; records[ev->worker].held; ev->worker++)
             ;
         ev->found = true;
@@ -273,11 +273,11 @@ static void list(struct vs_office *office, int host, struct vs_event *ev) {
 }
 
 /* Sends, and waits for the answer.  False: the asker was put back to what it was before it had heard. */
-static bool hear(struct vs_office *office, const struct vs_action *action, struct vs_event *ev, int64_t there_us,
+static bool hear(struct vs_term *term, const struct vs_action *action, struct vs_event *ev, int64_t there_us,
                  int64_t back_us) {
     int proc = thread_proc(), path = sim.proc[proc].path;
     unsigned lives = image_lives(path);
-    struct message *m = post(action, &office->lease.ns, proc, sim.path[path].host, sim.now_us + there_us);
+    struct message *m = post(action, &term->lease.ns, proc, sim.path[path].host, sim.now_us + there_us);
     thread_sleep(there_us + back_us, NULL);
     if (lives != image_lives(path)) return false;
     assert(m->due_us == NEVER && m->asker == proc);
@@ -290,25 +290,25 @@ static bool hear(struct vs_office *office, const struct vs_action *action, struc
 }
 
 /* In a story each request takes a millisecond there and one back, unless the story says what becomes of it. */
-static bool ask_as_told(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+static bool ask_as_told(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     enum store_fate fate = store_fate;
     int host = sim.path[sim.proc[thread_proc()].path].host;
     if (is_write(action)) store_fate = FATE_DONE;
-    if (fate == FATE_DONE || !is_write(action)) return hear(office, action, ev, MS, MS);
+    if (fate == FATE_DONE || !is_write(action)) return hear(term, action, ev, MS, MS);
     if (fate != FATE_LOST)
-        post(action, &office->lease.ns, -1, host, sim.now_us + (fate == FATE_LATE ? store_late_us : MS));
+        post(action, &term->lease.ns, -1, host, sim.now_us + (fate == FATE_LATE ? store_late_us : MS));
     thread_sleep(2 * MS, NULL);
     return false;
 }
 
-static bool ask_by_chance(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+static bool ask_by_chance(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     int host = sim.path[sim.proc[thread_proc()].path].host;
     if (sim.now_us >= down_until_us && !chance(lossy)) {
         int64_t there_us = rnd_between(50, chance(90) ? 3 * MS : 400 * MS);
-        return hear(office, action, ev, there_us, rnd_between(50, chance(90) ? 3 * MS : 400 * MS));
+        return hear(term, action, ev, there_us, rnd_between(50, chance(90) ? 3 * MS : 400 * MS));
     }
     if (is_write(action) && (sim.now_us >= down_until_us || chance(20))) {
-        ask_and_lose(action, &office->lease.ns, host);
+        ask_and_lose(action, &term->lease.ns, host);
         return false;
     }
     thread_sleep(rnd_between(1, 100 * MS), NULL);
@@ -316,15 +316,15 @@ static bool ask_by_chance(struct vs_office *office, const struct vs_action *acti
     return true;
 }
 
-void store_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+void store_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     char point[32];
     if (action->kind == VS_DO_CHOOSE && (sim.told || (sim.now_us >= down_until_us && !chance(lossy)))) {
-        list(office, sim.path[sim.proc[thread_proc()].path].host, ev);
+        list(term, sim.path[sim.proc[thread_proc()].path].host, ev);
         return;
     }
     snprintf(point, sizeof point, "asks_%s", name_of(action->kind));
     vs_sim_point(point);
-    bool heard = sim.told ? ask_as_told(office, action, ev) : ask_by_chance(office, action, ev);
+    bool heard = sim.told ? ask_as_told(term, action, ev) : ask_by_chance(term, action, ev);
     if (!heard) ev->outcome = is_write(action) ? VS_STORE_UNKNOWN : VS_STORE_DOWN;
     snprintf(point, sizeof point, "heard_%s", name_of(action->kind));
     vs_sim_point(point);

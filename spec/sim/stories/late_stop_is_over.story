@@ -1,5 +1,5 @@
 # A keeper that slept between looking whether its stop is still meant and writing it down stops the file for the store
-# before; whoever takes office next lifts that.  (Seed 248685.)
+# before; whoever begins a term next lifts that.  (Seed 248685.)
 kills LATE_STOP_STANDS STUCK
 timing shared
 store keeps a copy

@@ -1,4 +1,4 @@
-# A file does not come to rest while a keeper that was stopped is in office: it would go on with the token that it had
+# A file does not come to rest while a keeper that was stopped is in its term: it would go on with the token that it had
 # drawn, in both copies of the machine.
 kills RESTS_BESIDE DUPLICATE
 A starts at p

@@ -1,6 +1,6 @@
-/* office.c -- a keeper's term of office; see office.h.  The map's words are changed here and in slot.c, nowhere else.
+/* term.c -- a keeper's term; see term.h.  The map's words are changed here and in slot.c, nowhere else.
  */
-#include "lease/office.h"
+#include "lease/term.h"
 #include "id/id.h"
 #include "generator/mutant.h"
 
@@ -37,7 +37,7 @@ bool vs_map_drop(struct vs_map *map) {
 
 /* ------------------------------------------------------------------ a heartbeat */
 
-bool vs_office_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t boot_us) {
+bool vs_term_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t boot_us) {
     int64_t pulse_us = atomic_load(&map->shared.pulse_boot_us);
     uint64_t token = atomic_load(&map->shared.keeper_token);
     if (boot_us < pulse_us || token != was->token || pulse_us != was->pulse_us)
@@ -45,60 +45,60 @@ bool vs_office_is_silent(const struct vs_map *map, struct vs_watched *was, int64
     return boot_us - (was->silent_us > pulse_us ? was->silent_us : pulse_us) >= VS_SILENCE_US;
 }
 
-bool vs_office_seat(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
+bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
     if (!atomic_compare_exchange_strong(&map->shared.keeper_token, &was, token)) return false;
     atomic_store(&map->shared.keeper_pid, pid);
     atomic_store(&map->shared.pulse_boot_us, boot_us + VS_PULSE_US);
     return true;
 }
 
-void vs_office_beat(struct vs_office *office, int64_t for_us) {
-    if (!office->token || vs_office_is_replaced(office)) return;
-    int64_t until_us = office->clock->boot_us(office->clock->self) + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
-    atomic_store(&office->map->shared.pulse_boot_us, until_us);
+void vs_term_beat(struct vs_term *term, int64_t for_us) {
+    if (!term->token || vs_term_is_replaced(term)) return;
+    int64_t until_us = term->clock->boot_us(term->clock->self) + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
+    atomic_store(&term->map->shared.pulse_boot_us, until_us);
 }
 
-bool vs_office_is_replaced(const struct vs_office *office) {
-    return office->token && atomic_load(&office->map->shared.keeper_token) != office->token;
+bool vs_term_is_replaced(const struct vs_term *term) {
+    return term->token && atomic_load(&term->map->shared.keeper_token) != term->token;
 }
 
 /* ------------------------------------------------------------------ carrying out actions */
 
-void vs_office_choose(struct vs_office *office, const struct vs_listed *listed, size_t count, int64_t store_ms,
-                      struct vs_event *ev) {
-    uint64_t random, worker_max = vs_worker_max(office->layout);
-    office->was_named = false;
-    if (office->lease.has_worker)
+void vs_term_choose(struct vs_term *term, const struct vs_listed *listed, size_t count, int64_t store_ms,
+                    struct vs_event *ev) {
+    uint64_t random, worker_max = vs_worker_max(term->layout);
+    term->was_named = false;
+    if (term->lease.has_worker)
         ev->found = true;
-    else if (!office->ops->random(office, &random, sizeof random))
+    else if (!term->ops->random(term, &random, sizeof random))
         snprintf(ev->text, sizeof ev->text, "%s", VS_NO_RANDOM);
     else
-        ev->found = (office->lease.phase == VS_PH_SWITCH ? vs_choose_other : vs_choose_any)(
-            &office->lease, listed, count, worker_max, store_ms, random, &ev->worker);
+        ev->found = (term->lease.phase == VS_PH_SWITCH ? vs_choose_other : vs_choose_any)(
+            &term->lease, listed, count, worker_max, store_ms, random, &ev->worker);
 }
 
-static void do_ask(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+static void do_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     ev->kind = action->kind == VS_DO_CHOOSE ? VS_EV_CHOSEN : VS_EV_REPLY;
     ev->found = false;
     ev->text[0] = '\0';
-    office->ops->ask(office, action, ev);
-    if (office->lease.phase == VS_PH_RENEW) /* a count, orders nothing */
-        atomic_fetch_add_explicit(&office->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
+    term->ops->ask(term, action, ev);
+    if (term->lease.phase == VS_PH_RENEW) /* a count, orders nothing */
+        atomic_fetch_add_explicit(&term->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
 }
 
-static void do_sleep(struct vs_office *office, const struct vs_action *action) {
-    vs_map_say(office->map, office->lease.said);
-    atomic_store_explicit(&office->map->shared.retry_boot_us, action->on_want ? 0 : action->until_boot_us,
+static void do_sleep(struct vs_term *term, const struct vs_action *action) {
+    vs_map_say(term->map, term->lease.said);
+    atomic_store_explicit(&term->map->shared.retry_boot_us, action->on_want ? 0 : action->until_boot_us,
                           memory_order_relaxed);
-    office->ops->sleep(office, action->until_boot_us, action->on_want);
+    term->ops->sleep(term, action->until_boot_us, action->on_want);
 }
 
-static void do_take(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
+static void do_take(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     ev->slot = VS_SLOT_NO_TOKEN;
-    if (!office->ops->random(office, ev->owner, sizeof ev->owner)) return;
-    const struct vs_lease *lease = &office->lease;
+    if (!term->ops->random(term, ev->owner, sizeof ev->owner)) return;
+    const struct vs_lease *lease = &term->lease;
     ev->slot = vs_slot_take(
-        office->map,
+        term->map,
         &(struct vs_claim){
             action->worker, {ev->owner[0], ev->owner[1]}, action->from, lease->incarnation, lease->is_fixed});
 }
@@ -120,15 +120,15 @@ static void lift_late_stop(struct vs_map *map) {
     if (atomic_load(&shared->failed_in) == vs_map_incarnation(map)) set_stopped(map, 0, VESTA_FAILSTOP);
 }
 
-static void do_publish(struct vs_office *office, const struct vs_action *action) {
-    if (!office->lease.has_worker && !office->was_named && office->lease.record.epoch == 1)
-        atomic_store_explicit(&office->map->shared.drew, office->pid, memory_order_relaxed);
-    vs_slot_publish(office->map, action->slot, action->limit, action->deadline_boot_us);
+static void do_publish(struct vs_term *term, const struct vs_action *action) {
+    if (!term->lease.has_worker && !term->was_named && term->lease.record.epoch == 1)
+        atomic_store_explicit(&term->map->shared.drew, term->pid, memory_order_relaxed);
+    vs_slot_publish(term->map, action->slot, action->limit, action->deadline_boot_us);
 }
 
-static void do_stay(struct vs_office *office) {
-    atomic_store(&office->map->shared.leave, 0);
-    vs_map_say(office->map, office->lease.said);
+static void do_stay(struct vs_term *term) {
+    atomic_store(&term->map->shared.leave, 0);
+    vs_map_say(term->map, term->lease.said);
 }
 
 /* Every slot that is open, or that a claim under way would open.  Not only the active one: where two keepers were at
@@ -166,111 +166,111 @@ static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     close_slots(map);
 }
 
-static void carry_out(struct vs_office *office, const struct vs_action *action, struct vs_event *ev) {
-    struct vs_map *map = office->map;
+static void carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+    struct vs_map *map = term->map;
     ev->kind = VS_EV_DONE;
     VS_POINT(carries_out);
     switch (action->kind) {
-    case VS_DO_SLEEP: do_sleep(office, action), ev->kind = VS_EV_WAKE; break;
+    case VS_DO_SLEEP: do_sleep(term, action), ev->kind = VS_EV_WAKE; break;
     case VS_DO_NS_READ:
     case VS_DO_NS_SWAP:
     case VS_DO_CHOOSE:
     case VS_DO_READ:
-    case VS_DO_SWAP: do_ask(office, action, ev); break;
-    case VS_DO_TAKE: do_take(office, action, ev), ev->kind = VS_EV_SLOT; break;
-    case VS_DO_PUBLISH: do_publish(office, action); break;
+    case VS_DO_SWAP: do_ask(term, action, ev); break;
+    case VS_DO_TAKE: do_take(term, action, ev), ev->kind = VS_EV_SLOT; break;
+    case VS_DO_PUBLISH: do_publish(term, action); break;
     case VS_DO_RAISE: vs_slot_raise(&map->slot[action->slot], action->limit, action->deadline_boot_us); break;
     case VS_DO_CLOSE:
         ev->kind = VS_EV_CLOSED;
         ev->found = vs_slot_close(&map->slot[action->slot], &ev->cursor);
         break;
-    case VS_DO_STAY: do_stay(office); break;
-    case VS_DO_FAILSTOP: do_failstop(map, office->lease.failed_in); break;
+    case VS_DO_STAY: do_stay(term); break;
+    case VS_DO_FAILSTOP: do_failstop(map, term->lease.failed_in); break;
     case VS_DO_RECOVER: set_stopped(map, VESTA_FAILSTOP, 0); break;
     case VS_DO_END: break;
     }
 }
 
 /* What is true now, whatever happened. */
-static void look_around(struct vs_office *office, struct vs_event *ev) {
-    const struct vesta_clock *clock = office->clock;
-    struct vs_lease *lease = &office->lease;
-    uint32_t want = atomic_load_explicit(&office->map->shared.want, memory_order_acquire);
+static void look_around(struct vs_term *term, struct vs_event *ev) {
+    const struct vesta_clock *clock = term->clock;
+    struct vs_lease *lease = &term->lease;
+    uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
     ev->unix_us = clock->unix_us(clock->self);
     ev->boot_us = clock->boot_us(clock->self);
-    ev->doubt_us = vs_clock_doubt_us(office->map, clock, ev->unix_us);
-    ev->wanted = want != office->want_seen;
-    if (ev->kind == VS_EV_WAKE) office->want_seen = want;
+    ev->doubt_us = vs_clock_doubt_us(term->map, clock, ev->unix_us);
+    ev->wanted = want != term->want_seen;
+    if (ev->kind == VS_EV_WAKE) term->want_seen = want;
     bool open = lease->slot >= 0 && lease->published;
-    ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&office->map->slot[lease->slot], &ev->cursor);
-    ev->leave = open && atomic_load(&office->map->shared.leave) == (uint32_t)lease->slot + 1;
-    ev->stirred = office->is_stirred;
-    office->is_stirred = false;
-    vs_clock_anchor(office->map, clock);
+    ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&term->map->slot[lease->slot], &ev->cursor);
+    ev->leave = open && atomic_load(&term->map->shared.leave) == (uint32_t)lease->slot + 1;
+    ev->stirred = term->is_stirred;
+    term->is_stirred = false;
+    vs_clock_anchor(term->map, clock);
 }
 
 /* Another keeper of this file went on without us, or the file is done with: to renew what nobody issues from would
  * starve those who wait.  Whoever is elected next looks anew. */
-static bool is_superseded(const struct vs_office *office) {
-    if (vs_office_is_replaced(office)) return true;
-    uint32_t stopped = atomic_load_explicit(&office->map->shared.stopped, memory_order_acquire);
+static bool is_superseded(const struct vs_term *term) {
+    if (vs_term_is_replaced(term)) return true;
+    uint32_t stopped = atomic_load_explicit(&term->map->shared.stopped, memory_order_acquire);
     if (stopped) return stopped == VESTA_CLOSED; /* a failstop is kept up */
-    return office->lease.published && vs_map_active(office->map) != office->lease.slot;
+    return term->lease.published && vs_map_active(term->map) != term->lease.slot;
 }
 
 /* A rest or a failstop that began while this keeper was at work holds for it, too: it enters anew, and sees it. */
-static bool must_enter_anew(const struct vs_office *office) {
-    const struct vs_shared *shared = &office->map->shared;
+static bool must_enter_anew(const struct vs_term *term) {
+    const struct vs_shared *shared = &term->map->shared;
     bool stopped = atomic_load(&shared->stopped) == VESTA_FAILSTOP && atomic_load(&shared->failed_in);
-    return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !office->lease.failed_in);
+    return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !term->lease.failed_in);
 }
 
-enum vs_term vs_office_serve(struct vs_office *office) {
+enum vs_term_end vs_term_serve(struct vs_term *term) {
     struct vs_event ev = {.kind = VS_EV_WAKE};
     struct vs_action action;
     for (;;) {
-        enum vs_stop stop = office->ops->stop(office);
-        if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(office))) return VS_TERM_LEFT;
+        enum vs_stop stop = term->ops->stop(term);
+        if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
         /* who is at rest holds nothing that could be given back, and would enter anew for ever */
-        if (stop == VS_GIVE_BACK && atomic_load(&office->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
-        if (must_enter_anew(office)) return VS_TERM_LEFT;
+        if (stop == VS_GIVE_BACK && atomic_load(&term->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
+        if (must_enter_anew(term)) return VS_TERM_LEFT;
         ev.stop = stop == VS_GIVE_BACK;
         VS_POINT(looks_around);
-        look_around(office, &ev);
-        vs_lease_step(&office->lease, &ev, &action);
-        atomic_store_explicit(&office->map->shared.lease_state, vs_lease_state_of(&office->lease, &ev),
+        look_around(term, &ev);
+        vs_lease_step(&term->lease, &ev, &action);
+        atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, &ev),
                               memory_order_relaxed);
         if (action.kind == VS_DO_END) return ev.stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
-        carry_out(office, &action, &ev);
+        carry_out(term, &action, &ev);
     }
 }
 
 /* ------------------------------------------------------------------ resting */
 
 /* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
-void vs_office_rest(struct vs_office *office) {
-    struct vs_shared *shared = &office->map->shared;
-    bool alone = !office->ops->alone || office->ops->alone(office) || VS_IS_MUTANT(RESTS_BESIDE);
-    if (vs_map_must_rest(office->map) && alone) {
-        close_slots(office->map);
+void vs_term_rest(struct vs_term *term) {
+    struct vs_shared *shared = &term->map->shared;
+    bool alone = !term->ops->alone || term->ops->alone(term) || VS_IS_MUTANT(RESTS_BESIDE);
+    if (vs_map_must_rest(term->map) && alone) {
+        close_slots(term->map);
         VS_POINT(closed_for_rest);
         atomic_store(&shared->rest_want, atomic_load(&shared->want));
         VS_POINT(rests);
         atomic_store(&shared->rest, VS_RESTING);
-        vs_map_say(office->map, "at rest until ids are asked for");
+        vs_map_say(term->map, "at rest until ids are asked for");
     }
-    office->want_seen = atomic_load(&shared->rest_want);
-    while (atomic_load(&shared->rest) == VS_RESTING && office->ops->stop(office) == VS_KEEP_ON &&
-           !vs_office_is_replaced(office)) {
+    term->want_seen = atomic_load(&shared->rest_want);
+    while (atomic_load(&shared->rest) == VS_RESTING && term->ops->stop(term) == VS_KEEP_ON &&
+           !vs_term_is_replaced(term)) {
         uint32_t resting = VS_RESTING;
-        if (atomic_load(&shared->want) != office->want_seen)
+        if (atomic_load(&shared->want) != term->want_seen)
             atomic_compare_exchange_strong(&shared->rest, &resting, VS_AWAKE);
         else
-            office->ops->sleep(office, office->clock->boot_us(office->clock->self) + REST_US, true);
+            term->ops->sleep(term, term->clock->boot_us(term->clock->self) + REST_US, true);
     }
 }
 
-/* ------------------------------------------------------------------ taking office */
+/* ------------------------------------------------------------------ a term begins */
 
 /* The lease that the map has: its open slot, else the newest claim that was sent and never published. */
 static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
@@ -312,10 +312,10 @@ static uint64_t granted_most(const struct vs_map *map) {
     return most;
 }
 
-void vs_office_enter(struct vs_office *office, const char *holder, const struct vs_lease_timing *timing) {
-    struct vs_map *map = office->map;
+void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lease_timing *timing) {
+    struct vs_map *map = term->map;
     struct vs_lease_opts opts = {
-        .layout = office->layout,
+        .layout = term->layout,
         .identity = map->header.identity,
         .holder = holder,
         .has_worker = map->header.has_worker,
@@ -324,7 +324,7 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         .timing = vs_lease_timing_for(timing, map->header.has_worker),
         .incarnation = vs_map_incarnation(map),
         .granted = granted_most(map),
-        .is_judged = office->is_judged,
+        .is_judged = term->is_judged,
     };
     lift_late_stop(map);
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {
@@ -332,9 +332,9 @@ void vs_office_enter(struct vs_office *office, const char *holder, const struct 
         close_slots(map); /* whoever stopped it may have been killed before it came to that */
     }
     find_lease(map, &opts);
-    if (!office->ops->random(office, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
-    vs_lease_init(&office->lease, &opts);
+    if (!term->ops->random(term, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
+    vs_lease_init(&term->lease, &opts);
     if (opts.failed_in) /* another keeper of this file does not lift it unless the store was put right */
-        snprintf(office->lease.said, sizeof office->lease.said,
+        snprintf(term->lease.said, sizeof term->lease.said,
                  "the store went back or denied what it had granted; an earlier keeper saw it");
 }

@@ -1,6 +1,6 @@
-/* office.c -- a keeper's term of office beside another keeper of the same file: what that one wrote into the map while
+/* keeper_term.c -- a keeper's term beside another keeper of the same file: what that one wrote into the map while
  * this one was asking the store. */
-#include "lease/office.h"
+#include "lease/term.h"
 #include "world.h"
 
 #define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
@@ -9,13 +9,13 @@
 #define STEPS_MAX 8
 
 static struct world w;
-static struct vs_office office;
+static struct vs_term term;
 static struct vs_record stored;
 static void (*other_keeper)(struct vs_shared *); /* is at work when the record is read */
 static int steps;
 
 /* A store that says yes. */
-static void ask(struct vs_office *self, const struct vs_action *action, struct vs_event *ev) {
+static void ask(struct vs_term *self, const struct vs_action *action, struct vs_event *ev) {
     pass_us(&w.time, 1 * MS);
     ev->outcome = VS_STORE_OK;
     ev->store_ms = w.time.unix_us / 1000;
@@ -25,25 +25,25 @@ static void ask(struct vs_office *self, const struct vs_action *action, struct v
     if (action->kind == VS_DO_READ && other_keeper) other_keeper(&self->map->shared);
 }
 
-static void sleep_until(struct vs_office *self, int64_t until_boot_us, bool on_want) {
+static void sleep_until(struct vs_term *self, int64_t until_boot_us, bool on_want) {
     (void)self, (void)on_want;
     pass_us(&w.time, until_boot_us - w.time.boot_us);
 }
 
-static enum vs_stop stop(struct vs_office *self) {
+static enum vs_stop stop(struct vs_term *self) {
     (void)self;
     return ++steps > STEPS_MAX ? VS_HAND_OVER : VS_KEEP_ON;
 }
 
-static bool random_bits(struct vs_office *self, void *out, size_t size) {
+static bool random_bits(struct vs_term *self, void *out, size_t size) {
     (void)self;
     memset(out, 7, size);
     return true;
 }
 
-static const struct vs_office_ops ops = {.ask = ask, .sleep = sleep_until, .stop = stop, .random = random_bits};
+static const struct vs_term_ops ops = {.ask = ask, .sleep = sleep_until, .stop = stop, .random = random_bits};
 
-static void take_office(void (*other)(struct vs_shared *)) {
+static void serve_beside(void (*other)(struct vs_shared *)) {
     world_open(&w, LAYOUT, VESTA_PACING_CLOCK, 0, NOON_US);
     w.map->header.has_worker = 1;
     w.map->header.worker = 7;
@@ -51,14 +51,14 @@ static void take_office(void (*other)(struct vs_shared *)) {
     stored = (struct vs_record){0};
     steps = 0;
     other_keeper = other;
-    office = (struct vs_office){w.map, &w.clock, &w.layout, &ops, .pid = 1};
-    vs_office_enter(&office, "here pid 1", &vs_lease_timing_file);
-    CHECK(vs_office_serve(&office) == VS_TERM_LEFT);
+    term = (struct vs_term){w.map, &w.clock, &w.layout, &ops, .pid = 1};
+    vs_term_begin(&term, "here pid 1", &vs_lease_timing_file);
+    CHECK(vs_term_serve(&term) == VS_TERM_LEFT);
 }
 
 static void alone_it_gets_a_lease(void) {
     struct vesta_pause pause;
-    take_office(NULL);
+    serve_beside(NULL);
     CHECK(steps > STEPS_MAX);
     CHECK_EQ_I64(vs_map_active(w.map), 0);
     CHECK(next_tick(&w, &pause) != UINT64_MAX);
@@ -76,7 +76,7 @@ static void lay_down(struct vs_shared *shared) {
 
 static void leaves_without_a_lease(void (*other)(struct vs_shared *), enum vesta_why why) {
     struct vesta_pause pause = {.why = VESTA_FULL};
-    take_office(other);
+    serve_beside(other);
     CHECK(steps <= STEPS_MAX);
     CHECK_EQ_U64(stored.ver, 0); /* nor is anything claimed that nobody would use */
     CHECK(next_tick(&w, &pause) == UINT64_MAX);
