@@ -6,12 +6,12 @@ files["lua/vesta/init.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/judge.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
 files["examples/openresty"] = { std = "max+ngx_lua" }
-files["spec/openresty"] = { std = "max+ngx_lua" }
+files["spec/lua/openresty"] = { std = "max+ngx_lua" }
 files["lua/vesta/policy"] = { -- what a policy may see
   std = "min",
   read_globals = { "split", "hash32", "ip4", "read_options", "judge_option", "is_free", "survey", "judge_peers" },
 }
 files["examples/config"] = { read_globals = { "env", "file" } } -- what a config may see
-files["spec/clients/tour.lua"] = { read_globals = { "ngx" } }
+files["spec/program/clients/tour.lua"] = { read_globals = { "ngx" } }
 files["library"] = { ignore = { "211", "212", "241" } }
 files["rockspec"] = { std = "rockspec" }

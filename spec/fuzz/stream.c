@@ -2,7 +2,7 @@
  * replies are well-formed, a transaction is whole, and no id comes twice; garbage may stand at the end.
  *
  * The clock is the target's own: it moves when a request waits, so sequences are used up, and some requests give up. */
-#include "../c/hand_clock.h"
+#include "../support/hand_clock.h"
 #include "base/array.h"
 #include "reply.h"
 #include "server/commands.h"

@@ -20,8 +20,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from ports import free_port  # noqa: E402
+from ports import free_port
 
 ISSUER, VESTA = (os.path.abspath(p) for p in sys.argv[1:3])
 STORE, STOPPER, WHAT = sys.argv[3], os.path.abspath(sys.argv[4]), sys.argv[5]

@@ -1,5 +1,5 @@
 --- The policy any: the choice without a policy.  Runs under busted, and with `vesta policy test`; that it decides as
--- the core does is held by spec/host/choose_policy.c.
+-- the core does is held by spec/policy/choose_policy.c.
 local testing = require "vesta.testing"
 
 local function small() return testing.world { policy = "any", layout = "yitter", identity = "mine" } end

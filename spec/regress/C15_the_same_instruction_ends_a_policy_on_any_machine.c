@@ -1,6 +1,6 @@
 /* What ends a policy is how far it went, not how long its machine took: by default a machine forty times slower than
  * the one this was written on comes to the same verdict, and work done in C counts, too. */
-#include "../host/judge.h"
+#include "judge.h"
 
 #define SLOW_NS 400 /* an instruction on the slow machine; 10 on ours */
 #define LOOKED 100  /* instructions between two looks at the clock, at least */

@@ -3,13 +3,11 @@ back where files have no time of birth, has the same device, inode and birth as 
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from livefiles import Disk, ids, unique  # noqa: E402
-from harness import SLOW, claim, main  # noqa: E402
+from livefiles import Disk, ids, unique
+from harness import SLOW, claim, main
 
 
 def gen(world, path, count):

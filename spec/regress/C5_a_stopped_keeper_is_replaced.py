@@ -3,12 +3,10 @@ go on giving ids: one of them keeps it in its place."""
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from harness import SLOW, VESTA, World, claim, main, same  # noqa: E402
+from harness import SLOW, VESTA, World, claim, main, same
 
 ISSUER = os.path.join(os.path.dirname(VESTA), "spec", "leases", "lease_issuer")
 GAP_MS_MAX = 3000 * SLOW  # of ids, while the keeper is stopped

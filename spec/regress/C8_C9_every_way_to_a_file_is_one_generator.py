@@ -5,9 +5,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from livefiles import ids, inside, may, unique  # noqa: E402
-from harness import SLOW, claim, fails, main, same  # noqa: E402
+from livefiles import ids, inside, may, unique
+from harness import SLOW, claim, fails, main, same
 
 HAND = ("--worker", "3", "--layout", "snowflake")
 

@@ -3,10 +3,8 @@ of a generator file give nothing away and block nobody."""
 import os
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Server, claim, environment, fails, main, same, write, VESTA  # noqa: E402
+from serving import Server, claim, environment, fails, main, same, write, VESTA
 
 SECRET = "root:$6$hunter2"
 

@@ -6,9 +6,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from livefiles import ids, unique  # noqa: E402
-from harness import SLOW, VESTA, claim, environment, fails, main, same  # noqa: E402
+from livefiles import ids, unique
+from harness import SLOW, VESTA, claim, environment, fails, main, same
 
 NOBODY = 65534
 ROOT = os.geteuid() == 0

@@ -6,11 +6,9 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from livefiles import ids, inside, may, unique  # noqa: E402
-from harness import SLOW, claim, environment, fails, main, same, vesta_for_others  # noqa: E402
+from livefiles import ids, inside, may, unique
+from harness import SLOW, claim, environment, fails, main, same, vesta_for_others
 
 NOBODY, OTHER = 65534, 65533
 ROOT = os.geteuid() == 0

@@ -7,11 +7,9 @@ import os
 import re
 import select
 import signal
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import SLOW, VESTA, Server, claim, main, same, set_clock, shifted  # noqa: E402
+from serving import SLOW, VESTA, Server, claim, main, same, set_clock, shifted
 
 WINDOW_S = 5
 LINE_S_MAX = 1 + 1 * SLOW  # from the first refused id to a line that says so: a second, and what this script's steps take

@@ -7,8 +7,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import SLOW, Server, VESTA, claim, environment, main, same  # noqa: E402
+from serving import SLOW, Server, VESTA, claim, environment, main, same
 
 HANGS_MS = 60000
 PRELOADED = dict(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")

@@ -3,10 +3,8 @@ its own, and two the same.  A shared store is, a number given by hand, or the wo
 import os
 import socket
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import claim, fails, free_port, main, same, write  # noqa: E402
+from serving import claim, fails, free_port, main, same, write
 
 PUBLIC = "0.0.0.0:%d"
 ADVICE = "other machines can reach it", "'default' draws from a store of this machine", "mysql: or zk:", "--worker N", "--single-host"

@@ -8,8 +8,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Configured, VESTA, claim, command, environment, fails, main, same, until_closed, write  # noqa: E402
+from serving import Configured, VESTA, claim, command, environment, fails, main, same, until_closed, write
 
 CONFIG = """return {
   stores = { away = { uri = "%s" } },

@@ -2,10 +2,8 @@
 check`, by a server, and by the rock, each with what was meant."""
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import SLOW, VESTA, claim, environment, fails, main, same, write  # noqa: E402
+from serving import SLOW, VESTA, claim, environment, fails, main, same, write
 
 WRONG = (("borrow", "{ borow_ms_max = 500 }", 'there is no option "borow_ms_max"; did you mean borrow_ms_max?'),
          ("borrow", "{ borrow_ms_max = '500' }", 'the option borrow_ms_max must be a whole number from 0 to 86400000, not "500"'),

@@ -1,12 +1,9 @@
 """U4: a pod that was killed and has lost its disk gets the number that its policy fixes again in seconds, also under
 `balanced`, whose window is ten minutes for numbers that are drawn."""
 import json
-import os
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Configured, claim, main, same  # noqa: E402
+from serving import Configured, claim, main, same
 
 POD = """return { namespaces = { orders = { layout = "vesta-milli", store = "sqlite:%s", lease = "balanced", identity = "orders-101",
   path = "%s", policy = { "twitter", worker = 101 } } } }"""

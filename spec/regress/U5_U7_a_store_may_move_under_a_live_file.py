@@ -4,12 +4,10 @@ what serve says."""
 import os
 import re
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-from livefiles import ids, unique  # noqa: E402
-from harness import SLOW, claim, fails, main, same  # noqa: E402
+from livefiles import ids, unique
+from harness import SLOW, claim, fails, main, same
 
 
 

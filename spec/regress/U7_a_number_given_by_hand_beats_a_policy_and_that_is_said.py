@@ -1,11 +1,8 @@
 """U7: a number that was given by hand when the generator file was made stays, whatever policy a later config names.  That is
 said, once, with what to do."""
-import os
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import SLOW, Configured, claim, main, same  # noqa: E402
+from serving import SLOW, Configured, claim, main, same
 
 SENTENCE = "a policy is not asked for a number: the generator file has one, given by hand"
 CONFIG = """return { log = { file = "%s" }, namespaces = { orders = { path = "%s", store = "sqlite:%s", layout = "vesta-milli",

@@ -1,11 +1,8 @@
 """U8: two events with the same first words were one line, `repeated=1`, and what the second one said stood nowhere."""
-import os
 import re
 import socket
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import SLOW, Server, claim, get, main, same  # noqa: E402
+from serving import SLOW, Server, claim, get, main, same
 
 ROUTES = ("/admin/reload", "/admin/drain", "/admin/log")
 

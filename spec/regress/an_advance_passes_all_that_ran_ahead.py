@@ -3,7 +3,7 @@ and put right as the manual says gave 189,984 of them again."""
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from harness import claim, main, same  # noqa: E402
 
 LAYOUT = "sign:1=0 time:45 worker:10 seq:8 unit=1s epoch=2026-01-01T00:00:00Z"

@@ -1,7 +1,7 @@
 /* o1_a_sequence_in_two_parts.c -- Butterfly's sequence stands in two parts since its 1.0.2, and no layout could say
  * that: its preset read and made ids of another meaning. */
 #include "base/array.h"
-#include "../c/world.h"
+#include "world.h"
 
 #define NOON (INT64_C(1800000000) * SECOND + 250)
 #define MOST 3000

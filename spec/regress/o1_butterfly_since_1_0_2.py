@@ -4,13 +4,9 @@ by it made ids that a Butterfly of today makes under another number.
 The ids stand in spec/vectors/ids.csv, from running Butterfly's own classes of each version.
 """
 import json
-import os
-import sys
 
-for folder in ("cli", "server"):
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
-from harness import claim, main, same  # noqa: E402
-from serving import Server  # noqa: E402
+from harness import claim, main, same
+from serving import Server
 
 # One process each, number 9, one id after the other.
 SINCE_1_0_2 = (893538532788797459, 893538532788813842, 893538532788813843, 893538532788830226)

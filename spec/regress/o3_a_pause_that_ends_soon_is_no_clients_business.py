@@ -1,12 +1,9 @@
 """o3_a_pause_that_ends_soon_is_no_clients_business.py -- stock Redis clients do not try TRYAGAIN again, and a request waited
 0.1 s by default: whoever met the end of a second's ids had an error."""
-import os
 import re
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Configured, Server, bulks, claim, command, main, same  # noqa: E402
+from serving import Configured, Server, bulks, claim, command, main, same
 
 FOUR_A_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
 

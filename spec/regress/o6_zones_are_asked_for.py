@@ -4,13 +4,10 @@ hours instead of 24, or as gone; and numbers of one Butterfly's layout went into
 The rows are what Connector/J sends: a date of the JVM's zone, without a zone.
 """
 import json
-import os
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
-import served  # noqa: E402
-from harness import claim, fails, main, same  # noqa: E402
+import served
+from harness import claim, fails, main, same
 
 DAY_MS = 86400000
 NS = ("--namespace", "orders")

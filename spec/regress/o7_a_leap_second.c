@@ -2,7 +2,7 @@
  * steps at midnight, or is wrong by 11.6 ppm for a day.  No id twice, none out of order, and no refusal but those that
  * docs/leases.md names. */
 #include "base/array.h"
-#include "../c/world.h"
+#include "world.h"
 
 #define MIDNIGHT (INT64_C(1798761600) * SECOND) /* 2027-01-01T00:00:00Z */
 #define RATE_US (997 * 1)                       /* an id about every millisecond, in step with nothing */

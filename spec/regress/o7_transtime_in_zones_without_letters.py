@@ -1,10 +1,7 @@
 """o7_transtime_in_zones_without_letters.py -- /transtime wrote "-03" as the zone of Sao Paulo, which no Java reads and none
 writes: where a zone has no letters, a Date has GMT-03:00."""
-import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Server, claim, main, same  # noqa: E402
+from serving import Server, claim, main, same
 
 # 12235264 is 2015-05-22T06:41:04Z, 0 is 2014-12-31T16:00:00Z.  Each as Java prints a Date, but for zones that it has a name
 # of its own for (BRT), which the C library has not.

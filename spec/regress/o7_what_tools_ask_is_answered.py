@@ -2,15 +2,12 @@
 showed -9223372036854775808B, haproxy's OPTIONS was 405, HTTP/2 ended without a word that its client could read, no reply
 had a Date, errors no nosniff, CONFIG GET took one pattern, and a client with a cache of its own hung."""
 import email.utils
-import os
 import re
 import socket
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Server, claim, command, get, main, same, until_closed  # noqa: E402
+from serving import Server, claim, command, get, main, same, until_closed
 
 
 @claim("INFO has what redis-cli --stat shows, and it is so")

@@ -2,10 +2,8 @@
 POST /admin/log."""
 import os
 import stat
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Configured, Server, claim, main, same, write  # noqa: E402
+from serving import Configured, Server, claim, main, same, write
 
 FACES = ("http", "resp", "admin")
 

@@ -1,14 +1,11 @@
 """s1_a_flood_wedges_nobody.py -- more connections than a server has descriptors for: it turned in libuv's accept loop for
 good, took the descriptors of its own store, and ended by kill -9 alone."""
-import os
 import re
 import socket
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from flood import limited, weather  # noqa: E402
-from serving import Server, claim, get, main, same, SLOW, until_closed  # noqa: E402
+from flood import limited, weather
+from serving import Server, claim, get, main, same, SLOW, until_closed
 
 PATIENCE_S = 20 * SLOW
 

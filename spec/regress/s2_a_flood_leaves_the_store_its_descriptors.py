@@ -1,13 +1,10 @@
 """s2_a_flood_leaves_the_store_its_descriptors.py -- a flood took every descriptor, the keeper could not open its own store,
 and clients that were connected got `no lease: ... Too many open files`."""
-import os
 import re
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from flood import limited, weather  # noqa: E402
-from serving import Server, claim, main, same  # noqa: E402
+from flood import limited, weather
+from serving import Server, claim, main, same
 
 LEASE_S = 5
 

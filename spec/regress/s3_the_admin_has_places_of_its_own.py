@@ -1,12 +1,9 @@
 """s3_the_admin_has_places_of_its_own.py -- clients that had been turned away, and had not gone, took the admin's places."""
-import os
 import re
 import socket
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from flood import ten_thousand  # noqa: E402
-from serving import Server, claim, get, main, same, SLOW, until_closed  # noqa: E402
+from flood import ten_thousand
+from serving import Server, claim, get, main, same, SLOW, until_closed
 
 
 @claim("10,100 idle connections, none of which goes when it is turned away: the admin is answered")

@@ -1,14 +1,11 @@
 """s8_idle_strangers_lock_nobody_out.py -- idle connections of one address filled the one pool of HTTP and the Redis
 protocol, for five minutes, without a word in the log."""
-import os
 import re
 import socket
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from flood import limited, ten_thousand  # noqa: E402
-from serving import Configured, Server, claim, command, fails, get, main, same, SLOW, until_closed  # noqa: E402
+from flood import limited, ten_thousand
+from serving import Configured, Server, claim, command, fails, get, main, same, SLOW, until_closed
 
 
 def dial(port, address):

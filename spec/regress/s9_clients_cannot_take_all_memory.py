@@ -1,13 +1,10 @@
 """s9_clients_cannot_take_all_memory.py -- replies that nobody read, queued transactions and half requests of many
 connections had a bound each and none together: 1,000 transactions of 1 MiB cost 1 GB."""
-import os
 import re
 import select
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
-from serving import Server, claim, command, get, main, same, SLOW, until_closed  # noqa: E402
+from serving import Server, claim, command, get, main, same, SLOW, until_closed
 
 MIB = 1 << 20
 PATIENCE_S = 20 * SLOW

@@ -8,8 +8,7 @@ import tempfile
 
 VESTA = os.path.abspath(sys.argv[1])
 BUILD = os.path.dirname(VESTA)
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from servers import Caller, MariaDB, ZooKeeper, claim, main  # noqa: E402
+from servers import Caller, MariaDB, ZooKeeper, claim, main
 
 CALL, RAW = (os.path.join(BUILD, "spec", "stores", name) for name in ("store_call", "zk_raw"))
 zk = ZooKeeper("enforceQuota=true\n").start().ready()

@@ -4,9 +4,8 @@ import os
 import sys
 
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from liar import MysqlLiar  # noqa: E402
-from servers import Caller, MariaDB, claim, main, until  # noqa: E402
+from liar import MysqlLiar
+from servers import Caller, MariaDB, claim, main, until
 
 CALL = os.path.join(BUILD, "spec", "stores", "store_call")
 if not os.path.exists("/usr/sbin/mariadbd") or b"mysql" not in open(CALL, "rb").read():

@@ -10,9 +10,8 @@ import time
 
 VESTA = os.path.abspath(sys.argv[1])
 ISSUER = os.path.join(os.path.dirname(VESTA), "spec", "leases", "lease_issuer")
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from far import Far  # noqa: E402
-from servers import SLOW, MariaDB, ZooKeeper, claim, main  # noqa: E402
+from far import Far
+from servers import SLOW, MariaDB, ZooKeeper, claim, main
 
 FIRST_ID_S = 10
 ROUND_TRIP_S = 0.5

@@ -6,11 +6,9 @@ import sys
 import time
 
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
-HERE = os.path.dirname(os.path.abspath(__file__))
 sys.argv = [sys.argv[0], os.path.join(BUILD, "spec", "leases", "lease_issuer"), sys.argv[1], *sys.argv[2:]]
-sys.path[:0] = [os.path.join(HERE, "..", "leases"), os.path.join(HERE, "..", "stores")]
-from servers import SLOW, Caller, claim, main, until  # noqa: E402
-from world import PLACES, Schedule, now_ms, told  # noqa: E402
+from servers import SLOW, Caller, claim, main, until
+from world import PLACES, Schedule, now_ms, told
 
 CALL = os.path.join(BUILD, "spec", "stores", "store_call")
 LIMIT = 60  # what a ZooKeeper has where its configuration says nothing

@@ -7,8 +7,7 @@ import sys
 import tempfile
 
 VESTA = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from servers import SLOW, MariaDB, claim, free_port, gives_ids, main, until  # noqa: E402
+from servers import SLOW, MariaDB, claim, free_port, gives_ids, main, until
 
 home = tempfile.TemporaryDirectory(prefix="vesta-t7-")
 env = dict(os.environ, VESTA_STATE=home.name, HOME=home.name)

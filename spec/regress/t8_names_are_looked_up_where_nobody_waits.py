@@ -9,8 +9,7 @@ import time
 
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
 VESTA = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from servers import SLOW, claim, main  # noqa: E402
+from servers import SLOW, claim, main
 
 CALL = os.path.join(BUILD, "spec", "stores", "store_call")
 LOOKUP_S = 30  # see slow_names.c

@@ -9,8 +9,7 @@ import tempfile
 import time
 
 VESTA = os.path.abspath(sys.argv[1])
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "stores"))
-from servers import Caller, MariaDB, claim, free_port, gives_ids, main, until  # noqa: E402
+from servers import Caller, MariaDB, claim, free_port, gives_ids, main, until
 
 CALL = os.path.join(os.path.dirname(VESTA), "spec", "stores", "store_call")
 home = tempfile.TemporaryDirectory(prefix="vesta-t9-")

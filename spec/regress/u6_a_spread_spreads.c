@@ -1,7 +1,7 @@
 /* u6_a_spread_spreads.c -- seq_start=spread:N was accepted where another field stands below the sequence: ids of
  * distinct time units were then all equal modulo 16. */
 #include "base/array.h"
-#include "../c/world.h"
+#include "world.h"
 
 #define NOON (INT64_C(1800000000) * SECOND)
 #define IDS 2000

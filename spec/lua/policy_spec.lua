@@ -1,0 +1,437 @@
+--- Policies in the rock: what vesta.open takes for one, what a verdict does to a call, and that a policy which fails
+-- leaves things as they are without it.
+local vesta = require "vesta"
+local help = require "lua.help"
+
+local sixteen_a_s = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z"
+local WHO_ASKS = { "next", "batch" }
+if help.has_int then WHO_ASKS = { "next", "next_int", "batch", "batch_int" } end
+
+-- Writes a policy's file and gives its path.
+local function file(text)
+  local path = ("%s/%s.lua"):format(help.state, help.name())
+  local out = assert(io.open(path, "wb"))
+  out:write(text)
+  out:close()
+  return path
+end
+
+-- A call of a generator; where a busy machine lets a lease run out before its keeper gets to run, the call after that:
+-- no policy here is asked about leases.
+local function call(gen, way, ...)
+  for _ = 1, 1500 do
+    local id, message, code, wait_s = gen[way](gen, ...)
+    if code ~= "lease" then return id, message, code, wait_s end
+    os.execute "sleep 0.02"
+  end
+  error "no lease for half a minute"
+end
+
+-- A generator whose lease is held, so that the next pause is the sequence's.
+local function opened(policy, more)
+  local patient, made = help.open { layout = sixteen_a_s, ahead_ms_max = 0 }
+  assert(patient:next())
+  local options = { path = made.path, wait_ms_max = 0, policy = policy }
+  for key, value in pairs(more or {}) do options[key] = value end
+  return assert(vesta.open(options))
+end
+
+-- Ids until there is none; how many, and the failure.
+local function drain(gen, max)
+  for count = 0, max or 1000 do
+    local id, message, code, wait_s = call(gen, "next")
+    if not id then return count, message, code, wait_s end
+  end
+  error "the ids do not end"
+end
+
+local function refused(policy, more)
+  local options = { layout = help.wide, worker = 1, path = help.path(help.name()), policy = policy }
+  for key, value in pairs(more or {}) do options[key] = value end
+  local gen, message, code = vesta.open(options)
+  assert.is_nil(gen)
+  assert.is_true(#message > 20 and #message < 700 and not message:find "%c", message)
+  return message, code
+end
+
+describe("the option policy", function()
+  it("takes a name, a path, either with options, or functions", function()
+    local path = file [[
+      local n = hash32("x") % 2 + #split("a,b", ",") + math.max(1, 2) -- what is offered is there
+      return { api = 1, name = "mine", about = "a test's", on_exhausted = function(ctx)
+        return "refuse", ctx.options.why or tostring(n > 0)
+      end }]]
+    local said = select(2, drain(opened "refuse"))
+    assert.equal("more ids are asked for than the clock gives (policy refuse)", said)
+    assert.matches("^true %(policy .*spec%d+.lua%)$", (select(2, drain(opened(path)))))
+    assert.matches("^because %(policy ", (select(2, drain(opened { path, why = "because" }))))
+    assert.equal("so (policy mine)", select(2, drain(opened { api = 1, name = "mine", on_exhausted = function()
+      return "refuse", "so"
+    end })))
+  end)
+
+  it("raises at the caller's line for what cannot be one", function()
+    for _, wrong in ipairs { 5, true, print } do
+      assert.matches("policy_spec.lua:%d+: vesta.open: option policy must be a policy's name",
+        help.raised(function() return (vesta.open { policy = wrong }) end))
+    end
+  end)
+
+  it("names the policies that there are", function()
+    for _, name in ipairs { "borow", "", "helpers", "a\0b.lua", ("x"):rep(5000), "\27[31m" } do
+      local message, code = refused(name)
+      assert.matches('it is "any", "borrow", "butterfly", .*"vesta" or "wait"', message)
+      assert.equal("unknown_name", code)
+    end
+  end)
+
+  it("says what cannot be read", function()
+    local message, code = refused "/nowhere/mine.lua"
+    assert.matches("/nowhere/mine.lua", message)
+    assert.equal("io", code)
+    assert.equal("io", select(2, refused "/tmp/"))
+    message, code = refused(file(("-"):rep(70000)))
+    assert.matches("longer than 64 KiB", message)
+    assert.equal("io", code)
+    assert.equal("io", select(2, refused(file "")))
+  end)
+
+  local WRONG = {
+    { "return {", "spec%d+.lua:1: " },
+    { "\n\nerror 'broken'", "spec%d+.lua:3: broken" },
+    { "error {}", "an error that is a table" },
+    { "error(setmetatable)", '"setmetatable" is not declared' },
+    { "os.exit(1)", 'spec%d+.lua:1: "os" is not declared, and not among what policies may use' },
+    { "string.gsub('a', 'a', 'b')", '"gsub" is not declared' },
+    { "return string.find('a', '.-')", "without patterns only" },
+    { "count = 1", 'spec%d+.lua:1: assignment to undeclared "count": declare it with local' },
+    { "return 5", "a policy returns a table, not 5" },
+    { "return nil", "a policy returns a table, not nil" },
+    { "return { on_clock_back = error }", "api must be 1, not nil" },
+    { "return { api = 2, on_clock_back = error }", "api must be 1, not 2" },
+    { "return { api = '1', on_clock_back = error }", 'api must be 1, not "1"' },
+    { "return { api = 1, on_clockback = error }", 'no "on_clockback", did you mean "on_clock_back"%?' },
+    { "return { api = 1, on_clock_back = 'wait' }", 'on_clock_back must be a function, not "wait"' },
+    { "return { api = 1, name = 5, on_clock_back = error }", "name must be a string, not 5" },
+    { "return { api = 1, [2] = error }", "names as keys, not 2" },
+    { "\27Lua", "precompiled" },
+  }
+
+  it("says what is wrong with a file, and where", function()
+    for _, case in ipairs(WRONG) do
+      local message, code = refused(file(case[1]))
+      assert.matches(case[2], message)
+      assert.equal("bad_option", code)
+    end
+  end)
+
+  it("lets a file see what a policy may use, and nothing else", function()
+    for _, name in ipairs { "os", "io", "debug", "require", "load", "loadstring", "dofile", "xpcall", "setmetatable",
+      "getmetatable", "rawset", "collectgarbage", "coroutine", "print", "ngx", "jit", "setfenv", "_G", "string.match",
+      "string.dump", "math.random", "table.unpack" } do
+      assert.matches("is not declared, and not among what policies may use", (refused(file("return " .. name))), name)
+    end
+  end)
+
+  it("says what is wrong with a table", function()
+    assert.matches("stands first in its table, not 5", (refused { 5 }))
+    assert.matches("stands first in its table, not a table", (refused { {} }))
+    assert.matches("api must be 1, not nil", (refused {}))
+    assert.matches("api must be 1, not nan", (refused { api = 0 / 0, on_clock_back = error }):gsub("%-nan", "nan"))
+    assert.matches('did you mean "on_exhausted"%?', (refused { api = 1, on_exhausting = error }))
+  end)
+
+  it("gives each file its own globals, and leaves those of this Lua alone", function()
+    refused(file "string.upper = nil")
+    refused(file "table.insert = nil")
+    assert.is_function(string.upper)
+    assert.is_function(table.insert)
+  end)
+end)
+
+describe("on_start", function()
+  local function starting(answer)
+    return { api = 1, name = "starting", on_start = function(ctx)
+      assert(ctx.now_ms > 1.7e12 and ctx.now_ms % 1 == 0 and #ctx.peers == 0 and ctx.last_ms == nil)
+      return answer()
+    end }
+  end
+
+  it("lets a generator open, or not", function()
+    assert(opened(starting(function() return "go" end)):next())
+    local message, code = refused(starting(function() return "refuse", "not today" end))
+    assert.equal("policy starting refuses to start: not today", message)
+    assert.equal("refused", code)
+  end)
+end)
+
+-- How often a policy was asked about the call that got no id.
+local function asked_in_vain(answer)
+  local asked
+  local gen = opened { api = 1, on_exhausted = function()
+    asked = asked + 1
+    return answer()
+  end }
+  local id, _, code
+  repeat
+    asked = 0
+    id, _, code = gen:next()
+  until not id and code ~= "lease"
+  return asked
+end
+
+describe("a verdict", function()
+  it("refuse ends the call with the policy's reason and the pause's own code", function()
+    local _, message, code, wait_s = drain(opened "refuse")
+    assert.equal("more ids are asked for than the clock gives (policy refuse)", message)
+    assert.is_true(code == "full" or code == "ahead")
+    assert.is_true(wait_s > 0 and wait_s < 3)
+    local silent = opened { api = 1, on_exhausted = function() return "refuse" end }
+    assert.is_nil(select(2, drain(silent)):find("policy", 1, true))
+  end)
+
+  it("borrow gives ids ahead of the clock, up to its bound", function()
+    for _, seconds in ipairs { 0, 3 } do
+      local begun = os.time()
+      local count = drain(opened { "borrow", borrow_ms_max = seconds * 1000 })
+      local passed = os.time() - begun + 1
+      assert.is_true(count >= seconds * 16 and count <= (seconds + 1 + passed) * 16, count)
+    end
+  end)
+
+  it("borrow serves every way of asking", function()
+    for _, name in ipairs(WHO_ASKS) do
+      local gen = opened { "borrow", borrow_ms_max = 3000 }
+      local last = "0"
+      for _ = 1, 5 do
+        local got = assert(call(gen, name, 6))
+        for _, id in ipairs(type(got) == "table" and got or { got }) do
+          id = vesta.format(id)
+          assert.is_true(help.less(last, id))
+          last = id
+        end
+      end
+    end
+  end)
+
+  it("wait waits for as long as it says, for every way of asking", function()
+    for _, name in ipairs(WHO_ASKS) do
+      local gen = opened { "wait", wait_ms_max = 5000 }
+      drain(opened("refuse", { path = gen:info().path }))
+      assert(call(gen, name, 5))
+    end
+    assert.equal(1, asked_in_vain(function() return "wait", 1 end)) -- it said how long, and is not asked again
+  end)
+
+  it("wait without a number waits for as long as it takes", function()
+    local gen = opened { api = 1, on_exhausted = function() return "wait" end }
+    drain(opened("refuse", { path = gen:info().path }))
+    assert(call(gen, "next"))
+  end)
+
+  it("is asked for at most three times about one call", function()
+    assert.equal(3, asked_in_vain(function() return "borrow", 0 end))
+  end)
+
+  it("is told what is the matter", function()
+    local seen
+    local gen = opened { api = 1, on_exhausted = function(ctx)
+      seen = ctx
+      return "refuse"
+    end }
+    drain(gen)
+    assert.equal(1, seen.worker)
+    assert.equal(0, seen.ahead_ms_max)
+    assert.is_true(seen.ahead_ticks >= 0 and seen.ahead_ticks <= 64, seen.ahead_ticks)
+    assert.is_nil(seen.back_ms)
+    assert.same({}, seen.options)
+    assert.equal(gen:info().namespace, seen.namespace)
+    assert.is_true(seen.now_ms > 1.7e12 and seen.now_ms % 1 == 0)
+  end)
+
+  it("costs nothing where there is an id: the policy is not asked", function()
+    local gen = help.open { policy = { api = 1, on_exhausted = error, on_clock_back = error } }
+    for _ = 1, 1000 do assert(gen:next()) end
+    assert(gen:batch(1000))
+  end)
+end)
+
+describe("a policy that fails", function()
+  local FAILS = {
+    [[error "out of order"]], [[error {}]], [[error()]], [[local x = nil + 1]], [[return]], [[return nil]],
+    [[return "perhaps"]], [[return "switch"]], [[return 5]], [[return {}]], [[return true]], [[return print]],
+    [[return "wait", 0 / 0]], [[return "wait", 1 / 0]], [[return "wait", -1]], [[return "wait", 2 ^ 63]],
+    [[return "wait", true]], [[return "wait", {}]], [[return "borrow", 0 / 0]], [[return "borrow", -1 / 0]],
+    [[return "borrow", -1]], [[return "borrow", 2 ^ 63]], [[return "borrow", "soon", {}]], [[return "borrow", {}]],
+    [[return "refuse", 5]], [[return "refuse", {}]], [[coroutine.yield "wait"]], [[return ("x"):rep(-1)]],
+    [[return select(2, gen:next())]], [[return setmetatable({}, { __tostring = error })]],
+    [[error(setmetatable({}, { __tostring = error }))]], [[error "a\27[31mb\nc"]],
+    [[local f f = function() return f() + 1 end f()]],
+  }
+
+  local FAILING = [[
+    local vesta = require "vesta"
+    local path = ...
+    for line in io.lines(path .. ".policies") do
+      local ways = { "next", "next", "batch" }
+      if jit or math.type then ways[4], ways[5] = "next_int", "batch_int" end
+      local run = (loadstring or load)("local gen = ... " .. line)
+      local gen
+      gen = assert(vesta.open { path = path, wait_ms_max = 0, policy = { api = 1, name = "wrong",
+        on_exhausted = function() return run(gen) end } })
+      repeat local id = gen:next() until not id
+      for _, way in ipairs(ways) do
+        local id, message, code, wait_s
+        repeat
+          id, message, code, wait_s = gen[way](gen, 100)
+          if code == "lease" then os.execute "sleep 0.02" end -- a busy machine: the window of 5 s is over
+        until not id and code ~= "lease"
+        assert((code == "full" or code == "ahead") and wait_s > 0, way .. ": " .. tostring(message))
+        assert(not message:find("policy", 1, true), message)
+      end
+    end]]
+
+  it("leaves the pause as it is without one, says so once, and never raises", function()
+    local gen, made = help.open { layout = sixteen_a_s, ahead_ms_max = 0 }
+    assert(gen:next())
+    local out = assert(io.open(made.path .. ".policies", "w"))
+    out:write(table.concat(FAILS, "\n"), "\n")
+    out:close()
+    local said, lines = help.run(FAILING, made.path), 0
+    for line in said:gmatch "[^\n]+" do
+      assert.matches("^vesta: policy wrong: on_exhausted .*; the fixed rules hold, this is said once$", line)
+      lines = lines + 1
+    end
+    assert.equal(#FAILS, lines, said)
+  end)
+
+  it("may close the generator that asks it", function()
+    for _, way in ipairs(WHO_ASKS) do
+      local gen
+      gen = opened { api = 1, on_exhausted = function()
+        gen:close()
+        return "borrow", 5000
+      end }
+      local id, code
+      repeat id, _, code = gen[way](gen, 10) until not id and code ~= "lease"
+      assert.equal("closed", code)
+    end
+  end)
+end)
+
+describe("a clock that is set back", function()
+  -- Runs Lua whose function `set "-3"` sets the clock, in seconds, with a generator that has given an id before.
+  -- The worker number is 1, or the policy's to change where `how` says otherwise.
+  local function with_clock(policy, code, how)
+    local name = help.name()
+    local clock = help.path(name) .. ".clock"
+    local library = help.state .. "/clock_shift.so"
+    os.execute(("LD_PRELOAD= cc -shared -fPIC -o %s %s/spec/program/cli/clock_shift.c"):format(library, help.root))
+    -- before a sanitizer's runtime, which hangs where it comes first and minds where it does not
+    local variables = ("LD_PRELOAD=%s:$LD_PRELOAD ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 "
+      .. "CLOCK_SHIFT=%s"):format(library, clock)
+    local out = assert(io.open(clock, "w"))
+    out:write "+0"
+    out:close()
+    return help.run_with(variables, ([[
+      local vesta = require "vesta"
+      local clock, path, name = ...
+      local function set(shift)
+        local file = assert(io.open(clock .. ".new", "w"))
+        file:write(shift)
+        file:close()
+        assert(os.rename(clock .. ".new", clock))
+      end
+      local gen = assert(vesta.open { layout = "sign:1 time:41 seq:5 worker:17 unit=1ms epoch=2026-01-01T00:00:00Z",
+        path = path, namespace = name, wait_ms_max = 5000, %s })
+      local last = assert(gen:next())
+      gen = assert(vesta.open { path = path, wait_ms_max = 0, policy = %s })
+      local function take()
+        local id, message, code, wait_s
+        repeat
+          id, message, code, wait_s = gen:next()
+          if code == "lease" then os.execute "sleep 0.02" end -- a busy machine: the window of 5 s is over
+        until code ~= "lease"
+        if id then
+          assert(#id > #last or id > last)
+          last = id
+        end
+        return id, message, code, wait_s
+      end
+      %s]]):format(how or "worker = 1", policy, code), clock, help.path(name), name)
+  end
+
+  it("is what on_clock_back is told", function()
+    assert.equal("refuse true true 1\n", with_clock([[{ api = 1, on_clock_back = function(ctx)
+        io.write("refuse ", tostring(ctx.back_ms > 3e6 and ctx.back_ms <= 3.6e6 and ctx.back_ms % 1 == 0), " ",
+          tostring(ctx.ahead_ticks == nil), " ", ctx.worker, "\n")
+        return "refuse"
+      end }]], 'set "-3600" take()'))
+  end)
+
+  it("borrow: ids go on, ascend, and end at the bound; then the clock catches up", function()
+    assert.equal("true clock_back true\n", with_clock('{ "borrow", borrow_ms_max = 500 }', [[
+      set "-3600"
+      local count, code, id = 0, nil, nil
+      repeat
+        id, _, code = take()
+        if id then count = count + 1 end
+      until not id
+      local bounded = count >= 400 * 32 and count <= 502 * 32
+      set "+2" -- believed at once: less than ten seconds from where it was
+      io.write(tostring(bounded), " ", code, " ", tostring(take() ~= nil), "\n")]]))
+  end)
+
+  it("refuse: the reason, the code and how long; wait: the id, late", function()
+    assert.matches("^the clock is back by 3%d%d%d%d%d%d ms %(policy refuse%) clock_back true\n$",
+      with_clock('"refuse"', [[
+      set "-3600"
+      local _, message, code, wait_s = take()
+      io.write(message, " ", code, " ", tostring(wait_s > 3000 and wait_s <= 3600), "\n")]]))
+    assert.equal("true\n", with_clock('"wait"', [[
+      set "-1"
+      io.write(tostring(take() ~= nil), "\n")]]))
+  end)
+
+  -- What a second change within a minute is told ends each of them.
+  local SWITCHES = [[
+      local first = gen:info().worker
+      set "-3600"
+      local id, message = gen:next()
+      assert(id, message)
+      local second, is_back = gen:info().worker, gen:explain(id).time < gen:explain(last).time
+      set "-7200"
+      local none, _, code = gen:next()
+      io.write(tostring(second ~= first), " ", tostring(is_back), " ", tostring(none), " ", code, " ",
+        tostring(gen:info().worker == second), "\n")]]
+
+  it("switch: another number's id, with the clock as it stands, at most once a minute", function()
+    assert.equal("true true nil clock_back true\n", with_clock('"switch"', SWITCHES, "any_worker = true"))
+  end)
+
+  it("switch with choose_worker: the policy names the other number, and knows which is left", function()
+    assert.equal("true true nil clock_back true\n", with_clock([[{ api = 1,
+      on_clock_back = function() return "switch" end,
+      choose_worker = function(ctx) return ctx.leaving < 9000 and ctx.leaving + 5 or 70 end }]],
+      SWITCHES, "any_worker = true"))
+  end)
+
+  it("switch to a number that would be no better, or of one given by hand: the pause is what it was", function()
+    assert.equal("clock_back 1\n", with_clock('"switch"', [[
+      set "-3600"
+      local _, _, code = take()
+      io.write(code, " ", gen:info().worker, "\n")]]))
+    assert.equal("clock_back true number %d is kept: there is no other to be had\n",
+      (with_clock([[{ api = 1, on_clock_back = function() return "switch" end,
+        choose_worker = function(ctx) return ctx.leaving or 70 end }]], [[
+      local first = gen:info().worker
+      set "-3600"
+      local _, _, code = gen:next()
+      for _ = 1, 1000 do -- the keeper says it letter by letter
+        if gen:info().keeper:find "be had$" then break end
+        os.execute "sleep 0.01"
+      end
+      io.write(code, " ", tostring(gen:info().worker == first), " ", gen:info().keeper, "\n")]], "any_worker = true")
+        :gsub("number %d+", "number %%d")))
+  end)
+end)

@@ -1,0 +1,327 @@
+/* config.c -- the schema as a table, the file as text, sources and their order, two configs compared, and every
+ * allocation failing once.  What is said about wrong files is told by spec/program/cli/check.py. */
+#include "check.h"
+#include "base/array.h"
+#include "config/schema.h"
+#include "scarce.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ the table */
+
+static void rows_are_whole(void) {
+    for (int i = 0; i < vs_conf_key_count; i++) {
+        const struct vs_conf_key *key = &vs_conf_keys[i];
+        char buf[VS_CONF_EXPECTED_MAX];
+        CHECK(strlen(key->help) > 10);
+        CHECK(key->initial || key->absent);
+        CHECK(strlen(vs_conf_expected(key, buf)) > 5);
+        CHECK((key->kind == VS_CONF_CHOICE) == (key->words != NULL));
+        CHECK(key->kind == VS_CONF_CHOICE || key->kind == VS_CONF_SWITCH || key->max > 0);
+        CHECK(!key->variable || (strncmp(key->variable, "VESTA_", 6) == 0 && !vs_conf_part_of(key->path)));
+        for (int j = 0; j < i; j++)
+            CHECK(strcmp(vs_conf_keys[j].path, key->path) != 0);
+    }
+}
+
+/* walk.c and origin.c rely on it. */
+static void rows_of_a_table_stand_together(void) {
+    for (int i = 1; i < vs_conf_key_count; i++) {
+        const char *path = vs_conf_keys[i].path, *last = vs_conf_keys[i - 1].path;
+        for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.')) {
+            size_t n = (size_t)(dot - path) + 1;
+            if (strncmp(path, last, n) == 0) continue;
+            for (int j = 0; j < i; j++)
+                CHECK(strncmp(vs_conf_keys[j].path, path, n) != 0);
+        }
+    }
+}
+
+static void words_are_counted(void) {
+    static const char words[] = "off|verify|x";
+    size_t length;
+    CHECK(vs_conf_word(words, 0, &length) == words && length == 3);
+    CHECK(vs_conf_word(words, 2, &length) == words + 11 && length == 1);
+    CHECK(!vs_conf_word(words, 3, &length));
+    CHECK(!vs_conf_word(words, 1000000, &length));
+    CHECK(!vs_conf_word("", 0, &length));
+}
+
+/* ------------------------------------------------------------------ the file as text */
+
+static void lines_of_keys(void) {
+    static const struct {
+        const char *text;
+        int line;
+    } rows[] = {
+        {"key = 1", 1},
+        {"\n\n key=1", 3},
+        {"return { key\n\n = 1 }", 1},
+        {"['key'] = 1", 1},
+        {"[ \"key\" ]\n= 1", 1},
+        {"key == 1", 0},
+        {"keys = 1", 0},
+        {"akey = 1", 0},
+        {"'key' = 1", 0},
+        {"x = key", 0},
+        {"key = 1\nkey = 2", 0},
+        {"-- key = 1\nkey = 2", 2},
+        {"--[[ key = 1\nkey = 3 ]] key = 2", 2},
+        {"--[==[ key = 1 ]] key = 3 ]==] key = 2", 1},
+        {"--[[ key = 1", 0},
+        {"x = [[ key = 1 ]]\nkey = 2", 2},
+        {"x = [=[ ]] key = 1 ]=]\nkey = 2", 2},
+        {"x = 'key = 1'\nkey = 2", 2},
+        {"x = \"a\\\"key = 1\"\nkey = 2", 2},
+        {"x = 'key = 1", 0},
+        {"x = 'a\\", 0},
+        {"x = '\nkey = 1", 2},
+        {"--", 0},
+        {"[", 0},
+        {"[=", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++)
+        if (vs_conf_line_of(rows[i].text, "key") != rows[i].line)
+            CHECK_FAIL("%s: line %d", rows[i].text, vs_conf_line_of(rows[i].text, "key"));
+}
+
+static void hints(void) {
+    static const struct {
+        const char *text;
+        int line;
+        const char *part; /* NULL: no hint */
+    } rows[] = {
+        {"{ \"a\": 1 }", 1, "JSON"},
+        {"\n {}", 1, "JSON"},
+        {"[ 1 ]", 1, "JSON"},
+        {"{ a = 1 }", 1, "return"},
+        {"a: 1", 1, "YAML"},
+        {"a-b-c: 1", 1, "YAML"},
+        {"a:\n  b: 1", 1, "YAML"},
+        {"# x\na: 1", 2, "YAML"},
+        {"- a: 1", 1, "YAML"},
+        {"[a]\nb = 1", 1, "TOML"},
+        {"<a>", 1, "XML"},
+        {"# x\nreturn {}", 1, "--"},
+        {"return {}\n// x", 2, "--"},
+        {"x = 1 # y", 1, "--"},
+        {"- x\nreturn {}", 1, "--"},
+        {"return { 1,, }", 1, NULL},
+        {"x = 1 -- # y", 1, NULL},
+        {"a:b()", 1, NULL},
+        {"return {\n}", 100, NULL},
+        {"", 0, NULL},
+        {"--[[ { ]] return {,}", 1, NULL},
+        {"a::b", 1, NULL},
+        {"#", 1, "--"},
+        {"-", 1, "--"},
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        const char *hint = vs_conf_hint(rows[i].text, rows[i].line);
+        if (!hint != !rows[i].part || (hint && !strstr(hint, rows[i].part)))
+            CHECK_FAIL("%s: %s", rows[i].text, hint ? hint : "no hint");
+    }
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static struct vs_config *must_read(const struct vs_conf_opts *opts) {
+    struct vs_config *config = NULL;
+    struct vesta_error err = {.text = ""};
+    if (vs_config_read(opts, &config, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return config;
+}
+
+/* The config of this text; leaves no file behind. */
+static int read_text(const char *text, struct vs_config **config, struct vesta_error *err) {
+    char path[] = "/tmp/vesta-config-XXXXXX";
+    int fd = mkstemp(path);
+    bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (fd >= 0) close(fd);
+    if (!written) CHECK_FAIL("cannot write %s", path);
+    int rc = vs_config_read(&(struct vs_conf_opts){.path = path}, config, err);
+    unlink(path);
+    return rc;
+}
+
+static struct vs_config *must_read_text(const char *text) {
+    struct vs_config *config = NULL;
+    struct vesta_error err = {.text = ""};
+    if (read_text(text, &config, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return config;
+}
+
+static void nothing_said_is_the_defaults(void) {
+    struct vs_config *config = must_read(&(struct vs_conf_opts){0});
+    NEED(config);
+    CHECK_EQ_I64(config->space_count, 1);
+    const struct vs_conf_space *space = &config->space[0];
+    CHECK_STR(space->name, "default");
+    CHECK(!space->layout && !space->store && !space->uri && !space->path && !space->policy.name && !space->fields);
+    CHECK_EQ_I64(space->worker, -1);
+    CHECK_EQ_I64(space->pacing, VESTA_PACING_DEFAULT);
+    CHECK_EQ_I64(space->ahead_ms_max, -1);
+    CHECK_EQ_I64(space->wait_ms_max, -1);
+    CHECK_EQ_I64(config->threads, 1);
+    CHECK_EQ_I64(config->log_level, VS_LOG_INFO);
+    CHECK_EQ_I64(config->log_format, 0);
+    CHECK_EQ_I64(config->leaf_any_key, 0);
+    CHECK_STR(config->http.text[0], "127.0.0.1:8088");
+    CHECK_EQ_I64(config->http.count + config->resp.count, 2);
+    CHECK_EQ_I64(config->admin.count, 0);
+    CHECK(!config->resp_password && !config->admin_token && !config->user && !config->log_file && !config->name);
+    vs_config_free(config);
+    vs_config_free(NULL);
+}
+
+static void flags_have_the_last_word(void) {
+    static const struct vs_conf_flag flags[] = {{"--threads", "threads", "7"},
+                                                {"--http", "http.listen", "off"},
+                                                {"--worker", "namespaces.*.worker", "3"},
+                                                {"--policy", "namespaces.*.policy", "borrow"}};
+    struct vs_conf_opts opts = {.namespace_ = "orders", .flag = flags, .flag_count = VS_COUNT(flags)};
+    setenv("VESTA_THREADS", "5", 1);
+    struct vs_config *config = must_read(&opts);
+    unsetenv("VESTA_THREADS");
+    NEED(config);
+    CHECK_EQ_I64(config->threads, 7);
+    CHECK_EQ_I64(config->http.count, 0);
+    CHECK_STR(config->space[0].name, "orders");
+    CHECK_EQ_I64(config->space[0].worker, 3);
+    CHECK_STR(config->space[0].policy.name, "borrow");
+    vs_config_free(config);
+    config = NULL;
+    struct vesta_error err = {.text = ""};
+    opts.namespace_ = "a b";
+    CHECK_EQ_I64(vs_config_read(&opts, &config, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "'a b' is no namespace");
+    CHECK(!config); /* set on success only */
+}
+
+/* A policy that declares no options takes any. */
+static void options_of_a_policy_are_text(void) {
+    static const char source[] = "return { api = 1 }";
+    char path[] = "/tmp/vesta-policy-XXXXXX.lua", text[256];
+    int fd = mkstemps(path, sizeof ".lua" - 1);
+    NEED(fd >= 0 && write(fd, source, sizeof source - 1) == sizeof source - 1 && close(fd) == 0);
+    snprintf(text, sizeof text,
+             "return { namespaces = { a = { policy = { '%s', b = 2, a = 1.5, c = { 'x\\n\"', true, k = -1 },"
+             " d = 1 << 63, e = 1e300 } } } }",
+             path);
+    struct vs_config *config = must_read_text(text);
+    unlink(path);
+    NEED(config);
+    CHECK_STR(config->space[0].policy.name, path);
+    CHECK_STR(config->space[0].policy.options,
+              "{[\"a\"]=1.50000000000000000e+00,[\"b\"]=2,[\"c\"]={\"x\\010\\034\",true,[\"k\"]=-1,},"
+              "[\"d\"]=0x8000000000000000,[\"e\"]=1.00000000000000005e+300,}");
+    vs_config_free(config);
+}
+
+static void count_value(void *self, const struct vs_conf_value *value) {
+    int *count = self;
+    CHECK(value->text || value->absent);
+    CHECK(value->origin <= VS_FROM_FLAG);
+    ++*count;
+}
+
+static void each_value_is_visited(void) {
+    struct vs_config *config = must_read(&(struct vs_conf_opts){0});
+    NEED(config);
+    int count = 0, in_parts = 0;
+    CHECK_EQ_I64(vs_config_each(config, count_value, &count), VESTA_OK);
+    for (int i = 0; i < vs_conf_key_count; i++)
+        if (vs_conf_part_of(vs_conf_keys[i].path) && strncmp(vs_conf_keys[i].path, "namespaces.", 11) != 0) in_parts++;
+    CHECK_EQ_I64(count, vs_conf_key_count - in_parts);
+    vs_config_free(config);
+}
+
+/* ------------------------------------------------------------------ two configs */
+
+static void differ(const char *a, const char *b, int count, const char *names) {
+    struct vs_config *old = must_read_text(a), *new_ = must_read_text(b);
+    char buf[256];
+    if (!old || !new_) return;
+    CHECK_EQ_I64(vs_config_differences(old, new_, buf, sizeof buf), count);
+    CHECK_STR(buf, names);
+    CHECK_EQ_I64(vs_config_differences(new_, new_, buf, sizeof buf), 0);
+    CHECK_STR(buf, "");
+    vs_config_free(old);
+    vs_config_free(new_);
+}
+
+static void differences_are_named(void) {
+    differ("return {}", "return { namespaces = { default = {} }, threads = 1 }", 0, "");
+    differ("return {}", "return { threads = 2, log = { level = 'warn' } }", 2, "threads, log.level");
+    differ("return { threads = 2 }", "return {}", 1, "threads");
+    differ("return { resp = { password = 'a' } }", "return { resp = { password = 'b' } }", 1, "resp.password");
+    differ("return { http = { listen = { 'unix:/a' } } }", "return { http = { listen = { 'unix:/a', 'unix:/b' } } }", 1,
+           "http.listen");
+    differ("return { namespaces = { a = {}, b = {} } }", "return { namespaces = { b = { worker = 1 }, c = {} } }", 3,
+           "namespaces.a, namespaces.c, namespaces.b.worker");
+    differ("return { namespaces = { a = { policy = 'wait' } } }",
+           "return { namespaces = { a = { policy = { 'borrow', borrow_ms_max = 5 } } } }", 0, "");
+}
+
+static void names_are_cut_where_they_do_not_fit(void) {
+    struct vs_config *old = must_read_text("return {}");
+    struct vs_config *new_ = must_read_text("return { threads = 2, log = { level = 'warn', format = 'json' } }");
+    if (!old || !new_) return;
+    char whole[] = "threads, log.level, log.format";
+    for (size_t size = 0; size <= sizeof whole; size++) {
+        char *buf = malloc(size + 1); /* of that size for the sanitizer: one more, since malloc(0) may be NULL */
+        NEED(buf);
+        memset(buf, 'x', size + 1);
+        CHECK_EQ_I64(vs_config_differences(old, new_, buf, size), 3);
+        CHECK(buf[size] == 'x');
+        if (size == sizeof whole) CHECK_STR(buf, whole);
+        if (size > 4 && size < sizeof whole) CHECK(strcmp(buf + strlen(buf) - 3, "...") == 0);
+        free(buf);
+    }
+    vs_config_free(old);
+    vs_config_free(new_);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static void every_allocation_fails_once(void) {
+    static const char text[] = "return { namespaces = { a = { worker = 1, fields = { version = 1 },"
+                               " policy = { 'borrow', borrow_ms_max = 5 } } }, http = { listen = { 'unix:/a' } } }";
+    int n = 0;
+    bool failed;
+    do {
+        struct vs_config *config = NULL;
+        struct vesta_error err = {.text = ""};
+        atomic_store(&fails_at, ++n);
+        int rc = read_text(text, &config, &err);
+        failed = atomic_exchange(&fails_at, 0) == 0;
+        if (rc == VESTA_OK) {
+            NEED(config); /* Lua collects garbage and tries again, so not each failure is one of ours */
+            CHECK_EQ_I64(config->space[0].worker, 1);
+        } else {
+            CHECK_EQ_I64(rc, VESTA_ENOMEM);
+            CHECK_HAS(err.text, "no memory");
+            CHECK(!config);
+        }
+        vs_config_free(config);
+    } while (failed && n < 100000);
+    CHECK(n > 50 && n < 100000);
+}
+
+static const struct check_case cases[] = {
+    {"every row of the schema says all that is asked of a row", rows_are_whole},
+    {"rows of one table stand together", rows_of_a_table_stand_together},
+    {"the words of a choice are counted", words_are_counted},
+    {"a key's line is where it stands once, outside of comments and texts", lines_of_keys},
+    {"a file that is no Lua is known by its looks", hints},
+    {"where nothing is said the defaults hold", nothing_said_is_the_defaults},
+    {"flags go before the environment, and name the one namespace", flags_have_the_last_word},
+    {"a policy's options become Lua text, equal where they are equal", options_of_a_policy_are_text},
+    {"each value is visited once", each_value_is_visited},
+    {"what only a restart changes is named", differences_are_named},
+    {"names are cut where they do not fit", names_are_cut_where_they_do_not_fit},
+    {"each allocation fails once: no memory is said, nothing is left behind", every_allocation_fails_once},
+};
+CHECK_MAIN(cases)

@@ -1,0 +1,300 @@
+"""check.py -- `vesta check`: configs that are right, and what is said about those that are not.  Hostile ones are in
+check_hostile.py."""
+import json
+import os
+
+from harness import claim, fails, like, main, same
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples", "config")
+
+
+def check(w, text, *flags, env=None, name="c.lua"):
+    with open(w.path(name), "w") as file:
+        file.write(text)
+    return w.run("check", name, *flags, env=env)
+
+
+def refused(w, text, want, **kw):
+    """The message is exactly this, behind the command's name and the file's."""
+    result = check(w, text, **kw)
+    same((result.code, result.out, result.err), (1, "", "vesta check: c.lua" + want + "\n"))
+
+
+def forms(w):
+    """What a store's URI may say, by the help of the commands for stores."""
+    told = [line.split("URI", 1)[1].strip() for line in w.run("workers", "--help").lines() if line.startswith("  --store ")][0]
+    assert told.startswith("file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB"), told
+    return told
+
+
+def effective(w, text, env=None):
+    result = check(w, text, "--effective", "--json", env=env)
+    same((result.code, result.err), (0, ""))
+    return {line["key"]: line for line in map(json.loads, result.lines())}
+
+
+def secrets(w, mode=0o600):
+    for name, text in (("zk.auth", "vesta:s3cret\n"), ("resp.pass", "s3cret\r\n"), ("db.pass", "s3cret")):
+        with open(w.path(name), "w") as file:
+            file.write(text)
+        os.chmod(w.path(name), mode)
+    return {"VESTA_SECRETS": w.folder, "DB2_PASS": "s3cret"}
+
+
+def example(w, name, *flags):
+    return w.run("check", os.path.join(EXAMPLES, name + ".lua"), *flags, env=secrets(w))
+
+
+@claim("each example passes, with what it comes to")
+def _(w):
+    like(example(w, "laptop").out, "...laptop.lua: ok\n  namespaces      default: vesta-second\n"
+         "  HTTP            127.0.0.1:8088\n  Redis protocol  127.0.0.1:8089\n  admin           off\n")
+    like(example(w, "namespaces").out, "...: ok\n  namespaces      default: vesta-second, worker 7\n...orders: vesta-milli, worker 7, "
+         "policy borrow\n...users: snowflake epoch=2024-01-01T00:00:00Z, worker 7\n...")
+    like(example(w, "zookeeper").out, "...: ok\n  namespaces      orders: vesta-milli, store zk, policy vesta\n...0.0.0.0:8088, "
+         "unix:/run/vesta/http.sock\n...")
+    like(example(w, "segments").out, "...: ok\n  segments        2\n...")
+    for name in ("laptop", "namespaces", "zookeeper", "segments"):
+        same((example(w, name).code, example(w, name).err), (0, ""))
+
+
+@claim("what this version cannot serve yet is said, and is no error")
+def _(w):
+    assert "not yet         segments are not served by this version\n" in example(w, "segments").out
+    notes = json.loads(example(w, "segments", "--json").out)
+    same(notes, {"ok": True, "namespaces": [], "notes": [{"served": False, "text": "segments are not served by this version"}]})
+    assert "not yet" not in example(w, "laptop").out + example(w, "namespaces").out + example(w, "zookeeper").out
+
+
+@claim("an unknown key: its path, its line, and what was probably meant")
+def _(w):
+    refused(w, 'return {\n  namespaces = {\n    orders = {\n      wait_ms = 100 } } }',
+            ":4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?")
+    refused(w, "return { thraeds = 2 }", ":1: thraeds is no key; did you mean threads?")
+    refused(w, "return { log = { levle = 'info' } }", ":1: log.levle is no key; did you mean level?")
+    refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is no key; it belongs in namespaces.NAME")
+    refused(w, "return { table = 't' }", ":1: table is no key; it belongs in each of segments")
+    refused(w, "return { level = 'info' }", ":1: level is no key; it belongs in log")
+    refused(w, "return { log = { colour = true } }", ":1: log.colour is no key; keys here are level, format, file")
+    refused(w, "return { zz = 1, aa = 2 }", ":1: aa is no key; keys here are namespaces, stores, segments, http, resp, admin, "
+            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key")
+
+
+@claim("the line is told where the key stands once, and not guessed where it stands twice")
+def _(w):
+    twice = "return { namespaces = {\n a = { layout = 'uid x' },\n b = { layout = 'uid' } } }"
+    assert check(w, twice).err.startswith("vesta check: c.lua: namespaces.a.layout is a bad layout: 'x'")
+    once = "-- layout = 'uid x'\n--[[ layout = 1 ]] local s = 'layout = 2' local t = [[\nlayout = 3]]\n" \
+           "return { namespaces = { a = {\n [ 'layout' ] = 'uid x' } } }"
+    assert check(w, once).err.startswith("vesta check: c.lua:5: namespaces.a.layout is a bad layout: 'x'")
+
+
+@claim("a wrong type or range: what was expected, what was given")
+def _(w):
+    whole = "which must be a whole number from 1 to 64"
+    refused(w, "return { threads = 65 }", ":1: threads is 65, " + whole)
+    refused(w, "return { threads = 0 }", ":1: threads is 0, " + whole)
+    refused(w, "return { threads = -1 }", ":1: threads is -1, " + whole)
+    refused(w, "return { threads = 1.5 }", ":1: threads is 1.5, " + whole)
+    refused(w, "return { threads = 0/0 }", ":1: threads is nan, " + whole)
+    refused(w, "return { threads = 1/0 }", ":1: threads is inf, " + whole)
+    refused(w, "return { threads = 2^63 }", ":1: threads is 9.2233720368548e+18, " + whole)
+    refused(w, "return { threads = '4' }", ":1: threads is the text '4', %s, without quotes" % whole)
+    refused(w, "return { threads = true }", ":1: threads is true, " + whole)
+    refused(w, "return { threads = { 4 } }", ":1: threads is a table, " + whole)
+    refused(w, "return { threads = function() end }", ":1: threads is a function, " + whole)
+    refused(w, "return { leaf_any_key = 'true' }", ":1: leaf_any_key is the text 'true', which must be true or false, without quotes")
+    refused(w, "return { leaf_any_key = 1 }", ":1: leaf_any_key is 1, which must be true or false")
+    refused(w, "return { log = { level = 'loud' } }", ":1: log.level is 'loud', which must be one of \"debug\", \"info\", \"warn\", \"error\"")
+    refused(w, "return { log = 'info' }", ":1: log is the text 'info', which must be a table")
+    refused(w, "return { user = 7 }", ":1: user is 7, which must be a text")
+    refused(w, "return { user = 'a b' }", ":1: user is 'a b', which must be of the letters A-Z a-z 0-9 _ -")
+    refused(w, "return { log = { file = 'vesta.log' } }", ":1: log.file is 'vesta.log', which must be the path of a file that begins with /")
+
+
+@claim("what a namespace may not be")
+def _(w):
+    def space(text, want):
+        refused(w, "return { namespaces = { a = { %s } } }" % text, ":1: namespaces.a." + want)
+
+    space("worker = 1024, layout = 'snowflake'", "worker does not fit the layout: worker cannot be 1024: its maximum is 1023 (10 bits)")
+    space("worker = 1, layout = 'time:42 seq:20 x:2 unit=1ms epoch=0'", "worker is 1, but the layout has no field for it")
+    space("fields = { method = 4 }, layout = 'vesta-second'", "fields does not fit the layout: method cannot be 4: its maximum is 3 (2 bits)")
+    space("fields = { method = -1 }", "fields has 'method' = -1, which must be a whole number from 0 on")
+    space("fields = { method = '1' }", "fields has 'method' = the text '1', which must be a whole number from 0 on")
+    space("fields = { [1] = 1 }", "fields has an entry without a name, [1]; entries are NAME = VALUE")
+    space("fields = {}", "fields is an empty table; leave the key out where nothing is meant")
+    space("fields = 'method=1'", "fields is the text 'method=1', which must be a table such as { version = 1 }")
+    space("store = 'zk'", "store is 'zk', which is no store; there are none under stores")
+    space("store = 'ftp:/x'", "store is 'ftp:/x', which must be " + forms(w))
+    space("lease = 'long'", "lease is 'long', which must be one of \"local\", \"strict\", \"balanced\", \"autonomous\"")
+    space("lease = 'local', store = 'zk://h/v'", "lease is local, which is for a store on this machine: take strict or balanced")
+    space("identity = 'a\\nb'", "identity has the control character \\x0a at byte 2: it must be one line")
+    space("identity = ''", "identity is empty; leave the key out where nothing is meant")
+    space("store = 'zk://h'", "store cannot be used: the store's URI names no node of its own: zk://h/vesta")
+    space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' behind its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
+    space("lease = 'autonomous'", "lease is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up")
+    space("path = '/x/'", "path is '/x/', which must be the path of a file that begins with /")
+    space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
+    space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
+    space("group = ''", "group is empty; leave the key out where nothing is meant")
+    space("layout = 'uid'", "layout cannot give ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not made; "
+          "take a later epoch or more time bits, under a new namespace")
+    refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table; leave the key out where nothing is meant")
+    refused(w, "return { namespaces = { 'a' } }", ":1: namespaces has an entry without a name, [1]; entries are NAME = VALUE")
+    refused(w, "return { namespaces = { a = 'uid' } }", ":1: namespaces.a is the text 'uid', which must be a table")
+    refused(w, "return { namespaces = { ['a b'] = {} } }", ":1: namespaces: 'a b' is no namespace: 1 to 64 of A-Z a-z 0-9 _ . : - and no dot in front")
+    refused(w, "return { namespaces = { a = { path = '/x' }, b = { path = '/x' } } }",
+            ": namespaces.b.path is the file of namespaces.a too; each has its own")
+
+
+@claim("a policy: by name, by file beside the config, with options; what cannot be used is told with its reason")
+def _(w):
+    def space(policy, want):
+        refused(w, "return { namespaces = { a = { policy = %s } } }" % policy, ":1: namespaces.a.policy " + want)
+
+    with open(w.path("rules.lua"), "w") as file:
+        file.write("return { api = 1, on_clock_back = function(ctx) return 'refuse' end }")
+    with open(w.path("broken.lua"), "w") as file:
+        file.write("return { api = 1,, }")
+    os.mkdir(w.path("sub"))
+    for policy in ("'borrow'", "{ 'borrow', borrow_ms_max = 500 }", "'./rules.lua'", "'rules.lua'", "{ 'rules.lua', a = { 1, 2.5, { b = true } } }"):
+        same(check(w, "return { namespaces = { a = { policy = %s } } }" % policy).err, "")
+    with open(w.path("sub", "c.lua"), "w") as file:
+        file.write("return { namespaces = { a = { policy = '../rules.lua' } } }")
+    same(w.run("check", w.path("sub", "c.lua")).err, "")
+    space("'borow'", "cannot be used: there is no policy 'borow'; there are any, borrow, butterfly, butterfly_db, ip_bits, ip_list, leaf, ordinal, refuse, switch, twitter, uid, vesta, wait, and files: ./NAME.lua")
+    space("'./none.lua'", "cannot be used: cannot open the policy ./none.lua: No such file or directory")
+    space("{}", "has no name of a policy in front: { \"borrow\", borrow_ms_max = 500 }")
+    space("{ borrow_ms_max = 5 }", "has no name of a policy in front: { \"borrow\", borrow_ms_max = 500 }")
+    space("{ 'borrow', 500 }", "has an option without a name, [2]; options are NAME = VALUE")
+    space("{ 'borrow', f = env }", "has an option that is a function, which is no data")
+    space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is no number")
+    space("5", "is 5, which must be a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }")
+    with open(w.path("fails.lua"), "w") as file:
+        file.write("return { api = 1, choose_worker = function(ctx)\n  return ctx.records[1].worker end }")
+    result = check(w, "return { namespaces = { a = { policy = './fails.lua' } } }")
+    fails(result, 1, "namespaces.a.policy cannot be used: choose_worker fails when it is tried with no records (error): ", "fails.lua:2: ")
+    result = check(w, "return { namespaces = { a = { policy = './broken.lua' } } }")
+    fails(result, 1, "namespaces.a.policy cannot be used: ", "broken.lua:1: unexpected symbol near ','")
+
+
+@claim("addresses: each its own, and none that other machines reach without what that needs")
+def _(w):
+    refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, and "
+            "there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
+    refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, and the "
+            "number that 'default' draws from a store of this machine may be another's, too: lease from a store that all share (store = mysql: or zk:), "
+            "give each machine its own number (namespaces.default.worker), or say that this is the only one (single_host = true)")
+    refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, and there is no token: set "
+            "admin.token, or listen on unix:PATH, whose file's rights decide")
+    refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, and so has http.listen; each needs its own")
+    refused(w, "return { http = { listen = { 'unix:/a', 'unix:/a' } } }", ":1: http.listen has 'unix:/a' twice")
+    refused(w, "return { http = { listen = 'unix:a' } }", ":1: http.listen has 'unix:a': behind unix: the path must begin with /")
+    refused(w, "return { http = { listen = '127.0.0.1' } }", ":1: http.listen has a wrong address: '127.0.0.1' is not an address: HOST:PORT, "
+            "[IPv6]:PORT or unix:PATH")
+    refused(w, "return { http = { listen = '127.0.0.1:0' } }", ":1: http.listen has a wrong address: '127.0.0.1:0': the port '0' is not a number from 1 to 65535")
+    refused(w, "return { http = { listen = {} } }", ":1: http.listen is an empty list")
+    refused(w, "return { http = { listen = { 'off', 'unix:/a' } } }", ":1: http.listen has \"off\" among addresses")
+    refused(w, "return { http = { listen = 8088 } }", ":1: http.listen is 8088, which must be a text, or a list of texts")
+    refused(w, "return { http = { listen = { 8088 } } }", ":1: http.listen has 8088 at place 1, which must be a text")
+    refused(w, "return { http = { listen = 'off' }, resp = { listen = 'off' } }", ": http.listen is off, and so is resp.listen: nothing would be served")
+    fails(check(w, "return { resp = { listen = '0.0.0.0:8089', password = 'x' } }"), 1, ":1: resp.listen has 0.0.0.0:8089: other machines can reach it, and the number that 'default' draws ", "(namespaces.default.worker)")
+    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } } }"), 1, "the number that 'a' draws", "single_host")
+    fails(check(w, "return { http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'sqlite:/var/lib/vesta.db' } } }"), 1, "the number that 'a' draws")
+    fails(check(w, "return { stores = { s = { uri = 'file:/var/lib/vesta' } }, http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 's' } } }"), 1, "the number that 'a' draws")
+    for good in ("resp = { listen = '0.0.0.0:8089', password = 'x' }, namespaces = { a = { worker = 0 } }",
+                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { worker = 0 } }",
+                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'file:/var/lib/vesta' } }, single_host = true",
+                 "http = { listen = '0.0.0.0:8088' }, namespaces = { a = { store = 'zk://127.0.0.1:2181/vesta' } }",
+                 "admin = { listen = 'unix:/a' }", "admin = { listen = '0.0.0.0:1', token = 'x' }",
+                 "http = { listen = { '127.0.0.1:1', '[::1]:1', 'unix:/a' } }, resp = { listen = 'off' }"):
+        same((good, check(w, "return { %s }" % good).err), (good, ""))
+
+
+@claim("stores and segments: what they need, and that names meet")
+def _(w):
+    stores = "stores = { a = { uri = 'mysql://u@h/d', tls = 'off' } }, "
+
+    def segment(text, want):
+        refused(w, "return { %s segments = { { %s } } }" % (stores, text), ":1: segments[1]." + want)
+
+    refused(w, "return { segments = { { table = 't', tags = '*' } } }", ": segments[1].store is missing, or stores: one is needed")
+    segment("store = 'a', stores = { 'a' }, table = 't', tags = '*'", "store and stores are both there; one is needed")
+    segment("store = 'b', table = 't', tags = '*'", "store has 'b', which is no store; stores are a")
+    refused(w, "return { %s segments = { { stores = { 'a', 'b' }, table = 't', tags = '*' } } }" % stores,
+            ": segments[1].stores has 'b', which is no store; stores are a")
+    segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must be of the letters A-Z a-z 0-9 _ -")
+    segment("store = 'a', table = 't', tags = { 'x y' }", "tags has 'x y', which is no tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
+    segment("store = 'a', table = 't', tags = '*', order = 'strict'", "order is 'strict', which must be one of \"trend\"")
+    refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that are "
+            "served, or \"*\" for all that are there")
+    refused(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores,
+            ":1: segments[1].tags has 't', which is a namespace too; GET t would mean two things")
+    refused(w, "return { stores = { a = {} } }", ": stores.a.uri is missing: " + forms(w))
+    refused(w, "return { stores = { a = { uri = 'file:x' } } }", ":1: stores.a.uri is 'file:x', which must be " + forms(w))
+    refused(w, "return { stores = { ['a/b'] = {} } }", ":1: stores: 'a/b' is no name of a store: 1 to 63 of A-Z a-z 0-9 _ -")
+    assert "note            stores.a is used by nobody\n" in check(w, "return { %s }" % stores).out
+
+
+@claim("--effective: flag, environment, file and default, and secrets are never shown")
+def _(w):
+    text = "return { threads = 2, resp = { password = 's3cret' }, admin = { token = 's3cret', listen = '127.0.0.1:9' }, stores = " \
+           "{ s = { uri = 'mysql://u:s3cret@h/d', password = 's3cret', auth = 's3cret' } } }"
+    got = effective(w, text, env={"VESTA_THREADS": "3", "VESTA_LOG_LEVEL": "warn"})
+    same(got["threads"], {"key": "threads", "value": 3, "origin": "env", "variable": "VESTA_THREADS"})
+    same(got["log.level"], {"key": "log.level", "value": "warn", "origin": "env", "variable": "VESTA_LOG_LEVEL"})
+    same(got["resp.password"], {"key": "resp.password", "value": "(set)", "origin": "file"})
+    same(got["admin.listen"], {"key": "admin.listen", "value": ["127.0.0.1:9"], "origin": "file"})
+    same(got["http.listen"], {"key": "http.listen", "value": ["127.0.0.1:8088"], "origin": "default"})
+    same(got["stores.s.uri"]["value"], "mysql://u:(set)@h/d")
+    same(got["namespaces.default.worker"], {"key": "namespaces.default.worker", "value": None, "origin": "default"})
+    same(got["<state>"]["variable"], "VESTA_STATE")
+    uri = "return { stores = { s = { uri = '%s' } }, namespaces = { a = { store = 's' }, b = { store = 'mysql://u:s3cret@h/d' } } }"
+    shown = check(w, uri % "mysql://u:p@s3cret@h/d", "--effective").out + check(w, uri % "mysql://u:s3cret@h/d").out
+    assert "s3cret" not in shown, shown
+    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be " + forms(w))
+    shown = check(w, text, "--effective", env={"VESTA_THREADS": "3"}).out
+    assert "env      threads                           3  by VESTA_THREADS\n" in shown, shown
+    assert "s3cret" not in shown + json.dumps(got)
+
+
+@claim("every variable is read, goes before the file, and is named where it is wrong")
+def _(w):
+    keys = [json.loads(line) for line in w.run("check", "--keys", "--json").lines()]
+    values = {"threads": "5", "log.level": "debug", "log.format": "json", "log.file": "/l", "http.listen": "127.0.0.1:1,unix:/h",
+              "resp.listen": "unix:/r", "resp.password": "p", "admin.listen": "unix:/a", "admin.token": "t"}
+    variables = {key["key"]: key["variable"] for key in keys if "variable" in key}
+    same(set(variables), set(values))
+    got = effective(w, "return {}", env={variables[key]: values[key] for key in values})
+    for key in values:
+        same((got[key]["origin"], got[key]["variable"]), ("env", variables[key]))
+    same(got["http.listen"]["value"], ["127.0.0.1:1", "unix:/h"])
+    same(got["log.file"]["value"], "/l")
+    same(effective(w, "return { threads = 2 }", env={"VESTA_THREADS": ""})["threads"]["origin"], "file")
+    for name, value, want in (("VESTA_THREADS", "many", "VESTA_THREADS is 'many', which must be a whole number from 1 to 64"),
+                              ("VESTA_THREADS", "-1", "VESTA_THREADS is '-1', which must be a whole number from 1 to 64"),
+                              ("VESTA_THREADS", "65", "VESTA_THREADS is 65, which must be a whole number from 1 to 64"),
+                              ("VESTA_LOG_FORMAT", "xml", "VESTA_LOG_FORMAT is 'xml', which must be one of \"logfmt\", \"json\""),
+                              ("VESTA_HTTP", "unix:/a,,unix:/b", "VESTA_HTTP is empty; leave the key out where nothing is meant"),
+                              ("VESTA_RESP", "0.0.0.0:1", "VESTA_RESP has 0.0.0.0:1, which other machines can reach"),
+                              ("VESTA_ADMIN_TOKEN", "a\nb", "VESTA_ADMIN_TOKEN has the control character \\x0a at byte 2")):
+        fails(check(w, "return {}", env={name: value}), 1, "vesta check: " + want)
+
+
+@claim("docs/config.md has every key, with what it may be, its default, its variable and its meaning, and no other")
+def _(w):
+    rows = []
+    for key in map(json.loads, w.run("check", "--keys", "--json").lines()):
+        without = key.get("default") or key["absent"]
+        without = "`%s`" % without if "default" in key or "<" in without else without
+        variable = "`%s`" % key["variable"] if "variable" in key else ""
+        rows.append("| `%s` | %s | %s | %s | %s |" % (key["key"], key["value"], without, variable, key["help"]))
+    with open(os.path.join(EXAMPLES, "..", "..", "docs", "config.md")) as file:
+        table = [line for line in file.read().splitlines() if line.startswith("| `") and line.count("|") == 6]
+    same(table, rows)
+    shown = w.run("check", "--keys").out
+    assert all(row.split("`")[1] + "\n    " in shown for row in rows), shown
+
+
+main()

@@ -1,0 +1,179 @@
+"""admin.py -- the admin's routes: who may, what each does, and that no other listener has them."""
+import json
+import os
+import re
+import signal
+import socket
+
+from serving import SLOW, Server, claim, fails, free_port, get, main, refuses_soon, same, until_closed
+
+TOKEN = "correct horse battery staple"
+KNOWN = "Authorization: Bearer " + TOKEN
+ROUTES = [("GET", "/admin/status"), ("POST", "/admin/reload"), ("POST", "/admin/drain"), ("POST", "/admin/log?level=info")]
+
+
+class Administered(Server):
+    """A server with an admin's listener, on a unix socket or, with a token, on a port."""
+
+    def __init__(self, world, *flags, port=None, token=None, **more):
+        self.path = world.path("admin.sock")
+        self.admin = port
+        address = "127.0.0.1:%d" % port if port else "unix:" + self.path
+        super().__init__(world, "--admin", address, *flags, env={"VESTA_ADMIN_TOKEN": token} if token else None, **more)
+
+    def ask(self, method, path, *headers, body=b""):
+        """One request; its status, its head as text, and its body, read as JSON where it is JSON."""
+        data = get(path, "Connection: close", *headers, *(["Content-Length: %d" % len(body)] if body else []), method=method) + body
+        if self.admin:
+            reply = self.say(self.admin, data)
+        else:
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.connect(self.path)
+                sock.sendall(data)
+                reply = until_closed(sock)
+        head, _, body = reply.decode().partition("\r\n\r\n")
+        return int(head.split()[1]), head, json.loads(body) if body and "json\r\n" in head else body
+
+
+def refused(reply, status, code):
+    same((reply[0], reply[2]["status"], reply[2]["code"]), (status, status, code))
+    assert "Content-Type: application/problem+json\r\n" in reply[1], reply[1]
+
+
+@claim("the status says how server, namespaces and policies are")
+def _(world):
+    policy = world.path("p.lua")
+    with open(policy, "w") as file:
+        file.write("return { api = 1, name = 'p', on_exhausted = function() return 'wait' end }")
+    with Administered(world, "--policy", policy, layout="vesta-milli", pacing="clock") as server:
+        server.get("/v1/ids?n=20")
+        server.redis("MGET", "default", "default")
+        status, head, said = server.ask("GET", "/admin/status")
+        assert status == 200 and "Content-Type: application/json\r\n" in head and "no-store" in head, head
+        same((said["pid"], said["draining"], said["parked"], said["policies"]["generation"], said["policies"]["stuck"],
+              said["policies"]["reload_ok"]), (server.process.pid, False, 0, 1, False, True))
+        (space,) = said["namespaces"]
+        same((space["name"], space["ready"], space["holds_lease"], space["worker"], space["pacing"], space["ids"]),
+             ("default", True, True, "5", "clock", {"resp": 2, "http": 20}))
+        assert 0 < int(space["tick"]) < int(space["limit"]) and space["lease_end_ms"] > 1700000000000, space
+        assert space["layout"].startswith("version:1 ") and space["pauses"]["full"] == 0
+
+
+@claim("reload by POST is what HUP does: a good one counts up, a bad one keeps the old and is told")
+def _(world):
+    policy = world.path("p.lua")
+
+    def write(text):
+        with open(policy, "w") as file:
+            file.write(text)
+    write("return { api = 1, name = 'p', on_exhausted = function() return 'wait' end }")
+    with Administered(world, "--policy", policy) as server:
+        for text, generation, good in (("return { api = 1, name = 'p', on_exhausted = function() return 'refuse' end }", 2, True),
+                                       ("return {", 2, False)):
+            write(text)
+            status, _, said = server.ask("POST", "/admin/reload")
+            same((status, said), (202, {"status": "reloading"}))
+            server.listen("reloaded: other policies" if good else "reload failed")
+            while True:
+                policies = server.ask("GET", "/admin/status")[2]["policies"]
+                if (policies["generation"], policies["reload_ok"]) == (generation, good):
+                    break
+            same("last_error" in policies, not good)
+        assert "admin: a reload was asked for" in server.said, server.said
+    with Administered(world, "--namespace", "plain") as server:
+        refused(server.ask("POST", "/admin/reload"), 409, "no_policies")
+
+
+@claim("drain by POST is what TERM does, and once more is not a second TERM")
+def _(world):
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+    with Administered(world, "--wait-ms", "4000", layout=slow, pacing="clock") as server:
+        with server.connect(server.http) as busy, socket.socket(socket.AF_UNIX) as again:
+            busy.sendall(get("/v1/ids?n=6"))
+            again.connect(server.path)
+            again.sendall(b"POST /admin/drain HTTP/1.1\r\n")  # half a request keeps its connection
+            while server.ask("GET", "/admin/status")[2]["parked"] != 1:
+                pass
+            same(server.ask("POST", "/admin/drain")[0], 202)
+            again.sendall(b"Host: t\r\n\r\n")
+            assert until_closed(again).startswith(b"HTTP/1.1 202 ")
+            refuses_soon(server)
+            assert until_closed(busy).startswith(b"HTTP/1.1 200 ")
+        same(server.process.wait(10 * SLOW), 0)
+        server.listen("admin: a drain was asked for")
+
+
+@claim("the log's level is set while the server runs")
+def _(world):
+    with Administered(world) as server:
+        same(server.ask("POST", "/admin/log?level=error")[2], {"status": "error"})
+        server.process.send_signal(signal.SIGUSR2)  # tells how each namespace is, at info
+        same(server.ask("POST", "/admin/log", "Content-Type: application/x-www-form-urlencoded", body=b"level=info")[0], 202)
+        server.process.send_signal(signal.SIGUSR2)
+        said = server.listen("namespace=default")
+        assert "level=info" in said, said
+        for query in ("", "?level=", "?level=loud", "?level=INFO", "?level=info%00", "?level=" + "x" * 4000, "?x=1",
+                      "?level=info&level=info"):
+            refused(server.ask("POST", "/admin/log" + query), 400, "bad_field")
+
+
+@claim("with a token, nobody acts or looks without it, and each refusal is told")
+def _(world):
+    with Administered(world, token=TOKEN) as server:
+        wrong = [(), ("Authorization: " + TOKEN,), ("Authorization: Bearer",), ("Authorization: Bearer ",),
+                 ("Authorization: Basic " + TOKEN,), (KNOWN[:-1],), (KNOWN + "x",), ("Authorization: Bearer " + TOKEN.upper(),),
+                 ("Authorization: Bearer " + "x" * 8000,), ("Authorization: Bearer \xff\xfe",)]
+        for method, path in ROUTES:
+            for headers in wrong:
+                reply = server.ask(method, path, *headers)
+                refused(reply, 401, "no_token")
+                assert 'WWW-Authenticate: Bearer realm="vesta"\r\n' in reply[1], reply[1]
+        refused(server.ask("GET", "/admin/status", KNOWN, KNOWN), 400, "bad_request")
+        server.listen("admin: refused, the token was missing or wrong")
+        same(server.ask("GET", "/admin/status", KNOWN)[0], 200)
+        same(server.ask("GET", "/admin/status", KNOWN.replace("Bearer", "bearer"))[0], 200)
+        assert TOKEN not in server.said
+
+
+@claim("over TCP these routes need a token, and without one no server starts with them")
+def _(world):
+    port = free_port()
+    with Administered(world, port=port, token=TOKEN) as server:
+        same(server.ask("GET", "/admin/status", KNOWN)[0], 200)
+        refused(server.ask("GET", "/admin/status"), 401, "no_token")
+        same(server.ask("GET", "/healthz")[2], "ok\n")  # these say nothing that is worth one
+        same(server.ask("GET", "/readyz")[0], 200)
+        assert "vesta_ids_issued_total" in server.ask("GET", "/metrics")[2]
+        assert "/admin/drain" in server.ask("GET", "/")[2]
+    fails(world.run("serve", "--admin", "127.0.0.1:%d" % port, "--worker", "1"), 2, "VESTA_ADMIN_TOKEN")
+
+
+@claim("actions want POST, ids are not to be had there, and no public listener has these routes")
+def _(world):
+    with Administered(world) as server:
+        before = server.tick()
+        for method, path in ROUTES[1:]:
+            for other in ("GET", "HEAD", "PUT", "DELETE"):
+                reply = server.ask(other, path)
+                same(reply[0], 405)
+                assert re.search(r"(?m)^Allow: POST, OPTIONS\r?$", reply[1]), reply[1]
+        for path in ("/genid", "/v1/ids", "/v1/blocks?n=1", "/api/snowflake/get/default", "/makeid?time=1&seq=1", "/admin", "/admin/",
+                     "/admin/status/", "/admin//status", "/Admin/status", "/admin/%73tatus", "/admin/..%2fgenid"):
+            refused(server.ask("GET", path), 404, "not_found")
+        for method, path in ROUTES:
+            for spelt in (path, path.replace("/admin", "//admin"), path.replace("/admin", "/%61dmin"), path.replace("/admin", "/x/../admin")):
+                same((spelt, server.get(spelt, method=method, headers={"Authorization": "Bearer x"}).status), (spelt, 404))
+        assert "admin" not in server.get("/").body
+        same(server.tick(), before + 1)
+
+
+@claim("docs/server.md tells every route that the pages of routes tell")
+def _(world):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "docs", "server.md")) as page:
+        told = set(re.findall(r"(?m)^\| `(?:(?:GET|POST) )?(/[^`?]*)", page.read()))
+    with Administered(world) as server:
+        pages = server.get("/").body + server.ask("GET", "/")[2]
+        same(set(re.findall(r"(?m)^(/[^\s?]*)", pages)), told)
+
+
+main()

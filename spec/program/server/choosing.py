@@ -1,0 +1,354 @@
+"""choosing.py -- what policies say of worker numbers to `vesta serve`: whether to start, which number to claim, whether to
+go on while the store is silent, what to do about a number that was lost.  Real stores: a folder, SQLite, ZooKeeper.
+"""
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+
+from serving import SLOW, Server, World, claim, main, same
+
+from servers import ZooKeeper
+
+LAYOUT = "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
+
+# The lowest number of a few that nobody else holds.
+LOWEST = """
+  local held, first, last = {}, 7, 8
+  for _, r in ipairs(ctx.records) do held[r.worker] = r.held and not r.expired and r.identity ~= ctx.identity end
+  for worker = first, last do if not held[worker] then return worker end end
+  return nil, "the numbers " .. first .. " to " .. last .. " are held" """
+
+AT_WORK = "if ctx.identity ~= 'host-0' then %s end return 3"  # not when it is tried
+
+WHAT_IT_KNOWS = """
+  local r = ctx.records[1]
+  return 500, table.concat({ ctx.namespace, ctx.range.first, ctx.range.last, ctx.attempt, #ctx.records, ctx.host,
+    tostring(ctx.ordinal), ip4(ctx.ip or "") and "IPv4" or tostring(ctx.ip), ctx.identity,
+    tostring(ctx.random >= 0 and ctx.random < 4294967296), r and r.worker .. "," .. r.epoch .. "," .. tostring(r.held) or "",
+    r and math.abs(r.until_ms - ctx.now_ms) < 200000 and math.abs(r.written_ms - ctx.now_ms) < 60000
+    and math.abs(r.seen_ms - ctx.now_ms) < 60000 and "now" or "" }, "|") """
+
+
+def policy(world, name="policy", **functions):
+    """A policy's file: choose_worker="return 7"."""
+    path = world.path(name + ".lua")
+    with open(path, "w") as file:
+        file.write("return { api = 1, %s }\n" % ", ".join("%s = function(ctx) %s end" % pair for pair in functions.items()))
+    return path
+
+
+class Chooser(Server):
+    """A server whose number a policy chooses; `name` is that of its generator file."""
+
+    def __init__(self, world, policy, store, *flags, name="a", more=()):
+        super().__init__(world, *flags, layout=LAYOUT, pacing="clock")
+        at = self.args.index("--worker")
+        self.args[at:at + 2] = ["--policy", policy, "--store", store, "--path", world.path(name + ".gen"), *more]
+
+    def metric(self, line):
+        return float(re.search(r"(?m)^%s (\S+)$" % re.escape(line), self.get("/metrics").body).group(1))
+
+    def worker(self):
+        return int(self.metric('vesta_worker_id{namespace="default"}'))
+
+    def calls(self, hook, result="ok"):
+        return int(self.metric('vesta_policy_calls_total{hook="%s",result="%s"}' % (hook, result)))
+
+    def id(self):
+        return int(self.get("/genid").body)
+
+
+def soon(ask, holds):
+    for _ in range(3000 * SLOW):
+        answer = ask()
+        if holds(answer):
+            return answer
+        time.sleep(0.01)
+    raise AssertionError(answer)
+
+
+def sqlite_of(world):
+    return "sqlite:" + world.path("vesta.db")
+
+
+def stores(world):
+    yield "file:" + world.path("store")
+    yield sqlite_of(world)
+
+
+def made(world, store):
+    """A store that many share, so a person makes the namespace."""
+    same(world.run("store", "init", "--store", store, "--namespace", "default", "--layout", LAYOUT).code, 0)
+    return store
+
+
+def leases(world):
+    with sqlite3.connect(world.path("vesta.db")) as database:
+        return database.execute("SELECT count(*) FROM vesta_lease").fetchone()[0]
+
+
+def refused_start(server, code=1):
+    """Runs a server that shall not come to life; what it said."""
+    done = subprocess.run(server.args, cwd=server.world.folder, env=server.env, capture_output=True, text=True, timeout=60 * SLOW)
+    same(done.returncode, code)
+    return done.stderr
+
+
+class Locked:
+    """Nobody else gets at the database."""
+
+    def __init__(self, world):
+        self.database = sqlite3.connect(world.path("vesta.db"), isolation_level=None, timeout=20)
+
+    def __enter__(self):
+        self.database.execute("BEGIN EXCLUSIVE")
+
+    def __exit__(self, *_):
+        self.database.close()
+
+
+# ---------------------------------------------------------------- choosing
+
+@claim("servers get the numbers that a policy picks over what the store lists, on a folder and on SQLite")
+def _(world):
+    lowest = policy(world, choose_worker=LOWEST)
+    for at, store in enumerate(stores(world)):
+        with Chooser(world, lowest, store, name="a%d" % at) as a, Chooser(world, lowest, store, name="b%d" % at) as b:
+            same((a.worker(), b.worker()), (7, 8))
+            same(a.calls("choose_worker"), 1)
+            assert "a policy chose a worker number" in a.said and "worker=7 attempt=1" in a.said, a.said
+            assert "drawn at random" not in a.said, a.said
+            assert a.id() != b.id()
+
+
+@claim("... and on ZooKeeper")
+def _(world):
+    zoo = ZooKeeper().start().ready()
+    try:
+        store = made(world, "zk://me:secret@127.0.0.1:%d/vesta" % zoo.port)
+        lowest = policy(world, choose_worker=LOWEST)
+        with Chooser(world, lowest, store, name="a") as a, Chooser(world, lowest, store, name="b") as b:
+            same((a.worker(), b.worker()), (7, 8))
+            assert a.id() != b.id()
+    finally:
+        zoo.end()
+
+
+@claim("a policy is told of the store's records and of the machine")
+def _(world):
+    telling = policy(world, choose_worker=WHAT_IT_KNOWS)
+    with Chooser(world, policy(world, "first", choose_worker="return 3"), sqlite_of(world), name="first"):
+        with Chooser(world, telling, sqlite_of(world)) as server:
+            same(server.worker(), 500)
+            reason = re.search(r'worker=500 .*reason="?([^"\n]*)', server.said).group(1).split("|")
+    host = os.uname().nodename
+    ordinal = re.search(r"-(\d{1,9})$", host.split(".")[0])
+    same(reason[:7], ["default", "0", "1023", "1", "1", host, ordinal.group(1).lstrip("0") or "0" if ordinal else "nil"])
+    assert reason[7] == "IPv4" or reason[7] == "nil" or ":" in reason[7], reason
+    same(reason[8:], [world.path("a.gen"), "true", "3,1,true", "now"])
+
+
+@claim("where a policy names no number the start waits, says why, and goes on when one is free")
+def _(world):
+    lowest, store = policy(world, choose_worker=LOWEST), sqlite_of(world)
+    with Chooser(world, lowest, store, name="a") as a:
+        with Chooser(world, lowest, store, name="b") as b:
+            third = Chooser(world, lowest, store, name="c")
+            process = subprocess.Popen(third.args, cwd=world.folder, env=third.env, stderr=subprocess.PIPE, text=True)
+            said = ""
+            while "waiting for a worker number" not in said:
+                said = process.stderr.readline()
+            assert "the numbers 7 to 8 are held" in said, said
+            freed = b.worker()
+        while "serving ids" not in said:
+            said = process.stderr.readline()
+        assert "worker=%d" % freed in said, said
+        process.send_signal(signal.SIGTERM)
+        same(process.wait(20 * SLOW), 0)
+        process.stderr.close()
+        same(a.worker(), 7)
+
+
+@claim("a policy that fails to choose, or names a number that cannot be, leaves it to the default choice, and the log says so")
+def _(world):
+    for at, (body, result, part) in enumerate((
+            ("error('I cannot')", "error", "I cannot"),
+            ("return 1024", "garbage", "choose_worker answered 1024, and the numbers are 0 to 1023"),
+            ("return -1", "garbage", "choose_worker answered -1"),
+            ("return 'seven'", "garbage", "choose_worker answered 'seven'"),
+            ("while true do end", "instructions", "ended after 10000000 instructions"),
+            ("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end", "memory", "choose_worker"))):
+        with Chooser(world, policy(world, choose_worker=AT_WORK % body), sqlite_of(world), name="n%d" % at) as server:
+            assert 0 <= server.worker() < 1024
+            event = server.heard("a policy failed: the fixed rules hold")
+            assert part in event, event
+            if result != "garbage":
+                same(server.calls("choose_worker", result), 1)
+            assert "drawn at random" in server.said, server.said
+
+
+@claim("a number given by hand is claimed, whatever a policy would choose; it may still refuse to start")
+def _(world):
+    asked = policy(world, choose_worker="return 9")
+    server = Chooser(world, asked, "file:" + world.path("store"), more=["--worker", "4"])
+    with server:
+        same((server.worker(), server.calls("choose_worker")), (4, 0))
+    refusing = policy(world, on_start="return 'refuse', 'not on ' .. ctx.namespace")
+    said = refused_start(Chooser(world, refusing, "file:" + world.path("store2"), name="b", more=["--worker", "4"]))
+    assert "default: the policy refuses to start: not on default" in said, said
+
+
+@claim("a policy that fails when it is tried does not start: the log says which function, in which situation and where")
+def _(world):
+    for function, body, part in (("choose_worker", "return ctx.records[1].worker", "with no records (error): "),
+                                 ("on_start", "return #ctx.peers", "at a first start, alone (garbage): "),
+                                 ("on_store_down", "return 'wait'", "with a store that is silent (garbage): "),
+                                 ("on_lease_lost", "while true do end", "with a number that was lost (instructions): ")):
+        said = refused_start(Chooser(world, policy(world, **{function: body}), sqlite_of(world)), code=2)
+        assert "namespace 'default': %s fails when it is tried %s%s:1:" % (function, part, world.path("policy.lua")) in said, said
+    assert not os.path.exists(world.path("vesta.db")) or not leases(world)
+
+
+# ---------------------------------------------------------------- starting
+
+@claim("on_start hears of the peers' clocks and of its own last time, once; what it refuses ends the start, and claims nothing")
+def _(world):
+    store = sqlite_of(world)
+    alone = "if ctx.last_ms or #ctx.peers > 0 then return 'refuse', 'there are others' end return 'go'"
+    with Chooser(world, policy(world, on_start=alone), store, name="a") as a:
+        same(a.calls("on_start"), 1)
+        peers = """if #ctx.peers ~= 1 then return 'go' end return 'refuse', #ctx.peers .. ' peer ' .. ctx.peers[1].worker .. ' '
+          .. (math.abs(ctx.peers[1].seen_ms - ctx.now_ms) < 30000 and 'in step' or 'off') .. ' ' .. tostring(ctx.last_ms)"""
+        said = refused_start(Chooser(world, policy(world, "b", on_start=peers), store, name="b"))
+        assert "the policy refuses to start: 1 peer %d in step nil" % a.worker() in said, said
+    last = "if not ctx.last_ms then return 'go' end return 'refuse', math.abs(ctx.last_ms - ctx.now_ms) < 60000 and #ctx.peers .. ' peers, been here before' or 'not'"
+    said = refused_start(Chooser(world, policy(world, on_start=last), store, name="a"))
+    assert "0 peers, been here before" in said, said
+    same(leases(world), 1)
+
+
+@claim("on_start is about a claim: a lease that is still open after a kill goes on at once and unasked, without the store, too")
+def _(world):
+    asking, refusing = policy(world, on_start="return 'go'"), policy(world, "b", on_start="return 'refuse', 'not again'")
+    with Chooser(world, asking, made(world, sqlite_of(world)), "--lease", "balanced") as server:
+        ids, worker = {server.id()}, server.worker()
+        same(server.calls("on_start"), 1)
+        server.kill()
+        server.process.wait()
+        server.process.stderr.close()
+        server.args[server.args.index(asking)] = refusing
+        with Locked(world):
+            server.__enter__()
+            ids.add(server.id())
+            same((len(ids), server.worker(), server.calls("on_start")), (2, worker, 0))
+    said = refused_start(server)  # it was given back: now it is a claim
+    assert "the policy refuses to start: not again" in said, said
+
+
+@claim("an on_start that fails is no reason not to start")
+def _(world):
+    failing = policy(world, on_start="if #ctx.peers == 1 then error('oh') end return 'go'")
+    with Chooser(world, failing, sqlite_of(world)) as peer, Chooser(world, failing, sqlite_of(world), name="b") as server:
+        same((peer.calls("on_start"), server.calls("on_start", "error")), (1, 1))
+        assert server.id() != peer.id()
+
+
+# ---------------------------------------------------------------- a store that is silent
+
+@claim("while the store is silent on_store_down is asked again and again; on 'refuse' ids end, and go on with the store")
+def _(world):
+    going = "return 'continue', 'down for ' .. ctx.down_ms .. ', left ' .. ctx.left_ms"
+    with Chooser(world, policy(world, on_store_down=going), made(world, sqlite_of(world)), "--lease", "strict") as server:
+        ids = {server.id()}
+        same(server.calls("on_store_down"), 0)
+        with Locked(world):
+            soon(lambda: server.calls("on_store_down"), lambda count: count >= 1)
+            ids.add(server.id()) # the window of strict is short: what is asked again may find it over
+            soon(lambda: server.calls("on_store_down"), lambda count: count >= 2)
+        same(len(ids), 2)
+    refusing = "if ctx.down_ms >= 0 and ctx.left_ms > 0 then return 'refuse', 'rather none' end return 'continue'"
+    with Chooser(world, policy(world, on_store_down=refusing), sqlite_of(world), "--lease", "strict", name="b") as server:
+        ids = [server.id()]
+        with Locked(world):
+            event = server.listen("a policy ends a lease whose store is silent")
+            assert "rather none" in event, event
+            reply = soon(lambda: server.get("/genid"), lambda reply: reply.status == 503)
+            assert "no lease" in reply.body, reply.body
+            assert server.redis("GET", "default").startswith(b"-LOADING"), "ids were given"
+            assert '"code":"lease"' in server.get("/readyz").body
+        ids.append(int(soon(lambda: server.get("/genid"), lambda reply: reply.status == 200).body))
+        same(len(set(ids)), 2)
+        same(server.calls("on_store_down", "error"), 0)
+
+
+# ---------------------------------------------------------------- a number that is lost
+
+def checksum(text):
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x100000001b3) % 2 ** 64
+    return "%016x" % value
+
+
+def take_over(world, worker):
+    """Somebody else claims the number, as after a lease that ran out."""
+    with sqlite3.connect(world.path("vesta.db"), timeout=20) as database:
+        database.execute("BEGIN IMMEDIATE")
+        ver, record = database.execute("SELECT ver, record FROM vesta_lease WHERE worker = ?", (worker,)).fetchone()
+        text = record.decode() if isinstance(record, bytes) else record
+        until = int(re.search(r"(?m)^until (\d+)$", text).group(1)) + (60000 << 12)
+        for pattern, new in ((r"ver \d+", "ver %d" % (ver + 1)), (r"owner \w+", "owner " + "0123456789abcdef" * 2),
+                             (r"until \d+", "until %d" % until), (r"identity .*", "identity elsewhere"),
+                             (r"holder .*", "holder elsewhere pid 1")):
+            text = re.sub("(?m)^%s$" % pattern, new, text)
+        body = text[:text.index("sum ")]
+        database.execute("UPDATE vesta_lease SET ver = ?, record = ? WHERE worker = ?",
+                         (ver + 1, (body + "sum %s\n" % checksum(body)).encode(), worker))
+
+
+def loser(world, **functions):
+    """A server that has number 40 until somebody else takes it, and 41 afterwards."""
+    rules = policy(world, choose_worker="return ctx.records[1] and 41 or 40", **functions)
+    return Chooser(world, rules, made(world, sqlite_of(world)), "--lease", "strict")
+
+
+def lose(world, server):
+    first = server.id()
+    same(server.worker(), 40)
+    take_over(world, 40)
+    assert "worker=40" in server.listen("a worker number was taken over by somebody else")
+    return first
+
+
+@claim("a number that was taken over is replaced, without a policy's word, with its word 'claim', and where it fails")
+def _(world):
+    for at, functions in enumerate(({}, {"on_lease_lost": "return 'claim'"}, {"on_lease_lost": "return ctx.worker == 40 and 40 or 'claim'"})):
+        place = World(world.path("place%d" % at))
+        os.makedirs(place.folder)
+        with loser(place, **functions) as server:
+            first = lose(place, server)
+            assert int(soon(lambda: server.get("/genid"), lambda reply: reply.status == 200).body) != first
+            same(server.worker(), 41)
+            same((server.calls("on_lease_lost"), server.calls("on_lease_lost", "garbage")), [(0, 0), (1, 0), (0, 1)][at])
+
+
+@claim("on 'stop' no other number is claimed until a restart: the log and /readyz say why")
+def _(world):
+    with loser(world, on_lease_lost="return 'stop', 'a person must look at ' .. ctx.worker") as server:
+        lose(world, server)
+        event = server.listen("a policy stops a namespace whose worker number was lost")
+        assert "a person must look at 40" in event, event
+        said = soon(lambda: server.get("/readyz").body, lambda body: "a person must look" in body)
+        assert '"code":"not_ready"' in said and '"code":"lease"' in said, said
+        for _ in range(3):  # as often as the keeper asks
+            time.sleep(1)
+            same(server.get("/genid").status, 503)
+        same((server.calls("on_lease_lost"), server.calls("choose_worker")), (1, 1))
+    with loser(world) as server:
+        same(server.worker(), 41)
+
+
+main()

@@ -1,0 +1,142 @@
+"""config.py -- `vesta serve -c FILE`: several namespaces in one server, and who has the last word on a key."""
+import json
+import os
+import signal
+import socket
+
+from serving import VESTA, Configured, bulks, claim, command, environment, fails, get, main, same, until_closed, write
+
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples", "config")
+
+TWO = """return { namespaces = {
+  orders = { layout = "vesta-milli", worker = 7, fields = { version = 1 } },
+  users = { layout = "snowflake epoch=2024-01-01T00:00:00Z", worker = 9, pacing = "history" } } }"""
+
+
+def explain(world, layout, id_):
+    return json.loads(world.run("explain", "--json", "--layout", layout, str(id_)).out)
+
+
+@claim("each namespace gives ids of its own layout and number, over HTTP and the Redis protocol")
+def _(world):
+    with Configured(world, TWO) as server:
+        for name, layout, worker in (("orders", "vesta-milli", 7), ("users", "snowflake epoch=2024-01-01T00:00:00Z", 9)):
+            ids = [int(text) for text in json.loads(server.get("/v1/ids?n=3&ns=" + name).body)["ids"]]
+            ids += bulks(server.redis("GET", name)) + bulks(server.redis("VESTA.NEXT", name, "2"))
+            same(len(set(ids)), 6)
+            assert {explain(world, layout, one)["worker"] for one in ids} == {worker}, ids
+        same(explain(world, "vesta-milli", bulks(server.redis("GET", "orders"))[0])["version"], 1)
+        same(explain(world, "vesta-milli", server.get("/genid").body)["worker"], 7)  # the first is meant where none is named
+        same(server.get("/v1/ids?ns=nobody").status, 404)
+        assert server.redis("GET", "nobody").startswith(b"-ERR"), server.redis("GET", "nobody")
+        assert "namespace=orders worker=7" in server.said and "namespace=users worker=9" in server.said, server.said
+    same(sorted(name for name in os.listdir(world.path("state")) if name.endswith(".gen")), ["orders.gen", "users.gen"])
+
+
+@claim("`default` is the first, whatever comes before it in the alphabet")
+def _(world):
+    text = "return { namespaces = { a = { worker = 1 }, default = { worker = 2 } } }"
+    with Configured(world, text) as server:
+        same(explain(world, "vesta-second", server.get("/genid").body)["worker"], 2)
+
+
+@claim("the examples that can be served are served")
+def _(world):
+    for name, spaces in (("laptop", ["default"]), ("namespaces", ["default", "orders", "users"])):
+        with Configured(world, os.path.join(EXAMPLES, name + ".lua"), env={"VESTA_STATE": world.path(name)}) as server:
+            for space in spaces:
+                same(len(bulks(server.redis("GET", space))), 1)
+
+
+@claim("what this version cannot serve is refused by name, and claims nothing")
+def _(world):
+    secrets = {"VESTA_SECRETS": world.folder, "DB2_PASS": "x"}
+    with open(world.path("db.pass"), "w") as file:
+        file.write("secret")
+    fails(world.run("serve", "-c", os.path.join(EXAMPLES, "segments.lua"), env=secrets), 1, "segments are not served by this version")
+    assert not os.path.exists(world.path("state"))
+
+
+@claim("a flag goes before the environment, and that before the file")
+def _(world):
+    unix = {name: world.path(name + ".sock") for name in ("file", "env", "flag")}
+    text = "return { http = { listen = 'unix:%(file)s' }, resp = { listen = 'unix:%(file)s.r' } }" % unix
+
+    def answers(path):
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.connect(path)
+            sock.sendall(get("/healthz", "Connection: close"))
+            return until_closed(sock).endswith(b"ok\n")
+
+    for env, flags, used in (({}, (), "file"), ({"VESTA_HTTP": "unix:" + unix["env"]}, (), "env"),
+                             ({"VESTA_HTTP": "unix:" + unix["env"]}, ("--http", "unix:" + unix["flag"]), "flag")):
+        with Configured(world, text, *flags, env=env, faces=False):
+            assert answers(unix[used])
+            same([name for name in unix if os.path.exists(unix[name])], [used])
+    with Configured(world, "return { http = { listen = { 'unix:%(file)s', 'unix:%(env)s' } }, resp = { listen = 'off' } }" % unix,
+                    faces=False):
+        assert answers(unix["file"]) and answers(unix["env"])
+
+
+@claim("flags of one namespace do not go with a config, and say where it says the same")
+def _(world):
+    path = write(world, "return {}")
+    for flag, value, key in (("--layout", "uid", "NAME.layout"), ("--worker", "0", "NAME.worker"), ("--path", "/x", "NAME.path"),
+                             ("--store", "file:/x", "NAME.store"), ("--namespace", "x", "namespaces.NAME"),
+                             ("--fields", "a=1", "NAME.fields"), ("--pacing", "clock", "NAME.pacing"),
+                             ("--ahead-ms", "0", "NAME.ahead_ms_max"), ("--wait-ms", "1", "NAME.wait_ms_max"),
+                             ("--policy", "wait", "NAME.policy")):
+        fails(world.run("serve", "-c", path, flag, value), 2, flag + " and --config do not go together", key)
+
+
+@claim("a config that is wrong is 1 with the message of vesta check; a flag that is wrong beside it is 2")
+def _(world):
+    path = write(world, "return {\n threads = 0 }")
+    fails(world.run("serve", "--config", path), 1, "vesta serve: %s:2: threads is 0, which must be a whole number from 1 to 64\n" % path)
+    fails(world.run("serve", "-c", world.path("none.lua")), 1, "cannot open the config", "none.lua: No such file or directory")
+    fails(world.run("serve", "-c", world.folder), 1, "the config", "is not a regular file")
+    fails(world.run("serve", "-c", write(world, "return {}"), "--threads", "0"), 2, "--threads is 0, which must be")
+    fails(world.run("serve", "-c"), 2, "needs a value")
+    fails(world.run("serve", "--policy", "borow", "--worker", "1"), 2, "--policy cannot be used: there is no policy 'borow'")
+    fails(world.run("serve", "--admin", "127.0.0.1:1", "--worker", "1"), 2, "--admin has 127.0.0.1:1, and there is no token")
+    fails(world.run("serve", env={"VESTA_THREADS": "x"}), 2, "VESTA_THREADS is 'x', which must be a whole number")
+    assert not os.path.exists(world.path("state"))
+
+
+@claim("the password is the config's; a file of it that others may read is a warning in the log")
+def _(world):
+    with open(world.path("pass"), "w") as file:
+        file.write("s3cret\n")
+    os.chmod(world.path("pass"), 0o644)
+    with Configured(world, "return { resp = { password = file 'pass' }, namespaces = { a = { worker = 1 } } }") as server:
+        assert 'level=warn msg="resp.password comes from' in server.said and "chmod o=" in server.said, server.said
+        assert "s3cret" not in server.said
+        assert server.redis("GET", "a").startswith(b"-NOAUTH"), server.redis("GET", "a")
+        assert server.say(server.resp, command("AUTH", "s3cret") + command("GET", "a")).startswith(b"+OK\r\n$")
+        assert server.say(server.resp, command("AUTH", "s3cret\n")).startswith(b"-WRONGPASS")
+
+
+@claim("HUP reads the config anew: policies change, the rest is named, and what is wrong changes nothing")
+def _(world):
+    text = "return { namespaces = { a = { worker = 1 }, b = { worker = 2, policy = 'wait' } } }"
+    with Configured(world, text) as server:
+        write(world, "return { threads = 3, namespaces = { a = { worker = 1, policy = { 'borrow', borrow_ms_max = 5 } }, c = {} } }")
+        server.process.send_signal(signal.SIGHUP)
+        event = server.listen("a reload changes policies only")
+        assert 'keys="namespaces.b, namespaces.c, threads"' in event, event
+        server.listen("reloaded")
+        same(len(bulks(server.redis("GET", "a") + server.redis("GET", "b"))), 2)
+        write(world, "return {\n threads = 0 }")
+        server.process.send_signal(signal.SIGHUP)
+        event = server.listen("reload failed")
+        assert "vesta.lua:2: threads is 0, which must be a whole number from 1 to 64" in event, event
+        same(len(bulks(server.redis("GET", "a") + server.redis("GET", "b"))), 2)
+
+
+@claim("a generator file that says otherwise than the config stops the start")
+def _(world):
+    same(world.run("gen", "--namespace", "orders", "--layout", "snowflake", "--worker", "7").code, 0)
+    fails(world.run("serve", "-c", write(world, TWO), "--log-level", "error", "--http", "off", "--resp", "unix:" + world.path("s")), 1, "orders.gen has the layout")
+
+
+main()

@@ -1,0 +1,411 @@
+"""policies.py -- what a policy does for the clients of `vesta serve` when the clock goes back, fails or is replaced.
+
+The clock is stepped while the server runs; its uptime is not (see spec/program/cli/clock_shift.c).  A policy is heard when its
+thread gets to run, and who asks waits 10 ms for that: what is said here of a clock that is behind is said of some reply
+soon, never of each.
+"""
+import glob
+import json
+import os
+import re
+import resource
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from serving import SLOW, VESTA, Server, claim, command, fails, get, main, same, set_clock, shifted, until_closed
+
+FOUR_A_MS = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
+HELD_MAX = 4096  # VS_HELD_MAX
+SHORT = ("--wait-ms", "10")
+
+
+class Judged(Server):
+    """A server with a policy (a text, or the name of a shipped one), whose clock can be set."""
+
+    def __init__(self, world, policy, *flags, layout=FOUR_A_MS, **more):
+        self.policy = world.path("policy.lua") if "return" in policy else policy
+        self.clock = world.path("clock")
+        self.write(policy)
+        self.step("+0")
+        super().__init__(world, "--policy", self.policy, *SHORT, *flags, layout=layout, pacing="clock",
+                         env=shifted(self.clock), **more)
+
+    def write(self, policy):
+        if "return" in policy:
+            with open(self.policy + ".new", "w") as file:
+                file.write(policy)
+            os.rename(self.policy + ".new", self.policy)
+
+    def step(self, by):
+        set_clock(self.clock, by)
+
+    def stop_clock(self, behind_s):
+        """Sets the clock back, where it then stands: however slow the machine, it does not catch up."""
+        self.step("=%d" % (time.time() - behind_s))
+
+    def curl(self):
+        done = subprocess.run(["curl", "-s", "-w", "%{http_code} %header{retry-after}", "http://127.0.0.1:%d/genid" % self.http],
+                              capture_output=True, text=True, timeout=30 * SLOW)
+        return done.stdout
+
+    def redis_cli(self, *words):
+        done = subprocess.run(["redis-cli", "-p", str(self.resp), *words], capture_output=True, text=True, timeout=30 * SLOW)
+        return done.stdout.strip()
+
+    def reload(self, policy, good=True):
+        """Replaces the policy; returns when that is done, or was refused."""
+        generation = self.metric("vesta_policy_generation")
+        self.write(policy)
+        self.process.send_signal(signal.SIGHUP)
+        if good:
+            soon(lambda: self.metric("vesta_policy_generation"), lambda now: now == generation + 1)
+        soon(lambda: self.metric("vesta_config_last_reload_successful"), lambda successful: successful == good)
+        same(self.metric("vesta_policy_generation"), generation + good)
+
+    def metric(self, line):
+        """The value of the metric of that name and labels; None where it has none, as a number that is just changed."""
+        found = re.search(r"(?m)^%s (\S+)$" % re.escape(line), self.get("/metrics").body)
+        return float(found.group(1)) if found else None
+
+
+def hold(server, socks):
+    """Each asks for an id until it is held: who comes while the policy is not heard yet may be told to come again."""
+    poll, by_fd = select.poll(), {sock.fileno(): sock for sock in socks}
+    for sock in socks:
+        poll.register(sock, select.POLLIN)
+        sock.sendall(command("GET", "default"))
+    end_s = time.monotonic() + 60 * SLOW
+    while server.metric("vesta_parked_requests") < len(socks):
+        assert time.monotonic() < end_s, "waited for %d to be held, and %d are" % (len(socks), server.metric("vesta_parked_requests"))
+        for fd, _ in poll.poll(20):
+            assert by_fd[fd].recv(1000)
+            by_fd[fd].sendall(command("GET", "default"))
+
+
+def take(sock):
+    """The id that a held client gets; on a slow machine it may have been told to come again before."""
+    while True:
+        reply = sock.recv(1000)
+        if not reply.startswith((b"-TRYAGAIN ", b"-LOADING ")):  # a lease is renewed on a disk
+            return int(re.fullmatch(rb"\$\d+\r\n(\d+)\r\n", reply).group(1))
+        sock.sendall(command("GET", "default"))
+
+
+def soon(ask, holds):
+    """Asks until an answer is as it shall be; that answer."""
+    end_s = time.monotonic() + 60 * SLOW
+    while True:
+        answer = ask()
+        if holds(answer):
+            return answer
+        assert time.monotonic() < end_s, answer
+        time.sleep(0.005)
+
+
+def refused(server):
+    """An answer over HTTP that refuses."""
+    return soon(lambda: server.get("/genid"), lambda reply: reply.status == 503)
+
+
+def judging(body, before=""):
+    return "%s\nreturn { api = 1, on_clock_back = function(ctx)\n%s\nend }\n" % (before, body)
+
+
+def real(body):
+    """What a policy does about a real step, while it answers when it is tried with 5 ms."""
+    return judging("if ctx.back_ms > 100 then %s end return 'refuse'" % body)
+
+
+@claim("borrow: curl and redis-cli get ids although the clock went back by 3 s, each newer than the last; then refuse: 503 and -TRYAGAIN")
+def _(world):
+    policy = judging("calls = calls + 1 if calls == 1 then return 'borrow', 2 end return 'refuse', 'enough is enough'", "local calls = 0")
+    with Judged(world, policy) as server:
+        ids = [int(server.get("/genid").body)]
+        server.stop_clock(3)
+        soon(lambda: server.redis_cli("GET", "default"), str.isdigit)  # or the policy was not heard in time
+        ids += [int(server.redis_cli("GET", "default")), int(re.fullmatch(r"(\d+)\n?200 ", server.curl()).group(1))]
+        event = server.listen("a policy judged: borrow")
+        assert "amount_ms=2" in event, event
+        assert 1000 < int(re.search(r"back_ms=(\d+)", event).group(1)) < 10000, event
+        for _ in range(200):  # 2 ms hold eight ids
+            reply = server.redis_cli("GET", "default")
+            if not reply.isdigit():
+                break
+            ids.append(int(reply))
+        assert reply.startswith("TRYAGAIN the clock is "), reply
+        same(ids, sorted(set(ids)))
+        for _ in range(100 * SLOW):  # asked again after a quarter of a second
+            server.curl()
+            if server.metric('vesta_policy_calls_total{hook="on_clock_back",result="ok"}') == 2:
+                break
+            time.sleep(0.02)
+        assert 'reason="enough is enough"' in server.listen("a policy judged: refuse")
+        soon(server.curl, lambda said: re.search(r"behind what was already seen.*503 [345]$", said, re.S))
+        server.step("+0")
+        assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
+
+
+@claim("wait: who asks is held until the clock is back, however many they are, and is then served")
+def _(world):
+    with Judged(world, "wait") as server:
+        last = int(server.get("/genid").body)
+        server.stop_clock(3)
+        socks = [server.connect(server.resp) for _ in range(40)]
+        hold(server, socks)
+        server.listen("a policy judged: wait")
+        same(server.get("/healthz").status, 200)  # nobody else is held up
+        server.step("+0")
+        ids = []
+        for sock in socks:
+            ids.append(take(sock))
+            sock.close()
+        same(len(set(ids)), 40)
+        assert min(ids) > last
+
+
+@claim("wait with a number: who asks is held so long, and is then told")
+def _(world):
+    with Judged(world, judging("return 'wait', 300")) as server:
+        server.get("/genid")
+        server.step("-600")
+        from_s = time.monotonic()
+        refused(server)
+        assert time.monotonic() - from_s >= 0.3
+
+
+FAILING = (
+    ("error", "error('no luck')", "policy.lua:3: no luck"),
+    ("garbage", "return 'perhaps'", "on_clock_back answered 'perhaps'"),
+    ("instructions", "while true do end", "ended after 10000000 instructions"),
+    ("instructions", "while true do pcall(function() while true do end end) end", "ended after 10000000 instructions"),
+    ("memory", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "ended"),
+)
+
+
+@claim("a policy that loops, eats memory, raises or answers nonsense: the fixed rules hold, ids go on, log and metrics say why")
+def _(world):
+    for number, (result, body, error) in enumerate(FAILING):
+        with Judged(world, real(body), "--namespace", "n%d" % number) as server:
+            last = int(server.get("/genid").body)
+            server.step("-600")
+            soon(lambda: server.redis("GET", "n%d" % number), lambda reply: reply.startswith(b"-TRYAGAIN the clock is "))
+            event = server.listen("a policy failed: the fixed rules hold")
+            assert "namespace=n%d" % number in event and "hook=on_clock_back" in event and error in event, event
+            assert "failure=%s " % result in event, event
+            count = server.metric('vesta_policy_calls_total{hook="on_clock_back",result="%s"}' % result)
+            same((count, server.metric("vesta_policy_stuck")), (1, 0))
+            refused(server)
+            assert "policy_stuck" not in server.get("/readyz").body
+            server.step("+0")
+            assert int(soon(lambda: server.get("/genid"), lambda reply: reply.status == 200).body) > last
+
+
+@claim("the thread that runs policies steps back behind all others")
+def _(world):
+    with Judged(world, "wait", "--threads", "3") as server:
+        niceness = []
+        for path in glob.glob("/proc/%d/task/*/stat" % server.process.pid):
+            with open(path) as stat:
+                niceness.append(int(stat.read().rpartition(")")[2].split()[16]))
+        least = min(niceness)
+        assert len(niceness) >= 4 and sorted(niceness)[:-1] == [least] * (len(niceness) - 1) and max(niceness) >= min(least + 10, 19), niceness
+
+
+@claim("a policy that is broken does not start: the message names file and line")
+def _(world):
+    def start(policy):
+        return world.run("serve", "--policy", policy, "--worker", "5", "--http", "off", "--resp", "unix:" + world.path("resp"))
+
+    for source, parts in (("return {", ("policy.lua:",)), ("return { api = 1, on_clock_bakc = function() end }", ("on_clock_bakc", "on_clock_back")),
+                          (judging("return 'perhaps'"), ("namespace 'default'", "on_clock_back fails when it is tried with a clock that is 5 ms back (garbage)")),
+                          (judging("while true do end"), ("fails when it is tried",))):
+        with open(world.path("policy.lua"), "w") as file:
+            file.write(source)
+        fails(start(world.path("policy.lua")), 2, *parts)
+    fails(start("wiat"), 2, "there is no policy 'wiat'", "wait")
+    fails(start(world.path("none.lua")), 2, "none.lua")
+
+
+class Load:
+    """Clients that count: every reply is an id or is remembered."""
+
+    def __init__(self, server, clients=4):
+        self.server, self.ending = server, False
+        self.ids, self.odd = [[] for _ in range(clients)], []
+        self.threads = [threading.Thread(target=self.run, args=(ids,)) for ids in self.ids]
+
+    def run(self, out):
+        batch = command("GET", "default") * 50
+        with self.server.connect(self.server.resp) as sock:
+            stream = sock.makefile("rb")
+            while not self.ending:
+                sock.sendall(batch)
+                for _ in range(50):
+                    head = stream.readline()
+                    if head.startswith(b"$"):
+                        out.append(int(stream.readline()))
+                    else:
+                        self.odd.append(head)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.ending = True
+        for thread in self.threads:
+            thread.join()
+
+    def count(self):
+        """How many ids there were; demands that nobody was refused and no id is there twice."""
+        same(self.odd[:3], [])
+        ids = sorted(id for ids in self.ids for id in ids)
+        same(sum(a == b for a, b in zip(ids, ids[1:])), 0)
+        return len(ids)
+
+
+@claim("HUP with a broken policy, then a good one, under load: no id is refused or there twice, and the log says what holds")
+def _(world):
+    with Judged(world, judging("return 'refuse'"), "--threads", "2", layout="vesta-milli") as server:
+        with Load(server) as load:
+            for _ in range(3):
+                server.reload("return {", good=False)
+                server.reload(judging("return 'wait'"))
+        assert load.count() > 1000
+        event = server.listen("reload failed: the old policies stay at work")
+        assert "policy.lua:" in event, event
+        failures = 1
+        while failures < 3:  # the log counts repetitions within a second
+            event = server.listen("reload failed: the old policies stay at work")
+            failures += int((re.findall(r"repeated=(\d+)", event) or [1])[0])
+        server.step("-600")
+        with server.connect(server.resp) as sock:
+            hold(server, [sock])  # the new one judges
+            server.step("+0")
+            assert take(sock) > 0
+
+
+@claim("HUP while requests are held by the old policy: the new one judges them no more, those who come then it does")
+def _(world):
+    with Judged(world, judging("return 'wait'")) as server:
+        server.get("/genid")
+        server.step("-600")
+        for _ in range(50):  # until it was held by the policy's word, not for want of one
+            server.reload(judging("return 'wait'"))
+            with server.connect(server.resp) as held:
+                hold(server, [held])
+                server.listen("a policy judged: wait")
+                server.reload(judging("return 'refuse'"))
+                refused(server)
+                if not select.select([held], [], [], 0)[0]:
+                    break
+        else:
+            raise AssertionError("the new policy judges those who are held")
+
+
+@claim("a namespace that is paused holds up no other, whatever its policy says")
+def _(world):
+    with open(world.path("vesta.lua"), "w") as file:
+        file.write("""return { namespaces = {
+  slow = { layout = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z", worker = 1, policy = { "wait", wait_ms_max = 60000 } },
+  fast = { layout = "vesta-milli", worker = 2, policy = "refuse" } } }""")
+    server = Server(world)
+    server.args = [VESTA, "serve", "-c", world.path("vesta.lua"), *server.args[2:6]]
+    with server:
+        socks = [server.connect(server.resp) for _ in range(12)]
+        for sock in socks:  # two ids a second, and one more may be ahead
+            sock.sendall(command("GET", "slow"))
+        served = 0
+        while not select.select(socks[-1:], [], [], 0)[0]:  # for some seconds
+            for port, say in ((server.resp, command("GET", "fast")), (server.http, get("/v1/ids?n=3&ns=fast", "Connection: close"))):
+                assert re.match(rb"\$|HTTP/1.1 200 ", server.say(port, say))
+            served += 1
+        assert served >= 5, "the others were served behind those who waited"
+        assert server.redis("MGET", "fast", "fast").startswith(b"*2\r\n")
+        same(len({take(sock) for sock in socks}), 12)
+        for sock in socks:
+            sock.close()
+
+
+@claim("TERM answers those who are held, and nothing is lost")
+def _(world):
+    with Judged(world, judging("return 'wait'"), "--threads", "2") as server:
+        server.get("/genid")
+        server.step("-600")
+        socks = [server.connect(server.resp) for _ in range(50)]
+        hold(server, socks)
+        server.process.send_signal(signal.SIGTERM)
+        for sock in socks:
+            assert re.match(rb"-TRYAGAIN the clock is |\$", until_closed(sock))
+            sock.close()
+        same(server.process.wait(15 * SLOW), 0)
+
+
+@claim("who is held and goes away leaves no trace: others are served, and no place is kept")
+def _(world):
+    with Judged(world, judging("return 'wait'")) as server:
+        server.get("/genid")
+        server.step("-600")
+        socks = [server.connect(server.resp) for _ in range(20)]
+        hold(server, socks)
+        for sock in socks:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closing tears the connection
+            sock.close()
+        for _ in range(1000):
+            if server.metric("vesta_parked_requests") == 0:
+                break
+            time.sleep(0.02)
+        same(server.metric("vesta_parked_requests"), 0)
+        server.step("+0")
+        soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
+
+
+@claim("switch: another number's ids at once, under load, and the last is given back; a second time within a minute it refuses")
+def _(world):
+    store, switching = "file:" + world.path("store"), judging("if ctx.back_ms > 10 then return 'switch' end return 'refuse'")
+    server = Judged(world, switching, "--threads", "2", "--wait-ms", "1000", layout="vesta-milli")
+    at = server.args.index("--worker")
+    server.args[at:at + 2] = ["--store", store]
+    with server:
+        number = 'vesta_worker_id{namespace="default"}'
+        first = server.metric(number)
+        with Load(server) as load:
+            soon(lambda: sum(map(len, load.ids)), lambda count: count > 1000)
+            server.step("-600")
+            server.listen("a policy judged: switch")
+            soon(lambda: server.metric(number), lambda worker: worker not in (first, None))
+            given = sum(map(len, load.ids))
+            soon(lambda: sum(map(len, load.ids)), lambda count: count > given + 1000)
+        assert load.count() > 2000
+        second = server.metric(number)
+        held = {row["worker"]: row["state"] for row in json.loads(world.run("workers", "--store", store, "--json").out)["workers"]}
+        same((held[first], held[second] != "free"), ("free", True))  # by a clock that is not back it is over
+        server.step("-1200")
+        refused(server)
+        same(server.metric(number), second)
+
+
+@claim("so many are held and no more: the others are told at once")
+def _(world):
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
+    with Judged(world, judging("return 'wait'"), "--address-connections", str(HELD_MAX + 100)) as server:
+        server.get("/genid")
+        server.step("-600")
+        socks = [server.connect(server.resp) for _ in range(HELD_MAX)]
+        hold(server, socks)
+        refused(server)
+        server.step("+0")
+        ids = set()
+        for sock in socks:
+            ids.add(take(sock))
+            sock.close()
+        same(len(ids), HELD_MAX)
+
+
+main()

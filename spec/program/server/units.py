@@ -1,0 +1,90 @@
+"""units.py -- the unit files of examples/systemd: systemd understands every line, and they fit what the server does."""
+import configparser
+import os
+import re
+import signal
+import subprocess
+
+from serving import SLOW, VESTA, Server, claim, main, same
+
+UNITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples", "systemd")
+
+
+def text_of(name):
+    with open(os.path.join(UNITS, name)) as file:
+        return file.read()
+
+
+def plain_build(text):
+    """Sanitizers make system calls of their own, and look for leaks in a way that strace stands in."""
+    return claim(text) if SLOW == 1 else lambda function: function
+
+
+def unit(name):
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str
+    parser.read_string(text_of(name))
+    return parser
+
+
+def verify(world, service):
+    """What systemd has to say about the units, when the program is where they say."""
+    for name, text in (("vesta.service", service.replace("/usr/local/bin/vesta", VESTA)), ("vesta.socket", text_of("vesta.socket"))):
+        with open(world.path(name), "w") as file:
+            file.write(text)
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", world.path("vesta.service"), world.path("vesta.socket")],
+                          capture_output=True, text=True, timeout=60)
+    return done.stdout + done.stderr + ("" if done.returncode == 0 else "exit code %d" % done.returncode)
+
+
+@claim("systemd understands every line of the units, and would say so if not")
+def _(world):
+    same(verify(world, text_of("vesta.service")), "")
+    assert "sometimes" in verify(world, text_of("vesta.service").replace("Restart=on-failure", "Restart=sometimes"))
+
+
+@claim("the user file makes the user of the unit")
+def _(world):
+    done = subprocess.run(["systemd-sysusers", "--dry-run", os.path.abspath(os.path.join(UNITS, "vesta.sysusers"))],
+                          capture_output=True, text=True, timeout=60)
+    same(done.returncode, 0)
+    assert "Creating user 'vesta'" in done.stdout + done.stderr, done.stdout + done.stderr
+    same(unit("vesta.service")["Service"]["User"], "vesta")
+
+
+@plain_build("the server under the unit's limits makes only the system calls that its filter lets through")
+def _(world):
+    service = unit("vesta.service")["Service"]
+    same(service["SystemCallFilter"], "@system-service")
+    groups = {}
+    for line in subprocess.run(["systemd-analyze", "syscall-filter"], capture_output=True, text=True, timeout=60).stdout.splitlines():
+        if re.match(r"@[\w-]+", line):
+            groups[line.strip()] = group = []
+        elif re.fullmatch(r"    [@\w-]+", line):
+            group.append(line.strip())
+
+    def members(name):
+        return set().union(*map(members, groups[name])) if name.startswith("@") else {name}
+
+    allowed, trace = members("@system-service"), world.path("trace")
+    with Server(world, "--threads", "2", wrap=["strace", "-D", "-f", "-qq", "-o", trace], env={"NOTIFY_SOCKET": "/none"}) as server:
+        server.tick()
+        server.redis("MGET", "default", "default")
+        for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+            server.process.send_signal(number)
+        server.listen("msg=state")
+    with open(trace) as file:
+        made = set(re.findall(r"(?m)^\d+ +(\w+)\(", file.read()))
+    assert {"socket", "mmap", "epoll_ctl"} <= made, made
+    same(sorted(made - allowed), [])
+
+
+@claim("the sockets of the unit are the default addresses, in the order in which they are taken")
+def _(world):
+    listens = re.findall(r"(?m)^ListenStream=(.*)$", text_of("vesta.socket"))
+    usage = world.run("serve", "--help").out
+    assert re.search(r"--http .*default: %s" % re.escape(listens[0]), usage.replace("\n", " ")), usage
+    assert re.search(r"--resp .*default: %s" % re.escape(listens[1]), usage.replace("\n", " ")), usage
+
+
+main()

@@ -1,0 +1,118 @@
+"""harness.py -- runs the program as a person or a script would.  Knows no command of it.  Every test has a folder of its
+own for state, and no other state folder can be reached.
+"""
+import atexit
+import functools
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from claims import SLOW, claim, run  # noqa: F401
+
+VESTA = os.path.abspath(sys.argv[1])
+CLOCK_SHIFT = os.path.join(os.path.dirname(VESTA), "clock_shift.so")
+
+
+@functools.lru_cache(maxsize=None)
+def vesta_for_others():
+    """The program where another user may run it: a clone may lie in a home that only its owner may enter."""
+    folder = tempfile.mkdtemp(prefix="vesta-cli-")
+    atexit.register(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    return shutil.copy(VESTA, folder)
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def lines(self):
+        return self.out.splitlines()
+
+
+def environment(state, **more):
+    env = {"PATH": os.environ["PATH"], "HOME": state, "VESTA_STATE": os.path.join(state, "state"), "TZ": "UTC", "LC_ALL": "C"}
+    for name in os.environ:
+        if name.endswith("SAN_OPTIONS"):
+            env[name] = os.environ[name]
+    env.update(more)
+    return env
+
+
+def shifted(by):
+    """An environment in which the clock is set by that much (see clock_shift.c; a file's name as well), and the uptime is
+    not, or nothing would look wrong."""
+    asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return dict(LD_PRELOAD=CLOCK_SHIFT, CLOCK_SHIFT=by, ASAN_OPTIONS=asan)
+
+
+def set_clock(path, by):
+    """Sets the clock of programs that run with `shifted(path)`, for all their threads at once."""
+    with open(path + ".new", "w") as file:
+        file.write(by)
+    os.rename(path + ".new", path)
+
+
+class World:
+    """One test's folder, and the program run in it."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def run(self, *args, stdin=b"", timeout=60, env=None, **kw):
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        program = vesta_for_others() if "user" in kw else VESTA
+        done = subprocess.run([program, *args], input=stdin, capture_output=True, timeout=timeout * SLOW, cwd=self.folder,
+                              env=environment(self.folder, **(env or {})), **kw)
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def shell(self, script, timeout=60, env=None, **kw):
+        done = subprocess.run(["bash", "-c", script], stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout * SLOW,
+                              cwd=self.folder, env=environment(self.folder, vesta=VESTA, **(env or {})), **kw)
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, *args, env=None, **kw):
+        program = vesta_for_others() if "user" in kw else VESTA
+        return subprocess.Popen([program, *args], cwd=self.folder, env=environment(self.folder, **(env or {})), **kw)
+
+
+def cpu_s():
+    """Seconds of CPU that ended children have used: a bound on it holds on a busy machine too."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def like(got, want):
+    """`...` in want stands for any text; the rest is exact."""
+    pattern = ".*".join(re.escape(part) for part in want.split("..."))
+    assert re.fullmatch(pattern, got, re.DOTALL), "got:\n%s\nwant:\n%s" % (got, want)
+
+
+def same(got, want):
+    assert got == want, "got %r, want %r" % (got, want)
+
+
+def fails(result, code, *parts):
+    """The exit code, nothing on stdout, and every part stands in the message, which does not run on for pages."""
+    same((result.code, result.out), (code, ""))
+    for part in parts:
+        assert part in result.err, "%r is not in %r" % (part, result.err)
+    assert len(result.err) < 1200, result.err
+    assert all(c >= " " or c == "\n" for c in result.err), "control characters in %r" % result.err
+
+
+def in_a_world(function):
+    with tempfile.TemporaryDirectory(prefix="vesta-cli-") as folder:
+        function(World(folder))
+
+
+def main():
+    sys.exit(run(sys.argv[2] if len(sys.argv) > 2 else "", in_a_world))

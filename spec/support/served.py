@@ -1,0 +1,38 @@
+"""served.py -- real stores for the specs of the program: a MariaDB and a ZooKeeper, each started when it is first asked
+for, once a file, and stopped at the end of it; and a place for a store of each kind.
+"""
+import atexit
+import functools
+
+from servers import MariaDB, ZooKeeper
+
+
+@functools.cache
+def mariadb():
+    """With a database `vesta`, an owner who may make tables, and a user who may do what leases need."""
+    db = MariaDB()
+    atexit.register(db.end)
+    db.start()
+    db.sql("CREATE DATABASE vesta; CREATE USER owner@'127.0.0.1' IDENTIFIED BY 'own/er'; GRANT ALL ON *.* TO owner@'127.0.0.1';"
+           "CREATE USER vesta@'127.0.0.1' IDENTIFIED BY 's3cret'; GRANT SELECT, INSERT, UPDATE ON vesta.* TO vesta@'127.0.0.1'")
+    return db
+
+
+@functools.cache
+def zookeeper():
+    zk = ZooKeeper()
+    atexit.register(zk.end)
+    return zk.start().ready()
+
+
+def mysql_uri(user="owner:own%2Fer", name="vesta", more=""):
+    return "mysql://%s@127.0.0.1:%d/%s%s" % (user, mariadb().port, name, more)
+
+
+def zk_uri(user="me:se%2Fcret@", root="/vesta", more=""):
+    return "zk://%s127.0.0.1:%d%s%s" % (user, zookeeper().port, root, more)
+
+
+def stores(world):
+    """A fresh place for a store of each kind, by name; a namespace of its own keeps the shared ones apart."""
+    return {"file": "file:" + world.path("files"), "sqlite": "sqlite:" + world.path("v.db"), "mysql": mysql_uri(), "zk": zk_uri()}

@@ -1,0 +1,318 @@
+"""servers.py -- real servers for the specs of stores: started in a folder of their own on free ports of this machine,
+stopped by pid; a proxy that gets in the way; and store_call, one store object under a spec's orders.
+"""
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+from between import Between
+from certificates import make_certificates
+from claims import SLOW, claim, run  # noqa: F401
+from ports import free_port  # noqa: F401
+
+_started = []
+
+
+def main(part=""):
+    """Runs the claims; whatever was started is stopped, also on the way out of a SIGTERM."""
+    try:
+        sys.exit(run(part, lambda function: function()))
+    finally:
+        for server in _started:
+            server.end()
+
+
+def until(true, what, seconds=30):
+    """What true() gives once it is; `what`, or what it gives when it is called, says what did not come."""
+    end = time.monotonic() + seconds * SLOW
+    while time.monotonic() < end:
+        got = true()
+        if got:
+            return got
+        time.sleep(0.03)
+    raise AssertionError("not within %d s: %s" % (seconds * SLOW, what() if callable(what) else what))
+
+
+def gives_ids(port):
+    """Whether a `vesta serve` that listens there for HTTP has an id just now."""
+    try:
+        return urllib.request.urlopen("http://127.0.0.1:%d/genid" % port, timeout=5).status == 200
+    except OSError:
+        return False
+
+
+class Server:
+    """A process of its own, with a folder and a port."""
+
+    def __init__(self, name):
+        self.folder = tempfile.mkdtemp(prefix="vesta-%s-" % name, dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        self.port = free_port()
+        self.process = None
+        _started.append(self)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def spawn(self, command, **kw):
+        with open(self.path("log"), "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **kw)
+
+    def log(self):
+        with open(self.path("log"), errors="replace") as file:
+            return file.read()[-2000:]
+
+    def wait_ready(self, is_ready):
+        def ready():
+            assert self.process.poll() is None, "it ended:\n" + self.log()
+            return is_ready()
+        until(ready, lambda: "the server is ready:\n" + self.log(), 60)
+
+    def pause(self):
+        """Every thread of it stands still: kill(2) comes back before they do."""
+        self.process.send_signal(signal.SIGSTOP)
+        until(lambda: set(self.states()) == {"T"}, "it stands still")
+
+    def states(self):
+        for task in os.listdir("/proc/%d/task" % self.process.pid):
+            with open("/proc/%d/task/%s/stat" % (self.process.pid, task)) as file:
+                yield file.read().rpartition(")")[2].split()[0]
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.go_on()
+            self.process.send_signal(number)
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def end(self):
+        self.stop(signal.SIGKILL)
+        subprocess.run(["rm", "-rf", self.folder], check=False)
+
+
+class MariaDB(Server):
+    # a tmpdir of its own: a server that starts removes the temporary tables that it finds in it, whosever they are
+
+    def __init__(self):
+        super().__init__("mariadb")
+        self.user = ["--user=root"] if os.geteuid() == 0 else []
+        subprocess.run(["mariadb-install-db", "--no-defaults", *self.user, "--datadir=" + self.path("data"), "--skip-test-db",
+                        "--tmpdir=" + self.folder, "--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"],
+                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=120)
+
+    def start(self, *more, wrapper=()):
+        self.spawn([*wrapper, "mariadbd", "--no-defaults", *self.user, "--datadir=" + self.path("data"),
+                    "--tmpdir=" + self.folder, "--socket=" + self.path("sock"), "--port=%d" % self.port, "--bind-address=127.0.0.1",
+                    "--pid-file=" + self.path("pid"), "--skip-name-resolve", "--innodb-log-file-size=8M",
+                    "--innodb-buffer-pool-size=32M", "--performance-schema=0", *more])
+        self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
+        return self
+
+    def start_with_tls(self):
+        """It stops if it runs, and starts with certificates; the folder that has them."""
+        folder = self.path("tls")
+        make_certificates(folder)
+        self.stop()
+        self.start("--ssl-cert=%s/server.pem" % folder, "--ssl-key=%s/server.key" % folder, "--ssl-ca=%s/ca.pem" % folder)
+        return folder
+
+    def client(self, text, user="root"):
+        return subprocess.run(["mariadb", "--no-defaults", "-S", self.path("sock"), "-u" + user, "-N", "-B", "-e", text],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+
+    def sql(self, text):
+        done = self.client(text)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def session(self):
+        """A client that stays; orders go to its stdin."""
+        return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+class ZooKeeper(Server):
+    JARS = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar"
+
+    def __init__(self, more=""):
+        super().__init__("zookeeper")
+        os.makedirs(self.path("data"))
+        with open(self.path("zoo.cfg"), "w") as file:
+            file.write("tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\n"
+                       "admin.enableServer=false\n4lw.commands.whitelist=srvr\n%s" % (self.path("data"), self.port, more))
+
+    def start(self, **env):
+        self.spawn(["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no",
+                    "-Djava.net.preferIPv4Stack=true", "-cp", self.JARS,
+                    "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.path("zoo.cfg")],
+                   env=dict(os.environ, **env))
+        return self
+
+    def ready(self):
+        self.wait_ready(self.mode)
+        return self
+
+    def mode(self):
+        """'standalone', 'leader', ... once it serves: ruok would answer earlier."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as to:
+                to.settimeout(1)
+                to.sendall(b"srvr")
+                said = b""
+                while chunk := to.recv(4096):
+                    said += chunk
+        except OSError:
+            return None
+        found = re.search(r"^Mode: (\w+)", said.decode(), re.M)
+        return found and found[1]
+
+
+def ensemble(count):
+    """ZooKeepers that elect a leader among them."""
+    servers = [ZooKeeper() for _ in range(count)]
+    ports = [(free_port(), free_port()) for _ in servers]
+    for number, server in enumerate(servers, 1):
+        with open(os.path.join(server.path("data"), "myid"), "w") as file:
+            file.write("%d\n" % number)
+        with open(server.path("zoo.cfg"), "a") as file:
+            file.write("initLimit=20\nsyncLimit=10\n")
+            for other, (quorum, election) in enumerate(ports, 1):
+                file.write("server.%d=127.0.0.1:%d:%d\n" % (other, quorum, election))
+    for server in servers:
+        server.start()
+    for server in servers:
+        server.ready()
+    return servers
+
+
+class Proxy(Between):
+    """Between a client and a server, byte for byte, until told otherwise.
+
+    lose_answers, lose_requests: what the server, or the client, says is thrown away, and the connection cut;
+    hold_requests: what the client says is kept until heal().  With `at`, an order waits for the first request that
+    at(data) is true of.  trickle: answers come a kilobyte at a time, five a second.
+    """
+
+    def __init__(self, target):
+        self.pairs = []
+        self.lock = threading.Condition()
+        self.heal()
+        super().__init__(target)
+
+    def heal(self):
+        with self.lock:
+            self.lose_answers = self.lose_requests = self.hold_requests = self.trickle = False
+            self.at = None
+            self.lock.notify_all()
+
+    def cut(self):
+        for client, server in self.pairs:
+            self.end(client, server)
+        self.pairs = []
+
+    @staticmethod
+    def end(*ends):
+        for end in ends:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def met(self, client, server):
+        self.pairs.append((client, server))
+        self.in_background(self.pump, client, server, True)
+        self.in_background(self.pump, server, client, False)
+
+    def pump(self, source, sink, from_client):
+        try:
+            while data := source.recv(65536):
+                with self.lock:
+                    if from_client and self.at and self.at(data):
+                        self.at = None
+                    while from_client and self.hold_requests and not self.at:
+                        self.lock.wait()
+                    if not self.at and (self.lose_requests if from_client else self.lose_answers):
+                        break
+                while self.trickle and not from_client and len(data) > 1024:
+                    sink.sendall(data[:1024])
+                    data = data[1024:]
+                    time.sleep(0.2)
+                sink.sendall(data)
+        except OSError:
+            pass
+        self.end(source, sink)
+
+
+class Ended(AssertionError):
+    """A process is gone that was asked something."""
+
+
+class Caller:
+    """store_call: one store object, one order a line."""
+
+    def __init__(self, call, uri, ns="orders", call_ms=20000, **env):
+        self.process = subprocess.Popen([call, uri, ns, str(call_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+                                        env=dict(os.environ, **env))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        assert code == 0, "store_call ended with %d" % code
+
+    def send(self, order):
+        self.process.stdin.write(order + "\n")
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Ended("store_call ended with %d" % self.process.wait(20))
+        assert " | " in line, "store_call said %r" % line
+        head, text = line.rstrip("\n").split(" | ", 1)
+        outcome, *rest = head.split()
+        got = {key: int(value) for key, value in (pair.split("=") for pair in rest)}
+        got.update(outcome=outcome, text=text)
+        return got
+
+    def ask(self, order, *wants):
+        """The answer; its outcome is one of `wants`, if there are any."""
+        self.send(order)
+        got = self.answer()
+        assert not wants or got["outcome"] in wants, "%s: %r, want %s" % (order, got, " or ".join(wants))
+        return got
+
+    def settle(self, order, want="OK", seconds=20):
+        """Asks until the answer is `want`: a store that was away comes back."""
+        got = {}
+
+        def came():
+            got.update(self.ask(order))
+            return got["outcome"] == want
+        until(came, lambda: "%s answers %s, last %r" % (order, want, got), seconds)
+        return got
+
+
+def contract(program, uri, claims):
+    """Every claim of the contract holds."""
+    done = subprocess.run([program, uri], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300 * SLOW)
+    assert done.stdout.endswith("%d passed, 0 failed\n" % claims), done.stdout + done.stderr
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, "%r is not in %r" % (part, text)

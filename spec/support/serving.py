@@ -1,0 +1,190 @@
+"""serving.py -- a running `vesta serve` for tests, and sockets that say exactly what a test wants said.
+
+A Server lives on free ports of its own and on state of its own; leaving the `with` block sends TERM and demands exit
+code 0.  Ids of the layout WIDE count up by one tick each, so a test can tell that nothing was given in between.
+"""
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from harness import SLOW, VESTA, World, claim, environment, fails, main, same, set_clock, shifted  # noqa: F401
+from ports import free_port, give_back  # noqa: F401
+
+WIDE = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
+
+
+class Server:
+    def __init__(self, world, *flags, layout=WIDE, pacing="history", env=None, wrap=(), quiet=False, pass_fds=()):
+        self.world = world
+        self.http = free_port()
+        self.resp = free_port()
+        self.quiet, self.pass_fds = quiet, pass_fds  # quiet: it does not say on stderr when it is ready
+        self.was_killed = False
+        self.args = [*wrap, VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
+                     "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
+        self.env = environment(world.folder, **(env or {}))
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True,
+                                        pass_fds=self.pass_fds)
+        self.said = ""
+        if self.quiet:
+            self.await_http()
+            return self
+        while not re.search(r'(?m)msg"?[=:]"?ready"?}?\n\Z', self.said):
+            line = self.process.stderr.readline()
+            assert line, "the server ended with %r:\n%s" % (self.process.wait(), self.said)
+            self.said += line
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(15 * SLOW)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        for port in self.http, self.resp:
+            give_back(port)
+        rest = self.process.stderr.read()
+        self.process.stderr.close()
+        if kind is not None:
+            print(self.said + rest)
+        elif not self.was_killed:
+            same(code, 0)
+            events = rest.splitlines()
+            assert all(re.match(r'ts=|{"ts":', event) and not re.search('level"?[=:]"?error', event) for event in events), rest
+            assert not rest or any("all worker numbers are given back" in event for event in events), rest
+
+    def kill(self):
+        """Ends it as a machine that fails does: nothing is said, nothing given back."""
+        self.process.kill()
+        self.was_killed = True
+
+    def await_http(self):
+        for _ in range(1000):
+            try:
+                self.connect(self.http).close()
+                return
+            except ConnectionRefusedError:
+                assert self.process.poll() is None, "the server ended with %r" % self.process.poll()
+                time.sleep(0.01)
+        raise AssertionError("nobody listens on port %d" % self.http)
+
+    def listen(self, part):
+        """Reads on in the log until an event has this part; the event."""
+        while True:
+            line = self.process.stderr.readline()
+            assert line, "the server ended without a word of %r:\n%s" % (part, self.said)
+            self.said += line
+            if part in line:
+                return line
+
+    def heard(self, part):
+        """The event that has this part, whether it was read at the start or is still to come."""
+        return next((line for line in self.said.splitlines() if part in line), None) or self.listen(part)
+
+    def rss_kb(self):
+        with open("/proc/%d/status" % self.process.pid) as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+
+    def connect(self, port):
+        sock = socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return sock
+
+    def say(self, port, data, end=True):
+        """Sends bytes, ends the sending side, returns all that is answered until the server closes."""
+        with self.connect(port) as sock:
+            try:
+                sock.sendall(data)
+                if end:
+                    sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # the server may have refused before it had read all
+            return until_closed(sock)
+
+    def get(self, path, method="GET", headers=None, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=20 * SLOW)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            reply = connection.getresponse()
+            return Reply(reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read().decode())
+        finally:
+            connection.close()
+
+    def redis(self, *words):
+        return self.say(self.resp, command(*words))
+
+    def tick(self):
+        """The tick of a fresh id."""
+        return int(self.get("/genid").body) >> 10
+
+
+class Configured(Server):
+    """A server with a config of this text (or this file), on addresses of its own."""
+
+    def __init__(self, world, config, *flags, env=None, faces=True):
+        super().__init__(world)
+        if not os.path.isabs(config):
+            config = write(world, config)
+        addresses = self.args[2:6] if faces else []
+        self.args = [VESTA, "serve", "-c", config, *addresses, *flags]
+        self.env = environment(world.folder, **(env or {}))
+
+
+def write(world, text):
+    with open(world.path("vesta.lua"), "w") as file:
+        file.write(text)
+    return world.path("vesta.lua")
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+
+def refuses_soon(server):
+    for _ in range(100):
+        try:
+            server.connect(server.http).close()
+        except ConnectionRefusedError:
+            return
+        except ConnectionResetError:
+            pass  # it stood in the queue of the listener that was just closed
+        time.sleep(0.01)
+    raise AssertionError("new connections are still accepted")
+
+
+def until_closed(sock):
+    parts = []
+    try:
+        while True:
+            part = sock.recv(65536)
+            if not part:
+                break
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+def command(*words):
+    parts = [b"*%d\r\n" % len(words)]
+    for word in words:
+        word = word.encode() if isinstance(word, str) else word
+        parts.append(b"$%d\r\n%s\r\n" % (len(word), word))
+    return b"".join(parts)
+
+
+def bulks(data):
+    """The bulk strings of a stream of RESP replies that has nothing else but array headers."""
+    return [int(digits) for digits in re.findall(rb"\$\d+\r\n(\d+)\r\n", data)]
+
+
+def get(path, *headers, method="GET"):
+    return "\r\n".join(["%s %s HTTP/1.1" % (method, path), "Host: t", *headers, "", ""]).encode()
