@@ -7,8 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from claims import claim, run  # noqa: E402
+from claims import claim, run
 
 LIBRARY, HEADER = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 

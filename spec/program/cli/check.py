@@ -5,7 +5,7 @@ import os
 
 from harness import claim, fails, like, main, same
 
-EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples", "config")
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "config")
 
 
 def check(w, text, *flags, env=None, name="c.lua"):

@@ -110,7 +110,7 @@ def _(world):
 
 @claim("the rock leases from a shared store, known by a secret that is written nowhere")
 def _(world):
-    build, root = os.path.dirname(VESTA), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..")
+    build, root = os.path.dirname(VESTA), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
     core = os.path.join(build, "lua", "5.4", "vesta", "core.so")
     if SLOW > 1 or not os.path.exists(core):
         print("# not with sanitizers, whose runtime the interpreter does not have")

@@ -169,7 +169,7 @@ def _(world):
 
 @claim("docs/server.md tells every route that the pages of routes tell")
 def _(world):
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "docs", "server.md")) as page:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "server.md")) as page:
         told = set(re.findall(r"(?m)^\| `(?:(?:GET|POST) )?(/[^`?]*)", page.read()))
     with Administered(world) as server:
         pages = server.get("/").body + server.ask("GET", "/")[2]

@@ -6,7 +6,7 @@ import socket
 
 from serving import VESTA, Configured, bulks, claim, command, environment, fails, get, main, same, until_closed, write
 
-EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples", "config")
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "config")
 
 TWO = """return { namespaces = {
   orders = { layout = "vesta-milli", worker = 7, fields = { version = 1 } },

@@ -14,7 +14,7 @@ from prometheus_client import parser as plain  # noqa: E402
 from serving import Server, claim, command, get, main, refuses_soon, same, SLOW, until_closed  # noqa: E402
 
 OPEN = "application/openmetrics-text;version=1.0.0"
-DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "docs", "metrics.md")
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "metrics.md")
 
 
 def values(server):

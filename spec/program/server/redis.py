@@ -189,7 +189,7 @@ def _(world):
 
 @claim("every command of the table stands in docs/server.md")
 def _(world):
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "docs", "server.md")) as file:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "server.md")) as file:
         told = set(re.findall(r"[A-Z.]{3,}", "".join(re.findall(r"`[^`]*`", file.read()))))
     with Server(world) as server:
         names = re.findall(rb"\$\d+\r\n([a-z.]+)\r\n", server.redis("COMMAND", "LIST"))

@@ -7,7 +7,7 @@ import subprocess
 
 from serving import SLOW, VESTA, Server, claim, main, same
 
-UNITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "..", "examples", "systemd")
+UNITS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "systemd")
 
 
 def text_of(name):
