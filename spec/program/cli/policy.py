@@ -5,7 +5,7 @@ import re
 
 from harness import claim, fails, like, main, same
 
-SPECS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "policy")
+SPECS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "policy")
 SHIPPED = "borrow refuse switch wait".split()
 CHOOSERS = "any butterfly butterfly_db ip_bits ip_list leaf ordinal twitter uid vesta".split()
 
