@@ -252,7 +252,7 @@ static void file_close(struct vs_store *store) {
 
 static int file_check(const char *uri, struct vesta_error *err) {
     const char *place;
-    return vs_uri_path(uri, &place, err);
+    return vs_uri_path(&vs_store_file, uri, &place, err);
 }
 
 /* Made where it is missing; of this machine, and not another user's trap. */
@@ -280,7 +280,7 @@ static int check_name(const char *name, struct vesta_error *err) {
 static int file_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,
                      struct vesta_error *err) {
     const char *place;
-    int rc = vs_uri_path(uri, &place, err);
+    int rc = vs_uri_path(&vs_store_file, uri, &place, err);
     if (rc == VESTA_OK) rc = check_name(opts->namespace_, err);
     if (rc != VESTA_OK) return rc;
     struct file_store *self = calloc(1, sizeof *self);

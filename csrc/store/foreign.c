@@ -7,17 +7,17 @@
 
 bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
                     struct vs_reply *reply) {
-    if (*list->count == VS_FOREIGN_MAX) {
+    if (list->count == VS_FOREIGN_MAX) {
         return vs_answer(reply, VS_STORE_REFUSED, "there are more than %d numbers", VS_FOREIGN_MAX);
     }
-    if (*list->count == list->room) {
+    if (list->count == list->room) {
         size_t room = list->room ? 2 * list->room : 64;
-        struct vs_foreign *more = realloc(*list->rows, room * sizeof *more);
+        struct vs_foreign *more = realloc(list->rows, room * sizeof *more);
         if (!more) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu numbers", room);
-        *list->rows = more;
+        list->rows = more;
         list->room = room;
     }
-    struct vs_foreign *row = &(*list->rows)[(*list->count)++];
+    struct vs_foreign *row = &list->rows[list->count++];
     *row = (struct vs_foreign){.worker = worker, .until_ms = until_ms};
     snprintf(row->who, sizeof row->who, "%s", who);
     return true;

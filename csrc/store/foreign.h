@@ -4,11 +4,7 @@
 
 #include "store/reply.h"
 
-/* A growing list of rows; false with the reply filled where there are too many, or memory is out. */
-struct vs_foreign_list {
-    struct vs_foreign **rows;
-    size_t *count, room;
-};
+/* False with the reply filled where there are too many, or memory is out. */
 bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
                     struct vs_reply *reply);
 

@@ -402,7 +402,8 @@ static bool is_one_of(const char *value, const char *a, const char *b) {
 static int read_uri(const char *text, struct mysql_place *self, struct vesta_error *err) {
     struct vs_uri *uri = &self->uri;
     int rc = vs_uri_parse(text, keys, uri, err);
-    if (rc == VESTA_OK) rc = vs_uri_host(uri->hosts, PORT, self->host, sizeof self->host, &self->port, err);
+    self->port = PORT;
+    if (rc == VESTA_OK) rc = vs_uri_host(uri->hosts, self->host, sizeof self->host, &self->port, err);
     if (rc != VESTA_OK) return rc;
     if (strlen(uri->path) < 2 || strchr(uri->path + 1, '/') || strlen(uri->path) > 65)
         return vs_fail(err, VESTA_EOPTION, "the store's URI names no database: mysql://user@%.100s/vesta", uri->hosts);
@@ -444,9 +445,8 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS + message_ms;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);
     int rc = read_uri(uri, &self->place, err);
-    if (rc == VESTA_OK)
-        rc = vs_uri_secret(opts, self->place.uri.value[KEY_SECRET_FILE], self->place.uri.password, self->place.secret,
-                           sizeof self->place.secret, err);
+    struct vs_secret from = {opts->secret, self->place.uri.value[KEY_SECRET_FILE], self->place.uri.password};
+    if (rc == VESTA_OK) rc = vs_uri_secret(&from, self->place.secret, sizeof self->place.secret, err);
     if (rc != VESTA_OK) {
         mysql_store_close(&self->base);
         return rc;

@@ -37,7 +37,7 @@ static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_
                          table->name, row[0] ? row[0] : "NULL");
     }
     if (!vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply)) return false;
-    if (row[4]) (*list->rows)[*list->count - 1].wall_ms = strtoll(row[4], NULL, 10);
+    if (row[4]) list->rows[list->count - 1].wall_ms = strtoll(row[4], NULL, 10);
     return true;
 }
 
@@ -64,15 +64,12 @@ static void trouble(struct mysql_store *self, struct vs_reply *reply) {
     vs_mysql_drop(self);
 }
 
-void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
-                      size_t *count, struct vs_reply *reply) {
+void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+                      struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
-    struct vs_foreign_list list = {rows, count, 0};
     const struct table *table = &tables[kind];
     char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", query[1200];
     size_t length = name ? strlen(name) : 0;
-    *rows = NULL;
-    *count = 0;
     vs_reply_clear(reply);
     if (!table->name || length > VS_FOREIGN_NAME_MAX) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->place.where);
@@ -90,7 +87,7 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
         trouble(self, reply);
         return;
     }
-    bool is_whole = mysql_num_fields(result) == 5 && take_rows(self, table, result, &list, reply);
+    bool is_whole = mysql_num_fields(result) == 5 && take_rows(self, table, result, list, reply);
     mysql_free_result(result);
     if (is_whole) vs_done(reply);
 }

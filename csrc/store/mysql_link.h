@@ -94,11 +94,10 @@ uint64_t vs_mysql_nonce(struct mysql_store *self);
 /* mysql_person.c: for a person. */
 void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);
 void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
-void vs_mysql_inspect(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
-                      struct vs_reply *reply);
+void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
 
 /* mysql_foreign.c: other generators' tables. */
-void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
-                      size_t *count, struct vs_reply *reply);
+void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+                      struct vs_reply *reply);
 
 #endif

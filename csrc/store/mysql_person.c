@@ -73,8 +73,7 @@ static void look_at(const char *name, const char *value, bool has_binlog,
     }
 }
 
-void vs_mysql_inspect(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
-                      struct vs_reply *reply) {
+void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     if (!vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
     static const char query[] = "SHOW GLOBAL VARIABLES WHERE Variable_name IN"

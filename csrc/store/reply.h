@@ -82,15 +82,19 @@ struct vs_uri {
 /* Reads a URI strictly.  Shape: keys end with NULL.  Errors: VESTA_EOPTION. */
 int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, struct vesta_error *err);
 
-/* "host:port", "host", "[v6]:port": the host without brackets, the port or `port_default`.  Errors: VESTA_EOPTION. */
-int vs_uri_host(const char *text, unsigned port_default, char *host, size_t size, unsigned *port,
-                struct vesta_error *err);
+/* "host:port", "host", "[v6]:port": the host without brackets, and the port, if it is said: *port stays otherwise.
+ * Errors: VESTA_EOPTION. */
+int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struct vesta_error *err);
 
-/* Where a secret comes from: the caller's, else the file's first line, else the URI's.  Errors: VESTA_EIO. */
-int vs_uri_secret(const struct vs_store_opts *opts, const char *file, const char *own, char *buf, size_t size,
-                  struct vesta_error *err);
+/* Where a secret may come from: the caller, else a file's first line, else the URI itself ("": it has none). */
+struct vs_secret {
+    const char *given; /* NULL: nobody gave one */
+    const char *file, *own;
+};
+/* Errors: VESTA_EIO, VESTA_EOPTION. */
+int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct vesta_error *err);
 
-/* VESTA_OK for scheme:/absolute/path; *path is its path.  Errors: VESTA_EOPTION. */
-int vs_uri_path(const char *uri, const char **path, struct vesta_error *err);
+/* VESTA_OK for scheme:/absolute/path; *path is its path.  Errors: VESTA_EOPTION, with the store's form. */
+int vs_uri_path(const struct vs_store_ops *ops, const char *uri, const char **path, struct vesta_error *err);
 
 #endif

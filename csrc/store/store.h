@@ -43,6 +43,10 @@ struct vs_foreign {
     int64_t wall_ms; /* the same as the date and time that stand there, read as if in UTC; 0: none do */
     char who[VS_HOLDER_MAX];
 };
+struct vs_foreign_list {
+    struct vs_foreign *rows;
+    size_t count, room;
+};
 #define VS_FOREIGN_MAX 100000 /* numbers in one answer; more are refused */
 #define VS_FOREIGN_NAME_MAX 250
 
@@ -54,6 +58,9 @@ struct vs_store_opts {
     int64_t call_ms_max;             /* 0: VS_STORE_CALL_MS */
     const _Atomic int64_t *cut_us;   /* no call waits past that instant, in boot time; 0, or NULL: nobody says so */
 };
+
+/* Tells a person one thing that is not as it should be, and what to do about it. */
+typedef void vs_tell_fault(void *to, const char *what, const char *todo);
 
 /* Texts, options and replies are copied: nothing given to a store must live on.
  *
@@ -95,14 +102,13 @@ struct vs_store_ops {
     /* Whether it may be another store than the last call met: told without asking it.  NULL: that cannot be told. */
     bool (*stirred)(struct vs_store *store);
     /* Tells a person what is not as it should be though it works, and what to do about it.  NULL: nothing can be. */
-    void (*inspect)(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
-                    struct vs_reply *reply);
+    void (*inspect)(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
     /* Makes what a shared store stands on, where it is missing: tables, a root node.  NULL: nothing to make. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
-    /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  *rows is the
-     * caller's to free.  NULL, or REFUSED: none of that kind can be here. */
-    void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
-                    size_t *count, struct vs_reply *reply);
+    /* Reads what another generator left in its own place; `name` is the one it goes by there, or NULL.  The list is
+     * empty before, its rows are the caller's to free.  NULL, or REFUSED: none of that kind can be here. */
+    void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+                    struct vs_reply *reply);
 };
 
 /* The others are lines of CMakeLists.txt: linked into the program, loaded as modules elsewhere (see store.c). */

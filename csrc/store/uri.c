@@ -17,13 +17,13 @@ static int hex_digit(char c) {
 }
 
 /* Undoes %XX; control characters and NUL are no part of a name. */
-static int decode(struct vs_slice word, char *out, size_t size, const char *what, struct vesta_error *err) {
+static int decode(struct vs_slice slice, char *out, size_t size, const char *what, struct vesta_error *err) {
     size_t used = 0;
-    for (size_t i = 0; i < word.length; i++) {
-        int c = (unsigned char)word.at[i];
+    for (size_t i = 0; i < slice.length; i++) {
+        int c = (unsigned char)slice.at[i];
         if (c == '%') {
-            int high = i + 2 < word.length ? hex_digit(word.at[i + 1]) : -1;
-            int low = i + 2 < word.length ? hex_digit(word.at[i + 2]) : -1;
+            int high = i + 2 < slice.length ? hex_digit(slice.at[i + 1]) : -1;
+            int low = i + 2 < slice.length ? hex_digit(slice.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return vs_fail(err, VESTA_EOPTION, "the store's %s has a '%%' without two hex digits after it", what);
             c = high * 16 + low;
@@ -40,10 +40,10 @@ static int decode(struct vs_slice word, char *out, size_t size, const char *what
 
 /* ------------------------------------------------------------------ scheme://user:password@hosts/path?key=value */
 
-static int take_option(struct vs_slice word, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
+static int take_option(struct vs_slice slice, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
     struct vs_slice key, value;
-    if (!vs_slice_split(word, '=', &key, &value))
-        return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is no key=value", VS_QUOTE(word.at, word.length));
+    if (!vs_slice_split(slice, '=', &key, &value))
+        return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is no key=value", VS_QUOTE(slice.at, slice.length));
     for (int i = 0; keys[i]; i++) {
         if (!vs_slice_is(key, keys[i])) continue;
         if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI says %s twice", keys[i]);
@@ -67,19 +67,19 @@ static int take_options(struct vs_slice rest, const char *const *keys, struct vs
     return rc == VESTA_OK ? take_option(rest, keys, out, err) : rc;
 }
 
-static int take_user(struct vs_slice word, struct vs_uri *out, struct vesta_error *err) {
-    struct vs_slice user = word, password = {"", 0};
-    vs_slice_split(word, ':', &user, &password);
+static int take_user(struct vs_slice slice, struct vs_uri *out, struct vesta_error *err) {
+    struct vs_slice user = slice, password = {"", 0};
+    vs_slice_split(slice, ':', &user, &password);
     int rc = decode(user, out->user, sizeof out->user, "user name", err);
     return rc == VESTA_OK ? decode(password, out->password, sizeof out->password, "password", err) : rc;
 }
 
 /* At the last '@': a password may hold one that was not written as %40. */
-static bool split_user(struct vs_slice word, struct vs_slice *user, struct vs_slice *hosts) {
-    const char *at = memrchr(word.at, '@', word.length);
+static bool split_user(struct vs_slice slice, struct vs_slice *user, struct vs_slice *hosts) {
+    const char *at = memrchr(slice.at, '@', slice.length);
     if (!at) return false;
-    *user = (struct vs_slice){word.at, (size_t)(at - word.at)};
-    *hosts = (struct vs_slice){at + 1, word.length - user->length - 1};
+    *user = (struct vs_slice){slice.at, (size_t)(at - slice.at)};
+    *hosts = (struct vs_slice){at + 1, slice.length - user->length - 1};
     return true;
 }
 
@@ -122,12 +122,10 @@ static bool read_port(const char *text, unsigned *port) {
     return value > 0 && value < 65536;
 }
 
-int vs_uri_host(const char *text, unsigned port_default, char *host, size_t size, unsigned *port,
-                struct vesta_error *err) {
+int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struct vesta_error *err) {
     bool is_v6 = text[0] == '[';
     const char *end = is_v6 ? strchr(text, ']') : text + strcspn(text, ":");
     const char *begin = text + is_v6, *rest = end ? end + is_v6 : NULL;
-    *port = port_default;
     bool well = rest && !strchr(text, ',') && end > begin && (size_t)(end - begin) < size &&
                 (rest[0] == '\0' || (rest[0] == ':' && read_port(rest + 1, port)));
     if (!well) /* what stands behind a colon and is no port may be a password */
@@ -157,20 +155,18 @@ static int read_secret(const char *path, char *buf, size_t size, struct vesta_er
     return VESTA_OK;
 }
 
-int vs_uri_secret(const struct vs_store_opts *opts, const char *file, const char *own, char *buf, size_t size,
-                  struct vesta_error *err) {
-    if (!opts->secret && file[0]) return read_secret(file, buf, size, err);
-    const char *secret = opts->secret ? opts->secret : own;
+int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct vesta_error *err) {
+    if (!from->given && from->file[0]) return read_secret(from->file, buf, size, err);
+    const char *secret = from->given ? from->given : from->own;
     if (strlen(secret) >= size)
         return vs_fail(err, VESTA_EOPTION, "the store's secret is longer than %zu bytes", size - 1);
     snprintf(buf, size, "%s", secret);
     return VESTA_OK;
 }
 
-int vs_uri_path(const char *uri, const char **path, struct vesta_error *err) {
+int vs_uri_path(const struct vs_store_ops *ops, const char *uri, const char **path, struct vesta_error *err) {
     *path = strchr(uri, ':') + 1;
     if (**path == '/') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %.*s/var/lib/vesta%s",
-                   VS_QUOTE(uri, strlen(uri)), (int)(*path - uri), uri,
-                   uri[0] == 's' ? "/vesta.db" : ""); /* sqlite: a file */
+    return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %s", VS_QUOTE(uri, strlen(uri)),
+                   ops->form);
 }

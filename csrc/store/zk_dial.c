@@ -131,7 +131,8 @@ static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *
     if (!more) one = *rest;
     if (!more) rest->at = NULL;
     snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
-    return vs_uri_host(name, VS_ZK_PORT, host, size, port, NULL) == VESTA_OK;
+    *port = VS_ZK_PORT;
+    return vs_uri_host(name, host, size, port, NULL) == VESTA_OK;
 }
 
 static void look_all_up(struct addresses *all, const char *hosts) {

@@ -94,14 +94,11 @@ static bool is_of_a_zookeeper(enum vs_foreign_kind kind, const char *name) {
     return (kind == VS_LEAF || kind == VS_BUTTERFLY_ZK) && name && strlen(name) <= VS_FOREIGN_NAME_MAX;
 }
 
-void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
-                   size_t *count, struct vs_reply *reply) {
+void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+                   struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
-    struct vs_foreign_list list = {rows, count, 0};
     struct names names = {NULL, 0};
     char parent[VS_ZK_PATH_MAX];
-    *rows = NULL;
-    *count = 0;
     vs_reply_clear(reply);
     if (!is_of_a_zookeeper(kind, name)) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: a ZooKeeper has no numbers of that kind", self->place.where);
@@ -110,7 +107,7 @@ void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char
     snprintf(parent, sizeof parent, kind == VS_LEAF ? "/%s/forever" : "/sequence/%s", name);
     bool well = vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, parent, &names, reply);
     for (size_t i = 0; well && i < names.length; i += strlen(names.at + i) + 1)
-        well = (kind == VS_LEAF ? take_leaf : take_butterfly)(self, parent, names.at + i, &list, reply);
+        well = (kind == VS_LEAF ? take_leaf : take_butterfly)(self, parent, names.at + i, list, reply);
     if (well) vs_done(reply);
     free(names.at);
 }

@@ -85,7 +85,7 @@ void vs_zk_list(struct vs_store *store, struct vs_listed **listed, size_t *count
 
 /* zk_foreign.c: other generators' nodes, and what lies beside the namespace. */
 void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
-void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign **rows,
-                   size_t *count, struct vs_reply *reply);
+void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
+                   struct vs_reply *reply);
 
 #endif

@@ -342,8 +342,7 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     if (next_acl(self, "/", true, reply)) vs_done(reply);
 }
 
-static void zk_inspect(struct vs_store *store, void (*tell)(void *to, const char *what, const char *todo), void *to,
-                       struct vs_reply *reply) {
+static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply) {
     static const char todo[] = "bring it back from a copy, or `vesta store advance`, which makes it again";
     struct zk_store *self = self_of(store);
     struct zk_view view;
@@ -363,7 +362,7 @@ static void zk_idle(struct vs_store *store, int64_t ms) {
 
 static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *err) {
     char host[256];
-    unsigned port;
+    unsigned port = VS_ZK_PORT;
     int rc = vs_uri_parse(text, keys, uri, err);
     struct vs_slice one, rest = {uri->hosts, strlen(uri->hosts)};
     for (bool more = true; rc == VESTA_OK && more;) {
@@ -371,7 +370,7 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
         more = vs_slice_split(rest, ',', &one, &rest);
         if (!more) one = rest;
         snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
-        rc = vs_uri_host(name, VS_ZK_PORT, host, sizeof host, &port, err);
+        rc = vs_uri_host(name, host, sizeof host, &port, err);
     }
     if (rc != VESTA_OK) return rc;
     size_t length = strlen(uri->path);
@@ -412,7 +411,8 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     int rc = read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
         if (uri.password[0]) snprintf(own, sizeof own, "%s:%s", uri.user, uri.password);
-        rc = vs_uri_secret(opts, uri.value[KEY_SECRET_FILE], own, self->place.auth, sizeof self->place.auth, err);
+        struct vs_secret from = {opts->secret, uri.value[KEY_SECRET_FILE], own};
+        rc = vs_uri_secret(&from, self->place.auth, sizeof self->place.auth, err);
     }
     if (rc == VESTA_OK && self->place.auth[0] && !strchr(self->place.auth, ':'))
         rc = vs_fail(err, VESTA_EOPTION, "a ZooKeeper's secret is user:password");

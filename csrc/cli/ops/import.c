@@ -256,23 +256,22 @@ static int check_layout(const struct asked *asked) {
 
 static int run(struct asked *asked) {
     struct vs_store *source = asked->from.store;
-    struct vs_foreign *rows = NULL;
+    struct vs_foreign_list list = {.count = 0};
     struct vs_roll roll = {0};
     struct vs_reply reply;
-    size_t count = 0;
     int rc = vs_at_need(&asked->at);
     if (rc == VS_GO) rc = check_layout(asked);
     if (rc != VS_GO) return rc;
     source->ops->foreign(source, (enum vs_foreign_kind)asked->kind,
-                         kinds[asked->kind].has_name ? asked->from.name : NULL, &rows, &count, &reply);
+                         kinds[asked->kind].has_name ? asked->from.name : NULL, &list, &reply);
     if (reply.outcome != VS_STORE_OK) rc = vs_at_told(&asked->from, &reply);
-    take_zone(asked, rows, count);
-    if (count) qsort(rows, count, sizeof *rows, by_worker);
-    if (rc == VS_GO) rc = fits(asked, rows, count);
+    take_zone(asked, list.rows, list.count);
+    if (list.count) qsort(list.rows, list.count, sizeof *list.rows, by_worker);
+    if (rc == VS_GO) rc = fits(asked, list.rows, list.count);
     if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
-    if (rc == VS_GO) rc = mark_all(asked, rows, count, &roll);
+    if (rc == VS_GO) rc = mark_all(asked, list.rows, list.count, &roll);
     free(roll.listed);
-    free(rows);
+    free(list.rows);
     return rc;
 }
 
