@@ -191,7 +191,7 @@ static void put_clients(struct vs_app *app, struct vs_out *out) {
     vs_put_text(out, "connected_clients:");
     vs_put_uint(out, (uint64_t)vs_budget_open(app->budget, VS_PROTOCOLS));
     put_line(out, "maxclients", (uint64_t)vs_budget_limits(app->budget)->proto_max[VS_RESP]);
-    put_line(out, "blocked_clients", app->loop_count ? vs_total(app, &app->counts[0]->parked) : 0);
+    put_line(out, "blocked_clients", app->loop_count ? vs_total(app, &app->counts[0]->waiting) : 0);
     put_line(out, "tracking_clients", 0);
 }
 

@@ -23,7 +23,7 @@ struct vs_counts {
     vs_count turned[VS_PROTOCOLS][VS_TURNED_REASONS];      /* away */
     vs_count shed[VS_PROTOCOLS];                           /* closed because clients held too much memory */
     vs_count rests;                                        /* of listeners, for want of a descriptor */
-    vs_count parked;                                       /* now */
+    vs_count waiting;                                      /* requests, for an id, now */
 };
 
 /* Bounds of the durations that are told apart, ascending. */

@@ -121,6 +121,14 @@ static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
     return VS_STEP_CLOSE;
 }
 
+/* Completes a reply; returns the step's answer, `used` where the connection goes on. */
+static int end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
+    bool close = is_broken || !http->keep_alive || r->session->draining;
+    finish(r, http, start, close);
+    vs_count_request(r);
+    return close ? VS_STEP_CLOSE : used;
+}
+
 int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
     struct vs_http http;
     if (len < s->need) return VS_STEP_MORE;
@@ -152,12 +160,23 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
         r.json =
             s->protocol == VS_ADMIN || vs_http_is_v1(http.path); /* the path is known where the head could be read */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
-    } else if (answer(&r, &http) == VS_PAUSED) {
+    } else if (answer(&r, &http) == VS_WAITS) {
         out->used = start;
-        return VS_STEP_PAUSED;
+        s->waiting.bytes = (size_t)used;
+        return VS_STEP_WAITS;
     }
-    bool close = used < 0 || !http.keep_alive || s->draining;
-    finish(&r, &http, start, close);
-    vs_count_request(&r);
-    return close ? VS_STEP_CLOSE : used;
+    return end(&r, &http, start, used < 0, used);
+}
+
+int vs_http_again(struct vs_session *s, struct vs_out *out) {
+    struct vs_http http = *s->waiting.request->http;
+    size_t start = out->used;
+    out->used += HEAD_RESERVE;
+    struct vs_request r = vs_request_recall(s, out);
+    r.http = &http; /* what is remembered goes when it is answered */
+    if (vs_request_run(&r) == VS_WAITS) {
+        out->used = start;
+        return VS_STEP_WAITS;
+    }
+    return end(&r, &http, start, false, 1);
 }

@@ -15,7 +15,7 @@
 enum vs_reply_state vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
-    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
     if (r->protocol == VS_RESP)
         vs_resp_id(r->out, id);
     else
@@ -27,7 +27,7 @@ enum vs_reply_state vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->args->count;
     for (size_t i = 0; i < n; i++)
         if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
-    if (vs_take_ids(r, n, r->args->at) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_ids(r, n, r->args->at) != VS_ANSWERED) return VS_WAITS;
     vs_resp_array(r->out, n);
     for (size_t i = 0; i < n; i++)
         vs_resp_id(r->out, r->ids[i]);
@@ -46,7 +46,7 @@ static bool read_count(struct vs_request *r, struct vs_slice count, uint64_t max
 enum vs_reply_state vs_on_some(struct vs_request *r) {
     uint64_t n;
     if (!vs_request_enter(r, r->args->at[0]) || !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n)) return VS_ANSWERED;
-    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     vs_resp_array(r->out, n);
     for (size_t i = 0; i < n; i++)
         vs_resp_id(r->out, r->ids[i]);
@@ -96,7 +96,7 @@ enum vs_reply_state vs_on_batch(struct vs_request *r) {
     if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2)) ||
         !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
         return VS_ANSWERED;
-    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     (r->json ? put_list : put_lines)(r->out, r->ids, n);
     return VS_ANSWERED;
 }
@@ -190,7 +190,7 @@ enum vs_reply_state vs_on_block(struct vs_request *r) {
     char layout[VESTA_LAYOUT_TEXT_MAX];
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !read_count(r, vs_arg(r, 1), BLOCK_MAX, &n)) return VS_ANSWERED;
-    if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;
     vesta_layout_text(r->ns->layout, layout);
     open_values(r, 5);
     put_string(r, "ns", r->ns->name);
@@ -300,13 +300,13 @@ static bool add_defaults(struct vs_request *r, struct making *m) {
     return true;
 }
 
-/* From the arguments name, value, ... that begin at `first`. */
-static enum vs_reply_state make(struct vs_request *r, int first) {
+/* From the arguments name, value, ... that begin at `first`, but for those at `skip`. */
+static enum vs_reply_state make(struct vs_request *r, int first, int skip) {
     struct making making = {.count = 0};
     struct vesta_error err;
     uint64_t id;
     for (int i = first; i + 1 < r->args->count; i += 2)
-        if (!read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
+        if (i != skip && !read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
     if (!making.has_time || !making.has_seq) return vs_refuse(r, "bad_field", "Both time and seq are required.");
     if (!add_defaults(r, &making)) return VS_ANSWERED;
     if (vesta_make(r->ns->layout, making.given, making.count, &id, &err) != VESTA_OK)
@@ -318,18 +318,12 @@ static enum vs_reply_state make(struct vs_request *r, int first) {
     return VS_ANSWERED;
 }
 
-/* `ns` is no field here. */
+/* `ns` is no field here; a second one is a field that the layout lacks. */
 enum vs_reply_state vs_on_makeid(struct vs_request *r) {
-    struct vs_args *args = &r->session->scratch->args;
-    struct vs_slice name = {NULL, 0};
-    for (int i = 0; i + 1 < args->count; i += 2) {
-        if (!vs_slice_is(args->at[i], "ns")) continue;
-        name = args->at[i + 1];
-        memmove(&args->at[i], &args->at[i + 2], (size_t)(args->count - i - 2) * sizeof *args->at);
-        args->count -= 2;
-        break; /* a second one is a field that the layout lacks */
-    }
-    return vs_request_enter(r, name) ? make(r, 0) : VS_ANSWERED;
+    int ns = 0;
+    while (ns + 1 < r->args->count && !vs_slice_is(r->args->at[ns], "ns"))
+        ns += 2;
+    return vs_request_enter(r, vs_arg(r, ns + 1)) ? make(r, 0, ns) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_make(struct vs_request *r) {
@@ -339,5 +333,5 @@ enum vs_reply_state vs_on_make(struct vs_request *r) {
         return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
     if (r->args->count > 2 * VESTA_FIELDS_MAX)
         return vs_refuse(r, "bad_field", "more fields than a layout can have (%d)", VESTA_FIELDS_MAX);
-    return make(r, 1);
+    return make(r, 1, -1);
 }

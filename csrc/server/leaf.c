@@ -14,7 +14,7 @@ enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
     bool is_known = vs_namespace_named(r->session->app, key.at, key.length);
     uint64_t id;
     if (!vs_request_enter(r, app->leaf_any_key && !is_known ? any : key)) return VS_ANSWERED;
-    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_PAUSED;
+    if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
     vs_put_uint(r->out, id);
     return VS_ANSWERED;
 }

@@ -45,7 +45,7 @@ static void too_slow(struct conn *c) {
 /* Nothing is read from who waits for an id, so it is not known whether it still does; but a torn connection is. */
 static bool is_torn(const struct conn *c) {
     struct pollfd at = {.fd = c->fd};
-    return c->parked && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
+    return c->waits && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
 }
 
 /* Who must say a password has less time for it than who has said it may rest. */
@@ -60,18 +60,18 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
     size_t unsent = c->writing ? uv_stream_get_write_queue_size(&c->io.stream) : 0;
     if (unsent < c->unsent) c->active_ms = now; /* the client reads, if slowly */
     c->unsent = unsent;
-    return c->session.memory > 0 && !c->parked && now - c->active_ms >= SHED_MS &&
+    return c->session.memory > 0 && !c->waits && now - c->active_ms >= SHED_MS &&
            vs_budget_is_short(c->session.app->budget);
 }
 
 static void look_at(struct conn *c, uint64_t now) {
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
-    bool shed = sits_on_memory(c, now), idle = !c->parked && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
+    bool shed = sits_on_memory(c, now), idle = !c->waits && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c) || says_no_password(c, now))
         vs_conn_end(c);
     else if (shed)
         vs_conn_shed(c);
-    else if (c->have > 0 && !c->lingering && !c->parked && !c->writing && now - c->partial_ms >= PARTIAL_MS)
+    else if (c->have > 0 && !c->lingering && !c->waits && !c->writing && now - c->partial_ms >= PARTIAL_MS)
         too_slow(c);
 }
 
@@ -85,7 +85,7 @@ static void drain_one(struct conn *c, uint64_t now) {
     uint64_t drain_ms = now - c->loop->drain_ms, quiet_ms = now - c->active_ms;
     if (drain_ms >= DRAIN_MS || (c->lingering && quiet_ms >= DRAIN_QUIET_MS))
         vs_conn_end(c);
-    else if (c->lingering || c->parked || c->writing)
+    else if (c->lingering || c->waits || c->writing)
         return;
     else if (drain_ms >= DRAIN_BUSY_MS || (c->have == 0 && quiet_ms >= DRAIN_QUIET_MS && !has_unread(c)))
         vs_conn_finish(c);
@@ -221,7 +221,7 @@ static int make_loop(struct server *server) {
     TAILQ_INIT(&loop->conns);
     tell_time(loop);
     for (int i = 0; i < VS_NAMESPACES_MAX; i++)
-        TAILQ_INIT(&loop->line[i].conns);
+        TAILQ_INIT(&loop->queue[i].conns);
     server->opts->app->counts[server->count] = &loop->scratch.counts;
     server->loops[server->count++] = loop;
     server->opts->app->loop_count = server->count;

@@ -132,17 +132,17 @@ enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct v
     struct vs_multi *m = s->multi;
     if (m->mode == COUNTING) {
         m->wanted += n;
-        return VS_PAUSED;
+        return VS_WAITS;
     }
     if (m->mode == TAKING) {
-        size_t have = s->kept_count - m->taken;
-        m->short_of = !vs_take_up_to(r, s->kept + m->taken, &have, n, names);
-        s->kept_count = m->taken + have;
+        size_t have = s->waiting.ids_count - m->taken;
+        m->short_of = !vs_take_up_to(r, s->waiting.ids + m->taken, &have, n, names);
+        s->waiting.ids_count = m->taken + have;
         if (!m->short_of) m->taken += n;
-        return VS_PAUSED;
+        return VS_WAITS;
     }
-    assert(m->taken + n <= s->kept_count);
-    memcpy(r->ids, s->kept + m->taken, n * sizeof *r->ids);
+    assert(m->taken + n <= s->waiting.ids_count);
+    memcpy(r->ids, s->waiting.ids + m->taken, n * sizeof *r->ids);
     m->taken += n;
     return VS_ANSWERED;
 }
@@ -194,7 +194,7 @@ enum vs_reply_state vs_on_exec(struct vs_request *r) {
     if (!m) return vs_refuse(r, "bad_command", "EXEC without MULTI");
     if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
     if (m->mode == QUEUEING && !begin(r)) return vs_refuse_memory(r);
-    if (m->mode == TAKING && !take_all(r)) return VS_PAUSED;
+    if (m->mode == TAKING && !take_all(r)) return VS_WAITS;
     while (m->at < m->used) {
         struct vs_request next;
         if (r->out->size - r->out->used < VS_REPLY_MAX) return VS_AGAIN;

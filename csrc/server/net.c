@@ -14,9 +14,12 @@
 
 #define TURN_MAX (1 << 20) /* bytes of replies to one connection before the others have their turn */
 
-typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
-static step *const steps[VS_PROTOCOLS] = {
-    [VS_RESP] = vs_resp_step, [VS_HTTP] = vs_http_step, [VS_ADMIN] = vs_http_step};
+static const struct protocol {
+    int (*step)(struct vs_session *, const char *, size_t, struct vs_out *);
+    int (*again)(struct vs_session *, struct vs_out *);
+} protocols[VS_PROTOCOLS] = {[VS_RESP] = {vs_resp_step, vs_resp_again},
+                             [VS_HTTP] = {vs_http_step, vs_http_again},
+                             [VS_ADMIN] = {vs_http_step, vs_http_again}};
 
 static void work(struct conn *c, const char *data, size_t length);
 
@@ -37,17 +40,17 @@ static void on_closed(uv_handle_t *handle) {
     free(c);
 }
 
-static void leave_line(struct conn *c) {
+static void leave_queue(struct conn *c) {
     struct loop *loop = c->loop;
-    TAILQ_REMOVE(&loop->line[c->session.line].conns, c, parking);
-    loop->scratch.line[c->session.line].waiting--;
-    vs_add(&loop->scratch.counts.parked, (uint64_t)-1);
-    c->parked = false;
+    TAILQ_REMOVE(&loop->queue[c->session.waiting.queue].conns, c, queued);
+    loop->scratch.queue[c->session.waiting.queue].waiting--;
+    vs_add(&loop->scratch.counts.waiting, (uint64_t)-1);
+    c->waits = false;
 }
 
 void vs_conn_end(struct conn *c) {
     if (uv_is_closing(&c->io.handle)) return;
-    if (c->parked) leave_line(c);
+    if (c->waits) leave_queue(c);
     TAILQ_REMOVE(&c->loop->conns, c, all);
     vs_session_end(&c->session);
     uv_close(&c->io.handle, on_closed);
@@ -81,7 +84,7 @@ void vs_conn_shed(struct conn *c) {
     static const char resp[] = "-OOM clients hold as much memory as they may\r\n",
                       http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
-    bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->parked || c->lingering;
+    bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->waits || c->lingering;
     if (uv_is_closing(&c->io.handle)) return;
     vs_add(&c->loop->scratch.counts.shed[c->session.protocol], 1);
     if (silent) { /* it is in the middle of something else */
@@ -104,13 +107,13 @@ struct writing {
 
 /* Goes on with a connection that nothing holds up any more. */
 static void resume(struct conn *c) {
-    if (c->writing || c->parked || c->lingering || uv_is_closing(&c->io.handle)) return;
+    if (c->writing || c->waits || c->lingering || uv_is_closing(&c->io.handle)) return;
     if (c->last) {
         vs_conn_finish(c);
         return;
     }
-    if (c->have > 0) work(c, c->buf, c->have);
-    if (uv_is_closing(&c->io.handle) || c->lingering || c->writing || c->parked) return;
+    if (c->have > 0 || c->session.waiting.request) work(c, c->buf, c->have);
+    if (uv_is_closing(&c->io.handle) || c->lingering || c->writing || c->waits) return;
     if (c->ended)
         vs_conn_end(c);
     else
@@ -181,28 +184,29 @@ static void retry_at(struct loop *loop, uint64_t at_ms) {
     uv_timer_start(&loop->retry, on_retry, at_ms > now_ms ? at_ms - now_ms : 1, 0);
 }
 
-static void park(struct conn *c) {
+static void wait_in_queue(struct conn *c) {
     struct loop *loop = c->loop;
-    struct line *line = &loop->line[c->session.line];
-    uint64_t wait_ms = (uint64_t)(c->session.wait_us + 999) / 1000, at = uv_now(&loop->uv) + (wait_ms ? wait_ms : 1);
-    c->parked = true;
+    struct queue *queue = &loop->queue[c->session.waiting.queue];
+    uint64_t wait_ms = (uint64_t)(c->session.waiting.wait_us + 999) / 1000,
+             at = uv_now(&loop->uv) + (wait_ms ? wait_ms : 1);
+    c->waits = true;
     set_reading(c, false);
-    TAILQ_INSERT_TAIL(&line->conns, c, parking);
-    loop->scratch.line[c->session.line].waiting++;
-    vs_add(&loop->scratch.counts.parked, 1);
-    if (line->retry_at_ms == 0 || at < line->retry_at_ms) line->retry_at_ms = at;
+    TAILQ_INSERT_TAIL(&queue->conns, c, queued);
+    loop->scratch.queue[c->session.waiting.queue].waiting++;
+    vs_add(&loop->scratch.counts.waiting, 1);
+    if (queue->retry_at_ms == 0 || at < queue->retry_at_ms) queue->retry_at_ms = at;
     retry_at(loop, at);
 }
 
 /* Others than `first`, which must wait on, may have waited for long enough, or for a word that has been said. */
-static void tell_others(struct line *line, const struct conn *first) {
+static void tell_others(struct queue *queue, const struct conn *first) {
     const struct vesta_clock *clock = first->session.app->clock;
     int64_t now_us = clock->boot_us(clock->self);
-    int left = first->loop->scratch.line[first->session.line].waiting;
-    for (struct conn *c = TAILQ_FIRST(&line->conns), *next; c && left > 0; c = next, left--) {
-        next = TAILQ_NEXT(c, parking);
+    int left = first->loop->scratch.queue[first->session.waiting.queue].waiting;
+    for (struct conn *c = TAILQ_FIRST(&queue->conns), *next; c && left > 0; c = next, left--) {
+        next = TAILQ_NEXT(c, queued);
         if (c == first || !vs_session_is_due(&c->session, now_us)) continue;
-        leave_line(c);
+        leave_queue(c);
         resume(c);
     }
 }
@@ -210,42 +214,43 @@ static void tell_others(struct line *line, const struct conn *first) {
 /* First come, first served, until one must wait on; the others are not asked then: they would wait for the same id.
  * Who got nothing keeps its place; who got a part of what it wants lets the others go first, so that no large batch
  * takes all there is for as long as it may wait. */
-static void serve_line(struct line *line) {
+static void serve_queue(struct queue *queue) {
     struct conn *c;
-    line->retry_at_ms = 0;
-    while ((c = TAILQ_FIRST(&line->conns))) {
-        int64_t deadline_us = c->session.deadline_us;
-        size_t kept = c->session.kept_count;
-        leave_line(c);
+    queue->retry_at_ms = 0;
+    while ((c = TAILQ_FIRST(&queue->conns))) {
+        int64_t deadline_us = c->session.waiting.deadline_us;
+        size_t kept = c->session.waiting.ids_count;
+        leave_queue(c);
         resume(c);
-        if (!c->parked || c->session.deadline_us != deadline_us || &c->loop->line[c->session.line] != line)
+        if (!c->waits || c->session.waiting.deadline_us != deadline_us ||
+            &c->loop->queue[c->session.waiting.queue] != queue)
             continue; /* served, or it waits for another namespace now; what it asks next is at the tail */
-        if (c->session.kept_count == kept) {
-            TAILQ_REMOVE(&line->conns, c, parking);
-            TAILQ_INSERT_HEAD(&line->conns, c, parking);
+        if (c->session.waiting.ids_count == kept) {
+            TAILQ_REMOVE(&queue->conns, c, queued);
+            TAILQ_INSERT_HEAD(&queue->conns, c, queued);
         }
-        tell_others(line, c);
+        tell_others(queue, c);
         return;
     }
 }
 
-/* Each namespace has a line of its own: where one is paused the others go on. */
-static void retry_lines(struct loop *loop, uint64_t due_ms) {
+/* Each namespace has a queue of its own: where one pauses the others go on. */
+static void retry_queues(struct loop *loop, uint64_t due_ms) {
     int count = loop->server->opts->app->ns_count;
     loop->retry_at_ms = 0;
     for (int i = 0; i < count; i++)
-        if (loop->line[i].retry_at_ms != 0 && loop->line[i].retry_at_ms <= due_ms) serve_line(&loop->line[i]);
+        if (loop->queue[i].retry_at_ms != 0 && loop->queue[i].retry_at_ms <= due_ms) serve_queue(&loop->queue[i]);
     for (int i = 0; i < count; i++)
-        if (loop->line[i].retry_at_ms != 0) retry_at(loop, loop->line[i].retry_at_ms);
+        if (loop->queue[i].retry_at_ms != 0) retry_at(loop, loop->queue[i].retry_at_ms);
 }
 
 static void on_retry(uv_timer_t *timer) {
     struct loop *loop = timer->data;
-    retry_lines(loop, uv_now(&loop->uv));
+    retry_queues(loop, uv_now(&loop->uv));
 }
 
 void vs_conn_retry(struct loop *loop) {
-    retry_lines(loop, UINT64_MAX);
+    retry_queues(loop, UINT64_MAX);
 }
 
 /* ------------------------------------------------------------------ reading */
@@ -270,7 +275,7 @@ static bool keep(struct conn *c, const char *data, size_t length) {
 }
 
 /* The clock is read twice for all requests of a read: that is when all of them came and all of them were answered.
- * Those that waited for an id came with the read before they were parked. */
+ * Those that waited for an id came with the read before they did. */
 static void count_durations(struct conn *c, uint64_t since_ns) {
     struct vs_scratch *scratch = &c->loop->scratch;
     if (scratch->answered == 0) return;
@@ -278,20 +283,31 @@ static void count_durations(struct conn *c, uint64_t since_ns) {
     scratch->answered = 0;
 }
 
-/* Answers the requests in data, which is all that c has. */
+/* One request: that which waits, else the next of data, from *at on. */
+static int step(struct conn *c, const char *data, size_t length, size_t *at, struct vs_out *out) {
+    const struct protocol *protocol = &protocols[c->session.protocol];
+    if (c->session.waiting.request) return protocol->again(&c->session, out);
+    int used = protocol->step(&c->session, data + *at, length - *at, out);
+    if (used > 0)
+        *at += (size_t)used;
+    else if (used == VS_STEP_WAITS)
+        *at += c->session.waiting.bytes;
+    return used;
+}
+
+/* Answers the request that waits, and those in data, which is all that c has. */
 static void work(struct conn *c, const char *data, size_t length) {
     struct loop *loop = c->loop;
     struct vs_out *out = &loop->out;
     size_t at = 0, written = 0;
-    uint64_t since_ns = c->parked_ns ? c->parked_ns : uv_hrtime();
+    uint64_t since_ns = c->came_ns ? c->came_ns : uv_hrtime();
     int used = 1;
     bool blocked = false;
-    c->parked_ns = 0;
+    c->came_ns = 0;
     out->used = 0;
-    while (at < length && !blocked) {
-        used = steps[c->session.protocol](&c->session, data + at, length - at, out);
+    while (!blocked && (at < length || c->session.waiting.request)) {
+        used = step(c, data, length, &at, out);
         if (used <= 0 && used != VS_STEP_AGAIN) break;
-        if (used > 0) at += (size_t)used;
         if (out->size - out->used >= VS_REPLY_MAX) continue;
         written += out->used;
         blocked = !flush(c, written < TURN_MAX);
@@ -303,11 +319,11 @@ static void work(struct conn *c, const char *data, size_t length) {
     if (used == VS_STEP_CLOSE) {
         c->last = true;
         if (!c->writing) vs_conn_finish(c);
-    } else if (!keep(c, data + at, length - at)) {
+    } else if (!keep(c, at < length ? data + at : NULL, length - at)) {
         vs_conn_shed(c);
-    } else if (used == VS_STEP_PAUSED) {
-        c->parked_ns = since_ns;
-        park(c);
+    } else if (used == VS_STEP_WAITS) {
+        c->came_ns = since_ns;
+        wait_in_queue(c);
     }
 }
 

@@ -20,7 +20,7 @@ struct conn {
     union stream io;
     uv_os_fd_t fd; /* of io, while that is open */
     struct loop *loop;
-    TAILQ_ENTRY(conn) all, parking;
+    TAILQ_ENTRY(conn) all, queued;
     struct vs_session session;
     struct vs_peer peer;
     size_t unsent; /* of a reply that is written later, when it was looked at last */
@@ -28,8 +28,8 @@ struct conn {
     size_t have, size;
     uint64_t active_ms, partial_ms; /* last progress; when the incomplete request began */
     uint64_t stranger_ms;           /* when it was first seen without its password; 0: it needs none, or said it */
-    uint64_t parked_ns;             /* when the parked request came; 0: none is parked */
-    bool reading, writing, parked;
+    uint64_t came_ns;               /* when the request came that waits; 0: none does */
+    bool reading, writing, waits;
     bool last;      /* the last reply is being written */
     bool lingering; /* it was written: only the client's end is waited for */
     bool ended;     /* the client will send no more */
@@ -52,11 +52,11 @@ struct loop {
     uv_timer_t sweep, retry, rest;
     struct conn *spare; /* for the next to come */
     struct conns conns;
-    struct line {
+    struct queue {
         struct conns conns;
         uint64_t retry_at_ms;       /* 0: nobody waits */
-    } line[VS_NAMESPACES_MAX];      /* those who wait for an id, by namespace */
-    uint64_t retry_at_ms, drain_ms; /* the first of the lines'; 0: none, not draining */
+    } queue[VS_NAMESPACES_MAX];     /* those who wait for an id, by namespace */
+    uint64_t retry_at_ms, drain_ms; /* the first of the queues'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
     _Atomic uint64_t beat_ms;       /* when it swept last, or began */
     struct vs_out out;
@@ -79,7 +79,7 @@ struct server {
     uint64_t told_address[VS_PROTOCOLS]; /* of those turned away, who had too many from one address */
 };
 
-/* Serves the first of each line, and the next, until one must wait on. */
+/* Serves the first of each queue, and the next, until one must wait on. */
 void vs_conn_retry(struct loop *loop);
 
 /* Serves a client on its socket, which it owns from here on.  `c` is zeroed memory for it, and no longer the

@@ -1,5 +1,6 @@
 /* request.h -- a request as a handler sees it: what was asked, of which namespace, the reply being built; never a
- * socket.  A handler never blocks: where no id is to be had it returns VS_PAUSED, and is called again later. */
+ * socket.  A handler never blocks: where no id is to be had it returns VS_WAITS, and is called again later, with the
+ * arguments as they were. */
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
@@ -7,7 +8,7 @@
 
 enum vs_reply_state {
     VS_ANSWERED,
-    VS_PAUSED,
+    VS_WAITS,
     VS_AGAIN, /* a part was answered, and there is no room for more */
     VS_QUIT
 };
@@ -33,7 +34,7 @@ struct vs_request {
     const char *type; /* of the content, where it is not what `json` says */
     int retry_after_s;
     unsigned allow;           /* HTTP: methods to tell of; 0: none */
-    struct vesta_pause pause; /* VS_PAUSED */
+    struct vesta_pause pause; /* VS_WAITS */
 };
 
 typedef enum vs_reply_state vs_handler(struct vs_request *);
@@ -44,9 +45,11 @@ struct vs_slice vs_arg(const struct vs_request *request, int i);
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
 
-/* Runs a request's handler and settles a pause: VS_PAUSED means "try again after session->wait_us", else the reply is
- * complete. */
+/* Runs a request's handler and settles a pause.  VS_WAITS: it is in session->waiting from now on, and shall be run
+ * again after waiting.wait_us; VS_AGAIN: run it again when there is room; else the reply is complete. */
 enum vs_reply_state vs_request_run(struct vs_request *request);
+/* The request that waits, as it came, for a reply that begins where `out` is. */
+struct vs_request vs_request_recall(struct vs_session *session, struct vs_out *out);
 
 /* Answers with a failure: `code` is a stable name ("bad_id"), the rest a printf text.  Always VS_ANSWERED. */
 enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, const char *format, ...)

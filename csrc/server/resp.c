@@ -63,6 +63,12 @@ static bool may_run(struct vs_request *r, struct vs_args *args) {
     return false;
 }
 
+static enum vs_reply_state run(struct vs_request *r) {
+    enum vs_reply_state state = vs_request_run(r);
+    if (r->call->handler == vs_on_exec && state == VS_ANSWERED) vs_multi_end(r->session);
+    return state;
+}
+
 static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length) {
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
@@ -72,9 +78,15 @@ static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, co
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
     if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, bytes, length);
-    enum vs_reply_state outcome = vs_request_run(r);
-    if (r->call->handler == vs_on_exec && outcome == VS_ANSWERED) vs_multi_end(s);
-    return outcome;
+    return run(r);
+}
+
+/* What a step answers; `used` where the connection goes on. */
+static int end(struct vs_request *r, enum vs_reply_state state, int used) {
+    if (state == VS_WAITS) return VS_STEP_WAITS;
+    if (state == VS_AGAIN) return VS_STEP_AGAIN;
+    vs_count_request(r);
+    return used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used;
 }
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
@@ -90,10 +102,13 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .protocol = VS_RESP,
                            .ns = &s->app->ns[0],
                            .ids = s->scratch->ids};
-    enum vs_reply_state outcome =
-        used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used);
-    if (outcome == VS_PAUSED) return VS_STEP_PAUSED;
-    if (outcome == VS_AGAIN) return VS_STEP_AGAIN;
-    vs_count_request(&r);
-    return used < 0 || outcome == VS_QUIT ? VS_STEP_CLOSE : used;
+    s->waiting.bytes = used > 0 ? (size_t)used : 0;
+    return end(&r, used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used),
+               used);
+}
+
+int vs_resp_again(struct vs_session *s, struct vs_out *out) {
+    out->resp3 = s->resp3;
+    struct vs_request r = vs_request_recall(s, out);
+    return end(&r, run(&r), 1);
 }

@@ -10,8 +10,8 @@
 #define VS_THREADS_MAX 64
 #define VS_NAMESPACES_MAX 64
 #define VS_LISTENERS_MAX 24
-#define VS_HELD_MAX 4096         /* requests that wait longer than by the fixed rules, for a policy */
-#define VS_PARK_MS_DEFAULT 10000 /* how long a policy's word may hold a request */
+#define VS_BY_POLICY_MAX 4096    /* requests that wait longer than by the fixed rules, for a policy */
+#define VS_PARK_MS_DEFAULT 10000 /* how long a policy may let a request wait */
 #define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
 
 enum vs_namespace_state {
@@ -69,7 +69,7 @@ struct vs_app {
     int64_t started_us;                             /* boot_us when the server began */
     struct vs_budget *budget;                       /* of clients; made by vs_serve, the caller's to free */
     atomic_ullong clients;                          /* ever accepted */
-    atomic_int held;                                /* requests that wait for a policy now, VS_HELD_MAX at most */
+    atomic_int waiting_by_policy;                   /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
     struct server *server;                          /* loop.c's, while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
     int loop_count;
@@ -102,7 +102,7 @@ struct vs_serve_opts {
  * the process at once.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
 
-/* Lets parked requests ask again now: something was done about what they wait for.  Threads: any, while vs_serve
+/* Lets requests that wait ask again now: something was done about what they wait for.  Threads: any, while vs_serve
  * runs; nothing happens before and after. */
 void vs_serve_wake(struct vs_app *app);
 

@@ -18,28 +18,22 @@ void vs_session_give(struct vs_session *s, size_t bytes) {
 }
 
 bool vs_session_keep(struct vs_session *s, size_t count) {
-    if (count <= s->kept_size) return true;
-    size_t more = (count - s->kept_size) * sizeof *s->kept;
+    if (count <= s->waiting.ids_size) return true;
+    size_t more = (count - s->waiting.ids_size) * sizeof *s->waiting.ids;
     if (!vs_session_take(s, more)) return false;
-    uint64_t *kept = realloc(s->kept, count * sizeof *kept);
-    if (!kept) return vs_session_give(s, more), false;
-    s->kept = kept;
-    s->kept_size = count;
+    uint64_t *ids = realloc(s->waiting.ids, count * sizeof *ids);
+    if (!ids) return vs_session_give(s, more), false;
+    s->waiting.ids = ids;
+    s->waiting.ids_size = count;
     return true;
 }
 
 void vs_session_settle(struct vs_session *s) {
-    s->deadline_us = s->held_until_us = s->judged_until_us = 0;
-    if (s->held) {
-        atomic_fetch_sub_explicit(&s->app->held, 1, memory_order_relaxed);
-        s->held = false;
-    }
-    if (s->kept) {
-        free(s->kept);
-        vs_session_give(s, s->kept_size * sizeof *s->kept);
-        s->kept = NULL;
-        s->kept_count = s->kept_size = 0;
-    }
+    if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
+    free(s->waiting.request);
+    free(s->waiting.ids);
+    vs_session_give(s, s->waiting.size + s->waiting.ids_size * sizeof *s->waiting.ids);
+    s->waiting = (struct vs_waiting){0};
 }
 
 void vs_session_end(struct vs_session *s) {
@@ -48,5 +42,5 @@ void vs_session_end(struct vs_session *s) {
 }
 
 bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {
-    return s->held && s->held_until_us <= now_us;
+    return s->waiting.by_policy && s->waiting.policy_until_us <= now_us;
 }

@@ -20,7 +20,7 @@ struct vs_scratch {
     struct {
         int waiting;              /* connections of this loop that wait for an id of this namespace */
         struct vesta_pause pause; /* what the last of them waits for */
-    } line[VS_NAMESPACES_MAX];
+    } queue[VS_NAMESPACES_MAX];
     uint64_t answered; /* requests, since net.c last looked */
     struct {
         int64_t unix_s;            /* the second that `date` says */
@@ -31,6 +31,21 @@ struct vs_scratch {
     struct vs_counts counts;
 };
 
+/* A request that waits for an id: all that is known of it, so that nothing is parsed or taken twice.  All zero: none.
+ */
+struct vs_waiting {
+    struct vs_request *request; /* as it came, for vs_request_recall; wait.c's */
+    size_t bytes, size;         /* of it in what was read; of the memory that `request` has */
+    int64_t deadline_us;        /* by the fixed rules */
+    int64_t wait_us;            /* try again after this long */
+    int queue;                  /* ... in the queue of this namespace, an index of app->ns */
+    bool by_policy;             /* past its deadline: one of app->waiting_by_policy */
+    int64_t policy_until_us;    /* by the policy's verdict; 0: there is none yet */
+    int64_t judged_until_us;    /* ... which is awaited until then */
+    uint64_t *ids;              /* already taken for it: how many, and how many there is room for */
+    size_t ids_count, ids_size;
+};
+
 /* What a protocol knows of a connection. */
 struct vs_session {
     struct vs_app *app;
@@ -39,18 +54,12 @@ struct vs_session {
     bool local; /* over a unix socket */
     const struct vs_peer *peer;
     uint64_t id;
-    bool draining;                          /* the server is stopping: this reply is the last */
-    bool continued;                         /* HTTP: 100 Continue was sent for the request that is being read */
-    size_t need;                            /* bytes that the next request has at least; 0: unknown */
-    int64_t deadline_us;                    /* a request waits for an id until then; 0: none waits */
-    int64_t wait_us;                        /* VS_STEP_PAUSED: try again after this long */
-    int line;                               /* ... in the line of this namespace, an index of app->ns */
-    bool held;                              /* past its deadline, for a policy: one of app->held */
-    int64_t held_until_us, judged_until_us; /* by the policy's word, until there is one; 0: not yet */
-    uint64_t *kept;                         /* ids already taken for a waiting request */
-    int64_t began_us;                       /* boot_us */
-    size_t kept_count, kept_size;           /* how many there are; how many there is room for */
-    size_t memory;                          /* bytes of app->budget that are held for this connection */
+    bool draining;  /* the server is stopping: this reply is the last */
+    bool continued; /* HTTP: 100 Continue was sent for the request that is being read */
+    size_t need;    /* bytes that the next request has at least; 0: unknown */
+    struct vs_waiting waiting;
+    int64_t began_us; /* boot_us */
+    size_t memory;    /* bytes of app->budget that are held for this connection */
     char name[VS_CLIENT_NAME_MAX];
     bool resp3;             /* RESP: what the client asked for with HELLO */
     bool known;             /* RESP: it said the password */
@@ -62,15 +71,15 @@ static inline bool vs_session_is_stranger(const struct vs_session *session) {
     return session->app->resp_password && !session->known;
 }
 
-/* Whether a request that is held for a policy shall be tried out of turn: the policy's word is still awaited, or what
- * it granted is over. */
+/* Whether a request that waits by a policy shall be tried out of turn: the verdict is still awaited, or what it granted
+ * is over. */
 bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
 
 /* Counts memory that is held for a connection, and will be given back with the same number.  false: clients would hold
  * more than they may. */
 bool vs_session_take(struct vs_session *session, size_t bytes);
 void vs_session_give(struct vs_session *session, size_t bytes);
-/* Makes room for so many ids in session->kept. */
+/* Makes room for so many ids in session->waiting.ids. */
 bool vs_session_keep(struct vs_session *session, size_t count);
 /* A request ended or was answered: nothing waits any more. */
 void vs_session_settle(struct vs_session *session);
@@ -80,15 +89,18 @@ void vs_session_end(struct vs_session *session);
 /* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.
  * > 0: bytes used; or one of enum vs_step. */
 enum vs_step {
-    VS_STEP_MORE = 0,    /* the request is not complete */
-    VS_STEP_PAUSED = -1, /* nothing was appended: call again with the same bytes after session->wait_us */
-    VS_STEP_CLOSE = -2,  /* what was appended is the last: write it and close */
-    VS_STEP_AGAIN = -3   /* what was appended is a part of the reply: call again with the same bytes */
+    VS_STEP_MORE = 0,   /* the request is not complete */
+    VS_STEP_WAITS = -1, /* nothing was appended, and waiting.bytes are used: call vs_..._again after waiting.wait_us */
+    VS_STEP_CLOSE = -2, /* what was appended is the last: write it and close */
+    VS_STEP_AGAIN = -3  /* what was appended is a part of the reply, and nothing is used: call again */
 };
 /* Makes the heads of replies that are made once a second, with the date. */
 void vs_http_tick(struct vs_scratch *scratch, int64_t unix_s);
 
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
+/* The same for the request that waits. */
+int vs_http_again(struct vs_session *session, struct vs_out *out);
+int vs_resp_again(struct vs_session *session, struct vs_out *out);
 
 #endif

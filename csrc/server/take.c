@@ -9,26 +9,26 @@
 /* Without memory the ids are lost: spent, not repeated. */
 static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
     if (count == 0 || !vs_session_keep(s, count)) return;
-    memcpy(s->kept, ids, count * sizeof *ids);
-    s->kept_count = count;
+    memcpy(s->waiting.ids, ids, count * sizeof *ids);
+    s->waiting.ids_count = count;
 }
 
 /* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
-    ptrdiff_t line = r->ns - s->app->ns;
-    if (s->scratch->line[line].waiting == 0 || s->deadline_us != 0) return false;
-    r->pause = s->scratch->line[line].pause;
+    ptrdiff_t at = r->ns - s->app->ns;
+    if (s->scratch->queue[at].waiting == 0 || s->waiting.deadline_us != 0) return false;
+    r->pause = s->scratch->queue[at].pause;
     return true;
 }
 
 enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
     if (r->session->multi) {
-        enum vs_reply_state outcome = vs_take_ids(r, 1, NULL);
+        enum vs_reply_state state = vs_take_ids(r, 1, NULL);
         *id = r->ids[0];
-        return outcome;
+        return state;
     }
-    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_PAUSED;
+    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, 1);
     return VS_ANSWERED;
 }
@@ -54,17 +54,17 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, 
 }
 
 enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta_block *block) {
-    if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_PAUSED;
+    if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, block->count);
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, const struct vs_slice *names) {
     struct vs_session *s = r->session;
-    size_t have = s->kept_count;
+    size_t have = s->waiting.ids_count;
     if (vs_multi_hands_out(s)) return vs_multi_take(r, n, names);
-    if (have > 0) memcpy(r->ids, s->kept, have * sizeof *r->ids);
+    if (have > 0) memcpy(r->ids, s->waiting.ids, have * sizeof *r->ids);
     if (vs_take_up_to(r, r->ids, &have, n, names)) return VS_ANSWERED;
     keep(s, r->ids, have);
-    return VS_PAUSED;
+    return VS_WAITS;
 }

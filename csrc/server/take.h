@@ -5,7 +5,7 @@
 #include "server/request.h"
 
 /* Takes one id, or n ids (at most VESTA_BATCH_MAX) into request->ids, from the namespace or, where there are names, the
- * i-th from the namespace names[i], which exists; VS_PAUSED keeps what was taken for the next try.
+ * i-th from the namespace names[i], which exists; VS_WAITS keeps what was taken for the next try.
  * Who comes while others of its loop wait for an id queues behind them. */
 enum vs_reply_state vs_take_id(struct vs_request *request, uint64_t *id);
 enum vs_reply_state vs_take_ids(struct vs_request *request, size_t n, const struct vs_slice *names);

@@ -1,7 +1,8 @@
 /* wait.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the host's policies, or is
  * told why not.  Knows no socket, no protocol and no Lua.
  *
- * Whoever waits stands in its namespace's line of its loop; net.c asks the first of a line again when it is time. */
+ * What is known of it stands in session->waiting, and nowhere else; net.c has it run again when it is time, the first
+ * of each namespace's queue first. */
 #include "server/commands.h"
 
 #include <assert.h>
@@ -10,9 +11,9 @@
 
 #define LEASE_STEP_US_MIN 1000 /* a lease comes when a keeper's thread has got it: look often, not always */
 #define LEASE_STEP_US_MAX 5000
-#define JUDGE_US_MAX 300000 /* a policy that has not answered by then has no say in this request */
-#define JUDGE_STEP_US 20000 /* who waits for its answer is woken by it; this is for a wake-up that came too early */
-#define HELD_STEP_US 50000  /* a clock may be set right before its time */
+#define JUDGE_US_MAX 300000     /* a policy that has not answered by then has no say in this request */
+#define JUDGE_STEP_US 20000     /* who waits for its answer is woken by it; this is for a wake-up that came too early */
+#define BY_POLICY_STEP_US 50000 /* a clock may be set right before its time */
 
 /* ------------------------------------------------------------------ waiting */
 
@@ -28,60 +29,120 @@ static int64_t step_us(const struct vs_request *r) {
                                                 : pause->wait_us;
 }
 
-static void stand_in_line(struct vs_request *r, int64_t wait_us) {
+static void queue_up(struct vs_request *r, int64_t wait_us) {
     struct vs_session *s = r->session;
-    s->line = (int)(r->ns - s->app->ns);
-    s->wait_us = wait_us;
-    s->scratch->line[s->line].pause = r->pause;
+    s->waiting.queue = (int)(r->ns - s->app->ns);
+    s->waiting.wait_us = wait_us;
+    s->scratch->queue[s->waiting.queue].pause = r->pause;
 }
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
     int64_t wait_us = step_us(r);
-    if (s->deadline_us == 0) s->deadline_us = now_us + r->ns->wait_us_max;
-    if (wait_us < 0 || now_us + wait_us > s->deadline_us) return false;
-    stand_in_line(r, wait_us);
+    if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->ns->wait_us_max;
+    if (wait_us < 0 || now_us + wait_us > s->waiting.deadline_us) return false;
+    queue_up(r, wait_us);
     return true;
+}
+
+/* What is remembered of a request, and its arguments behind it, each text behind the last. */
+struct whole {
+    struct vs_request request; /* first: it is what struct vs_waiting knows */
+    struct vs_http http;
+    int count;
+    struct vs_slice arg[];
+};
+
+static void copy_args(struct whole *whole, const struct vs_args *args) {
+    char *to = (char *)&whole->arg[whole->count];
+    for (int i = 0; i < whole->count; i++) {
+        whole->arg[i] = (struct vs_slice){args->at[i].at ? to : NULL, args->at[i].length};
+        if (args->at[i].at) memcpy(to, args->at[i].at, args->at[i].length);
+        to += args->at[i].length;
+    }
+}
+
+/* The bytes that it came in are somebody else's when it is run again.  `json` is what it was before its handler ran.
+ * false: there is no memory for it. */
+static bool remember(struct vs_request *r, bool json) {
+    struct vs_waiting *waiting = &r->session->waiting;
+    if (waiting->request) return true;
+    int count = r->session->multi ? 0 : r->args->count; /* EXEC has none: those are of a command that it ran */
+    size_t size = sizeof(struct whole) + (size_t)count * sizeof *r->args->at;
+    for (int i = 0; i < count; i++)
+        size += r->args->at[i].length;
+    if (!vs_session_take(r->session, size)) return false;
+    struct whole *whole = malloc(size);
+    if (!whole) return vs_session_give(r->session, size), false;
+    *whole = (struct whole){.count = count};
+    whole->request = (struct vs_request){.session = r->session,
+                                         .call = r->call,
+                                         .args = r->args,
+                                         .ns = r->session->app->ns,
+                                         .ids = r->ids,
+                                         .protocol = r->protocol,
+                                         .json = json};
+    if (r->http) {
+        whole->http =
+            (struct vs_http){.method = r->http->method, .keep_alive = r->http->keep_alive, .http10 = r->http->http10};
+        whole->request.http = &whole->http;
+        whole->request.status = 200;
+    }
+    copy_args(whole, r->args);
+    waiting->request = &whole->request;
+    waiting->size = size;
+    return true;
+}
+
+struct vs_request vs_request_recall(struct vs_session *s, struct vs_out *out) {
+    const struct whole *whole = (const struct whole *)s->waiting.request;
+    struct vs_request r = whole->request;
+    s->scratch->args.count = whole->count;
+    memcpy(s->scratch->args.at, whole->arg, (size_t)whole->count * sizeof *whole->arg);
+    r.out = out;
+    r.start = out->used;
+    return r;
 }
 
 /* ------------------------------------------------------------------ what a policy says */
 
 /* There is room for so many only, or a clock that goes back would fill the server with those who wait for it. */
 static bool take_place(struct vs_session *s) {
-    if (!s->held && atomic_fetch_add_explicit(&s->app->held, 1, memory_order_relaxed) >= VS_HELD_MAX)
-        atomic_fetch_sub_explicit(&s->app->held, 1, memory_order_relaxed); /* a count, orders nothing */
+    if (!s->waiting.by_policy &&
+        atomic_fetch_add_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
+        atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed); /* a count, orders nothing */
     else
-        s->held = true;
-    return s->held;
+        s->waiting.by_policy = true;
+    return s->waiting.by_policy;
 }
 
-/* Holds a request past its deadline; it is tried again every now and then.  A server that is stopping holds nobody. */
-static bool may_hold(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
+/* Past its deadline a request is tried again every now and then.  A server that is stopping lets nobody wait. */
+static bool may_wait_on(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
     int64_t wait_us = step_us(r);
     if (wait_us < 0 || now_us >= until_us || r->session->draining || !take_place(r->session)) return false;
     wait_us = wait_us < step_us_max ? wait_us : step_us_max;
-    stand_in_line(r, wait_us < until_us - now_us ? wait_us : until_us - now_us);
+    queue_up(r, wait_us < until_us - now_us ? wait_us : until_us - now_us);
     return true;
 }
 
-static bool may_hold_for_word(struct vs_request *r, int64_t now_us) {
+static bool may_wait_for_verdict(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    if (s->judged_until_us == 0) s->judged_until_us = now_us + JUDGE_US_MAX;
-    return may_hold(r, now_us, s->judged_until_us, JUDGE_STEP_US);
+    if (s->waiting.judged_until_us == 0) s->waiting.judged_until_us = now_us + JUDGE_US_MAX;
+    return may_wait_on(r, now_us, s->waiting.judged_until_us, JUDGE_STEP_US);
 }
 
 /* The policy's word came, and it was to take another worker number: who waited for the word waits for that. */
-static bool may_hold_for_lease(struct vs_request *r, int64_t now_us) {
+static bool may_wait_for_lease(struct vs_request *r, int64_t now_us) {
     bool needs_lease = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_CHOOSE;
-    return needs_lease && r->session->judged_until_us != 0 && may_hold_for_word(r, now_us);
+    return needs_lease && r->session->waiting.judged_until_us != 0 && may_wait_for_verdict(r, now_us);
 }
 
 /* A policy that says "wait" again and again says it once: a request has one limit. */
-static bool may_hold_by_word(struct vs_request *r, int64_t now_us, int64_t until_us) {
+static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
     int64_t until_us_max = now_us + r->ns->park_us_max;
-    if (s->held_until_us == 0) s->held_until_us = until_us < until_us_max ? until_us : until_us_max;
-    return may_hold(r, now_us, s->held_until_us, HELD_STEP_US);
+    if (s->waiting.policy_until_us == 0) s->waiting.policy_until_us = until_us < until_us_max ? until_us : until_us_max;
+    return may_wait_on(r, now_us, s->waiting.policy_until_us, BY_POLICY_STEP_US);
 }
 
 static enum vs_verdict judge(struct vs_request *r, int64_t *until_us) {
@@ -104,27 +165,27 @@ static enum vs_reply_state give_up(struct vs_request *r) {
 }
 
 static enum vs_reply_state run(struct vs_request *r) {
-    enum vs_reply_state outcome = r->call->handler(r);
-    if (outcome == VS_PAUSED) r->out->used = r->start;
-    return outcome;
+    enum vs_reply_state state = r->call->handler(r);
+    if (state == VS_WAITS) r->out->used = r->start;
+    return state;
 }
 
 static enum vs_reply_state settle_pause(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
-    if (may_wait(r, now_us)) return VS_PAUSED;
-    if (r->session->held_until_us != 0 && may_hold_by_word(r, now_us, 0)) return VS_PAUSED;
-    if (may_hold_for_lease(r, now_us)) return VS_PAUSED;
+    if (may_wait(r, now_us)) return VS_WAITS;
+    if (r->session->waiting.policy_until_us != 0 && may_wait_by_verdict(r, now_us, 0)) return VS_WAITS;
+    if (may_wait_for_lease(r, now_us)) return VS_WAITS;
     switch (judge(r, &until_us)) {
     case VS_PENDING:
-        if (may_hold_for_word(r, now_us)) return VS_PAUSED;
+        if (may_wait_for_verdict(r, now_us)) return VS_WAITS;
         break;
     case VS_WAIT:
-        if (may_hold_by_word(r, now_us, until_us)) return VS_PAUSED;
+        if (may_wait_by_verdict(r, now_us, until_us)) return VS_WAITS;
         break;
     case VS_TRY_AGAIN: {
-        enum vs_reply_state outcome = run(r);
-        if (outcome != VS_PAUSED || may_wait(r, now_us)) return outcome;
+        enum vs_reply_state state = run(r);
+        if (state != VS_WAITS || may_wait(r, now_us)) return state;
         break;
     }
     case VS_REFUSE:
@@ -140,12 +201,12 @@ static bool may_wait_to_open(struct vs_request *r) {
     struct vs_session *s = r->session;
     int64_t now_us = clock->boot_us(clock->self);
     if (!r->opening || s->multi) return false;
-    if (s->deadline_us == 0) s->deadline_us = now_us + r->opening->wait_us_max;
-    if (now_us + LEASE_STEP_US_MAX > s->deadline_us || s->draining) return false;
+    if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->opening->wait_us_max;
+    if (now_us + LEASE_STEP_US_MAX > s->waiting.deadline_us || s->draining) return false;
     r->ns = r->opening;
     r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = LEASE_STEP_US_MAX};
     r->out->used = r->start;
-    stand_in_line(r, LEASE_STEP_US_MAX);
+    queue_up(r, LEASE_STEP_US_MAX);
     return true;
 }
 
@@ -154,15 +215,21 @@ static void count_pause(struct vs_request *r) {
     vs_add(&r->session->scratch->counts.pauses[r->ns - r->session->app->ns][r->pause.why], 1);
 }
 
+static enum vs_reply_state run_or_wait(struct vs_request *r) {
+    enum vs_reply_state state = run(r);
+    if (state == VS_AGAIN) return state;
+    if (may_wait_to_open(r)) return VS_WAITS;
+    if (state != VS_WAITS) return state;
+    if (r->session->waiting.deadline_us == 0) count_pause(r);
+    return settle_pause(r);
+}
+
 enum vs_reply_state vs_request_run(struct vs_request *r) {
-    enum vs_reply_state outcome = run(r);
-    if (outcome == VS_AGAIN) return outcome;
-    if (may_wait_to_open(r)) return VS_PAUSED;
-    if (outcome == VS_PAUSED) {
-        if (r->session->deadline_us == 0) count_pause(r);
-        outcome = settle_pause(r);
-        if (outcome == VS_PAUSED || outcome == VS_AGAIN) return outcome;
-    }
-    if (r->session->deadline_us != 0 || r->session->kept) vs_session_settle(r->session);
-    return outcome;
+    struct vs_waiting *waiting = &r->session->waiting;
+    bool json = r->json;
+    enum vs_reply_state state = run_or_wait(r);
+    if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
+    if (state == VS_WAITS || state == VS_AGAIN) return state;
+    if (waiting->deadline_us != 0 || waiting->ids) vs_session_settle(r->session);
+    return state;
 }

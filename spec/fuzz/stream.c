@@ -279,17 +279,20 @@ static void keep_answer(const struct vs_out *out) {
  */
 static bool one_step(struct vs_session *session, size_t *at, size_t have, bool *closed) {
     struct vs_out out = {.at = replies, .size = sizeof replies};
+    bool is_resp = session->protocol == VS_RESP, waited = session->waiting.request;
     char *bytes = text_of((const uint8_t *)run.stream + *at, have - *at);
-    int used = (session->protocol == VS_RESP ? vs_resp_step : vs_http_step)(session, bytes, have - *at, &out);
+    int used = waited ? (is_resp ? vs_resp_again : vs_http_again)(session, &out)
+                      : (is_resp ? vs_resp_step : vs_http_step)(session, bytes, have - *at, &out);
     free(bytes);
     keep_answer(&out);
-    MUST(used <= (int)(have - *at));
-    if (used == VS_STEP_PAUSED) {
-        MUST(out.used == 0 && session->wait_us > 0);
-        pass_us(session->wait_us);
+    MUST(waited || used <= (int)(have - *at));
+    if (used == VS_STEP_WAITS) {
+        MUST(out.used == 0 && session->waiting.request && session->waiting.wait_us > 0);
+        if (!waited) *at += session->waiting.bytes;
+        pass_us(session->waiting.wait_us);
     }
     if (used == VS_STEP_AGAIN) MUST(out.used > 0);
-    if (used > 0) *at += (size_t)used;
+    if (used > 0 && !waited) *at += (size_t)used;
     *closed = used == VS_STEP_CLOSE;
     return used != VS_STEP_MORE && !*closed;
 }
@@ -302,7 +305,7 @@ static bool answer(enum vs_protocol protocol, unsigned piece) {
     answered = 0;
     while (have < run.used && !closed) {
         have = run.used - have > piece ? have + piece : run.used;
-        while (at < have && one_step(&session, &at, have, &closed))
+        while ((at < have || session.waiting.request) && one_step(&session, &at, have, &closed))
             ;
     }
     MUST(closed || run.wild || at == run.used);

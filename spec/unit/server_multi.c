@@ -37,7 +37,7 @@ static void answers_together(void) {
     CHECK_STR(replies, "+OK\r\n");
     SAY("GET default\r\n", "PING\r\n", "GET nowhere\r\n", "MGET default default\r\n");
     CHECK_STR(replies, "+QUEUED\r\n");
-    CHECK(!session.kept); /* nothing is taken before EXEC */
+    CHECK(!session.waiting.ids); /* nothing is taken before EXEC */
     SAY("EXEC\r\n");
     CHECK_HAS(replies, "*4\r\n$18\r\n");
     CHECK_HAS(replies, "\r\n+PONG\r\n-ERR unknown name 'nowhere': this server has 'default'\r\n*2\r\n$18\r\n");
@@ -55,17 +55,17 @@ static void waits_as_a_whole(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", GET_ONE, MGET_TEN, GET_ONE);
     for (int i = 1; i <= 2; i++) {
-        CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
+        CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
         CHECK_EQ_U64(out.used, 0);
-        CHECK_EQ_U64(session.kept_count, 4 * (size_t)i);
-        pass_us(session.wait_us);
+        CHECK_EQ_U64(session.waiting.ids_count, 4 * (size_t)i);
+        pass_us(session.waiting.wait_us);
     }
-    first = session.kept[0];
+    first = session.waiting.ids[0];
     SAY("EXEC\r\n");
     CHECK_EQ_U64(read_ids(ids), 12);
     CHECK_EQ_U64(ids[0], first);
     check_ascending(ids, 12);
-    CHECK(!session.kept && !session.multi && session.deadline_us == 0);
+    CHECK(!session.waiting.ids && !session.multi && session.waiting.deadline_us == 0);
     close_server();
 }
 
@@ -73,13 +73,13 @@ static void gives_up_as_a_whole(void) {
     uint64_t ids[16], last = 0;
     open_server(FOUR_A_MS, VS_RESP, 1, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", MGET_TEN, "PING\r\n");
-    while (step("EXEC\r\n") == VS_STEP_PAUSED) {
-        last = session.kept[session.kept_count - 1];
-        pass_us(session.wait_us);
+    while (step("EXEC\r\n") == VS_STEP_WAITS) {
+        last = session.waiting.ids[session.waiting.ids_count - 1];
+        pass_us(session.waiting.wait_us);
     }
     CHECK_HAS(replies, "-TRYAGAIN ");
     CHECK(!strstr(replies, "PONG"));
-    CHECK(!session.kept && !session.multi);
+    CHECK(!session.waiting.ids && !session.multi);
     pass_us(1000);
     SAY(GET_ONE); /* outside of the transaction, and the ids of the lost one are spent */
     CHECK_EQ_U64(read_ids(ids), 1);
@@ -90,22 +90,22 @@ static void gives_up_as_a_whole(void) {
 static void queues_behind_others(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", GET_ONE);
-    scratch.line[0].waiting = 1;
-    scratch.line[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
-    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
-    CHECK_EQ_U64(session.kept_count, 0);
+    scratch.queue[0].waiting = 1;
+    scratch.queue[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_U64(session.waiting.ids_count, 0);
     SAY("EXEC\r\n"); /* its turn */
     CHECK_EQ_I64(count_bulks(), 1);
-    scratch.line[0].waiting = 0;
+    scratch.queue[0].waiting = 0;
     close_server();
 }
 
 static void closes_while_it_waits(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY("MULTI\r\n", MGET_TEN);
-    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_PAUSED);
+    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
     close_server(); /* asan looks whether all is given back */
-    CHECK(!session.kept && !session.multi);
+    CHECK(!session.waiting.ids && !session.multi);
 }
 
 /* ------------------------------------------------------------------ several namespaces */
@@ -123,9 +123,9 @@ static void takes_from_each_namespace(void) {
     CHECK_EQ_U64(read_ids(ids), 5);
     for (int i = 0; i < 5; i++)
         CHECK_EQ_U64(worker_of(ids[i]), want[i]);
-    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), VS_STEP_PAUSED); /* orders has one left */
-    CHECK_EQ_U64(session.kept_count, 3);
-    pass_us(session.wait_us);
+    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), VS_STEP_WAITS); /* orders has one left */
+    CHECK_EQ_U64(session.waiting.ids_count, 3);
+    pass_us(session.waiting.wait_us);
     SAY("MGET default default orders orders\r\n");
     CHECK_EQ_U64(read_ids(ids), 4);
     SAY("MGET default nowhere orders\r\n");
@@ -228,7 +228,7 @@ static void answers_in_parts(void) {
     CHECK(parts > 1);
     CHECK_EQ_U64(total, strlen("*17\r\n") + 2 * 25 + 15 * (60000 + strlen("$60000\r\n\r\n")));
     CHECK(strtoull(strrchr(replies, '$') + 5, NULL, 10) > first);
-    CHECK(first > 0 && !session.kept && !session.multi);
+    CHECK(first > 0 && !session.waiting.ids && !session.multi);
     close_server();
 }
 

@@ -8,12 +8,12 @@ static void waits_for_the_clock(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     for (int i = 0; i < 4; i++)
         CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE));
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
     CHECK_EQ_U64(out.used, 0);
-    CHECK_EQ_I64(session.wait_us, 1000);
-    pass_us(session.wait_us);
+    CHECK_EQ_I64(session.waiting.wait_us, 1000);
+    pass_us(session.waiting.wait_us);
     CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE));
-    CHECK_EQ_I64(session.deadline_us, 0);
+    CHECK_EQ_I64(session.waiting.deadline_us, 0);
     close_server();
 }
 
@@ -21,47 +21,85 @@ static void keeps_what_it_has(void) {
     static const char mget[] =
         "MGET default default default default default default default default default default\r\n";
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    CHECK_EQ_I64(step(mget), VS_STEP_PAUSED);
-    CHECK_EQ_U64(session.kept_count, 4);
-    uint64_t first = session.kept[0];
+    CHECK_EQ_I64(step(mget), VS_STEP_WAITS);
+    CHECK_EQ_U64(session.waiting.ids_count, 4);
+    uint64_t first = session.waiting.ids[0];
     pass_us(1000);
-    CHECK_EQ_I64(step(mget), VS_STEP_PAUSED);
-    CHECK_EQ_U64(session.kept_count, 8);
-    CHECK_EQ_U64(session.kept[0], first);
+    CHECK_EQ_I64(step(mget), VS_STEP_WAITS);
+    CHECK_EQ_U64(session.waiting.ids_count, 8);
+    CHECK_EQ_U64(session.waiting.ids[0], first);
     pass_us(1000);
     CHECK_EQ_I64(step(mget), (int)strlen(mget));
     CHECK_EQ_I64(count_bulks(), 10);
     CHECK_EQ_U64(strtoull(replies + strlen("*10\r\n$19\r\n"), NULL, 10), first);
-    CHECK(!session.kept);
+    CHECK(!session.waiting.ids);
     close_server();
+}
+
+/* Another connection of the same loop begins; returns the one that was there. */
+static struct vs_session another(void) {
+    struct vs_session was = session;
+    session = (struct vs_session){.app = &app, .scratch = &scratch, .protocol = was.protocol};
+    return was;
 }
 
 static void queues_behind(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
-    scratch.line[0].waiting = 1;
-    scratch.line[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED); /* there are ids, but another came first */
-    CHECK_EQ_I64(session.wait_us, 700);
+    scratch.queue[0].waiting = 1;
+    scratch.queue[0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS); /* there are ids, but another came first */
+    CHECK_EQ_I64(session.waiting.wait_us, 700);
+    struct vs_session first = another();
     CHECK_EQ_I64(step("PING\r\n"), 6); /* needs none */
-    session.deadline_us = boot_now_us + 100000;
+    CHECK_EQ_I64(step("MGET default default\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_U64(session.waiting.ids_count, 0);
+    vs_session_end(&session);
+    session = first;
     CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* its turn */
-    CHECK_EQ_I64(step("MGET default default\r\n"), VS_STEP_PAUSED);
-    CHECK_EQ_U64(session.kept_count, 0);
-    scratch.line[0].waiting = 0;
+    scratch.queue[0].waiting = 0;
     close_server();
+}
+
+/* Nothing of what it came in is left when it is run again: the loop has read and answered others meanwhile. */
+static void is_whole_while_it_waits(void) {
+    static const struct {
+        const char *request, *answer;
+    } asked[] = {
+        {"GET /v1/ids?ns=o%72ders&n=2&format=text HTTP/1.1\r\nHost: a\r\n\r\n", "Content-Type: text/plain\r\n"},
+        {"GET /v1/ids?n=2&ns=orders HTTP/1.1\r\nHost: a\r\nAccept: text/plain\r\n\r\n", "Content-Type: text/plain\r\n"},
+        {"HEAD /genid?ns=orders HTTP/1.0\r\n\r\n", "Content-Length: 18\r\n"},
+        {"GET /makeid?time=5&ns=orders&seq=1&machine=6 HTTP/1.1\r\nHost: a\r\n\r\n", "\r\n\r\n22020102"},
+    };
+    for (size_t i = 0; i < VS_COUNT(asked); i++) {
+        open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
+        add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+        vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPENING, "not yet");
+        CHECK_EQ_I64(step(asked[i].request), VS_STEP_WAITS);
+        CHECK_EQ_U64(session.waiting.bytes, strlen(asked[i].request));
+        struct vs_session first = another();
+        CHECK(step("GET /expid?id=%31 HTTP/1.1\r\nHost: a\r\n\r\n") > 0);
+        session = first;
+        CHECK_EQ_I64(step(asked[i].request), VS_STEP_WAITS);
+        vs_namespace_set(&app.ns[1], VS_NAMESPACE_OPEN, NULL);
+        CHECK(step(asked[i].request) != VS_STEP_WAITS);
+        CHECK_HAS(replies, "HTTP/1.1 200 ");
+        CHECK_HAS(replies, asked[i].answer);
+        CHECK(!session.waiting.request && session.memory == 0);
+        close_server();
+    }
 }
 
 static void gives_up(void) {
     static const char many[] = "GET /v1/ids?n=10000 HTTP/1.1\r\nHost: a\r\n\r\n";
     open_server(FOUR_A_MS, VS_HTTP, 10, VESTA_UNSAFE_PRIVATE);
     int tries = 0;
-    while (step(many) == VS_STEP_PAUSED && tries++ < 100)
-        pass_us(session.wait_us);
+    while (step(many) == VS_STEP_WAITS && tries++ < 100)
+        pass_us(session.waiting.wait_us);
     CHECK_EQ_I64(tries, 10);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_HAS(replies, "Retry-After: 1\r\n");
     CHECK_HAS(replies, "\"code\":\"full\",");
-    CHECK(!session.kept && session.deadline_us == 0);
+    CHECK(!session.waiting.ids && session.waiting.deadline_us == 0);
     close_server();
 }
 
@@ -77,7 +115,7 @@ static void does_not_wait_in_vain(void) {
     CHECK(step(GET_ONE) > 0);
     CHECK_HAS(replies, "-TRYAGAIN the clock is 2.5");
     unix_now_us += 2450000;
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
     close_server();
 }
 
@@ -99,9 +137,9 @@ static void ends(void) {
 static void has_no_lease(void) {
     open_server(FOUR_A_MS, VS_RESP, 20, VESTA_NO_KEEPER);
     int tries = 0;
-    while (step(GET_ONE) == VS_STEP_PAUSED && tries++ < 100) {
-        CHECK(session.wait_us >= 1000 && session.wait_us <= 5000);
-        pass_us(session.wait_us);
+    while (step(GET_ONE) == VS_STEP_WAITS && tries++ < 100) {
+        CHECK(session.waiting.wait_us >= 1000 && session.waiting.wait_us <= 5000);
+        pass_us(session.waiting.wait_us);
     }
     CHECK(tries >= 4 && tries <= 20);
     CHECK_HAS(replies, "-LOADING no lease");
@@ -152,13 +190,13 @@ static void open_judged(enum vs_verdict says) {
 }
 
 /* Tries until there is an answer; how long that took. */
-static int64_t held_us(void) {
+static int64_t waited_us(void) {
     int64_t from_us = boot_now_us;
-    while (step(GET_HTTP) == VS_STEP_PAUSED && boot_now_us - from_us < 60000000) {
-        CHECK_EQ_I64(atomic_load(&app.held), 1);
-        pass_us(session.wait_us);
+    while (step(GET_HTTP) == VS_STEP_WAITS && boot_now_us - from_us < 60000000) {
+        CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 1);
+        pass_us(session.waiting.wait_us);
     }
-    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
     return boot_now_us - from_us;
 }
 
@@ -166,7 +204,7 @@ static void is_refused_at_once(void) {
     for (enum vs_verdict says = VS_NO_VERDICT; says <= VS_REFUSE; says++) {
         if (says != VS_NO_VERDICT && says != VS_TRY_AGAIN && says != VS_REFUSE) continue;
         open_judged(says); /* nothing is done about it, so trying again gives no more than before */
-        CHECK_EQ_I64(held_us(), 0);
+        CHECK_EQ_I64(waited_us(), 0);
         CHECK_HAS(replies, "HTTP/1.1 503 ");
         CHECK_HAS(replies, "Retry-After: 3\r\n");
         CHECK_EQ_I64(host.asked, 1);
@@ -179,23 +217,23 @@ static void goes_on_with_what_was_borrowed(void) {
     open_judged(VS_TRY_AGAIN);
     host.borrow_ms = 2;
     for (int i = 0; i < 11; i++) { /* 3 units of 4 ids, and one was there before */
-        CHECK_EQ_I64(held_us(), 0);
+        CHECK_EQ_I64(waited_us(), 0);
         CHECK_HAS(replies, "HTTP/1.1 200 ");
     }
-    CHECK_EQ_I64(held_us(), 0);
+    CHECK_EQ_I64(waited_us(), 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     close_server();
 }
 
-static void is_held_as_long_as_the_policy_says(void) {
+static void waits_as_long_as_the_policy_says(void) {
     open_judged(VS_WAIT);
     host.until_us = boot_now_us + 500000;
-    CHECK_EQ_I64(held_us(), 500000);
+    CHECK_EQ_I64(waited_us(), 500000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     host.until_us = INT64_MAX; /* the namespace's own limit holds */
-    CHECK_EQ_I64(held_us(), 2000000);
+    CHECK_EQ_I64(waited_us(), 2000000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK(held_us() <= 500000); /* the clock is back before */
+    CHECK(waited_us() <= 500000); /* the clock is back before */
     CHECK_HAS(replies, "HTTP/1.1 200 ");
     close_server();
 }
@@ -204,8 +242,8 @@ static void waits_once_however_often_it_is_told_to(void) {
     open_judged(VS_WAIT);
     int64_t from_us = boot_now_us;
     host.until_us = from_us + 300000;
-    while (step(GET_HTTP) == VS_STEP_PAUSED && boot_now_us - from_us < 3000000) {
-        pass_us(session.wait_us);
+    while (step(GET_HTTP) == VS_STEP_WAITS && boot_now_us - from_us < 3000000) {
+        pass_us(session.waiting.wait_us);
         host.until_us = boot_now_us + 300000;
     }
     CHECK_HAS(replies, "HTTP/1.1 503 ");
@@ -213,9 +251,9 @@ static void waits_once_however_often_it_is_told_to(void) {
     close_server();
 }
 
-static void is_not_held_for_ever_by_silence(void) {
+static void does_not_wait_for_ever_by_silence(void) {
     open_judged(VS_PENDING);
-    CHECK_EQ_I64(held_us(), 300000);
+    CHECK_EQ_I64(waited_us(), 300000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK(host.asked > 2);
     close_server();
@@ -223,48 +261,48 @@ static void is_not_held_for_ever_by_silence(void) {
 
 static void takes_the_word_when_it_comes(void) {
     open_judged(VS_PENDING);
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
     CHECK(vs_session_is_due(&session, boot_now_us));
     host.says = VS_WAIT;
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
     CHECK(!vs_session_is_due(&session, boot_now_us));
     CHECK(vs_session_is_due(&session, boot_now_us + 2000000));
     unix_now_us += 3000000;
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 200 ");
     CHECK(!vs_session_is_due(&session, boot_now_us));
-    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
     close_server();
 }
 
-static void is_not_held_where_nobody_can_be(void) {
+static void does_not_wait_where_nobody_can_be(void) {
     open_judged(VS_WAIT);
-    atomic_store(&app.held, VS_HELD_MAX);
+    atomic_store(&app.waiting_by_policy, VS_BY_POLICY_MAX);
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK_EQ_I64(atomic_load(&app.held), VS_HELD_MAX);
-    atomic_store(&app.held, VS_HELD_MAX - 1);
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
-    CHECK_EQ_I64(atomic_load(&app.held), VS_HELD_MAX);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), VS_BY_POLICY_MAX);
+    atomic_store(&app.waiting_by_policy, VS_BY_POLICY_MAX - 1);
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), VS_BY_POLICY_MAX);
     session.draining = true; /* the server stops */
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_CLOSE);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK_EQ_I64(atomic_load(&app.held), VS_HELD_MAX - 1);
-    atomic_store(&app.held, 0);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), VS_BY_POLICY_MAX - 1);
+    atomic_store(&app.waiting_by_policy, 0);
     session.draining = false;
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED);
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
     vs_session_settle(&session); /* its client went away */
-    CHECK_EQ_I64(atomic_load(&app.held), 0);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
     close_server();
 }
 
 static void asks_only_when_the_fixed_rules_give_up(void) {
     open_judged(VS_REFUSE);
     unix_now_us += 2950000;
-    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_PAUSED); /* 50 ms are no matter */
+    CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS); /* 50 ms are no matter */
     CHECK_EQ_I64(host.asked, 0);
-    CHECK_EQ_I64(atomic_load(&app.held), 0);
-    pass_us(session.wait_us);
+    CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
+    pass_us(session.waiting.wait_us);
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 200 ");
     CHECK_EQ_I64(host.asked, 0);
@@ -274,17 +312,17 @@ static void asks_only_when_the_fixed_rules_give_up(void) {
 static void queues_in_its_own_line(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
-    scratch.line[0].waiting = 1;
-    scratch.line[0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
-    CHECK_EQ_I64(step(GET_ONE), VS_STEP_PAUSED);
-    CHECK_EQ_I64(session.line, 0);
+    scratch.queue[0].waiting = 1;
+    scratch.queue[0].pause = (struct vesta_pause){.why = VESTA_CLOCK_BACK, .wait_us = 700};
+    CHECK_EQ_I64(step(GET_ONE), VS_STEP_WAITS);
+    CHECK_EQ_I64(session.waiting.queue, 0);
     vs_session_settle(&session);
     CHECK(step("GET orders\r\n") > 0);
     CHECK_EQ_I64(count_bulks(), 1);
-    CHECK_EQ_I64(step("MGET orders default\r\n"), VS_STEP_PAUSED);
-    CHECK_EQ_I64(session.line, 0);
-    CHECK_EQ_U64(session.kept_count, 1);
-    scratch.line[0].waiting = 0;
+    CHECK_EQ_I64(step("MGET orders default\r\n"), VS_STEP_WAITS);
+    CHECK_EQ_I64(session.waiting.queue, 0);
+    CHECK_EQ_U64(session.waiting.ids_count, 1);
+    scratch.queue[0].waiting = 0;
     close_server();
 }
 
@@ -328,19 +366,19 @@ static void has_a_word_for_every_pause(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a request that comes too early answers nothing, and the same bytes give an id when the clock has moved",
-     waits_for_the_clock},
+    {"a request that waits is whole: it is not read again", is_whole_while_it_waits},
+    {"a request that comes too early answers nothing, and gives an id when the clock has moved", waits_for_the_clock},
     {"ids taken before a pause are kept for the next try, and none is lost", keeps_what_it_has},
     {"who comes while others wait queues behind them, who needs no id does not", queues_behind},
     {"each namespace has a line of its own", queues_in_its_own_line},
     {"a policy is asked only when the fixed rules give up", asks_only_when_the_fixed_rules_give_up},
     {"a policy that refuses, has no say or tries in vain: the answer comes at once", is_refused_at_once},
     {"what a policy borrowed is given, and no more", goes_on_with_what_was_borrowed},
-    {"who is told to wait is held so long, or as long as its namespace allows", is_held_as_long_as_the_policy_says},
+    {"who is told to wait is held so long, or as long as its namespace allows", waits_as_long_as_the_policy_says},
     {"who is told to wait again and again waits once", waits_once_however_often_it_is_told_to},
-    {"a policy that does not answer holds nobody for long", is_not_held_for_ever_by_silence},
+    {"a policy that does not answer holds nobody for long", does_not_wait_for_ever_by_silence},
     {"the word of a policy is taken when it comes", takes_the_word_when_it_comes},
-    {"nobody is held where too many are, or where the server stops", is_not_held_where_nobody_can_be},
+    {"nobody is held where too many are, or where the server stops", does_not_wait_where_nobody_can_be},
     {"a request gives up at its deadline: 503, when to come again, and nothing is kept", gives_up},
     {"a wait longer than the deadline is not begun", does_not_wait_in_vain},
     {"the end of the layout's time is 500 and -ERR", ends},
