@@ -288,6 +288,12 @@ struct vesta_clock {
  * VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
 VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
 
+/* The same from a text of NAME=VALUE, for languages that have no struct for it: "layout=vesta-milli worker=7".  Names
+ * are the options' of vesta_options.h, "namespace" without its underscore, and unsafe_private.  A value with spaces
+ * stands in
+ * '...' or "..."; switches are true or false.  Threads, Own, Errors: as vesta_open. */
+VESTA_API int vesta_open_text(const char *options, struct vesta_gen **gen, struct vesta_error *err);
+
 /* Unmaps this handle only; the lease stays held for other handles and for the next start.  gen may be NULL.
  * Threads: no other call on this handle may run or follow. */
 VESTA_API void vesta_close(struct vesta_gen *gen);

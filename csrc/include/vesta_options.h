@@ -3,7 +3,7 @@
  * A row is all that there is to say of one: a member of struct vesta_opts, a word of vesta_open_text, an option of
  * Lua's vesta.open, with its range and help.  Zero is the default of each.
  *
- *     OPTION(type, member, kind, max, "values", "help", "what holds without it")
+ *     OPTION(type, member, kind, max, "flag of the program", "values", "help", "what holds without it")
  *
  *     kind     member                            as text
  *     TEXT     const char *                      of max bytes
@@ -15,8 +15,8 @@
  *     AHEAD    int64_t, -1 for none at all       milliseconds to max, 0 for none at all
  *     SWITCH   int                               true or false
  *
- * Each of these is a key of a config's namespaces, too, and a flag of the program (ahead_ms_max is --ahead-ms).  A row
- * more comes last, and fills its place up to 8 bytes: who was compiled without it gets its default. */
+ * Each of VESTA_NAMESPACE_OPTIONS is a key of a config's namespaces, too.  One more comes last, and fills its place up
+ * to 8 bytes: who was compiled without it gets its default.  Nothing else lists them. */
 #ifndef VESTA_OPTIONS_H
 #define VESTA_OPTIONS_H
 
@@ -37,32 +37,35 @@ enum vesta_flags {
 };
 
 #define VESTA_NAMESPACE_OPTIONS(OPTION)                                                                                \
-    OPTION(const char *, layout, TEXT, VESTA_LAYOUT_TEXT_MAX - 1, "TEXT|PRESET",                                       \
+    OPTION(const char *, layout, TEXT, VESTA_LAYOUT_TEXT_MAX - 1, "layout", "TEXT|PRESET",                             \
            "what the 64 bits mean: a text or a preset", "the generator file's, else vesta-second")                     \
-    OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "N", "claim this very worker number",                            \
+    OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "worker", "N", "claim this very worker number",                  \
            "a number drawn at random and kept")                                                                        \
-    OPTION(const char *, store, TEXT, 1000, "URI", "where worker numbers are leased, as docs/stores.md has it",        \
-           "the generator file's, else file:<state>")                                                                  \
-    OPTION(const char *, lease, WORD, 0, "local|strict|balanced|autonomous", "how leases are timed",                   \
+    OPTION(const char *, store, TEXT, 1000, "store", "URI",                                                            \
+           "where worker numbers are leased, as docs/stores.md has it", "the generator file's, else file:<state>")     \
+    OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "how leases are timed",          \
            "local where the store is on this machine, else balanced")                                                  \
-    OPTION(const char *, identity, TEXT, 250, "TEXT", "who asks the store: the same one has its number back sooner",   \
+    OPTION(const char *, identity, TEXT, 250, "identity", "TEXT",                                                      \
+           "who asks the store: the same one has its number back sooner",                                              \
            "the generator file's path, behind the host's name where the store is shared")                              \
-    OPTION(enum vesta_pacing, pacing, CHOICE, 0, "clock|history", "follow the clock, or count up from the start",      \
-           "the generator file's, else clock")                                                                         \
-    OPTION(int64_t, ahead_ms_max, AHEAD, 86400000, "MS", "how far ids may run ahead of the clock",                     \
+    OPTION(enum vesta_pacing, pacing, CHOICE, 0, "pacing", "clock|history",                                            \
+           "follow the clock, or count up from the start", "the generator file's, else clock")                         \
+    OPTION(int64_t, ahead_ms_max, AHEAD, 86400000, "ahead-ms", "MS", "how far ids may run ahead of the clock",         \
            "0; one unit where the layout counts seconds")                                                              \
-    OPTION(const char *, path, TEXT, 250, "FILE", "the generator file", "<state>/NAME.gen")                            \
-    OPTION(const char *, group, TEXT, 63, "NAME", "the group that may share the generator file", "the owner alone")    \
-    OPTION(const char *, fields, FIELDS, 240, "NAME=N ...", "values of the layout's other fields", "0")
+    OPTION(const char *, path, TEXT, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
+    OPTION(const char *, group, TEXT, 63, "group", "NAME", "the group that may share the generator file",              \
+           "the owner alone")                                                                                          \
+    OPTION(const char *, fields, FIELDS, 240, "fields", "NAME=N ...", "values of the layout's other fields", "0")
 
 /* These are a handle's alone: a config's namespace has its name as its key, and its store's secret beside that. */
 #define VESTA_HANDLE_OPTIONS(OPTION)                                                                                   \
-    OPTION(const char *, namespace_, TEXT, VESTA_NAMESPACE_MAX - 1, "NAME", "ids are unique within a namespace",       \
-           "the generator file's, else default")                                                                       \
-    OPTION(const char *, secret, SECRET, 511, "TEXT",                                                                  \
+    OPTION(const char *, namespace_, TEXT, VESTA_NAMESPACE_MAX - 1, "namespace", "NAME",                               \
+           "ids are unique within a namespace", "the generator file's, else default")                                  \
+    OPTION(const char *, secret, SECRET, 511, NULL, "TEXT",                                                            \
            "what the store knows us by, kept in memory alone: a password, or ZooKeeper's user:password",               \
            "what the store's URI says")                                                                                \
-    OPTION(int, any_worker, SWITCH, 0, "", "draw a free number and keep it in the store, as `vesta gen` does", "false")
+    OPTION(int, any_worker, SWITCH, 0, NULL, NULL, "draw a free number and keep it in the store, as `vesta gen` does", \
+           "false")
 
 struct vesta_clock;
 

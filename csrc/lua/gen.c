@@ -5,12 +5,14 @@
  * nginx none of it happens here (wait_us_max is -1): lua/vesta/resty.lua knows when a worker may wait, and in which
  * process a thread lives on. */
 #include "lua/border.h"
+#include "keeper/rows.h"
 #include "os/clock.h"
 
 #include <stddef.h>
 
 static const char CLASS[] = "vesta.gen";
 
+#define OPTIONS_MAX 40 /* texts on the stack, and some more */
 #define VERDICTS_MAX 3 /* that a policy may give about one call */
 
 /* lua/vesta/fast.lua reads `gen` through LuaJIT's FFI: it stays the second word. */
@@ -294,12 +296,6 @@ static const struct vs_lua_function METHODS[] = {
 
 /* ------------------------------------------------------------------ opening */
 
-/* An option's text stays on the stack, so that it lives until vesta_open has copied it. */
-static const char *text_option(lua_State *L, const char *key) {
-    lua_getfield(L, 1, key);
-    return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
-}
-
 static lua_Number number_option(lua_State *L, const char *key, lua_Number otherwise) {
     lua_getfield(L, 1, key);
     lua_Number n = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : otherwise;
@@ -319,35 +315,55 @@ static int flag_option(lua_State *L, const char *key) {
     return set;
 }
 
-static struct vesta_opts read_options(lua_State *L) {
-    struct vesta_opts opts = VESTA_OPTS_INIT;
-    lua_Number worker = number_option(L, "worker", -1);
-    opts.has_worker = worker >= 0;
-    opts.worker = opts.has_worker ? (uint64_t)worker : 0;
-    opts.any_worker = flag_option(L, "any_worker");
-    opts.pacing = (enum vesta_pacing)number_option(L, "pacing", VESTA_PACING_DEFAULT);
-    opts.ahead_ms_max = (int64_t)number_option(L, "ahead_ms_max", 0);
-    opts.flags = flag_option(L, "unsafe_private") ? VESTA_UNSAFE_PRIVATE : 0u;
-    if (flag_option(L, "chooses")) opts.flags |= VESTA_CHOOSES;
-    if (flag_option(L, "file_keeper")) opts.flags |= VESTA_FILE_KEEPER;
-    opts.layout = text_option(L, "layout");
-    opts.path = text_option(L, "path");
-    opts.store = text_option(L, "store");
-    opts.namespace_ = text_option(L, "namespace");
-    opts.fields = text_option(L, "fields");
-    opts.group = text_option(L, "group");
-    opts.lease = text_option(L, "lease");
-    opts.identity = text_option(L, "identity");
-    opts.secret = text_option(L, "secret");
-    return opts;
+/* An option's text stays on the stack, so that it lives until vesta_open has copied it. */
+static int read_option(lua_State *L, const struct vs_row *row, struct vesta_opts *opts, struct vesta_error *err) {
+    lua_getfield(L, 1, vs_row_name(row));
+    switch (lua_type(L, -1)) {
+    case LUA_TNIL: return VESTA_OK;
+    case LUA_TNUMBER: return vs_row_put_number(row, opts, (uint64_t)lua_tonumber(L, -1), err);
+    case LUA_TBOOLEAN: return vs_row_put_number(row, opts, (uint64_t)lua_toboolean(L, -1), err);
+    default: return vs_row_put(row, opts, vs_lua_text(L, -1, vs_row_name(row)), err);
+    }
 }
 
-/* core.open(options): init.lua has checked names, types and bounds, and turned names into numbers. */
+static int read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err) {
+    const struct vs_row *row;
+    if (flag_option(L, "chooses")) opts->flags |= VESTA_CHOOSES;
+    if (flag_option(L, "file_keeper")) opts->flags |= VESTA_FILE_KEEPER;
+    for (int i = 0; (row = vs_row_at(i)); i++) {
+        int rc = read_option(L, row, opts, err);
+        if (rc != VESTA_OK) return rc;
+    }
+    return VESTA_OK;
+}
+
+/* core.options(): { { name =, kind =, values =, max = }, ... }, for the checks of init.lua. */
+static int core_options(lua_State *L) {
+    static const char *const kinds[] = {
+        [VS_ROW_TEXT] = "text",      [VS_ROW_SECRET] = "secret", [VS_ROW_FIELDS] = "fields",
+        [VS_ROW_WORD] = "word",      [VS_ROW_CHOICE] = "word",   [VS_ROW_WORKER] = "whole",
+        [VS_ROW_AHEAD] = "whole_ms", [VS_ROW_SWITCH] = "flag",   [VS_ROW_FLAG] = "flag"};
+    const struct vs_row *row;
+    lua_newtable(L);
+    for (int i = 0; (row = vs_row_at(i)); i++) {
+        lua_createtable(L, 0, 4);
+        vs_lua_set_text(L, "name", vs_row_name(row));
+        vs_lua_set_text(L, "kind", kinds[row->kind]);
+        if (row->values) vs_lua_set_text(L, "values", row->values);
+        vs_lua_set_integer(L, "max", (int64_t)row->max);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* core.open(options): init.lua has checked names, types and bounds. */
 static int core_open(lua_State *L) {
     struct vesta_error err;
+    struct vesta_opts opts = VESTA_OPTS_INIT;
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    struct vesta_opts opts = read_options(L);
+    luaL_checkstack(L, OPTIONS_MAX, NULL);
+    if (read_options(L, &opts, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     struct box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct box){.object = {CLASS},
                         .wait_us_max = wait_option(L, "wait_ms_max"),
@@ -433,9 +449,11 @@ static int core_choose(lua_State *L) {
 }
 
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"choice", core_choice}, {"choose", core_choose},       {"open", core_open},
-    {"take", core_take},     {"set_judge", core_set_judge}, {"pause", core_pause},
-    {"borrow", core_borrow}, {"switch", core_switch},       {NULL, NULL},
+    {"choice", core_choice}, {"choose", core_choose},
+    {"open", core_open},     {"options", core_options},
+    {"take", core_take},     {"set_judge", core_set_judge},
+    {"pause", core_pause},   {"borrow", core_borrow},
+    {"switch", core_switch}, {NULL, NULL},
 };
 
 void vs_lua_open_gen(lua_State *L) {

@@ -18,7 +18,6 @@ local WAIT_MS_MAX = 100             -- how long plain Lua waits for an id unless
 local LEASE_WAIT_MS_MAX = 2000      -- and where a lease must be claimed first: several writes that reach a disk
 local WAIT_MS_LIMIT = 24 * 3600 * 1000
 local EXACT_MAX = 2 ^ 53
-local PACING = { clock = 1, history = 2 }
 
 local in_nginx = type(ngx) == "table" and ngx.get_phase ~= nil
 local resty = in_nginx and require "vesta.resty"
@@ -65,15 +64,16 @@ local function wait(value)
   return value
 end
 
-local function ahead(value)
+local function whole_ms(value)
   if not is_whole(value, WAIT_MS_LIMIT) then return nil, "whole milliseconds from 0 to a day" end
-  return value == 0 and -1 or value -- 0 means "not at all" here and "the default" there
+  return value
 end
 
-local function pacing(value)
-  local number = PACING[value]
-  if not number then return nil, '"clock" or "history"' end
-  return number
+-- One of "clock|history", as the option's row has it.
+local function word(value, row)
+  if type(value) == "string" and not value:find("|", 1, true)
+    and ("|" .. row.values .. "|"):find("|" .. value .. "|", 1, true) then return value end
+  return nil, 'one of "' .. row.values:gsub("|", '", "') .. '"'
 end
 
 local function layout(value)
@@ -95,11 +95,6 @@ local function fields(value)
   return table.concat(words, " ")
 end
 
-local function lease(value)
-  if value == "local" or value == "strict" or value == "balanced" or value == "autonomous" then return value end
-  return nil, 'one of "local", "strict", "balanced", "autonomous"'
-end
-
 local function policy(value)
   if type(value) ~= "string" and type(value) ~= "table" then
     return nil, "a policy's name, a path, { name, option = ... } or a table of functions"
@@ -107,12 +102,16 @@ local function policy(value)
   return value
 end
 
-local OPTIONS = {
-  layout = layout, path = text, store = text, namespace = text, fields = fields, group = text,
-  lease = lease, identity = text, secret = text,
-  worker = whole, any_worker = flag, pacing = pacing, ahead_ms_max = ahead, wait_ms_max = wait,
-  unsafe_private = flag, policy = policy,
+local KINDS = {
+  text = text, secret = text, fields = fields, word = word, whole = whole, whole_ms = whole_ms, flag = flag,
 }
+
+-- By name: what a generator takes in every language, and what Lua adds.
+local OPTIONS = { wait_ms_max = { check = wait }, policy = { check = policy } }
+for _, row in ipairs(core.options()) do
+  row.check = row.name == "layout" and layout or KINDS[row.kind]
+  OPTIONS[row.name] = row
+end
 
 local function unknown_option(key)
   if type(key) ~= "string" then return ("options must have names as keys, not %s"):format(type(key)) end
@@ -132,11 +131,11 @@ local function check_options(options)
   end
   local checked = {}
   for key, value in pairs(options) do
-    local check = OPTIONS[key]
-    if not check then error("vesta.open: " .. unknown_option(key), 3) end
-    local good, expected = check(value)
+    local row = OPTIONS[key]
+    if not row then error("vesta.open: " .. unknown_option(key), 3) end
+    local good, expected = row.check(value, row)
     if good == nil then
-      local found = key == "secret" and type(value) or shown(value)
+      local found = row.kind == "secret" and type(value) or shown(value)
       error(("vesta.open: option %s must be %s, not %s"):format(key, expected, found), 3)
     end
     checked[key] = good

@@ -29,6 +29,30 @@ describe("library/vesta.lua", function()
   end)
 end)
 
+-- Names that stand first in the lines between two marks.
+local function named(path, from, until_, pattern)
+  local names, inside = {}, false
+  for line in io.lines(help.root .. path) do
+    if line:find(from, 1, true) then inside = true elseif inside and line:find(until_) then break end
+    local name = inside and line:match(pattern)
+    if name then names[name] = true end
+  end
+  return names
+end
+
+describe("the options of vesta.open", function()
+  local known = { wait_ms_max = true, policy = true } -- Lua's own
+  for _, row in ipairs(require "vesta.core".options()) do known[row.name] = true end
+
+  it("have each a type in library/vesta.lua", function()
+    assert.are.same(known, named("/library/vesta.lua", "---@class vesta.options", "^$", "^%-%-%-@field ([%w_]+)%?"))
+  end)
+
+  it("have each a line in docs/lua.md", function()
+    assert.are.same(known, named("/docs/lua.md", "## Options of vesta.open", "^`<state>`", "^| `([%w_]+)` |"))
+  end)
+end)
+
 describe("library/testing.lua", function()
   local testing = require "vesta.testing"
 

@@ -50,6 +50,59 @@ def _(folder):
     assert subprocess.run([str(compiled(folder, "first.cc", source, "-std=c++20", "-Wno-missing-field-initializers"))], timeout=60).returncode == 0
 
 
+def python(folder, source, *args):
+    path = folder / "said.py"
+    path.write_text(source)
+    return subprocess.run([sys.executable, str(path), str(LIBRARY), *args], timeout=60, text=True,
+                          env=dict(os.environ, VESTA_STATE=str(folder / "state")),
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+EXAMPLE = HEADER.parents[2] / "examples" / "python" / "ids.py"
+
+
+@claim("a script opens a generator by one text, and takes ids through its FFI: examples/python/ids.py")
+def _(folder):
+    done = python(folder, EXAMPLE.read_text())
+    assert re.fullmatch(r"an id       \d{15,20}\na batch     1000 ids, ascending\n"
+                        r"refused     wroker is no option; did you mean worker\?\n", done.stdout), done.stdout
+
+
+TEXTS = [  # options; what their refusal says, or None
+    ("layout='snowflake epoch=2020-01-01T00:00:00Z' any_worker=true namespace=a", None),
+    (' layout="snowflake"\n\tworker=3\tlease=local pacing=history group=\'\' ', "there is no group ''"),
+    ("worker=7 unsafe_private=true fields='' namespace=b", None),
+    ("worker", "'worker' is no option: write NAME=VALUE"),
+    ("=7", "is no option: write NAME=VALUE"),
+    ("layout='snowflake worker=1", "layout begins with a quote that does not end its value"),
+    ("layout='snowflake'worker=1", "layout begins with a quote that does not end its value"),
+    ("worker=x", "worker is 'x', which must be a whole number from 0 to 9007199254740991"),
+    ("worker=9007199254740992", "worker is 9007199254740992, which must be a whole number from 0 to"),
+    ("ahead_ms_max=86400001", "ahead_ms_max is 86400001, which must be"),
+    ("pacing=fast", "pacing is 'fast', which must be one of clock|history"),
+    ("any_worker=1", "any_worker is '1', which must be true or false"),
+    ("lease=lax", "there is no lease 'lax'"),
+    ("secret=hush pasword=hush", "pasword is no option"),
+    ("", "no worker number or store was given"),
+]
+
+
+@claim("a text of options is read as it says, and what is wrong with one is said without its secret")
+def _(folder):
+    ask = EXAMPLE.read_text().split("if __name__")[0] + """
+for options in sys.argv[2:]:
+    try:
+        vesta.vesta_close(open_generator(options))
+        print("opened")
+    except ValueError as error:
+        print(error)
+"""
+    said = python(folder, ask, *(options for options, _ in TEXTS)).stdout.splitlines()
+    assert len(said) == len(TEXTS), said
+    for (options, refusal), line in zip(TEXTS, said):
+        assert (refusal or "opened") in line and "hush" not in line, (options, line)
+
+
 def in_folder(test):
     with tempfile.TemporaryDirectory(prefix="vesta-header-") as folder:
         test(Path(folder))

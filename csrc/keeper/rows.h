@@ -1,0 +1,40 @@
+/* rows.h -- the rows of vesta_options.h as a table, for who knows options by their names: a text, a table of Lua. */
+#ifndef VS_ROWS_H
+#define VS_ROWS_H
+
+#include "vesta.h"
+
+#include <stdbool.h>
+
+enum vs_row_kind {
+    VS_ROW_TEXT,
+    VS_ROW_SECRET,
+    VS_ROW_FIELDS,
+    VS_ROW_WORD,
+    VS_ROW_CHOICE,
+    VS_ROW_WORKER,
+    VS_ROW_AHEAD,
+    VS_ROW_SWITCH,
+    VS_ROW_FLAG /* a bit of `flags` */
+};
+
+struct vs_row {
+    const char *member; /* see vs_row_name */
+    enum vs_row_kind kind;
+    size_t offset;      /* in struct vesta_opts */
+    uint64_t max;       /* of a number; the bit of a flag */
+    const char *values; /* "a|b|c" of a word or a choice */
+};
+
+/* The i-th, or NULL behind the last. */
+const struct vs_row *vs_row_at(int i);
+
+/* What people call it. */
+const char *vs_row_name(const struct vs_row *row);
+
+/* Sets an option from a text, which is not copied; or from a number, 1 and 0 being true and false.
+ * Errors: VESTA_EOPTION, with a text that begins with the option's name. */
+int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err);
+int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_t number, struct vesta_error *err);
+
+#endif

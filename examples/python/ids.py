@@ -1,0 +1,50 @@
+"""Ids from Python through libvesta, without a module to build: python3 examples/python/ids.py [libvesta.so.0]
+
+ctypes needs no struct of options: vesta_open_text takes them as one text.  So do PHP's FFI and Ruby's Fiddle.
+"""
+import ctypes
+import sys
+
+VESTA_DECIMAL, WAIT_US_MAX = 0, 2_000_000
+
+
+class Error(ctypes.Structure):  # struct vesta_error
+    _fields_ = [("code", ctypes.c_int), ("text", ctypes.c_char * 512)]
+
+
+class Pause(ctypes.Structure):  # struct vesta_pause
+    _fields_ = [("why", ctypes.c_int), ("slot", ctypes.c_uint32), ("ahead_ticks", ctypes.c_uint64),
+                ("back_us", ctypes.c_int64), ("wait_us", ctypes.c_int64)]
+
+
+vesta = ctypes.CDLL(sys.argv[1] if len(sys.argv) > 1 else "libvesta.so.0")
+vesta.vesta_next_wait.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
+vesta.vesta_pause_text.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+vesta.vesta_close.argtypes = [ctypes.c_void_p]
+
+
+def open_generator(options):
+    gen, error = ctypes.c_void_p(), Error()
+    if vesta.vesta_open_text(options.encode(), ctypes.byref(gen), ctypes.byref(error)) != 0:
+        raise ValueError(error.text.decode())
+    return gen
+
+
+def next_id(gen):
+    number, pause, text = ctypes.c_uint64(), Pause(), ctypes.create_string_buffer(512)
+    if vesta.vesta_next_wait(gen, ctypes.byref(number), WAIT_US_MAX, ctypes.byref(pause)) != 0:
+        vesta.vesta_pause_text(gen, ctypes.byref(pause), text, len(text))
+        raise RuntimeError(text.value.decode())
+    return number.value
+
+
+if __name__ == "__main__":
+    generator = open_generator("namespace=example layout=vesta-milli worker=7 ahead_ms_max=0")
+    ids = [next_id(generator) for _ in range(1000)]
+    print("an id       %d" % ids[0])
+    print("a batch     %d ids, %s" % (len(ids), "ascending" if ids == sorted(set(ids)) else "in disorder"))
+    try:
+        open_generator("wroker=7")
+    except ValueError as error:
+        print("refused     %s" % error)
+    vesta.vesta_close(generator)
