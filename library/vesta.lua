@@ -212,12 +212,13 @@ function gen:close() end
 
 ---What a function of a policy is told.  docs/policies.md says which function gets which.
 ---@class vesta.ctx
----@field options table the policy's options; empty without
+---@field namespace string
+---@field now_ms integer
+---@field options table the policy's options, whole where it declares them; empty without
 ---@field worker? integer
 ---@field back_ms? integer how far the clock is behind what was seen
 ---@field ahead_ticks? integer how far the cursor is ahead of the clock
 ---@field ahead_ms_max? integer the generator's
----@field now_ms? integer
 ---@field last_ms? integer when the last id was made, if that is known
 ---@field peers? { worker: integer, seen_ms: integer }[]
 ---@field range? { first: integer, last: integer } the numbers there are
@@ -228,6 +229,7 @@ function gen:close() end
 ---@field identity? string the name for which a number is wanted
 ---@field random? integer another one at each call
 ---@field attempt? integer 1, and one more for each claim that somebody faster won
+---@field leaving? integer the number that is held and to be left, after "switch"
 ---@field down_ms? integer for how long the store has been silent
 ---@field left_ms? integer for how long ids go on without it
 

@@ -7,6 +7,8 @@
 #include "base/slice.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ------------------------------------------------------------------ names */
 
@@ -18,31 +20,12 @@ static const char *const result_names[] = {[VS_CALL_OK] = "ok",
                                            [VS_CALL_MEMORY] = "memory"};
 _Static_assert(VS_COUNT(result_names) == VS_CALL_RESULTS, "each result has a name");
 
+#define NAMED(upper, name) [VS_SAYS_##upper] = name,
 static const char *const word_names[] = {
-    [VS_SAYS_NOTHING] = "nothing", [VS_SAYS_WORKER] = "worker",     [VS_SAYS_WAIT] = "wait",
-    [VS_SAYS_BORROW] = "borrow",   [VS_SAYS_SWITCH] = "switch",     [VS_SAYS_REFUSE] = "refuse",
-    [VS_SAYS_GO] = "go",           [VS_SAYS_CONTINUE] = "continue", [VS_SAYS_CLAIM] = "claim",
-    [VS_SAYS_STOP] = "stop"};
+    [VS_SAYS_NOTHING] = "nothing", [VS_SAYS_WORKER] = "worker", VS_VERDICT_ROWS(NAMED)};
 
-#define WORD(word) (1U << (word))
-
-/* A policy's functions, and the words that each may answer. */
-static const struct {
-    const char *name;
-    unsigned words;  /* WORD(...) of each; 0: a number */
-    const char *say; /* as a message lists them */
-} hooks[] = {
-    [VS_CHOOSE_WORKER] = {"choose_worker", 0, "a worker number from 0 on, or nil and a reason"},
-    [VS_ON_CLOCK_BACK] = {"on_clock_back",
-                          WORD(VS_SAYS_WAIT) | WORD(VS_SAYS_BORROW) | WORD(VS_SAYS_SWITCH) | WORD(VS_SAYS_REFUSE),
-                          "'wait', 'borrow', 'switch' or 'refuse'"},
-    [VS_ON_EXHAUSTED] = {"on_exhausted", WORD(VS_SAYS_WAIT) | WORD(VS_SAYS_BORROW) | WORD(VS_SAYS_REFUSE),
-                         "'wait', 'borrow' or 'refuse'"},
-    [VS_ON_START] = {"on_start", WORD(VS_SAYS_GO) | WORD(VS_SAYS_REFUSE), "'go' or 'refuse'"},
-    [VS_ON_STORE_DOWN] = {"on_store_down", WORD(VS_SAYS_CONTINUE) | WORD(VS_SAYS_REFUSE), "'continue' or 'refuse'"},
-    [VS_ON_LEASE_LOST] = {"on_lease_lost", WORD(VS_SAYS_CLAIM) | WORD(VS_SAYS_STOP), "'claim' or 'stop'"},
-};
-_Static_assert(VS_COUNT(hooks) == VS_HOOKS, "each hook has a row");
+#define HOOK(upper, name, verdicts) [VS_##upper] = {name, verdicts},
+static const struct { const char *name, *verdicts; } hooks[] = {VS_HOOK_ROWS(HOOK)};
 
 const char *vs_call_result_name(enum vs_call_result result) {
     return (unsigned)result < VS_COUNT(result_names) ? result_names[result] : "unknown";
@@ -61,6 +44,13 @@ enum vs_hook vs_hook_named(const char *name) {
     while (hook < VS_HOOKS && strcmp(hooks[hook].name, name) != 0)
         hook++;
     return (enum vs_hook)hook;
+}
+
+bool vs_is_listed(const char *words, const char *word) {
+    size_t length = strlen(word);
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == length && memcmp(at, word, length) == 0) return true;
+    return false;
 }
 
 /* ------------------------------------------------------------------ ctx */
@@ -104,6 +94,7 @@ static void push_range(lua_State *L, const struct vs_ctx *field) {
 
 static void push_value(lua_State *L, const struct vs_ctx *field) {
     switch (field->kind) {
+    case VS_CTX_MOMENT:
     case VS_CTX_INTEGER: lua_pushinteger(L, field->integer); return;
     case VS_CTX_TEXT: lua_pushstring(L, field->text); return;
     case VS_CTX_RANGE: push_range(L, field); return;
@@ -150,6 +141,18 @@ static void garbage(lua_State *L, struct call *call, int at, const char *expecte
                expected);
 }
 
+/* "expected: 'wait', 'borrow' or 'refuse'" */
+static void no_verdict(lua_State *L, struct call *call, int at) {
+    char listed[160] = "";
+    for (const char *word = hooks[call->hook].verdicts; *word; word += strcspn(word, " "), word += *word == ' ') {
+        int length = (int)strcspn(word, " ");
+        size_t used = strlen(listed);
+        const char *gap = used == 0 ? "" : word[length] ? ", " : " or ";
+        snprintf(listed + used, sizeof listed - used, "%s'%.*s'", gap, length, word);
+    }
+    garbage(L, call, at, listed);
+}
+
 static void read_worker(lua_State *L, struct call *call, int at) {
     int whole;
     lua_Integer worker = lua_tointegerx(L, at, &whole);
@@ -157,7 +160,8 @@ static void read_worker(lua_State *L, struct call *call, int at) {
         call->answer.word = VS_SAYS_NOTHING;
         return;
     }
-    if (lua_type(L, at) != LUA_TNUMBER || !whole || worker < 0) garbage(L, call, at, hooks[call->hook].say);
+    if (lua_type(L, at) != LUA_TNUMBER || !whole || worker < 0)
+        garbage(L, call, at, "a worker number from 0 on, or nil and a reason");
     call->answer.word = VS_SAYS_WORKER;
     call->answer.worker = (uint64_t)worker;
 }
@@ -166,10 +170,10 @@ static void read_word(lua_State *L, struct call *call, int at) {
     struct vs_slice said = {"", 0};
     unsigned word = 0;
     if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
-    while (word < VS_COUNT(word_names) &&
-           !(hooks[call->hook].words & WORD(word) && vs_slice_is(said, word_names[word])))
+    while (word < VS_COUNT(word_names) && !vs_slice_is(said, word_names[word]))
         word++;
-    if (word == VS_COUNT(word_names)) garbage(L, call, at, hooks[call->hook].say);
+    if (word == VS_COUNT(word_names) || !vs_is_listed(hooks[call->hook].verdicts, word_names[word]))
+        no_verdict(L, call, at);
     call->answer.word = (enum vs_policy_word)word;
 }
 
@@ -219,6 +223,7 @@ static int call_body(lua_State *L) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->hook]);
     lua_createtable(L, 0, (int)call->count + 1);
     for (size_t i = 0; i < call->count; i++) {
+        if (call->ctx[i].is_nil) continue;
         push_value(L, &call->ctx[i]);
         lua_setfield(L, -2, call->ctx[i].name);
     }
@@ -226,7 +231,7 @@ static int call_body(lua_State *L) {
     lua_setfield(L, -2, "options");
     lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
     call->answer.amount_ms = -1;
-    if (hooks[call->hook].words == 0)
+    if (!*hooks[call->hook].verdicts)
         read_worker(L, call, 2);
     else
         read_word(L, call, 2);

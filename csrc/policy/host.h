@@ -3,6 +3,7 @@
 #ifndef VS_SERVER_HOST_H
 #define VS_SERVER_HOST_H
 
+#include "policy/hooks.h"
 #include "vesta.h"
 
 #include <stdbool.h>
@@ -25,15 +26,10 @@ enum vs_call_result { /* of one call of a policy's function */
                       VS_CALL_RESULTS
 };
 
-enum vs_hook {
-    VS_CHOOSE_WORKER,
-    VS_ON_CLOCK_BACK,
-    VS_ON_EXHAUSTED,
-    VS_ON_START,
-    VS_ON_STORE_DOWN,
-    VS_ON_LEASE_LOST,
-    VS_HOOKS
-};
+/* A policy's functions: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, ... */
+#define VS_HOOK(upper, name, verdicts) VS_##upper,
+enum vs_hook { VS_HOOK_ROWS(VS_HOOK) VS_HOOKS };
+#undef VS_HOOK
 
 /* How the host is, for /readyz, /metrics and the admin's routes. */
 struct vs_host_status {

@@ -12,7 +12,6 @@
 #define SWITCH_WAIT_MS 1000 /* for the keeper to take another number, or to find none */
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
-#define CTX_MAX 6
 
 static const enum vs_hook hooks[VS_CAUSES] = {
     [VS_CAUSE_BACK] = VS_ON_CLOCK_BACK, [VS_CAUSE_EXHAUSTED] = VS_ON_EXHAUSTED};
@@ -105,13 +104,13 @@ static size_t pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space
         ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
     else
         ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
-    assert(count <= CTX_MAX);
     return count;
 }
 
 enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
                                     size_t count, struct vs_policy_answer *answer, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
+    assert(vs_ctx_is_of(ctx, count, hook)); /* a field that lua/vesta/hooks.lua does not have is one nobody knows of */
     vs_control_busy(c, true);
     enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], hook, ctx, count, answer, err);
     vs_control_busy(c, false);
@@ -208,7 +207,7 @@ void vs_control_settle(struct vs_control *c, int matter) {
     enum vs_hook hook = hooks[matter % VS_CAUSES];
     struct vs_matter *m = &c->matter[matter], was;
     struct vs_policy_answer answer;
-    struct vs_ctx ctx[CTX_MAX];
+    struct vs_ctx ctx[VS_CTX_MAX];
     struct vesta_info info;
     struct vesta_error err = {0};
     pthread_mutex_lock(&c->lock);

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #define STORE_DOWN_US 1000000 /* how often a policy is asked about a store that stays silent */
-#define CTX_MAX 11
 
 /* ------------------------------------------------------------------ asking */
 
@@ -98,7 +97,7 @@ static void read_records(const struct vesta_choice *choice, struct vs_ctx_record
 
 static void ask_to_start(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity) {
     struct vs_ctx_peer *peers = calloc(choice->count + 1, sizeof *peers);
-    struct vs_ctx ctx[CTX_MAX];
+    struct vs_ctx ctx[VS_CTX_MAX];
     struct vs_policy_answer answer;
     size_t count = 0;
     int64_t last_ms = INT64_MIN;
@@ -133,7 +132,7 @@ static void ask_about_loss(struct vs_control *c, int space, const struct vesta_c
 
 static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity,
                            struct vs_ctx_record *records, struct vs_policy_answer *answer) {
-    struct vs_ctx ctx[CTX_MAX];
+    struct vs_ctx ctx[VS_CTX_MAX];
     char host[64], address[VS_ADDRESS_MAX];
     uint32_t random = 0;
     size_t count = 0;

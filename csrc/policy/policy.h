@@ -5,6 +5,7 @@
  *   sandbox.c  what a policy can see: whitelisted libraries, no patterns, nothing that could escape the budget
  *   policy.c   loading a policy and checking its table
  *   declared.c what it declares of its options
+ *   ctx.c      what its functions are told
  *   call.c     calling its functions, reading verdicts
  *   rehearse.c calling them before they hold, in situations as they come
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
@@ -77,8 +78,8 @@ const char *vs_hook_name(enum vs_hook hook);
 enum vs_hook vs_hook_named(const char *name);
 const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "garbage", "time", ... */
 
-/* What a call is told: ctx's fields, by name. */
-enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
+/* What a call is told: ctx's fields, by name.  A moment is an integer, in Unix milliseconds. */
+enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_MOMENT, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
 
 struct vs_ctx_record { /* one of ctx.records: a worker number's record at the store */
     uint64_t worker, epoch;
@@ -95,6 +96,7 @@ struct vs_ctx_peer { /* one of ctx.peers */
 struct vs_ctx {
     const char *name;
     enum vs_ctx_kind kind;
+    bool is_nil;
     int64_t integer, last; /* of a range: from integer to last */
     const char *text;      /* NULL: nil */
     const struct vs_ctx_record *records;
@@ -110,18 +112,26 @@ static inline struct vs_ctx vs_ctx_text(const char *name, const char *text) {
     return (struct vs_ctx){.name = name, .kind = VS_CTX_TEXT, .text = text};
 }
 
-enum vs_policy_word {                  /* what a function may return */
-                      VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
-                      VS_SAYS_WORKER,
-                      VS_SAYS_WAIT,
-                      VS_SAYS_BORROW,
-                      VS_SAYS_SWITCH,
-                      VS_SAYS_REFUSE,
-                      VS_SAYS_GO,
-                      VS_SAYS_CONTINUE,
-                      VS_SAYS_CLAIM,
-                      VS_SAYS_STOP
+/* The fields that a function is told, as lua/vesta/hooks.lua has them where a policy is tried; how many. */
+#define VS_CTX_MAX 16
+size_t vs_ctx_fill(struct vs_ctx ctx[VS_CTX_MAX], enum vs_hook hook, int64_t now_ms);
+/* NULL: there is none of that name. */
+struct vs_ctx *vs_ctx_find(struct vs_ctx *ctx, size_t count, const char *name, size_t length);
+/* Sets a field by a text, "1000", "0-923" or "host-0", which it keeps; false: it is none of the field's kind. */
+bool vs_ctx_read(struct vs_ctx *field, const char *text);
+/* Whether these are fields that the function is told, each of its kind. */
+bool vs_ctx_is_of(const struct vs_ctx *ctx, size_t count, enum vs_hook hook);
+/* The kind of a field by its name, `other` where no function is told such a field. */
+enum vs_ctx_kind vs_ctx_kind_of(const char *name, enum vs_ctx_kind other);
+
+/* What a function may return: VS_SAYS_WAIT, VS_SAYS_BORROW, ... */
+#define VS_SAYS(upper, name) VS_SAYS_##upper,
+enum vs_policy_word {
+    VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
+    VS_SAYS_WORKER,
+    VS_VERDICT_ROWS(VS_SAYS)
 };
+#undef VS_SAYS
 const char *vs_policy_word_name(enum vs_policy_word word);
 
 #define VS_AMOUNT_MS_MAX (24 * 60 * 60 * 1000)

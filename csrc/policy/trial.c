@@ -79,14 +79,14 @@ static void read_range(lua_State *L, struct vs_ctx *field) {
 static struct vs_ctx field_of(lua_State *L, const char *name) {
     struct vs_ctx field = {.name = name, .kind = VS_CTX_INTEGER};
     int whole, type = lua_type(L, -1);
-    if (type == LUA_TTABLE && strcmp(name, "range") == 0) {
+    if (type == LUA_TTABLE && vs_ctx_kind_of(name, VS_CTX_RECORDS) == VS_CTX_RANGE) {
         read_range(L, &field);
     } else if (type == LUA_TTABLE) {
         struct vs_records rows;
         vs_rows_read(L, &rows);
         luaL_ref(L, KEPT);
         luaL_ref(L, KEPT);
-        field.kind = strcmp(name, "peers") == 0 ? VS_CTX_PEERS : VS_CTX_RECORDS;
+        field.kind = vs_ctx_kind_of(name, VS_CTX_RECORDS) == VS_CTX_PEERS ? VS_CTX_PEERS : VS_CTX_RECORDS;
         field.records = rows.record, field.peers = rows.peer, field.count = rows.count;
     } else if (type == LUA_TSTRING) {
         field.kind = VS_CTX_TEXT;
@@ -187,6 +187,7 @@ static int trial_body(lua_State *L) {
     const struct vs_shipped *runner = trial_text("trial");
     luaL_openlibs(L);
     preload(L, "vesta.nearest", trial_text("nearest"));
+    preload(L, "vesta.hooks", trial_text("hooks"));
     preload(L, "vesta.policy", trial_text("policy"));
     preload(L, "vesta.testing", trial_text("testing"));
     preload(L, "vesta.policy.helpers", vs_shipped_find("helpers"));

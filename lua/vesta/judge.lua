@@ -104,18 +104,15 @@ end
 local function choose(policy, core, gen)
   local choice = core.choice(gen)
   if not choice then return 0 end -- somebody else has answered
-  local namespace = gen:info().namespace
-  ask_first(policy, namespace, choice, core.now_ms())
+  local info = gen:info()
+  ask_first(policy, info.namespace, choice, core.now_ms())
   if policy.over then
     core.choose(gen, nil, policy.over)
     return nil, policy.over
   end
   if choice.is_fixed or not judge.names_worker(policy) then return core.choose(gen) and 0 end
-  local ok, worker, _, reason = policies.ask(policy, "choose_worker", {
-    namespace = namespace, now_ms = choice.now_ms, records = choice.records, range = choice.range, host = choice.host,
-    ip = choice.ip, ordinal = choice.ordinal, identity = choice.identity, random = choice.random,
-    attempt = choice.attempt, leaving = choice.leaving,
-  })
+  local ctx = policies.ctx("choose_worker", { namespace = info.namespace }, choice)
+  local ok, worker, _, reason = policies.ask(policy, "choose_worker", ctx)
   if ok and not worker then
     reason = ("%s (policy %s)"):format(reason or "no worker number is named", policy.name)
     core.choose(gen, nil, reason)
@@ -142,12 +139,8 @@ function judge.judge(core, gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
-  local info = gen:info()
-  local ok, word, amount_ms, reason = policies.ask(policy, hook, { -- as pause_ctx in csrc/policy/judge.c
-    namespace = info.namespace, now_ms = core.now_ms(), worker = info.worker, ahead_ms_max = info.ahead_ms_max,
-    back_ms = hook == "on_clock_back" and pause.back_ms or nil,
-    ahead_ticks = hook == "on_exhausted" and pause.ahead_ticks or nil,
-  })
+  local ctx = policies.ctx(hook, { now_ms = core.now_ms() }, pause, gen:info()) -- as pause_ctx in csrc/policy/judge.c
+  local ok, word, amount_ms, reason = policies.ask(policy, hook, ctx)
   if not ok then
     warn_of(policy, word)
   elseif word == "wait" then

@@ -3,6 +3,7 @@
 -- What a policy sees here is what the host lets it see, so that a file runs unchanged in both; it is no sandbox, for
 -- whoever opens a generator with a policy runs that code as his own.
 local helpers = require "vesta.policy.helpers"
+local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
 
 local policy = {}
@@ -18,16 +19,18 @@ local SHIPPED = {
   "uid", "vesta", "wait",
 }
 
--- What each function may answer; choose_worker answers with a number.
-local WORDS = {
-  choose_worker = {},
-  on_clock_back = { "wait", "borrow", "switch", "refuse" },
-  on_exhausted = { "wait", "borrow", "refuse" },
-  on_start = { "go", "refuse" },
-  on_store_down = { "continue", "refuse" },
-  on_lease_lost = { "claim", "stop" },
-}
-policy.WORDS = WORDS
+-- By function: the verdicts that it may answer, none where that is a number; and the names of what it is told.
+local VERDICTS, TOLD = {}, {}
+for _, row in ipairs(hooks.hooks) do
+  local hook, verdicts = row[1], row[2]
+  VERDICTS[hook] = verdicts == "" and {} or helpers.split(verdicts, " ")
+  TOLD[hook] = {}
+  for _, field in ipairs(hooks.fields) do
+    if field[3] == "all" or (" " .. field[3] .. " "):find(" " .. hook .. " ", 1, true) then
+      table.insert(TOLD[hook], field[1])
+    end
+  end
+end
 
 ---------------------------------------------------------------- text for people
 
@@ -157,12 +160,12 @@ end
 local function check(result)
   if type(result) ~= "table" then return nil, "a policy returns a table, not " .. shown(result) end
   local known = { api = true, name = true, about = true, options = true, fixed = true }
-  for name in pairs(WORDS) do known[name] = true end
+  for name in pairs(VERDICTS) do known[name] = true end
   local functions = {}
   for key, value in pairs(result) do
     if type(key) ~= "string" then return nil, "a policy's table has names as keys, not " .. shown(key) end
     if not known[key] then return nil, "a policy has no " .. nearest(key, known) end
-    if WORDS[key] then
+    if VERDICTS[key] then
       if type(value) ~= "function" then return nil, key .. " must be a function, not " .. shown(value) end
       functions[key] = value
     end
@@ -243,18 +246,18 @@ local function check_more(hook, word, ...)
 end
 
 local function is_answer(hook, word)
-  if hook == "choose_worker" then
+  if #VERDICTS[hook] == 0 then
     return word == nil or type(word) == "number" and word >= 0 and word < EXACT_MAX and word % 1 == 0
   end
-  for _, other in ipairs(WORDS[hook]) do
+  for _, other in ipairs(VERDICTS[hook]) do
     if word == other then return true end
   end
 end
 
 local function check_answer(hook, word, ...)
   if not is_answer(hook, word) then
-    return false, garbage(hook, word, hook == "choose_worker" and "a worker number from 0 on, or nil and a reason"
-      or listed(WORDS[hook]))
+    return false, garbage(hook, word, #VERDICTS[hook] == 0 and "a worker number from 0 on, or nil and a reason"
+      or listed(VERDICTS[hook]))
   end
   local wrong, amount_ms, reason = check_more(hook, word, ...)
   if wrong then return false, wrong end
@@ -269,6 +272,19 @@ end
 
 --- Whether a policy has that function.
 function policy.has(self, hook) return self.functions[hook] ~= nil end
+
+policy.VERDICTS, policy.TOLD = VERDICTS, TOLD
+
+--- The ctx of a function: each of its fields from the first of the tables behind that has it.
+function policy.ctx(hook, ...)
+  local ctx = {}
+  for _, name in ipairs(TOLD[hook]) do
+    for i = 1, select("#", ...) do
+      if ctx[name] == nil then ctx[name] = select(i, ...)[name] end
+    end
+  end
+  return ctx
+end
 
 --- Asks one of a policy's functions: true, its word (for choose_worker its number or nil), milliseconds or nil, reason
 -- or nil; or false and what is wrong with the policy.  Never raises.

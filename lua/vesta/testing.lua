@@ -6,6 +6,7 @@
 --     world:step_clock(-3000)
 --     local word, amount_ms, reason = world:verdict "on_clock_back"     --> "borrow", 500, nil
 local helpers = require "vesta.policy.helpers"
+local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
 local policies = require "vesta.policy"
 
@@ -51,10 +52,7 @@ local world = {}
 world.__index = world
 
 -- What a world may be given, and has as fields afterwards; a test may set them at any time.
-local DEFAULTS = {
-  layout = "vesta-milli", namespace = "default", worker = 1, now_ms = NOW_MS, ahead_ms_max = 0, lease_ms = 600000,
-  host = "host-0", ip = "192.0.2.1", ordinal = 0, identity = "host-0", random = 0.5, last_ms = false,
-}
+local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
 --- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }.
 function testing.world(given)
@@ -152,41 +150,43 @@ end
 
 ---------------------------------------------------------------- asking
 
--- What each function is told, beside namespace, now_ms and options.
-local CTX = {
-  on_clock_back = function(self, ctx)
-    ctx.worker, ctx.ahead_ms_max = self.worker, self.ahead_ms_max
-    ctx.back_ms = self.seen_ms - self.now_ms
+local function down_ms(self) return self.is_store_up and 0 or self.up_ms - self.down_since_ms end
+
+-- What of ctx follows from how the world is; the rest are fields of it.
+local SEEN = {
+  back_ms = function(self) return self.seen_ms - self.now_ms end,
+  ahead_ticks = function(self)
+    return math.floor((self.seen_ms + self.ahead_ms - self.now_ms) * self.unit_ticks / self.unit_ms)
   end,
-  on_exhausted = function(self, ctx)
-    ctx.worker, ctx.ahead_ms_max = self.worker, self.ahead_ms_max
-    ctx.ahead_ticks = math.floor((self.seen_ms + self.ahead_ms - self.now_ms) * self.unit_ticks / self.unit_ms)
-  end,
-  on_start = function(self, ctx)
-    ctx.last_ms, ctx.peers = self.last_ms or nil, peers(self)
-  end,
-  on_store_down = function(self, ctx)
-    ctx.down_ms = self.is_store_up and 0 or self.up_ms - self.down_since_ms
-    ctx.left_ms = math.max(self.lease_ms - ctx.down_ms, 0)
-  end,
-  on_lease_lost = function(self, ctx) ctx.worker = self.worker end,
-  choose_worker = function(self, ctx)
-    ctx.records, ctx.range, ctx.attempt = list(self), self.range, 1
-    ctx.host, ctx.ip, ctx.ordinal, ctx.identity = self.host, self.ip, self.ordinal, self.identity
-    ctx.random = math.floor(self.random * 4294967296)
-  end,
+  last_ms = function(self) return self.last_ms or nil end,
+  peers = peers,
+  down_ms = down_ms,
+  left_ms = function(self) return math.max(self.lease_ms - down_ms(self), 0) end,
+  records = list,
+  range = function(self) return self.range end,
+  random = function(self) return math.floor(self.random * 4294967296) end,
 }
+
+for _, row in ipairs(hooks.fields) do
+  local name, kind, value = row[1], row[2], row[4]
+  if not SEEN[name] and value and kind ~= "moment" then
+    DEFAULTS[name] = kind == "integer" and tonumber(value) or value
+  end
+end
 
 --- Asks the policy: its word (for choose_worker its number, or nil), milliseconds or nil, reason or nil.  `more` are
 -- fields of ctx that are to be otherwise than this world has them.  Raises where the policy fails.
 function world:verdict(hook, more)
-  if not CTX[hook] then error("world:verdict: a policy has no function " .. nearest(tostring(hook), CTX), 2) end
+  local told = policies.TOLD[hook]
+  if not told then error("world:verdict: a policy has no function " .. nearest(tostring(hook), policies.TOLD), 2) end
   if not policies.has(self.policy, hook) then error("the policy has no " .. hook, 2) end
   if hook == "choose_worker" and not self.is_store_up then
     error("the store is down, and nobody asks choose_worker before it has answered", 2)
   end
-  local ctx = { namespace = self.namespace, now_ms = self.now_ms }
-  CTX[hook](self, ctx)
+  local ctx = {}
+  for _, name in ipairs(told) do
+    if SEEN[name] then ctx[name] = SEEN[name](self) else ctx[name] = self[name] end
+  end
   for key, value in pairs(more or {}) do ctx[key] = value end
   local ok, word, amount_ms, reason = policies.ask(self.policy, hook, ctx)
   if not ok then error(word, 2) end

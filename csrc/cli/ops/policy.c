@@ -38,79 +38,11 @@ static int load(const char *name, const char *options, struct vs_vm **vm, int *p
 
 /* ------------------------------------------------------------------ what a function is told */
 
-#define BIT(hook) (1U << (hook))
-#define PAUSES (BIT(VS_ON_CLOCK_BACK) | BIT(VS_ON_EXHAUSTED))
-#define ALL (BIT(VS_HOOKS) - 1)
-
-/* Nil unless it is given.  The last one. */
-#define LEAVING "leaving"
-
-/* What stands in ctx unless it is given; docs/policies.md explains each. */
-static const struct {
-    unsigned hooks;
-    struct vs_ctx field;
-} FIELDS[] = {
-    {ALL, {.name = "namespace", .kind = VS_CTX_TEXT, .text = "default"}},
-    {ALL, {.name = "now_ms", .kind = VS_CTX_INTEGER}}, /* the clock's */
-    {PAUSES | BIT(VS_ON_LEASE_LOST), {.name = "worker", .kind = VS_CTX_INTEGER, .integer = 1}},
-    {PAUSES, {.name = "ahead_ms_max", .kind = VS_CTX_INTEGER}},
-    {BIT(VS_ON_CLOCK_BACK), {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 1000}},
-    {BIT(VS_ON_EXHAUSTED), {.name = "ahead_ticks", .kind = VS_CTX_INTEGER}},
-    {BIT(VS_ON_START), {.name = "last_ms", .kind = VS_CTX_INTEGER}}, /* the clock's, a second ago */
-    {BIT(VS_ON_START), {.name = "peers", .kind = VS_CTX_PEERS}},
-    {BIT(VS_ON_STORE_DOWN), {.name = "down_ms", .kind = VS_CTX_INTEGER, .integer = 1000}},
-    {BIT(VS_ON_STORE_DOWN), {.name = "left_ms", .kind = VS_CTX_INTEGER, .integer = 60000}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "records", .kind = VS_CTX_RECORDS}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "range", .kind = VS_CTX_RANGE, .last = 1023}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "host", .kind = VS_CTX_TEXT, .text = "host-0"}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "ip", .kind = VS_CTX_TEXT, .text = "192.0.2.1"}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "ordinal", .kind = VS_CTX_INTEGER}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "identity", .kind = VS_CTX_TEXT, .text = "host-0"}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "random", .kind = VS_CTX_INTEGER, .integer = INT64_C(1) << 31}},
-    {BIT(VS_CHOOSE_WORKER), {.name = "attempt", .kind = VS_CTX_INTEGER, .integer = 1}},
-    {BIT(VS_CHOOSE_WORKER), {.name = LEAVING, .kind = VS_CTX_INTEGER}},
-};
-#define FIELDS_MAX VS_COUNT(FIELDS)
-
 struct ctx {
-    struct vs_ctx field[FIELDS_MAX];
-    size_t count, told; /* the first so many */
+    struct vs_ctx field[VS_CTX_MAX];
+    size_t count;
     struct vs_records rows;
 };
-
-static void fill_ctx(enum vs_hook hook, struct ctx *ctx) {
-    for (size_t i = 0; i < FIELDS_MAX; i++) {
-        if (!(FIELDS[i].hooks & BIT(hook))) continue;
-        struct vs_ctx *field = &ctx->field[ctx->count++];
-        *field = FIELDS[i].field;
-        if (strcmp(field->name, LEAVING) != 0) ctx->told = ctx->count;
-        if (strcmp(field->name, "now_ms") == 0) field->integer = vs_now_ms();
-        if (strcmp(field->name, "last_ms") == 0) field->integer = vs_now_ms() - 1000;
-    }
-}
-
-/* A whole number, with a sign or without. */
-static bool read_integer(const char *text, int64_t *out) {
-    char *end;
-    bool digits = *(text + (*text == '-')) >= '0' && *(text + (*text == '-')) <= '9';
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    *out = value;
-    return digits && !*end && errno == 0;
-}
-
-/* "0-923" */
-static int read_range(struct vs_ctx *field, const char *text) {
-    char first[24];
-    const char *dash = strchr(text, '-');
-    int64_t from, to;
-    if (dash && (size_t)snprintf(first, sizeof first, "%.*s", (int)(dash - text), text) < sizeof first &&
-        read_integer(first, &from) && read_integer(dash + 1, &to) && from <= to) {
-        field->integer = from, field->last = to;
-        return VS_DONE;
-    }
-    return vs_usage("%s is two whole numbers like 0-923, not %s", field->name, vs_shown_text(text));
-}
 
 static int read_rows(struct ctx *ctx, struct vs_ctx *field, const char *path) {
     struct vesta_error err;
@@ -123,7 +55,7 @@ static int read_rows(struct ctx *ctx, struct vs_ctx *field, const char *path) {
 }
 
 static int unknown_field(const char *hook, const struct ctx *ctx, const char *given, size_t length) {
-    const char *names[FIELDS_MAX + 1] = {0};
+    const char *names[VS_CTX_MAX + 1] = {0};
     char word[64];
     for (size_t i = 0; i < ctx->count; i++)
         names[i] = ctx->field[i].name;
@@ -138,25 +70,18 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
     const char *value = strchr(given, '=');
     if (!value) return vs_usage("what a function is told is given as name=value, not as %s", vs_shown_text(given));
     size_t length = (size_t)(value++ - given);
-    for (size_t i = 0; i < ctx->count; i++) {
-        struct vs_ctx *field = &ctx->field[i];
-        if (strlen(field->name) != length || memcmp(field->name, given, length) != 0) continue;
-        if (i >= ctx->told) ctx->told = i + 1;
-        if (field->kind == VS_CTX_RECORDS || field->kind == VS_CTX_PEERS) return read_rows(ctx, field, value);
-        if (field->kind == VS_CTX_RANGE) return read_range(field, value);
-        if (field->kind == VS_CTX_TEXT)
-            field->text = value;
-        else if (!read_integer(value, &field->integer))
-            return vs_usage("%s is a whole number, not %s", field->name, vs_shown_text(value));
-        return VS_DONE;
-    }
-    return unknown_field(vs_hook_name(hook), ctx, given, length);
+    struct vs_ctx *field = vs_ctx_find(ctx->field, ctx->count, given, length);
+    if (!field) return unknown_field(vs_hook_name(hook), ctx, given, length);
+    if (field->kind == VS_CTX_RECORDS || field->kind == VS_CTX_PEERS) return read_rows(ctx, field, value);
+    if (vs_ctx_read(field, value)) return VS_DONE;
+    if (field->kind != VS_CTX_RANGE) return vs_usage("%s is a whole number, not %s", field->name, vs_shown_text(value));
+    return vs_usage("%s is two whole numbers like 0-923, not %s", field->name, vs_shown_text(value));
 }
 
 static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx,
                struct vs_policy_answer *answer) {
     struct vesta_error err;
-    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->told, answer, &err);
+    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->count, answer, &err);
     if (result == VS_CALL_OK) return VS_DONE;
     vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
     return VS_FAILED;
@@ -324,7 +249,7 @@ static int run(const struct asked *asked, int count, char **operands) {
     if (count < 2) return vs_usage("run wants a function and a FILE or NAME: run on_clock_back borrow back_ms=3000");
     enum vs_hook hook = vs_hook_named(operands[0]);
     if (hook == VS_HOOKS) return unknown_hook(operands[0]);
-    fill_ctx(hook, &ctx);
+    ctx.count = vs_ctx_fill(ctx.field, hook, vs_now_ms());
     for (int i = 2; i < count && rc == VS_DONE; i++)
         rc = set_field(hook, &ctx, operands[i]);
     if (rc == VS_DONE && (rc = load(operands[1], asked->options, &vm, &policy)) == VS_DONE) {

@@ -1,0 +1,122 @@
+--- What lua/vesta/hooks.lua says of policies the page, the types of library/vesta.lua and the program say, too.
+local hooks = require "vesta.hooks"
+local policies = require "vesta.policy"
+local root = os.getenv "VESTA_ROOT" or "."
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+local function sorted(list)
+  table.sort(list)
+  return table.concat(list, " ")
+end
+
+local function listed(list)
+  return sorted { (table.unpack or unpack)(list) }
+end
+
+-- All that a pattern finds, in order of the alphabet.
+local function found(text, pattern)
+  local list = {}
+  for word in text:gmatch(pattern) do list[#list + 1] = word end
+  return sorted(list)
+end
+
+-- The lines behind one of them, up to an empty one.
+local function block(text, line)
+  local from, to = text:find("\n" .. line .. "\n", 1, true)
+  assert(from, line)
+  return text:sub(to, (text:find("\n\n", to, true)))
+end
+
+local EVERYWHERE, ONLY = { "options" }, {} -- of ctx: told to all functions; told to some, by function
+for _, row in ipairs(hooks.hooks) do ONLY[row[1]] = {} end
+for _, field in ipairs(hooks.fields) do
+  if field[3] == "all" then EVERYWHERE[#EVERYWHERE + 1] = field[1] end
+  for hook in field[3]:gmatch "%S+" do
+    if hook ~= "all" then table.insert(ONLY[hook], field[1]) end -- raises where there is no such function
+  end
+end
+
+it("each function of a policy is tried in some situation", function()
+  local tried = {}
+  for _, situation in ipairs(hooks.situations) do tried[situation[1]] = true end
+  for hook in pairs(ONLY) do assert.is_true(tried[hook], hook) end
+  for hook in pairs(tried) do assert.is_truthy(ONLY[hook], hook) end
+end)
+
+describe("docs/policies.md", function()
+  local doc = read(root .. "/docs/policies.md")
+  local section = doc:match "\n## What a policy may answer\n(.-)\n## "
+
+  it("has a row for each function, with what it is told and may answer", function()
+    local rows = 0
+    for name, told, answers in section:gmatch "\n| `([%w_]+)` | [^|]* | ([^|]*) | ([^|\n]*) |" do
+      rows = rows + 1
+      local verdicts = assert(policies.VERDICTS[name], name)
+      assert.equal(listed(verdicts), found(answers, '`"(%w+)"`'))
+      assert.equal(sorted(ONLY[name]), found(told, "`([%w_]+)`"))
+    end
+    assert.equal(#hooks.hooks, rows)
+  end)
+
+  it("says what all of them are told", function()
+    assert.equal(listed(EVERYWHERE), found(section:match "In all of them it has (.-%.)", "`([%w_]+)`"))
+  end)
+end)
+
+describe("library/vesta.lua", function()
+  local types = read(root .. "/library/vesta.lua")
+  local TYPES = {
+    integer = "integer", moment = "integer", text = "string", records = "vesta.ctx_record[]",
+    range = "{ first: integer, last: integer }", peers = "{ worker: integer, seen_ms: integer }[]",
+  }
+
+  it("has each field of ctx, of its kind", function()
+    local ctx, count = block(types, "---@class vesta.ctx"), 0
+    for _, field in ipairs(hooks.fields) do
+      local line = assert(ctx:match("\n(%-%-%-@field " .. field[1] .. "%?? [^\n]*)"), field[1])
+      local optional = field[3] == "all" and "" or "?"
+      local want = ("---@field %s%s %s"):format(field[1], optional, assert(TYPES[field[2]], field[2]))
+      assert.equal(want, line:sub(1, #want))
+    end
+    for _ in ctx:gmatch "@field" do count = count + 1 end
+    assert.equal(#hooks.fields + 1, count) -- and options
+  end)
+
+  it("has each function of a policy, with what it may answer", function()
+    local policy = block(types, "---@class vesta.policy")
+    for hook, verdicts in pairs(policies.VERDICTS) do
+      local line = assert(policy:match("\n%-%-%-@field " .. hook .. "%? ([^\n]*)"), hook)
+      assert.equal(listed(verdicts), found(line, '"(%w+)"'))
+    end
+    local names = {}
+    for hook in pairs(policies.VERDICTS) do names[#names + 1] = hook end
+    assert.equal(sorted(names), found(policy, "@field (%w+_[%w_]+)%?"))
+  end)
+end)
+
+describe("the program", function()
+  it("is made of each row", function()
+    local build = os.getenv "VESTA_BUILD" or root .. "/build/debug"
+    local file = io.open(build .. "/csrc/policy/hooks.h")
+    if not file then return pending "no program was built here" end
+    file:close()
+    local header, names = read(build .. "/csrc/policy/hooks.h"), {}
+    for _, part in ipairs { "hooks", "fields", "situations" } do
+      for _, row in ipairs(hooks[part]) do
+        local texts = {}
+        for i, text in ipairs(row) do texts[i] = '"' .. text .. '"' end
+        if part == "fields" and not row[4] then texts[4] = "NULL" end
+        assert.is_truthy(header:find(", " .. table.concat(texts, ", ") .. ")", 1, true), row[1])
+        names[#names + 1] = row[1]
+      end
+    end
+    local rows = found(header, "\n    ROW%([%u_]+, \"([%w_]+)\", ")
+    assert.equal(sorted(names), rows)
+  end)
+end)
