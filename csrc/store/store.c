@@ -50,9 +50,13 @@ bool vs_store_is_local(const char *uri) {
     return ops && ops->is_local;
 }
 
+/* Loads nothing, for nginx's workers ask it of stores whose clients they are not to have: a folder needs no module. */
 const char *vs_store_folder(const char *uri) {
-    const struct vs_store_ops *ops = vs_store_of(uri, NULL);
-    return ops && ops->is_folder ? strchr(uri, ':') + 1 : NULL;
+    struct vs_slice scheme = {uri, strcspn(uri, ":")};
+    const struct vs_store_ops *ops = &vs_store_file;
+    for (size_t i = 0; ops && !vs_slice_is(scheme, ops->scheme); i++)
+        ops = vs_module_present(i);
+    return ops && ops->is_folder && uri[scheme.length] ? uri + scheme.length + 1 : NULL;
 }
 
 int vs_store_check(const char *uri, struct vesta_error *err) {

@@ -12,7 +12,7 @@
 /* The longest that one call waits for a store, where nobody says how far it may be: see vs_lease_timing.call_ms. */
 #define VS_STORE_CALL_MS 800
 /* A listing is a hint that nobody's lease waits for, and may be long. */
-#define VS_STORE_LIST_MS 5000
+#define VS_STORE_LIST_MS 10000
 
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
