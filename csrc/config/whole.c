@@ -175,7 +175,7 @@ static int try_policy(struct vs_vm *vm, int policy, const char *space, struct ve
     const struct vesta_clock *clock = vs_clock_system();
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++)
-        rc = vs_policy_rehearse(vm, policy, i, space, clock->unix_us(clock->self) / 1000, err);
+        rc = vs_policy_rehearse(vm, policy, &(struct vs_rehearsal){i, space, clock->unix_us(clock->self) / 1000}, err);
     return rc;
 }
 

@@ -115,9 +115,7 @@ static void push_value(lua_State *L, const struct vs_ctx *field) {
 
 struct call {
     const struct vs_policy *policy;
-    enum vs_hook hook;
-    const struct vs_ctx *ctx;
-    size_t count;
+    const struct vs_asked *asked;
     bool garbage;
     struct vs_policy_answer answer;
 };
@@ -128,7 +126,7 @@ static void garbage(lua_State *L, struct call *call, int at, const char *expecte
     size_t length;
     char quoted[VS_QUOTE_MAX];
     call->garbage = true;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->hook]);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->asked->hook]);
     lua_getinfo(L, ">S", &ar);
     const char *value = luaL_typename(L, at);
     if (lua_type(L, at) == LUA_TNUMBER)
@@ -137,14 +135,15 @@ static void garbage(lua_State *L, struct call *call, int at, const char *expecte
         value = lua_tolstring(L, at, &length);
         value = lua_pushfstring(L, "'%s'", vs_quote(quoted, value, length));
     }
-    luaL_error(L, "%s:%d: %s answered %s; expected: %s", ar.short_src, ar.linedefined, vs_hook_name(call->hook), value,
-               expected);
+    luaL_error(L, "%s:%d: %s answered %s; expected: %s", ar.short_src, ar.linedefined, vs_hook_name(call->asked->hook),
+               value, expected);
 }
 
 /* "expected: 'wait', 'borrow' or 'refuse'" */
 static void no_verdict(lua_State *L, struct call *call, int at) {
     char listed[160] = "";
-    for (const char *word = hooks[call->hook].verdicts; *word; word += strcspn(word, " "), word += *word == ' ') {
+    for (const char *word = hooks[call->asked->hook].verdicts; *word;
+         word += strcspn(word, " "), word += *word == ' ') {
         int length = (int)strcspn(word, " ");
         size_t used = strlen(listed);
         const char *gap = used == 0 ? "" : word[length] ? ", " : " or ";
@@ -172,7 +171,7 @@ static void read_word(lua_State *L, struct call *call, int at) {
     if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
     while (word < VS_COUNT(word_names) && !vs_slice_is(said, word_names[word]))
         word++;
-    if (word == VS_COUNT(word_names) || !vs_is_listed(hooks[call->hook].verdicts, word_names[word]))
+    if (word == VS_COUNT(word_names) || !vs_is_listed(hooks[call->asked->hook].verdicts, word_names[word]))
         no_verdict(L, call, at);
     call->answer.word = (enum vs_policy_word)word;
 }
@@ -220,18 +219,18 @@ static void push_options(lua_State *L, const struct vs_policy *policy) {
 
 static int call_body(lua_State *L) {
     struct call *call = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->hook]);
-    lua_createtable(L, 0, (int)call->count + 1);
-    for (size_t i = 0; i < call->count; i++) {
-        if (call->ctx[i].is_nil) continue;
-        push_value(L, &call->ctx[i]);
-        lua_setfield(L, -2, call->ctx[i].name);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->asked->hook]);
+    lua_createtable(L, 0, (int)call->asked->count + 1);
+    for (size_t i = 0; i < call->asked->count; i++) {
+        if (call->asked->ctx[i].is_nil) continue;
+        push_value(L, &call->asked->ctx[i]);
+        lua_setfield(L, -2, call->asked->ctx[i].name);
     }
     push_options(L, call->policy);
     lua_setfield(L, -2, "options");
     lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
     call->answer.amount_ms = -1;
-    if (!*hooks[call->hook].verdicts)
+    if (!*hooks[call->asked->hook].verdicts)
         read_worker(L, call, 2);
     else
         read_word(L, call, 2);
@@ -240,10 +239,10 @@ static int call_body(lua_State *L) {
     return 0;
 }
 
-enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
-                                   size_t count, struct vs_policy_answer *answer, struct vesta_error *err) {
-    assert(vs_policy_has(vm, policy, hook));
-    struct call call = {.policy = &vm->policy[policy], .hook = hook, .ctx = ctx, .count = count};
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
+                                   struct vs_policy_answer *answer, struct vesta_error *err) {
+    assert(vs_policy_has(vm, policy, asked->hook));
+    struct call call = {.policy = &vm->policy[policy], .asked = asked};
     enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
     if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
     if (result == VS_CALL_OK) *answer = call.answer;

@@ -93,11 +93,15 @@ int vs_control_next(struct vs_control *c);
 void vs_control_settle(struct vs_control *c, int matter);
 
 /* Calls one of a namespace's functions; counted, and seen by the watchdog. */
-enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
-                                    size_t count, struct vs_policy_answer *answer, struct vesta_error *err);
+enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,
+                                    struct vs_policy_answer *answer, struct vesta_error *err);
+struct vs_failure {
+    enum vs_hook hook;
+    enum vs_call_result result;
+    struct vesta_error err;
+};
 /* It failed: says so, and sets when it may be called again. */
-void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
-                       const struct vesta_error *err, struct vs_back_off *back_off);
+void vs_control_failed(struct vs_control *c, int space, const struct vs_failure *failure, struct vs_back_off *back_off);
 
 /* leases.c: the thread looks at the leases, every now and then and when a keeper asks; without the lock. */
 #define VS_LOOK_MS 100

@@ -92,31 +92,42 @@ int vs_control_next(struct vs_control *c) {
     return -1;
 }
 
-static size_t pause_ctx(struct vs_ctx *ctx, enum vs_hook hook, const char *space, const struct vesta_info *info,
-                        const struct vesta_pause *pause, int64_t now_ms) {
+static int space_of(int matter) {
+    return matter / VS_CAUSES;
+}
+
+static enum vs_hook hook_of(int matter) {
+    return hooks[matter % VS_CAUSES];
+}
+
+static size_t pause_ctx(const struct vs_control *c, int matter, const struct vs_matter *was, struct vs_ctx *ctx) {
+    const struct vesta_pause *pause = &was->pause;
     uint64_t ahead = pause->ahead_ticks < INT64_MAX ? pause->ahead_ticks : INT64_MAX;
+    struct vesta_info info;
     size_t count = 0;
-    ctx[count++] = vs_ctx_text("namespace", space);
-    ctx[count++] = vs_ctx_integer("now_ms", now_ms);
-    ctx[count++] = vs_ctx_integer("worker", (int64_t)info->worker);
-    ctx[count++] = vs_ctx_integer("ahead_ms_max", info->ahead_ms_max);
-    if (hook == VS_ON_CLOCK_BACK)
+    vesta_get_info(was->gen, &info);
+    ctx[count++] = vs_ctx_text("namespace", c->space[space_of(matter)]);
+    ctx[count++] = vs_ctx_integer("now_ms", vs_control_unix_ms(c));
+    ctx[count++] = vs_ctx_integer("worker", (int64_t)info.worker);
+    ctx[count++] = vs_ctx_integer("ahead_ms_max", info.ahead_ms_max);
+    if (hook_of(matter) == VS_ON_CLOCK_BACK)
         ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
     else
         ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
     return count;
 }
 
-enum vs_call_result vs_control_call(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx,
-                                    size_t count, struct vs_policy_answer *answer, struct vesta_error *err) {
+enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,
+                                    struct vs_policy_answer *answer, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
-    assert(vs_ctx_is_of(ctx, count, hook)); /* a field that lua/vesta/hooks.lua does not have is one nobody knows of */
+    /* a field that lua/vesta/hooks.lua does not have is one that nobody knows of */
+    assert(vs_ctx_is_of(asked->ctx, asked->count, asked->hook));
     vs_control_busy(c, true);
-    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], hook, ctx, count, answer, err);
+    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], asked, answer, err);
     vs_control_busy(c, false);
     pthread_mutex_lock(&c->lock);
-    c->status.calls[hook][result]++;
-    c->status.call_us[hook] += (uint64_t)(vs_control_now_us(c) - from_us);
+    c->status.calls[asked->hook][result]++;
+    c->status.call_us[asked->hook] += (uint64_t)(vs_control_now_us(c) - from_us);
     pthread_mutex_unlock(&c->lock);
     return result;
 }
@@ -160,8 +171,11 @@ static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, con
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
-static void take_answer(struct vs_control *c, int space, enum vs_hook hook, struct vs_matter *m,
-                        const struct vs_matter *was, const struct vs_policy_answer *answer) {
+static void take_answer(struct vs_control *c, int matter, const struct vs_matter *was,
+                        const struct vs_policy_answer *answer) {
+    int space = space_of(matter);
+    enum vs_hook hook = hook_of(matter);
+    struct vs_matter *m = &c->matter[matter];
     int64_t now_us = vs_control_now_us(c);
     enum vs_verdict verdict = carry_out(c, space, was->gen, &was->pause, answer);
     bool in_force = was->verdict != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
@@ -180,22 +194,22 @@ static void take_answer(struct vs_control *c, int space, enum vs_hook hook, stru
     pthread_mutex_unlock(&c->lock);
 }
 
-void vs_control_failed(struct vs_control *c, int space, enum vs_hook hook, enum vs_call_result result,
-                       const struct vesta_error *err, struct vs_back_off *back_off) {
+void vs_control_failed(struct vs_control *c, int space, const struct vs_failure *failure,
+                       struct vs_back_off *back_off) {
     int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
     if (ms > BACK_OFF_MS_MAX) ms = BACK_OFF_MS_MAX;
     vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->space[space], "policy",
-           c->set->source[space].name, "hook", vs_hook_name(hook), "failure", vs_call_result_name(result), "error",
-           err->text, "again_in_ms", VS_DIGITS(ms), NULL);
+           c->set->source[space].name, "hook", vs_hook_name(failure->hook), "failure",
+           vs_call_result_name(failure->result), "error", failure->err.text, "again_in_ms", VS_DIGITS(ms), NULL);
     pthread_mutex_lock(&c->lock);
     *back_off = (struct vs_back_off){ms, vs_control_now_us(c) + ms * 1000};
-    vs_control_note(c, err);
+    vs_control_note(c, &failure->err);
     pthread_mutex_unlock(&c->lock);
 }
 
-static void take_failure(struct vs_control *c, int space, enum vs_hook hook, struct vs_matter *m,
-                         enum vs_call_result result, const struct vesta_error *err) {
-    vs_control_failed(c, space, hook, result, err, &m->back_off);
+static void take_failure(struct vs_control *c, int matter, const struct vs_failure *failure) {
+    struct vs_matter *m = &c->matter[matter];
+    vs_control_failed(c, space_of(matter), failure, &m->back_off);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
     m->verdict = VS_PENDING;
@@ -203,25 +217,21 @@ static void take_failure(struct vs_control *c, int space, enum vs_hook hook, str
 }
 
 void vs_control_settle(struct vs_control *c, int matter) {
-    int space = matter / VS_CAUSES;
-    enum vs_hook hook = hooks[matter % VS_CAUSES];
     struct vs_matter *m = &c->matter[matter], was;
+    struct vs_failure failure = {.hook = hook_of(matter)};
     struct vs_policy_answer answer;
     struct vs_ctx ctx[VS_CTX_MAX];
-    struct vesta_info info;
-    struct vesta_error err = {0};
     pthread_mutex_lock(&c->lock);
     was = *m;
-    bool has = atomic_load_explicit(&c->hooks[space], memory_order_relaxed) & 1U << hook;
+    bool has = atomic_load_explicit(&c->hooks[space_of(matter)], memory_order_relaxed) & 1U << failure.hook;
     if (!has) m->asked = false; /* who asked had missed the swap */
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
-    vesta_get_info(was.gen, &info);
-    size_t count = pause_ctx(ctx, hook, c->space[space], &info, &was.pause, vs_control_unix_ms(c));
-    enum vs_call_result result = vs_control_call(c, space, hook, ctx, count, &answer, &err);
-    if (result == VS_CALL_OK)
-        take_answer(c, space, hook, m, &was, &answer);
+    const struct vs_asked asked = {failure.hook, ctx, pause_ctx(c, matter, &was, ctx)};
+    failure.result = vs_control_call(c, space_of(matter), &asked, &answer, &failure.err);
+    if (failure.result == VS_CALL_OK)
+        take_answer(c, matter, &was, &answer);
     else
-        take_failure(c, space, hook, m, result, &err);
+        take_failure(c, matter, &failure);
     if (c->opts.changed) c->opts.changed(c->opts.self);
 }

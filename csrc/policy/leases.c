@@ -28,17 +28,16 @@ static bool has(const struct vs_control *c, int space, enum vs_hook hook) {
 }
 
 /* False: there is no such function, or it failed, just now or a moment ago. */
-static bool ask(struct vs_control *c, int space, enum vs_hook hook, const struct vs_ctx *ctx, size_t count,
-                struct vs_policy_answer *answer) {
-    struct vs_back_off *back_off = &c->leasing[space].back_off[hook];
-    struct vesta_error err = {0};
-    if (!has(c, space, hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
-    enum vs_call_result result = vs_control_call(c, space, hook, ctx, count, answer, &err);
-    if (result == VS_CALL_OK)
+static bool ask(struct vs_control *c, int space, const struct vs_asked *asked, struct vs_policy_answer *answer) {
+    struct vs_back_off *back_off = &c->leasing[space].back_off[asked->hook];
+    struct vs_failure failure = {.hook = asked->hook};
+    if (!has(c, space, asked->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
+    failure.result = vs_control_call(c, space, asked, answer, &failure.err);
+    if (failure.result == VS_CALL_OK)
         back_off->ms = 0;
     else
-        vs_control_failed(c, space, hook, result, &err, back_off);
-    return result == VS_CALL_OK;
+        vs_control_failed(c, space, &failure, back_off);
+    return failure.result == VS_CALL_OK;
 }
 
 /* No lease any more, until the program is started anew. */
@@ -111,7 +110,7 @@ static void ask_to_start(struct vs_control *c, int space, const struct vesta_cho
                                    .kind = VS_CTX_PEERS,
                                    .peers = peers,
                                    .count = peers ? read_peers(choice, identity, peers) : 0};
-    if (ask(c, space, VS_ON_START, ctx, count, &answer) && answer.word == VS_SAYS_REFUSE)
+    if (ask(c, space, &(struct vs_asked){VS_ON_START, ctx, count}, &answer) && answer.word == VS_SAYS_REFUSE)
         end(c, space, "a policy refuses to start", "the policy refuses to start", answer.reason);
     free(peers);
 }
@@ -123,7 +122,7 @@ static void ask_about_loss(struct vs_control *c, int space, const struct vesta_c
     struct vs_policy_answer answer;
     vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->space[space], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
-    if (ask(c, space, VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx), &answer) && answer.word == VS_SAYS_STOP)
+    if (ask(c, space, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &answer) && answer.word == VS_SAYS_STOP)
         end(c, space, "a policy stops a namespace whose worker number was lost: a restart claims again",
             "the policy wants no other number after the loss of the last", answer.reason);
 }
@@ -131,13 +130,15 @@ static void ask_about_loss(struct vs_control *c, int space, const struct vesta_c
 /* ------------------------------------------------------------------ choosing */
 
 static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity,
-                           struct vs_ctx_record *records, struct vs_policy_answer *answer) {
+                           struct vs_policy_answer *answer) {
+    struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_ctx ctx[VS_CTX_MAX];
     char host[64], address[VS_ADDRESS_MAX];
     uint32_t random = 0;
     size_t count = 0;
     vs_host_name(host, sizeof host);
     int64_t ordinal = vs_host_ordinal(host);
+    if (!records) return false;
     (void)vs_random(&random, sizeof random); /* without chance 0 is as good as any */
     read_records(choice, records);
     ctx[count++] = vs_ctx_text("namespace", c->space[space]);
@@ -153,14 +154,17 @@ static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_c
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
     if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
-    return ask(c, space, VS_CHOOSE_WORKER, ctx, count, answer);
+    bool answered = ask(c, space, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, count}, answer);
+    free(records);
+    return answered;
 }
 
 static void tell_beyond(struct vs_control *c, int space, const struct vesta_choice *choice, uint64_t worker) {
-    struct vesta_error err;
-    vs_fail(&err, VESTA_EFIELD, "choose_worker answered %" PRIu64 ", and the numbers are %" PRIu64 " to %" PRIu64,
-            worker, choice->first, choice->last);
-    vs_control_failed(c, space, VS_CHOOSE_WORKER, VS_CALL_GARBAGE, &err, &c->leasing[space].back_off[VS_CHOOSE_WORKER]);
+    struct vs_failure failure = {.hook = VS_CHOOSE_WORKER, .result = VS_CALL_GARBAGE};
+    vs_fail(&failure.err, VESTA_EFIELD,
+            "choose_worker answered %" PRIu64 ", and the numbers are %" PRIu64 " to %" PRIu64, worker, choice->first,
+            choice->last);
+    vs_control_failed(c, space, &failure, &c->leasing[space].back_off[VS_CHOOSE_WORKER]);
 }
 
 /* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
@@ -199,13 +203,11 @@ static void tell_fixed(struct vs_control *c, int space) {
 
 static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,
                    const char *identity) {
-    struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_policy_answer answer;
-    if (records && !choice->is_fixed && ask_for_worker(c, space, choice, identity, records, &answer))
+    if (!choice->is_fixed && ask_for_worker(c, space, choice, identity, &answer))
         carry_out(c, space, pause, choice, &answer);
     else
         (void)vesta_choose(c->gen[space], pause, VESTA_ANY_WORKER);
-    free(records);
 }
 
 /* If it asks. */
@@ -239,7 +241,9 @@ static void ask_about_silence(struct vs_control *c, int space, const struct vest
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]), vs_ctx_integer("now_ms", now_ms),
                                  vs_ctx_integer("down_ms", (now_us - leasing->suspect_us) / 1000),
                                  vs_ctx_integer("left_ms", left_ms > 0 ? left_ms : 0)};
-    if (!ask(c, space, VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx), &answer) || answer.word != VS_SAYS_REFUSE) return;
+    if (!ask(c, space, &(struct vs_asked){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &answer) ||
+        answer.word != VS_SAYS_REFUSE)
+        return;
     vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->space[space], "policy",
            policy_name(c, space), "worker", VS_DIGITS((int64_t)info->worker), "reason",
            *answer.reason ? answer.reason : NULL, NULL);

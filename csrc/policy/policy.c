@@ -77,16 +77,13 @@ static int unknown_policy(const char *name, struct vesta_error *err) {
 
 struct load {
     struct vs_policy *policy;
-    const char *chunk; /* "@rules.lua" */
-    const char *text;
-    size_t length;
-    const char *options;
+    const struct vs_policy_text *text;
 };
 
 /* As luaL_error, behind the file's name: the table that it returned has no line. */
 #define COMPLAIN(L, load, ...) (lua_pushfstring((L), __VA_ARGS__), complain((L), (load)))
 static int complain(lua_State *L, const struct load *load) {
-    lua_pushfstring(L, "%s: ", load->chunk + 1);
+    lua_pushfstring(L, "%s: ", load->text->chunk + 1);
     lua_insert(L, -2);
     lua_concat(L, 2);
     return lua_error(L);
@@ -141,7 +138,7 @@ static void take_table(lua_State *L, const struct load *load) {
 
 /* The options' text becomes a function, so that no call sees what another did to its ctx.options. */
 static void take_options(lua_State *L, const struct load *load) {
-    const char *text = lua_pushfstring(L, "return %s", load->options);
+    const char *text = lua_pushfstring(L, "return %s", load->text->options);
     lua_newtable(L);
     vs_sandbox_seal(L, "global ", "options");
     vs_lua_compile(L, text, strlen(text), "=options");
@@ -159,7 +156,7 @@ static void check_options(lua_State *L, int rules, int reader, const struct load
     if (lua_isnil(L, rules)) return;
     lua_pushvalue(L, reader);
     lua_newtable(L);
-    if (load->options) {
+    if (load->text->options) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, load->policy->options);
         lua_call(L, 0, 1);
     } else {
@@ -180,7 +177,7 @@ static int load_body(lua_State *L) {
     vs_sandbox_push(L);
     lua_getfield(L, -1, "read_options");
     lua_insert(L, READER);
-    vs_lua_compile(L, load->text, load->length, load->chunk);
+    vs_lua_compile(L, load->text->text, load->text->length, load->text->chunk);
     lua_call(L, 0, 1);
     if (lua_istable(L, RESULT))
         lua_getfield(L, RESULT, "options");
@@ -188,17 +185,16 @@ static int load_body(lua_State *L) {
         lua_pushnil(L);
     lua_pushvalue(L, RESULT);
     take_table(L, load);
-    if (load->options) take_options(L, load);
+    if (load->text->options) take_options(L, load);
     check_options(L, RULES, READER, load);
     lua_pushvalue(L, RULES);
     if (!lua_isnil(L, RULES)) load->policy->rules = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;
 }
 
-int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, size_t length, const char *options,
-                        int *policy, struct vesta_error *err) {
+int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err) {
     if (vm->count == VS_POLICIES_MAX)
-        return vs_fail(err, VESTA_EOPTION, "%s: more than %d policies", chunk + 1, VS_POLICIES_MAX);
+        return vs_fail(err, VESTA_EOPTION, "%s: more than %d policies", text->chunk + 1, VS_POLICIES_MAX);
     struct vs_policy *made = &vm->policy[vm->count];
     struct vesta_error why = {0};
     *made = (struct vs_policy){.options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF};
@@ -206,7 +202,7 @@ int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, s
         made->hook[hook] = LUA_NOREF;
     int rc = vs_lua_open(&vm->limits, &made->lua, err);
     if (rc != VESTA_OK) return rc;
-    struct load load = {made, chunk, text, length, options};
+    struct load load = {made, text};
     if (vs_lua_run(made->lua, load_body, &load, &why) != VS_CALL_OK) {
         vs_lua_close(made->lua);
         return vs_fail(err, why.code, "%s", why.text);
@@ -245,7 +241,8 @@ static int load_file(struct vs_vm *vm, const char *path, const char *options, in
     char *text = malloc(size);
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = vs_source_read("the policy", path, text, size, &length, err);
-    if (rc == VESTA_OK) rc = vs_policy_load_text(vm, chunk, text, length, options, policy, err);
+    if (rc == VESTA_OK)
+        rc = vs_policy_load_text(vm, &(struct vs_policy_text){chunk, text, length, options}, policy, err);
     free(text);
     return rc;
 }
@@ -258,5 +255,6 @@ int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int 
     if (!shipped) return unknown_policy(name, err);
     char chunk[64];
     snprintf(chunk, sizeof chunk, "@%s.lua", name);
-    return vs_policy_load_text(vm, chunk, shipped->text, shipped->length, options, policy, err);
+    const struct vs_policy_text text = {chunk, shipped->text, shipped->length, options};
+    return vs_policy_load_text(vm, &text, policy, err);
 }

@@ -43,8 +43,12 @@ void vs_vm_close(struct vs_vm *vm);
 int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err);
 
 /* As vs_policy_load, from a text; `chunk` names it in errors ("=stdin", "@rules.lua"). */
-int vs_policy_load_text(struct vs_vm *vm, const char *chunk, const char *text, size_t length, const char *options,
-                        int *policy, struct vesta_error *err);
+struct vs_policy_text {
+    const char *chunk, *text;
+    size_t length;
+    const char *options;
+};
+int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err);
 
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
 const char *vs_policy_shipped(int i);
@@ -143,17 +147,27 @@ struct vs_policy_answer {
     char reason[256];  /* a text behind the word, "" if none; whole UTF-8, without controls */
 };
 
-/* Calls one of the policy's functions with `count` fields of ctx (and ctx.options).  Anything but VS_CALL_OK: the
- * answer is untouched and err says what happened, with file and line.
- * The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
-enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, enum vs_hook hook, const struct vs_ctx *ctx,
-                                   size_t count, struct vs_policy_answer *answer, struct vesta_error *err);
+/* Which function is asked, and with what of ctx (and ctx.options). */
+struct vs_asked {
+    enum vs_hook hook;
+    const struct vs_ctx *ctx;
+    size_t count;
+};
+
+/* Calls one of the policy's functions.  Anything but VS_CALL_OK: the answer is untouched and err says what happened,
+ * with file and line. The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
+                                   struct vs_policy_answer *answer, struct vesta_error *err);
 
 /* Tries the policy's function for one situation, 0 to vs_situation_count - 1, if it has that function.  Any answer will
  * do.  What a policy keeps of these calls it should not keep at work: load it anew.
  * Errors: VESTA_EOPTION: the function fails; with its name, the situation, file and line. */
 extern const int vs_situation_count;
-int vs_policy_rehearse(struct vs_vm *vm, int policy, int situation, const char *space, int64_t now_ms,
-                       struct vesta_error *err);
+struct vs_rehearsal {
+    int situation;
+    const char *space;
+    int64_t now_ms;
+};
+int vs_policy_rehearse(struct vs_vm *vm, int policy, const struct vs_rehearsal *rehearsal, struct vesta_error *err);
 
 #endif

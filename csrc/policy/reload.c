@@ -40,7 +40,8 @@ static int try_policy(struct vs_control *c, struct vs_policy_set *set, int space
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++) {
         vs_control_busy(c, true);
-        rc = vs_policy_rehearse(set->vm, set->policy[space], i, c->space[space], vs_control_unix_ms(c), &why);
+        const struct vs_rehearsal rehearsal = {i, c->space[space], vs_control_unix_ms(c)};
+        rc = vs_policy_rehearse(set->vm, set->policy[space], &rehearsal, &why);
         vs_control_busy(c, false);
     }
     return rc == VESTA_OK ? rc : vs_fail(err, rc, "namespace '%s': %s", c->space[space], why.text);

@@ -118,8 +118,8 @@ static int host_ask(lua_State *L) {
     struct vs_ctx ctx[CTX_MAX];
     struct vs_policy_answer answer;
     struct vesta_error err;
-    size_t count = read_ctx(L, ctx);
-    enum vs_call_result result = vs_policy_call(self->vm, self->policy, hook, ctx, count, &answer, &err);
+    const struct vs_asked asked = {hook, ctx, read_ctx(L, ctx)};
+    enum vs_call_result result = vs_policy_call(self->vm, self->policy, &asked, &answer, &err);
     lua_pushboolean(L, result == VS_CALL_OK);
     if (result != VS_CALL_OK) return push_problem(L, &err);
     if (answer.word == VS_SAYS_WORKER)
@@ -176,14 +176,8 @@ static void push_host(lua_State *L, vs_say_fn *say) {
     lua_setfield(L, -2, "say");
 }
 
-struct trial {
-    const char *const *files;
-    int count, passed, failed;
-    vs_say_fn *say;
-};
-
 static int trial_body(lua_State *L) {
-    struct trial *trial = lua_touserdata(L, 1);
+    struct vs_trial *trial = lua_touserdata(L, 1);
     const struct vs_shipped *runner = trial_text("trial");
     luaL_openlibs(L);
     preload(L, "vesta.nearest", trial_text("nearest"));
@@ -205,20 +199,16 @@ static int trial_body(lua_State *L) {
     return 0;
 }
 
-int vs_trial_run(const char *const *files, int count, vs_say_fn *say, int *passed, int *failed,
-                 struct vesta_error *err) {
-    struct trial trial = {.files = files, .count = count, .say = say};
+int vs_trial_run(struct vs_trial *trial, struct vesta_error *err) {
     lua_State *L = luaL_newstate();
     if (!L) return vs_fail(err, VESTA_ENOMEM, "no memory");
     lua_pushcfunction(L, trial_body);
-    lua_pushlightuserdata(L, &trial);
+    lua_pushlightuserdata(L, trial);
     int rc = VESTA_OK;
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
         const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is no text";
         rc = vs_fail(err, VESTA_ENOMEM, "%s", text);
     }
     lua_close(L);
-    *passed = trial.passed;
-    *failed = trial.failed;
     return rc;
 }

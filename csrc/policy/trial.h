@@ -4,12 +4,17 @@
 
 #include "policy/policy.h"
 
-/* Runs spec files one after the other in one Lua state.  `say` gets what there is to read, whole lines.  A file that
- * does not compile, or raises, is a failed claim.  *passed and *failed are set in any case.
- * Errors: VESTA_ENOMEM. */
+/* Spec files, run one after the other in one Lua state.  `say` gets what there is to read, whole lines.  A file that
+ * does not compile, or raises, is a failed claim. Errors: VESTA_ENOMEM; what had passed and failed by then is counted.
+ */
 typedef void vs_say_fn(const char *text, size_t length);
-int vs_trial_run(const char *const *files, int count, vs_say_fn *say, int *passed, int *failed,
-                 struct vesta_error *err);
+struct vs_trial {
+    const char *const *files;
+    int count;
+    vs_say_fn *say;
+    int passed, failed; /* set by the run */
+};
+int vs_trial_run(struct vs_trial *trial, struct vesta_error *err);
 
 /* Workers' records out of a file of Lua data: return { { worker = 7, held = true, ... }, ... }.
  * The peers are the same rows' worker and seen_ms.  Own: vs_records_free.

@@ -23,7 +23,8 @@ static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
                                  {.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = 2}};
     struct vs_policy_answer answer = {.word = VS_SAYS_STOP, .amount_ms = -2};
     struct vesta_error err = {.text = ""};
-    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx, VS_COUNT(ctx), &answer, &err);
+    enum vs_call_result result =
+        vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, &answer, &err);
     if (result == VS_CALL_OK) {
         MUST((answer.word == VS_SAYS_WORKER || answer.word == VS_SAYS_NOTHING) == (hook == VS_CHOOSE_WORKER));
         MUST(answer.worker <= INT64_MAX);
@@ -42,8 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int policy, beside;
     char *text = text_of(data, size);
     MUST(vs_vm_open(&small, &vm, &err) == VESTA_OK);
-    MUST(vs_policy_load_text(vm, "@good.lua", good, strlen(good), NULL, &beside, &err) == VESTA_OK);
-    if (vs_policy_load_text(vm, "@p.lua", text, size, NULL, &policy, &err) == VESTA_OK) {
+    const struct vs_policy_text ours = {"@good.lua", good, strlen(good), NULL}, foreign = {"@p.lua", text, size, NULL};
+    MUST(vs_policy_load_text(vm, &ours, &beside, &err) == VESTA_OK);
+    if (vs_policy_load_text(vm, &foreign, &policy, &err) == VESTA_OK) {
         for (int hook = 0; hook < VS_HOOKS; hook++)
             if (vs_policy_has(vm, policy, (enum vs_hook)hook)) must_answer(vm, policy, (enum vs_hook)hook);
     } else {
@@ -51,7 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         must_be_calm(err.text, sizeof err.text);
     }
     struct vs_policy_answer answer;
-    MUST(vs_policy_call(vm, beside, VS_ON_START, NULL, 0, &answer, &err) == VS_CALL_OK && answer.word == VS_SAYS_GO);
+    MUST(vs_policy_call(vm, beside, &(struct vs_asked){VS_ON_START, NULL, 0}, &answer, &err) == VS_CALL_OK &&
+         answer.word == VS_SAYS_GO);
     vs_vm_close(vm);
     free(text);
     return 0;

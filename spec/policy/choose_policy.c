@@ -59,7 +59,8 @@ static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
     };
     struct vs_policy_answer answer;
     struct vesta_error err;
-    enum vs_call_result result = vs_policy_call(vm, any, VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx), &answer, &err);
+    enum vs_call_result result =
+        vs_policy_call(vm, any, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &answer, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("%s", err.text);
     if (result != VS_CALL_OK) return -2;
     return answer.word == VS_SAYS_WORKER ? (int64_t)answer.worker : -1;

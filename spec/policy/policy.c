@@ -223,7 +223,7 @@ static void check_shipped(const char *name, const char *options, int64_t back_ms
     NEED(vm != NULL);
     if (vs_policy_load(vm, name, options, &policy, &err) != VESTA_OK)
         CHECK_FAIL("%s: %s", name, err.text);
-    else if (vs_policy_call(vm, policy, VS_ON_CLOCK_BACK, &ctx, 1, &answer, &err) != VS_CALL_OK)
+    else if (vs_policy_call(vm, policy, &(struct vs_asked){VS_ON_CLOCK_BACK, &ctx, 1}, &answer, &err) != VS_CALL_OK)
         CHECK_FAIL("%s: %s", name, err.text);
     CHECK_STR(vs_policy_word_name(answer.word), word);
     CHECK_EQ_I64(answer.amount_ms, amount_ms);
@@ -270,8 +270,9 @@ static void each_call_has_its_own_options(void) {
     struct vesta_error err = {.text = ""};
     int policy = -1;
     NEED(vm != NULL);
-    vs_policy_load_text(vm, "@p.lua", text, strlen(text), "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}", &policy,
-                        &err);
+    const struct vs_policy_text source = {"@p.lua", text, strlen(text),
+                                          "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}"};
+    vs_policy_load_text(vm, &source, &policy, &err);
     CHECK_STR(err.text, "");
     for (int i = 0; policy >= 0 && i < 3; i++) {
         struct vs_policy_answer answer = {0};
@@ -297,7 +298,8 @@ static void options_arrive_whole(void) {
     for (size_t i = 0; i < 2 * VS_COUNT(cases); i++) {
         struct vs_policy_answer answer = {0};
         int policy = (int)i / 2;
-        if (i % 2 == 0) vs_policy_load_text(vm, "@p.lua", text, strlen(text), cases[i / 2].given, &policy, &err);
+        const struct vs_policy_text source = {"@p.lua", text, strlen(text), cases[i / 2].given};
+        if (i % 2 == 0) vs_policy_load_text(vm, &source, &policy, &err);
         CHECK_STR(err.text, "");
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
         CHECK_STR(answer.reason, cases[i / 2].seen);
@@ -329,7 +331,8 @@ static void ctx_has_what_it_is_told(void) {
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, text);
-    CHECK_EQ_I64(vs_policy_call(vm, policy, VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx), &answer, &err), VS_CALL_OK);
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &answer, &err),
+                 VS_CALL_OK);
     CHECK_STR(err.text, "");
     CHECK_STR(vs_policy_word_name(answer.word), "worker");
     CHECK_EQ_U64(answer.worker, 8);
@@ -345,10 +348,10 @@ static void more_than_memory_can_hold(void) {
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, choose_worker = function(ctx) return #ctx.records end }");
-    CHECK_EQ_I64(vs_policy_call(vm, policy, VS_CHOOSE_WORKER, &ctx, 1, &answer, &err), VS_CALL_MEMORY);
-    CHECK_EQ_I64(vs_policy_call(vm, policy, VS_CHOOSE_WORKER,
-                                &(struct vs_ctx){.name = "records", .kind = VS_CTX_RECORDS}, 1, &answer, &err),
-                 VS_CALL_OK);
+    const struct vs_asked asked = {VS_CHOOSE_WORKER, &ctx, 1};
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &asked, &answer, &err), VS_CALL_MEMORY);
+    const struct vs_ctx none = {.name = "records", .kind = VS_CTX_RECORDS};
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, &none, 1}, &answer, &err), VS_CALL_OK);
     CHECK_EQ_U64(answer.worker, 0);
     vs_vm_close(vm);
 }

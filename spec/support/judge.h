@@ -22,7 +22,7 @@ __attribute__((unused)) static struct vs_vm *open_vm(const struct vs_vm_limits *
 /* The policy's number, or -1 with *err. */
 __attribute__((unused)) static int load(struct vs_vm *vm, const char *text, struct vesta_error *err) {
     int policy = -1;
-    int rc = vs_policy_load_text(vm, "@p.lua", text, strlen(text), NULL, &policy, err);
+    int rc = vs_policy_load_text(vm, &(struct vs_policy_text){"@p.lua", text, strlen(text), NULL}, &policy, err);
     return rc == VESTA_OK ? policy : -1;
 }
 
@@ -38,7 +38,7 @@ __attribute__((unused)) static enum vs_call_result call(struct vs_vm *vm, int po
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "ahead_ticks", .kind = VS_CTX_INTEGER, .integer = 17},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"}};
-    return vs_policy_call(vm, policy, hook, ctx, VS_COUNT(ctx), answer, err);
+    return vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, answer, err);
 }
 
 __attribute__((unused)) static void check_good(struct vs_vm *vm, int policy) {

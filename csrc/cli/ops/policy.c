@@ -81,7 +81,8 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
 static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx,
                struct vs_policy_answer *answer) {
     struct vesta_error err;
-    enum vs_call_result result = vs_policy_call(vm, policy, hook, ctx->field, ctx->count, answer, &err);
+    const struct vs_asked asked = {hook, ctx->field, ctx->count};
+    enum vs_call_result result = vs_policy_call(vm, policy, &asked, answer, &err);
     if (result == VS_CALL_OK) return VS_DONE;
     vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
     return VS_FAILED;
@@ -167,7 +168,8 @@ static void print_functions(const char *name, const struct vs_vm *vm, int policy
 static int try_functions(struct vs_vm *vm, int policy) {
     struct vesta_error err;
     for (int i = 0; i < vs_situation_count; i++)
-        if (vs_policy_rehearse(vm, policy, i, "default", vs_now_ms(), &err) != VESTA_OK) return say_error(&err);
+        if (vs_policy_rehearse(vm, policy, &(struct vs_rehearsal){i, "default", vs_now_ms()}, &err) != VESTA_OK)
+            return say_error(&err);
     return VS_DONE;
 }
 
@@ -315,11 +317,10 @@ static int add(struct files *files, const char *operand) {
 
 static int run_files(const struct files *files) {
     struct vesta_error err;
-    int passed, failed;
-    if (vs_trial_run((const char *const *)files->path, files->count, vs_out_write, &passed, &failed, &err) != VESTA_OK)
-        return say_error(&err);
-    vs_outf("%d passed, %d failed\n", passed, failed);
-    if (passed + failed > 0) return failed ? VS_FAILED : VS_DONE;
+    struct vs_trial trial = {(const char *const *)files->path, files->count, vs_out_write, 0, 0};
+    if (vs_trial_run(&trial, &err) != VESTA_OK) return say_error(&err);
+    vs_outf("%d passed, %d failed\n", trial.passed, trial.failed);
+    if (trial.passed + trial.failed > 0) return trial.failed ? VS_FAILED : VS_DONE;
     vs_say("no test was found: describe and it make one, in a file or in the files of a folder that end in _spec.lua");
     return VS_FAILED;
 }
