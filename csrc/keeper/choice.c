@@ -54,11 +54,11 @@ static void wait_for_answer(struct vs_file *file, struct vs_term *term) {
 }
 
 void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs_listed *listed, size_t count,
-                     int64_t store_ms, struct vs_event *ev) {
+                     struct vs_event *ev) {
     struct vs_question *q = &file->question;
     while (count > 0 && listed[count - 1].worker > vs_worker_max(&file->layout))
         count--; /* not a number of this layout */
-    open_question(file, &term->lease, listed, count, store_ms);
+    open_question(file, &term->lease, listed, count, ev->store_ms);
     wait_for_answer(file, term);
     vs_process_lock();
     atomic_store(&q->open, 0);
@@ -70,7 +70,7 @@ void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs
     term->was_named = true;
     memcpy(ev->text, q->reason, sizeof ev->text);
     vs_process_unlock();
-    if (any) vs_term_choose(term, listed, count, store_ms, ev);
+    if (any) vs_term_choose(term, listed, count, ev->store_ms, ev);
 }
 _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text, "a reason is what is said");
 

@@ -25,7 +25,7 @@ void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
     if (lease->attempt++ >= ATTEMPTS_MAX) {
         lease->attempt = 0;
         vs_lease_say(lease, "others were faster %d times in a row", ATTEMPTS_MAX);
-        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
     if (!lease->has_worker || lease->is_judged) {
@@ -53,7 +53,7 @@ static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_recor
 
 /* Stopped, and looking now and then whether it was put right. */
 static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_FAILSTOP);
+    vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
 }
 
 /* The store is not the one that granted what we have. */
@@ -83,12 +83,12 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
     if (lease->timing.is_shared) {
         vs_lease_say(lease, "the namespace is not in the store: mind its name, or make it: vesta store init (--again, "
                             "if it was there before)");
-        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
     if (!lease->entropy) { /* an incarnation that another host might draw, too, would tell nothing */
         vs_lease_say(lease, VS_NO_RANDOM);
-        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
     vs_act(lease, out, VS_PH_NS_SWAP, VS_DO_NS_SWAP);
@@ -116,7 +116,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
     if (ev->ns.fingerprint != lease->fingerprint) {
         vs_lease_say(lease, "the namespace has another layout: %.120s; open a new generator file with it",
                      ev->ns.layout);
-        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_NS_READ);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
     lease->incarnation = ev->ns.incarnation;
@@ -185,24 +185,24 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     lease->record = ev->record;
     if (ev->doubt_us) {
         vs_lease_say(lease, "the clock leapt and is not believed yet");
-        vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, false, VS_PH_READ);
+        vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, VS_PH_READ);
         return;
     }
     if (vs_lease_is_ahead(lease, ev)) {
-        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_READ);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_READ);
         return;
     }
     bool foreign = ev->record.ver && ev->record.fingerprint != lease->fingerprint;
     lease->from = vs_lease_from(lease, ev, &ev->record);
     if (foreign || lease->from >= vs_tick_end(&lease->shape)) {
         say_unusable(lease, &ev->record, foreign);
-        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
     int64_t wait = vs_lease_wait_ms(lease, lease->worker, &ev->record, ev->store_ms);
     if (wait > 0) {
         lease->attempt = 0; /* nobody was faster: it is held */
-        vs_act_sleep(lease, ev, out, wait < VS_LEASE_RETRY_MS ? wait : VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        vs_act_sleep(lease, ev, out, wait < VS_LEASE_RETRY_MS ? wait : VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
     vs_act(lease, out, VS_PH_TAKE, VS_DO_TAKE);
@@ -212,7 +212,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (ev->slot == VS_SLOT_NO_TOKEN) {
         vs_lease_say(lease, VS_NO_RANDOM);
-        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_READ);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_READ);
         return;
     }
     if (ev->slot < 0) {
@@ -228,7 +228,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (!ev->found) {
         lease->attempt = 0;
         vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "every worker number of the namespace is held");
-        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
     lease->worker = lease->has_worker ? lease->wanted_worker : ev->worker;
@@ -237,7 +237,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (!lease->has_worker && vs_is_static(&lease->ns, lease->worker)) {
         lease->attempt = 0;
         vs_lease_say(lease, "number %" PRIu64 " was chosen, which the namespace has given out by hand", lease->worker);
-        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, false, VS_PH_CHOOSE);
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
     vs_act(lease, out, VS_PH_READ, VS_DO_READ);

@@ -53,7 +53,7 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
     lease->record = ev->record;
     lease->until = ev->record.until;
     if (lease->published)
-        vs_act_sleep(lease, ev, out, 1, true, VS_PH_HELD);
+        vs_act_rest(lease, ev, out, 1);
     else
         vs_act_renew(lease, ev, out); /* adopted only by a write that the store acknowledges */
 }
@@ -77,7 +77,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     }
     if (ev->doubt_us) {
         /* one wrong jump of the clock must not poison the future: nothing is raised on it */
-        vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, false, VS_PH_HELD);
+        vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, VS_PH_HELD);
         return;
     }
     if (ev->leave) {
@@ -95,10 +95,9 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     if ((due || (short_of && may_again(lease, ev))) && lease->until < vs_tick_end(&lease->shape))
         vs_act_renew(lease, ev, out);
     else if (short_of)
-        vs_act_sleep(lease, ev, out, VS_LEASE_AGAIN_MS, false, VS_PH_HELD);
+        vs_act_sleep(lease, ev, out, VS_LEASE_AGAIN_MS, VS_PH_HELD);
     else
-        vs_act_sleep(lease, ev, out, active && age_ms < t->renew_ms ? t->renew_ms - age_ms : t->renew_ms, true,
-                     VS_PH_HELD);
+        vs_act_rest(lease, ev, out, active && age_ms < t->renew_ms ? t->renew_ms - age_ms : t->renew_ms);
 }
 
 void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
@@ -165,7 +164,7 @@ void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct v
         return;
     }
     lease->not_given_back = true;
-    vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
+    vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor);
 }
 
 /* The store took it, or it is another's by now; else the last sentence says why it did not. */
@@ -208,7 +207,7 @@ void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, str
     }
     if (ev->outcome == VS_STORE_OK && vs_lease_is_ours(lease, &ev->record)) {
         lease->record = ev->record;
-        vs_act_swap(lease, ev, out, VS_PH_RELEASE, lease->asked, false);
+        vs_act_swap(lease, ev, out, VS_PH_RELEASE, lease->asked);
     } else {
         note_given_back(lease, ev);
         act_given_back(lease, out);

@@ -85,17 +85,20 @@ void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, 
     out->slot = lease->slot;
 }
 
-void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms, bool on_want,
+void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms,
                   enum vs_phase after) {
     vs_act(lease, out, VS_PH_SLEEP, VS_DO_SLEEP);
     lease->after = after;
     out->until_boot_us = ev->boot_us + (ms > 0 ? ms : 1) * 1000;
-    out->on_want = on_want;
 }
 
-/* Writes the record with these changes, over the version last seen. */
+void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms) {
+    vs_act_sleep(lease, ev, out, ms, VS_PH_HELD);
+    out->on_want = true;
+}
+
 void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
-                 uint64_t until, bool held) {
+                 uint64_t until) {
     vs_act(lease, out, phase, VS_DO_SWAP);
     lease->asked = until;
     lease->sent_before_us = lease->sent_boot_us;
@@ -108,7 +111,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
     r->fingerprint = lease->fingerprint;
     r->lease_ms = lease->timing.lease_ms;
     r->seen_ms = ev->unix_us / 1000;
-    r->held = held;
+    r->held = phase != VS_PH_RELEASE;
     snprintf(r->identity, sizeof r->identity, "%s", lease->identity);
     snprintf(r->holder, sizeof r->holder, "%s", lease->holder);
     out->old_ver = lease->record.ver;
@@ -116,14 +119,14 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     lease->asked_cursor = lease->from;
-    vs_act_swap(lease, ev, out, VS_PH_CLAIM, bound_wanted(lease, ev, lease->from), true);
+    vs_act_swap(lease, ev, out, VS_PH_CLAIM, bound_wanted(lease, ev, lease->from));
     out->record.epoch = lease->record.epoch + 1;
 }
 
 void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     uint64_t cursor = lease->published ? ev->cursor : lease->from;
     lease->asked_cursor = cursor;
-    vs_act_swap(lease, ev, out, VS_PH_RENEW, bound_wanted(lease, ev, cursor), true);
+    vs_act_swap(lease, ev, out, VS_PH_RENEW, bound_wanted(lease, ev, cursor));
 }
 
 /* ------------------------------------------------------------------ rests
@@ -166,7 +169,7 @@ void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct 
                        : ev->outcome == VS_STORE_MOVED ? "the namespace is another than it was a moment ago"
                                                        : "an earlier write of this generator came in between";
     vs_lease_say(lease, "%s", ev->text[0] ? ev->text : what);
-    vs_act_sleep(lease, ev, out, rest_ms(lease), false, next);
+    vs_act_sleep(lease, ev, out, rest_ms(lease), next);
 }
 
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again) {
@@ -181,7 +184,7 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
     }
     lease->troubles++;
     vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
-    vs_act_sleep(lease, ev, out, rest_ms(lease), false, again);
+    vs_act_sleep(lease, ev, out, rest_ms(lease), again);
     return true;
 }
 
@@ -207,12 +210,11 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
         lease->said[0] = '\0';
     }
     if (lease->phase == VS_PH_FAILSTOP)
-        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, false, VS_PH_FAILSTOP);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
     else if (lease->phase == VS_PH_RECOVER)
         vs_act_begin_anew(lease, out);
     else
-        vs_act_sleep(lease, ev, out, lease->timing.renew_ms - (ev->boot_us - lease->renewed_boot_us) / 1000, true,
-                     VS_PH_HELD);
+        vs_act_rest(lease, ev, out, lease->timing.renew_ms - (ev->boot_us - lease->renewed_boot_us) / 1000);
 }
 
 /* Another keeper of this file has closed the slot, and knows more: the number may be given back below our bound, and
@@ -251,7 +253,7 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     case VS_PH_RECOVER: on_done(lease, ev, out); break;
     case VS_PH_SWITCH: vs_step_switch(lease, ev, out); break;
     case VS_PH_SWITCH_READ: vs_step_switch_read(lease, ev, out); break;
-    case VS_PH_STAY: vs_act_sleep(lease, ev, out, 1, true, VS_PH_HELD); break;
+    case VS_PH_STAY: vs_act_rest(lease, ev, out, 1); break;
     case VS_PH_FENCED: vs_act_restart(lease, out); break;
     case VS_PH_MOVING: vs_act_begin_anew(lease, out); break;
     case VS_PH_CLOSING: vs_step_closing(lease, ev, out); break;

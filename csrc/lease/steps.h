@@ -33,11 +33,14 @@ bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev);
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us);
 
 void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, enum vs_do kind);
-void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms, bool on_want,
+/* Whoever wants an id is no reason to do sooner what comes `after`. */
+void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms,
                   enum vs_phase after);
-/* Writes the record with these changes, over the version last seen. */
+/* With a lease: until there is something to do for it, or somebody wants an id. */
+void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms);
+/* Writes the record with this bound over the version last seen: held, unless the phase is RELEASE. */
 void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
-                 uint64_t until, bool held);
+                 uint64_t until);
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 

@@ -62,7 +62,7 @@ void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, stru
     lease->attempt = 0;
     lease->leaves = true;
     if (VS_IS_MUTANT(LEAVES_OPEN))
-        vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor, false);
+        vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor);
     else
         vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
 }
