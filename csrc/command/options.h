@@ -34,20 +34,26 @@ struct vs_option {
 #define VS_PACING(into, help)                                                                                          \
     { "pacing", 0, VS_OPT_CHOICE, into, "clock|history", help, VESTA_PACING_CLOCK, 0, NULL }
 
-/* The options of a command that opens a generator; o is a struct vesta_opts *. */
-/* clang-format off */
-#define VS_GENERATOR_OPTIONS(o) \
-    VS_TEXT("layout", &(o)->layout, "TEXT|PRESET", "what the 64 bits mean (default: the file's, else vesta-second)"), \
-    {"worker", 0, VS_OPT_COUNT, &(o)->worker, "N", "claim this very worker number", 0, UINT64_MAX, &(o)->has_worker}, \
-    VS_TEXT("path", &(o)->path, "FILE", "the generator file (default: the namespace's in the state folder)"), \
-    VS_TEXT("store", &(o)->store, "URI", "where worker numbers are leased (default: files in the state folder)"), \
-    VS_TEXT("lease", &(o)->lease, "NAME", "how it is timed: local, strict, balanced, autonomous (default: by the store)"), \
-    VS_TEXT("identity", &(o)->identity, "TEXT", "who asks the store: the same one has its number back sooner"), \
-    VS_TEXT("namespace", &(o)->namespace_, "NAME", "ids are unique within a namespace (default: default)"), \
-    VS_TEXT("fields", &(o)->fields, "\"NAME=N ...\"", "values of the layout's other fields"), \
-    VS_PACING(&(o)->pacing, "follow the clock, or count up from the start"), \
-    {"ahead-ms", 0, VS_OPT_AHEAD, &(o)->ahead_ms_max, "MS", "how far ids may run ahead of the clock", 0, 86400000, NULL}
-/* clang-format on */
+/* The options of a command that opens a generator: the rows of vesta_options.h, into a local struct vesta_opts *opts.
+ */
+#define VS_FLAG(type, member, kind, limit, flag, values, about, without)                                               \
+    VS_FLAG_##kind(flag, member, limit, values, about " (default: " without ")"),
+#define VS_FLAG_TEXT(flag, member, limit, values, about) VS_TEXT(flag, &opts->member, values, about)
+#define VS_FLAG_LAYOUT VS_FLAG_TEXT
+#define VS_FLAG_PATH VS_FLAG_TEXT
+#define VS_FLAG_NAME VS_FLAG_TEXT
+#define VS_FLAG_FIELDS VS_FLAG_TEXT
+#define VS_FLAG_WORD VS_FLAG_TEXT
+#define VS_FLAG_SWITCH(flag, member, limit, values, about) VS_SWITCH(flag, &opts->member, about)
+#define VS_FLAG_CHOICE(flag, member, limit, values, about)                                                             \
+    { flag, 0, VS_OPT_CHOICE, &opts->member, values, about, 1, 0, NULL }
+#define VS_FLAG_WORKER(flag, member, limit, values, about)                                                             \
+    { flag, 0, VS_OPT_COUNT, &opts->member, values, about, 0, UINT64_MAX, &opts->has_##member }
+#define VS_FLAG_AHEAD(flag, member, limit, values, about)                                                              \
+    { flag, 0, VS_OPT_AHEAD, &opts->member, values, about, 0, limit, NULL }
+#define VS_GENERATOR_OPTIONS                                                                                           \
+    VESTA_NAMESPACE_OPTIONS(VS_FLAG)                                                                                   \
+    VS_TEXT("namespace", &opts->namespace_, "NAME", "ids are unique within a namespace (default: default)")
 
 #define VS_GO (-1) /* go on */
 

@@ -49,24 +49,33 @@ struct vs_conf_store { /* stores.NAME */
     int64_t tls; /* 1: verify, 0: off */
 };
 
+/* How the kinds of vesta_options.h stand in a config. */
+#define VS_CONF_AS_TEXT const char *
+#define VS_CONF_AS_LAYOUT const char *
+#define VS_CONF_AS_PATH const char *
+#define VS_CONF_AS_NAME const char *
+#define VS_CONF_AS_FIELDS const char *
+#define VS_CONF_AS_WORD const char *
+#define VS_CONF_AS_CHOICE int64_t
+#define VS_CONF_AS_WORKER int64_t
+#define VS_CONF_AS_AHEAD int64_t
+#define VS_CONF_AS_SWITCH int64_t
+
 struct vs_conf_space { /* namespaces.NAME */
     const char *name;
     unsigned char origin[VS_CONF_KEYS_MAX];
-    const char *layout; /* NULL: the generator file's, else the default */
-    const char *store;  /* as written: the name of a store, or a URI */
-    const char *uri;    /* the store's URI; NULL: file:<state> */
-    const char *secret; /* what that store knows us by; NULL: what its URI says */
-    const char *identity;
-    const char *path, *group;
-    const char *fields; /* "method=1 version=0" */
-    int64_t lease;      /* the place among VS_LEASE_WORDS */
-    int64_t worker;
-    int64_t pacing;       /* enum vesta_pacing */
-    int64_t ahead_ms_max; /* -1: the layout's default, 0: not at all */
-    int64_t wait_ms_max;  /* how long a request may wait before the policy is asked; -1: the server's default */
-    int64_t park_ms_max;  /* how long a policy's word may keep it waiting */
+#define VS_CONF_MEMBER(type, member, kind, ...) VS_CONF_AS_##kind member;
+    VESTA_NAMESPACE_OPTIONS(VS_CONF_MEMBER) /* as written: `store` may be the name of one */
+#undef VS_CONF_MEMBER
+    const char *uri;     /* the store's URI; NULL: file:<state> */
+    const char *secret;  /* what that store knows us by; NULL: what its URI says */
+    int64_t wait_ms_max; /* how long a request may wait before the policy is asked; -1: the server's default */
+    int64_t park_ms_max; /* how long a policy's word may keep it waiting */
     struct vs_conf_policy policy;
 };
+
+/* How a namespace is opened; texts are the config's. */
+struct vesta_opts vs_conf_opts_of(const struct vs_conf_space *space);
 
 struct vs_conf_segment { /* segments[I]; read, but served by a later version */
     const char *name;    /* its place: "1" */

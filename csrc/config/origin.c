@@ -72,6 +72,7 @@ static bool print_value(FILE *out, const struct vs_conf_key *key, const void *ba
     size_t length;
     switch (key->kind) {
     case VS_CONF_TEXT:
+    case VS_CONF_WORD:
     case VS_CONF_SECRET:
     case VS_CONF_FIELDS:
         if (text) fputs(text, out);

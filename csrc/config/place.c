@@ -142,6 +142,7 @@ const char *vs_conf_expected(const struct vs_conf_key *key, char *buf) {
         snprintf(buf, VS_CONF_EXPECTED_MAX, "a whole number from %" PRId64 " to %" PRId64, key->min, key->max);
         return buf;
     case VS_CONF_CHOICE:
+    case VS_CONF_WORD:
         snprintf(buf, VS_CONF_EXPECTED_MAX, "one of \"%s", key->words);
         for (at = strlen(buf); strchr(buf, '|');) { /* "a", "b" */
             char *bar = strchr(buf, '|');
@@ -164,7 +165,7 @@ static int check_text(const struct vs_conf_key *key, const char *text, size_t le
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
             return vs_fail(err, VESTA_EOPTION, "has the control character \\x%02x at byte %zu%s",
                            (unsigned char)text[i], i + 1, text[i] == '\n' ? ": it must be one line" : "");
-    if (key->kind != VS_CONF_CHOICE && length > (size_t)key->max && key->kind != VS_CONF_LIST)
+    if (!key->words && length > (size_t)key->max && key->kind != VS_CONF_LIST)
         return vs_fail(err, VESTA_EOPTION, "has %zu bytes, at most %" PRId64 " are possible", length, key->max);
     return VESTA_OK;
 }
@@ -173,14 +174,12 @@ static int64_t *number_at(const struct vs_conf_place *at) {
     return (int64_t *)((char *)at->base + at->key->offset);
 }
 
-static int put_choice(const struct vs_conf_place *at, const char *text, size_t length, struct vesta_error *err) {
+static int check_words(const struct vs_conf_place *at, const char *text, size_t length, int64_t *place,
+                       struct vesta_error *err) {
     size_t n;
     const char *word;
-    for (int64_t i = 0; (word = vs_conf_word(at->key->words, i, &n)); i++)
-        if (n == length && memcmp(word, text, n) == 0) {
-            *number_at(at) = at->key->min + i;
-            return VESTA_OK;
-        }
+    for (*place = 0; (word = vs_conf_word(at->key->words, *place, &n)); ++*place)
+        if (n == length && memcmp(word, text, n) == 0) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "is '%s', which must be %s", VS_QUOTE(text, length), EXPECTED(at->key));
 }
 
@@ -199,7 +198,13 @@ static int keep(const struct vs_conf_place *at, const char *text, size_t length,
 }
 
 int vs_conf_put_text(const struct vs_conf_place *at, const char *text, size_t length, struct vesta_error *err) {
-    if (at->key->kind == VS_CONF_CHOICE) return put_choice(at, text, length, err);
+    int64_t place;
+    int rc = at->key->words ? check_words(at, text, length, &place, err) : VESTA_OK;
+    if (rc != VESTA_OK) return rc;
+    if (at->key->kind == VS_CONF_CHOICE) {
+        *number_at(at) = at->key->min + place;
+        return VESTA_OK;
+    }
     return keep(at, text, length, (const char **)((char *)at->base + at->key->offset), err);
 }
 

@@ -10,7 +10,6 @@
 #define DAY_MS 86400000
 #define MINUTE_MS 60000
 #define CONNECTIONS_MAX 1000000
-#define WORKER_MAX ((INT64_C(1) << 53) - 1) /* no field is wider */
 #define URI_MAX 1000
 #define PATH_BYTES_MAX 250 /* a generator's path is an identity in a lease */
 #define SECRET_MAX 1023
@@ -87,58 +86,32 @@ static int check_tag(const char *text, struct vesta_error *err) {
 #define SPACE(member) offsetof(struct vs_conf_space, member)
 #define SEGMENT(member) offsetof(struct vs_conf_segment, member)
 
+/* A row of vesta_options.h as a key. */
+#define OPTION(type, member, kind, limit, flag, values, about, without)                                                \
+    {.path = "namespaces.*." #member,                                                                                  \
+     .offset = SPACE(member),                                                                                          \
+     OPTION_##kind(limit, values),                                                                                     \
+     .absent = without,                                                                                                \
+     .help = about},
+#define OPTION_TEXT(limit, values) .kind = VS_CONF_TEXT, .max = limit
+#define OPTION_LAYOUT(limit, values) OPTION_TEXT(limit, values), .check = check_layout
+#define OPTION_PATH(limit, values) OPTION_TEXT(limit, values), .check = check_path
+#define OPTION_NAME(limit, values) OPTION_TEXT(limit, values), .check = check_word
+#define OPTION_FIELDS(limit, values) .kind = VS_CONF_FIELDS, .max = limit
+#define OPTION_WORD(limit, values) .kind = VS_CONF_WORD, .words = values
+#define OPTION_CHOICE(limit, values) .kind = VS_CONF_CHOICE, .words = values, .min = 1
+#define OPTION_WORKER(limit, values) .kind = VS_CONF_INTEGER, .max = limit
+#define OPTION_AHEAD(limit, values) .kind = VS_CONF_INTEGER, .max = limit
+#define OPTION_SWITCH(limit, values) .kind = VS_CONF_SWITCH, .initial = "false"
+
 const struct vs_conf_key vs_conf_keys[] = {
-    {.path = "namespaces.*.layout",
-     .kind = VS_CONF_TEXT,
-     .offset = SPACE(layout),
-     .max = VESTA_LAYOUT_TEXT_MAX - 1,
-     .check = check_layout,
-     .absent = "the generator file's, else vesta-second",
-     .help = "what the 64 bits mean: a text or a preset"},
-    {.path = "namespaces.*.worker",
-     .kind = VS_CONF_INTEGER,
-     .offset = SPACE(worker),
-     .max = WORKER_MAX,
-     .absent = "a number drawn at random and kept",
-     .help = "claim this very worker number"},
-    {.path = "namespaces.*.store",
-     .kind = VS_CONF_TEXT,
-     .offset = SPACE(store),
-     .max = URI_MAX,
-     .absent = "file:<state>",
-     .help = "where worker numbers are leased: a name under stores, or a URI"},
-    {.path = "namespaces.*.lease",
-     .kind = VS_CONF_CHOICE,
-     .offset = SPACE(lease),
-     .words = VS_LEASE_WORDS,
-     .absent = "local where the store is on this machine, else balanced",
-     .help = "how leases are timed"},
-    {.path = "namespaces.*.identity",
-     .kind = VS_CONF_TEXT,
-     .offset = SPACE(identity),
-     .max = PATH_BYTES_MAX,
-     .absent = "the host's name and the generator file's path",
-     .help = "who asks the store: the same one has its number back sooner"},
-    {.path = "namespaces.*.policy",
-     .kind = VS_CONF_POLICY,
-     .offset = SPACE(policy),
-     .max = PATH_BYTES_MAX,
-     .is_live = true,
-     .absent = "none: the fixed rules hold",
-     .help = "who judges pauses: a shipped policy, a file, or { NAME, option = value }"},
-    {.path = "namespaces.*.pacing",
-     .kind = VS_CONF_CHOICE,
-     .offset = SPACE(pacing),
-     .min = VESTA_PACING_CLOCK,
-     .words = "clock|history",
-     .absent = "the generator file's, else clock",
-     .help = "follow the clock, or count up from the start"},
-    {.path = "namespaces.*.ahead_ms_max",
-     .kind = VS_CONF_INTEGER,
-     .offset = SPACE(ahead_ms_max),
-     .max = DAY_MS,
-     .absent = "0; one unit where the layout counts seconds",
-     .help = "how far ids may run ahead of the clock"},
+    VESTA_NAMESPACE_OPTIONS(OPTION){.path = "namespaces.*.policy",
+                                    .kind = VS_CONF_POLICY,
+                                    .offset = SPACE(policy),
+                                    .max = PATH_BYTES_MAX,
+                                    .is_live = true,
+                                    .absent = "none: the fixed rules hold",
+                                    .help = "who judges pauses: a shipped policy, a file, or { NAME, option = value }"},
     {.path = "namespaces.*.wait_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = SPACE(wait_ms_max),
@@ -151,26 +124,6 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 10 * MINUTE_MS,
      .initial = "10000",
      .help = "how long a policy may keep a request waiting in all"},
-    {.path = "namespaces.*.path",
-     .kind = VS_CONF_TEXT,
-     .offset = SPACE(path),
-     .max = PATH_BYTES_MAX,
-     .check = check_path,
-     .absent = "<state>/NAME.gen",
-     .help = "the generator file"},
-    {.path = "namespaces.*.group",
-     .kind = VS_CONF_TEXT,
-     .offset = SPACE(group),
-     .max = NAME_BYTES_MAX,
-     .check = check_word,
-     .absent = "the owner alone",
-     .help = "the group that may share the generator file"},
-    {.path = "namespaces.*.fields",
-     .kind = VS_CONF_FIELDS,
-     .offset = SPACE(fields),
-     .max = 240,
-     .absent = "0",
-     .help = "values of the layout's other fields: { version = 1 }"},
     {.path = "stores.*.uri",
      .kind = VS_CONF_TEXT,
      .offset = STORE(uri),
@@ -431,3 +384,26 @@ const int vs_conf_part_count = VS_COUNT(vs_conf_parts);
 _Static_assert(SAME(vs_config, vs_conf_space) && SAME(vs_conf_store, vs_conf_space) &&
                    SAME(vs_conf_segment, vs_conf_space),
                "a name and origins stand in front");
+
+/* ------------------------------------------------------------------ a namespace, opened */
+
+#define OPENED_TEXT(said) said
+#define OPENED_LAYOUT(said) said
+#define OPENED_PATH(said) said
+#define OPENED_NAME(said) said
+#define OPENED_FIELDS(said) said
+#define OPENED_WORD(said) said
+#define OPENED_CHOICE(said) (said) > 0 ? (said) : 0
+#define OPENED_WORKER(said) (said) > 0 ? (uint64_t)(said) : 0
+#define OPENED_AHEAD(said) (said) < 0 ? 0 : (said) == 0 ? -1 : (said)
+#define OPENED_SWITCH(said) (int)(said)
+#define OPENED(type, member, kind, ...) .member = (type)(OPENED_##kind(space->member)),
+
+struct vesta_opts vs_conf_opts_of(const struct vs_conf_space *space) {
+    struct vesta_opts opts = {.size = sizeof opts,
+                              VESTA_NAMESPACE_OPTIONS(OPENED).namespace_ = space->name,
+                              .secret = space->secret,
+                              .has_worker = space->worker >= 0};
+    opts.store = space->uri;
+    return opts;
+}

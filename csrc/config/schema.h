@@ -13,6 +13,7 @@ enum vs_conf_kind {
     VS_CONF_INTEGER, /* int64_t, as the next two */
     VS_CONF_SWITCH,
     VS_CONF_CHOICE, /* min + the index in `words` */
+    VS_CONF_WORD,   /* a text that is one of `words` */
     VS_CONF_LIST,   /* a text or a list of texts */
     VS_CONF_POLICY, /* a name, or a table of a name and options */
     VS_CONF_FIELDS  /* a table of names and numbers, kept as "a=1 b=2" */

@@ -299,6 +299,7 @@ int vs_conf_read_value(struct walk *w, const struct vs_conf_key *key, void *base
     switch (key->kind) {
     case VS_CONF_TEXT:
     case VS_CONF_SECRET:
+    case VS_CONF_WORD:
     case VS_CONF_CHOICE: rc = read_text(w, &at); break;
     case VS_CONF_INTEGER: rc = read_integer(w, &at); break;
     case VS_CONF_LIST: rc = read_list(w, &at); break;

@@ -140,10 +140,10 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *s
 }
 
 static int check_lease(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
-    if (space->lease == VS_LEASE_AUTONOMOUS && space->pacing != VESTA_PACING_HISTORY)
+    if (space->lease && strcmp(space->lease, "autonomous") == 0 && space->pacing != VESTA_PACING_HISTORY)
         return WRONG(r, "namespaces.*.lease", space, err,
                      "is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up");
-    if (space->lease == VS_LEASE_LOCAL && space->uri && !vs_store_is_local(space->uri))
+    if (space->lease && strcmp(space->lease, "local") == 0 && space->uri && !vs_store_is_local(space->uri))
         return WRONG(r, "namespaces.*.lease", space, err,
                      "is local, which is for a store on this machine: take strict or balanced");
     return VESTA_OK;

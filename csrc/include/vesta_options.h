@@ -7,6 +7,9 @@
  *
  *     kind     member                            as text
  *     TEXT     const char *                      of max bytes
+ *     LAYOUT   const char *                      the same: a layout, or a preset
+ *     PATH     const char *                      the same: where a file is
+ *     NAME     const char *                      the same: of A-Z a-z 0-9 _ -
  *     SECRET   const char *                      the same, never shown
  *     FIELDS   const char *                      the same: "method=1 version=0"
  *     WORD     const char *                      one of its values
@@ -37,12 +40,12 @@ enum vesta_flags {
 };
 
 #define VESTA_NAMESPACE_OPTIONS(OPTION)                                                                                \
-    OPTION(const char *, layout, TEXT, VESTA_LAYOUT_TEXT_MAX - 1, "layout", "TEXT|PRESET",                             \
+    OPTION(const char *, layout, LAYOUT, VESTA_LAYOUT_TEXT_MAX - 1, "layout", "TEXT|PRESET",                           \
            "what the 64 bits mean: a text or a preset", "the generator file's, else vesta-second")                     \
     OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "worker", "N", "claim this very worker number",                  \
            "a number drawn at random and kept")                                                                        \
     OPTION(const char *, store, TEXT, 1000, "store", "URI",                                                            \
-           "where worker numbers are leased, as docs/stores.md has it", "the generator file's, else file:<state>")     \
+           "where worker numbers are leased: a URI, or in a config a name under stores", "file:<state>")               \
     OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "how leases are timed",          \
            "local where the store is on this machine, else balanced")                                                  \
     OPTION(const char *, identity, TEXT, 250, "identity", "TEXT",                                                      \
@@ -52,10 +55,10 @@ enum vesta_flags {
            "follow the clock, or count up from the start", "the generator file's, else clock")                         \
     OPTION(int64_t, ahead_ms_max, AHEAD, 86400000, "ahead-ms", "MS", "how far ids may run ahead of the clock",         \
            "0; one unit where the layout counts seconds")                                                              \
-    OPTION(const char *, path, TEXT, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
-    OPTION(const char *, group, TEXT, 63, "group", "NAME", "the group that may share the generator file",              \
+    OPTION(const char *, path, PATH, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
+    OPTION(const char *, group, NAME, 63, "group", "NAME", "the group that may share the generator file",              \
            "the owner alone")                                                                                          \
-    OPTION(const char *, fields, FIELDS, 240, "fields", "NAME=N ...", "values of the layout's other fields", "0")
+    OPTION(const char *, fields, FIELDS, 240, "fields", "\"NAME=N ...\"", "values of the layout's other fields", "0")
 
 /* These are a handle's alone: a config's namespace has its name as its key, and its store's secret beside that. */
 #define VESTA_HANDLE_OPTIONS(OPTION)                                                                                   \

@@ -86,6 +86,9 @@ int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *te
     uint64_t number;
     switch (row->kind) {
     case VS_ROW_TEXT:
+    case VS_ROW_LAYOUT:
+    case VS_ROW_PATH:
+    case VS_ROW_NAME:
     case VS_ROW_SECRET:
     case VS_ROW_FIELDS:
     case VS_ROW_WORD: memcpy((char *)opts + row->offset, &text, sizeof text); return VESTA_OK;

@@ -47,6 +47,7 @@ static int read_secret(const char *path, const char **out) {
 }
 
 static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
+    struct vesta_opts *const opts = &flags->opts;
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
         VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
@@ -75,12 +76,24 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("log-level", &flags->level, "debug|info|warn|error", "what is below it is not told (default: info)"),
         VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
         VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 opens it anew"),
-        VS_GENERATOR_OPTIONS(&flags->opts),
+        VS_GENERATOR_OPTIONS,
         {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
     int rc = vs_options(table, argc, argv);
     if (rc != VS_GO) return rc;
     return *argc > 0 ? vs_usage("unexpected operand %s", vs_shown_text(argv[0])) : VS_GO;
 }
+
+#define GIVEN_WORKER(member) opts->has_##member
+#define GIVEN_TEXT(member) opts->member
+#define GIVEN_LAYOUT(member) opts->member
+#define GIVEN_PATH(member) opts->member
+#define GIVEN_NAME(member) opts->member
+#define GIVEN_FIELDS(member) opts->member
+#define GIVEN_WORD(member) opts->member
+#define GIVEN_CHOICE(member) opts->member
+#define GIVEN_AHEAD(member) opts->member
+#define GIVEN_SWITCH(member) opts->member
+#define GIVEN(type, member, kind, max, flag, ...) {GIVEN_##kind(member), flag, #member},
 
 /* A config may have several namespaces: flags of one would be a riddle. */
 static int refuse_space_flags(const struct flags *flags) {
@@ -88,16 +101,7 @@ static int refuse_space_flags(const struct flags *flags) {
     const struct {
         bool given;
         const char *flag, *key;
-    } rows[] = {{opts->layout, "layout", "layout"},
-                {opts->has_worker, "worker", "worker"},
-                {opts->path, "path", "path"},
-                {opts->store, "store", "store"},
-                {opts->lease, "lease", "lease"},
-                {opts->identity, "identity", "identity"},
-                {opts->namespace_, "namespace", NULL},
-                {opts->fields, "fields", "fields"},
-                {opts->pacing, "pacing", "pacing"},
-                {opts->ahead_ms_max, "ahead-ms", "ahead_ms_max"},
+    } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN){opts->namespace_, "namespace", NULL},
                 {flags->wait_ms, "wait-ms", "wait_ms_max"},
                 {flags->policy, "policy", "policy"}};
     for (size_t i = 0; i < VS_COUNT(rows); i++)
@@ -144,27 +148,6 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
 
 /* ------------------------------------------------------------------ from the config */
 
-struct vesta_opts vs_namespace_opts(const struct vs_conf_space *ns) {
-    return (struct vesta_opts){
-        .size = sizeof(struct vesta_opts),
-        .layout = ns->layout,
-        .path = ns->path,
-        .store = ns->uri,
-        .secret = ns->secret,
-        .lease = ns->lease < 0 ? NULL : vs_lease_preset_at(ns->lease)->name,
-        .identity = ns->identity,
-        .namespace_ = ns->name,
-        .fields = ns->fields,
-        .group = ns->group,
-        .has_worker = ns->worker >= 0,
-        .worker = ns->worker >= 0 ? (uint64_t)ns->worker : 0,
-        .pacing = (enum vesta_pacing)ns->pacing,
-        .ahead_ms_max = ns->ahead_ms_max < 0    ? 0
-                        : ns->ahead_ms_max == 0 ? -1
-                                                : ns->ahead_ms_max,
-    };
-}
-
 static void listen_at(struct vs_serving *serving, enum vs_protocol protocol, const struct vs_conf_list *list,
                       const char *mode) {
     for (int i = 0; i < list->count; i++)
@@ -209,7 +192,7 @@ static void take_config(struct vs_serving *serving, const struct vesta_opts *fla
     const struct vs_config *config = serving->config;
     for (int i = 0; i < config->space_count; i++) {
         const struct vs_conf_space *from = &config->space[i];
-        serving->ns[i].opts = serving->conf.path ? vs_namespace_opts(from) : *flags;
+        serving->ns[i].opts = serving->conf.path ? vs_conf_opts_of(from) : *flags;
         serving->ns[i].wait_ms_max = wait_ms_max_of(from);
         serving->ns[i].park_ms_max = from->park_ms_max;
     }

@@ -66,8 +66,6 @@ void vs_asked_tell(const struct vs_serving *serving);
 void vs_asked_free(struct vs_serving *serving);
 /* What a config lets clients have. */
 struct vs_limits vs_asked_limits(const struct vs_config *config);
-/* How a namespace of a config is opened; texts are the config's. */
-struct vesta_opts vs_namespace_opts(const struct vs_conf_space *ns);
 
 /* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
 int vs_namespaces_prepare(struct vs_serving *serving);

@@ -103,13 +103,14 @@ local function policy(value)
 end
 
 local KINDS = {
-  text = text, secret = text, fields = fields, word = word, whole = whole, whole_ms = whole_ms, flag = flag,
+  text = text, layout = layout, secret = text, fields = fields, word = word, whole = whole, whole_ms = whole_ms,
+  flag = flag,
 }
 
 -- By name: what a generator takes in every language, and what Lua adds.
 local OPTIONS = { wait_ms_max = { check = wait }, policy = { check = policy } }
 for _, row in ipairs(core.options()) do
-  row.check = row.name == "layout" and layout or KINDS[row.kind]
+  row.check = KINDS[row.kind]
   OPTIONS[row.name] = row
 end
 

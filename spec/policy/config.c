@@ -17,8 +17,8 @@ static void rows_are_whole(void) {
         CHECK(strlen(key->help) > 10);
         CHECK(key->initial || key->absent);
         CHECK(strlen(vs_conf_expected(key, buf)) > 5);
-        CHECK((key->kind == VS_CONF_CHOICE) == (key->words != NULL));
-        CHECK(key->kind == VS_CONF_CHOICE || key->kind == VS_CONF_SWITCH || key->max > 0);
+        CHECK((key->kind == VS_CONF_CHOICE || key->kind == VS_CONF_WORD) == (key->words != NULL));
+        CHECK(key->words || key->kind == VS_CONF_SWITCH || key->max > 0);
         CHECK(!key->variable || (strncmp(key->variable, "VESTA_", 6) == 0 && !vs_conf_part_of(key->path)));
         for (int j = 0; j < i; j++)
             CHECK(strcmp(vs_conf_keys[j].path, key->path) != 0);

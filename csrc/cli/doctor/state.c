@@ -211,7 +211,7 @@ static void look_at_maps(struct vs_doctor *doctor, const char *name, const char 
 
 /* What vesta_open would say to it, by the same code. */
 void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout) {
-    struct vesta_opts opts = vs_namespace_opts(space);
+    struct vesta_opts opts = vs_conf_opts_of(space);
     struct vs_mapping mapping = {.map = NULL};
     struct vs_anchor anchor;
     struct vs_wish wish;

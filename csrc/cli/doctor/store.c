@@ -113,7 +113,7 @@ static bool measure(struct vs_doctor *doctor, struct vs_store *store, int64_t *t
 
 static void look_at_distance(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
     const struct vs_lease_timing *own =
-        vs_lease_preset_at(space->lease > VS_LEASE_LOCAL ? space->lease : VS_LEASE_BALANCED);
+        vs_lease_preset(space->lease && strcmp(space->lease, "local") != 0 ? space->lease : "balanced");
     char list[64] = "";
     int64_t trip_us;
     if (!measure(doctor, store, &trip_us)) return; /* what is wrong is told by others */

@@ -138,7 +138,7 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
 
 int vs_cmd_gen(int argc, char **argv) {
     static struct run run;
-    struct vesta_opts opts = VESTA_OPTS_INIT;
+    struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
     uint64_t wait_ms = WAIT_MS_DEFAULT;
     run.left = 1;
     const struct vs_option table[] = {
@@ -146,13 +146,13 @@ int vs_cmd_gen(int argc, char **argv) {
         VS_FORMAT(&run.base, "how ids are written"),
         VS_SWITCH("json", &run.json, "one object a line, {\"id\":\"...\"}"),
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "patience with a pause (default: 10000)", 0, WAIT_MS_MAX, NULL},
-        VS_GENERATOR_OPTIONS(&opts),
+        VS_GENERATOR_OPTIONS,
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("%s is too much; for several ids write -n N", vs_shown_text(argv[0]));
-    opts.any_worker = !opts.has_worker; /* counts only where there is no generator file yet */
+    opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
-    return open_and_print(&opts, &run);
+    return open_and_print(opts, &run);
 }
