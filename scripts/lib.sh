@@ -13,7 +13,7 @@ packages_for() {
         run) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp liblua5.4-dev ;;
         test)
             packages_for run
-            echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace make
+            echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace make patch
             echo prometheus python3-prometheus-client
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk

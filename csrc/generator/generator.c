@@ -5,7 +5,7 @@
  * a bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED
  * and reads the limit afterwards, so the cursor it returns is past every tick that was or will be given. */
 #include "generator/generator.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <assert.h>
 #include <string.h>
@@ -229,13 +229,9 @@ static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
 
 static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t *tick,
                         struct vesta_pause *pause) {
-    if (VS_IS_MUTANT(KEEPS_REFUSED_TICK)) *tick = VS_CLOSED; /* none was refused yet */
     while (!take_passed(&map->slot[index], tick)) {
         int rc = raise_pass(gen, map, index, pause);
         if (rc != VESTA_OK) return rc;
-        if (VS_IS_MUTANT(KEEPS_REFUSED_TICK) &&
-            *tick < atomic_load_explicit(&map->slot[index].pass, memory_order_acquire))
-            return VESTA_OK;
     }
     return VESTA_OK;
 }

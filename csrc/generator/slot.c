@@ -1,7 +1,7 @@
 /* slot.c -- the life of a slot: taken, published, raised, closed.  Called by keepers only, several of which may be
  * at work at once in the worst case (one slept, its successor went on): every step is safe against that. */
 #include "generator/map.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <string.h>
 
@@ -20,36 +20,15 @@ static void fill(struct vs_slot *slot, const struct vs_claim *claim) {
     atomic_store_explicit(&slot->state, VS_SLOT_CLAIMING, memory_order_release);
 }
 
-#ifdef VS_SIM
-/* The slot of the ended lease again: its limit is trusted to keep issuers out until the claim is acknowledged. */
-static int take_again(struct vs_slot *slot, const struct vs_claim *claim) {
-    atomic_store(&slot->full_at, 0);
-    atomic_store(&slot->tick, claim->from);
-    fill(slot, claim);
-    return 0;
-}
-#endif
-
-static uint32_t count_slot(struct vs_map *map, uint32_t used) {
-    if (VS_IS_MUTANT(SLOT_BY_STORE)) {
-        atomic_store(&map->shared.slots_used, used + 1);
-        return used;
-    }
-    /* release: pairs with the acquire of whoever goes over the slots that are in use */
-    return atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
-}
-
 int vs_slot_take(struct vs_map *map, const struct vs_claim *claim) {
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
-#ifdef VS_SIM
-    if (VS_IS_MUTANT(SLOT_REUSE) && used > 0) return take_again(&map->slot[0], claim);
-#endif
     if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
     VS_POINT(takes_slot);
-    uint32_t index = count_slot(map, used);
+    /* release: pairs with the acquire of whoever goes over the slots that are in use */
+    uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
     if (index >= VS_SLOTS_MAX) return -1;
     VS_POINT(counts_slot);
-    uint64_t empty = VS_IS_MUTANT(FRESH_REVIVES) ? atomic_load(&map->slot[index].tick) : 0;
+    uint64_t empty = 0;
     /* Only from empty: who closed every slot meanwhile, for a rest or a failstop, has closed this one, and it stays so.
      * release: pairs with the acquire of a successor that looks for claims to adopt. */
     atomic_compare_exchange_strong_explicit(&map->slot[index].tick, &empty, VS_FRESH, memory_order_release,
@@ -73,14 +52,10 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
     VS_POINT(publishes_pass);
     vs_slot_raise(slot, limit, deadline_boot_us);
     VS_POINT(publishes_limit);
-    if (VS_IS_MUTANT(STORE_BY_WORD)) map->header.incarnation = slot->incarnation;
     uint64_t fresh = VS_FRESH;
-    if (VS_IS_MUTANT(STALE_KEEPER_REOPENS)) {
-        atomic_store_explicit(&slot->full_at, 0, memory_order_relaxed); /* or takers would wait for ever below it */
-        atomic_store_explicit(&slot->tick, slot->from, memory_order_release);
-    } else /* only from VS_FRESH: a keeper that slept here must not set back a cursor that its successor opened */
-        atomic_compare_exchange_strong_explicit(&slot->tick, &fresh, slot->from, memory_order_acq_rel,
-                                                memory_order_relaxed);
+    /* only from VS_FRESH: a keeper that slept here must not set back a cursor that its successor opened */
+    atomic_compare_exchange_strong_explicit(&slot->tick, &fresh, slot->from, memory_order_acq_rel,
+                                            memory_order_relaxed);
     VS_POINT(opens_slot);
     uint32_t was = atomic_load_explicit(&map->shared.active, memory_order_relaxed), to = (uint32_t)index + 1;
     /* release: pairs with active_of; only raised, so that the newest lease stays the active one */
@@ -89,31 +64,6 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
         ;
 }
 
-#ifdef VS_SIM
-static bool close_by_limit(struct vs_slot *slot, uint64_t *cursor) {
-    uint64_t tick = atomic_load(&slot->tick), limit = atomic_load(&slot->limit);
-    atomic_store(&slot->pass, 0);
-    atomic_store(&slot->full_at, 0);
-    atomic_store(&slot->limit, 0);
-    *cursor = tick < limit ? tick : limit;
-    return true;
-}
-
-/* One of the two words is read before the exchange. */
-static bool close_too_late(struct vs_slot *slot, uint64_t *cursor) {
-    uint64_t tick = atomic_load(&slot->tick), limit = atomic_load(&slot->limit);
-    VS_POINT(closes_slot);
-    uint64_t was = atomic_exchange(&slot->tick, VS_CLOSED);
-    if (was & VS_CLOSED) return false;
-    if (VS_IS_MUTANT(LIMIT_BEFORE_CLOSE))
-        tick = was;
-    else
-        limit = atomic_load(&slot->limit);
-    *cursor = tick < limit ? tick : limit;
-    return true;
-}
-#endif
-
 /* A taker that was refused has pushed the word past the limit; nothing there was given. */
 static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
@@ -121,10 +71,6 @@ static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
 }
 
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
-#ifdef VS_SIM
-    if (VS_IS_MUTANT(CLOSE_BY_LIMIT)) return close_by_limit(slot, cursor);
-    if (VS_IS_MUTANT(CURSOR_BEFORE_CLOSE) || VS_IS_MUTANT(LIMIT_BEFORE_CLOSE)) return close_too_late(slot, cursor);
-#endif
     VS_POINT(closes_slot);
     /* acq_rel: every taker before this exchange has loaded its bound, so the limit read next is at least that */
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
@@ -147,7 +93,6 @@ int vs_map_active(const struct vs_map *map) {
 
 uint64_t vs_map_incarnation(const struct vs_map *map) {
     int newest = vs_map_active(map);
-    if (VS_IS_MUTANT(STORE_BY_WORD)) return map->header.incarnation;
     return newest >= 0 ? map->slot[newest].incarnation : map->header.incarnation;
 }
 
@@ -155,7 +100,6 @@ bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identit
     /* a copy that was put in the place of the removed original may well have got its inode number */
     bool reborn = header->born_ns && now->born_ns && header->born_ns != now->born_ns;
     bool same_file = header->dev == now->dev && header->ino == now->ino && !reborn;
-    if (VS_IS_MUTANT(COPIED_FILE_SAME_BOOT)) same_file = true;
     return same_file && strncmp(header->boot_id, now->boot_id, sizeof header->boot_id) == 0;
 }
 

@@ -1,6 +1,6 @@
 /* claim.c -- the lease engine's way to a lease: the namespace, a number, its record, the claim.  Pure. */
 #include "lease/steps.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -47,7 +47,6 @@ void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out) {
 /* Whether the namespace may be begun anew under us: a person has set a floor, and all that this file was ever granted
  * lies below it. */
 static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_record *ns) {
-    if (VS_IS_MUTANT(RELATIVE_SKIP)) return ns->ver && ns->floor_ms;
     return ns->ver && ns->floor_ms && lease->granted <= vs_lease_tick_at(lease, ns->floor_ms);
 }
 
@@ -153,10 +152,6 @@ uint64_t vs_lease_floor(const struct vs_lease *lease) {
 
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
-    if (VS_IS_MUTANT(STALE_WINDOW) && lease->renewed_cursor)
-        return lease->renewed_cursor > now ? lease->renewed_cursor : now;
-    if (VS_IS_MUTANT(RELATIVE_SKIP) && lease->ns.floor_ms)
-        return r->until + vs_tick_at(&lease->shape, lease->shape.epoch_us + 4000 * lease->timing.window_ms);
     /* where there is no such floor, a store whose clock is an hour ahead must not put ids an hour ahead */
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
@@ -247,11 +242,6 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record))) {
         /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
         vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
-        return;
-    }
-    if (VS_IS_MUTANT(CLAIM_BY_OWNER) && ev->outcome == VS_STORE_CONFLICT && ev->record.epoch == lease->record.epoch) {
-        lease->record = ev->record;
-        vs_act_claim(lease, ev, out);
         return;
     }
     if (ev->outcome == VS_STORE_CONFLICT) {

@@ -1,6 +1,6 @@
 /* hold.c -- the lease engine with a lease: renewing, losing it, giving it back.  Pure. */
 #include "lease/steps.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -101,16 +101,12 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    bool believed = (VS_IS_MUTANT(ADOPTS_UNKNOWN) && ev->outcome == VS_STORE_UNKNOWN) ||
-                    (VS_IS_MUTANT(FAILED_HEARTBEAT_COUNTS) && ev->outcome == VS_STORE_DOWN);
-    if (ev->outcome == VS_STORE_UNKNOWN && !believed) {
+    if (ev->outcome == VS_STORE_UNKNOWN) {
         vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
     }
     if (ev->outcome == VS_STORE_CONFLICT) {
-        bool ours = vs_lease_is_ours(lease, &ev->record) && !VS_IS_MUTANT(CONFLICT_IS_FENCED);
-        ours |= VS_IS_MUTANT(UNFENCED_HEARTBEAT);
-        if (!ours || vs_lease_went_back(lease, &ev->record)) {
+        if (!vs_lease_is_ours(lease, &ev->record) || vs_lease_went_back(lease, &ev->record)) {
             vs_lease_lost(lease, &ev->record, out);
             return;
         }
@@ -123,8 +119,8 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
         vs_act_renew(lease, ev, out);
         return;
     }
-    if (!believed && vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
-    vs_lease_adopt(lease, believed ? &lease->record : &ev->record, ev->boot_us);
+    if (vs_lease_trouble(lease, ev, out, lease->published ? VS_PH_HELD : VS_PH_RESUME)) return;
+    vs_lease_adopt(lease, &ev->record, ev->boot_us);
     if (!vs_lease_is_ahead(lease, ev)) lease->said[0] = '\0';
     vs_act(lease, out, lease->published ? VS_PH_RAISE : VS_PH_PUBLISH, lease->published ? VS_DO_RAISE : VS_DO_PUBLISH);
     out->limit = lease->until;

@@ -1,6 +1,6 @@
 /* lease.c -- the lease engine: what an event means in each phase.  Pure; see lease.h. */
 #include "lease/steps.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,6 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
     uint64_t granted = lease->until > lease->record.until ? lease->until : lease->record.until;
-    if (VS_IS_MUTANT(LOWERS_BOUND)) granted = lease->until;
     uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
     bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
     uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
@@ -221,7 +220,7 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
  * have a new holder there, which would look like a store that went back. */
 static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
-    return asks && ev->lost && !VS_IS_MUTANT(NEVER_MOOT);
+    return asks && ev->lost;
 }
 
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {

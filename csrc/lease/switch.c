@@ -4,7 +4,7 @@
  * The other number is looked at first.  Only where it could give ids at once is the held one left: its slot is closed,
  * its record given back at the exact cursor, as at the end of a program, and then the other is claimed as any is. */
 #include "lease/steps.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <inttypes.h>
 
@@ -61,10 +61,7 @@ void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, stru
     }
     lease->attempt = 0;
     lease->leaves = true;
-    if (VS_IS_MUTANT(LEAVES_OPEN))
-        vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor);
-    else
-        vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
+    vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
 }
 
 void vs_act_take_next(struct vs_lease *lease, struct vs_action *out) {

@@ -2,7 +2,7 @@
  */
 #include "lease/term.h"
 #include "id/id.h"
-#include "generator/mutant.h"
+#include "generator/point.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static bool set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
 static void lift_late_stop(struct vs_map *map) {
     struct vs_shared *shared = &map->shared;
     uint64_t failed_in = atomic_load(&shared->failed_in);
-    if (!failed_in || failed_in == vs_map_incarnation(map) || VS_IS_MUTANT(LATE_STOP_STANDS)) return;
+    if (!failed_in || failed_in == vs_map_incarnation(map)) return;
     if (!set_stopped(map, VESTA_FAILSTOP, 0)) return;
     VS_POINT(lifts_stop);
     /* one for the store of now found the map stopped, and left it so */
@@ -138,16 +138,15 @@ static void close_slots(struct vs_map *map) {
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
     for (uint32_t i = 0; i < used && i < VS_SLOTS_MAX; i++) {
         uint64_t tick = atomic_load_explicit(&map->slot[i].tick, memory_order_acquire);
-        if (VS_IS_MUTANT(REST_LEAVES_FRESH) && tick == VS_FRESH) continue;
         if (tick != VS_CLOSED) vs_slot_close(&map->slot[i], &cursor);
     }
 }
 
 void vs_map_retire(struct vs_map *map) {
     /* before they are closed: the claim of a second keeper would open one afterwards */
-    if (!VS_IS_MUTANT(RETIRES_TAKEABLE)) atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
+    atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
     VS_POINT(takes_no_more);
-    if (!VS_IS_MUTANT(RETIRES_OPEN)) close_slots(map);
+    close_slots(map);
     VS_POINT(retires);
     uint32_t going_on = 0; /* a failstop is kept up: it would be forgotten with its map */
     /* release: pairs with pause_lease; nothing is given here any more when anyone is sent to look for the successor */
@@ -157,7 +156,7 @@ void vs_map_retire(struct vs_map *map) {
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     bool is_known = vs_map_incarnation(map) == failed_in;
-    if (!is_known && !VS_IS_MUTANT(STOPS_UNASKED)) return; /* another keeper knows that it was put right */
+    if (!is_known) return; /* another keeper knows that it was put right */
     VS_POINT(fails);
     atomic_store(&map->shared.failed_in, failed_in);
     VS_POINT(fails_in);
@@ -250,7 +249,7 @@ enum vs_term_end vs_term_serve(struct vs_term *term) {
 /* Two copies of this memory, which hold the same tokens, must have nothing left that the store could grant to both. */
 void vs_term_rest(struct vs_term *term) {
     struct vs_shared *shared = &term->map->shared;
-    bool alone = !term->ops->alone || term->ops->alone(term) || VS_IS_MUTANT(RESTS_BESIDE);
+    bool alone = !term->ops->alone || term->ops->alone(term);
     if (vs_map_must_rest(term->map) && alone) {
         close_slots(term->map);
         VS_POINT(closed_for_rest);
@@ -304,7 +303,6 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
 static uint64_t granted_most(const struct vs_map *map) {
     int newest = vs_map_active(map);
     uint64_t most = 0;
-    if (VS_IS_MUTANT(CLAIMS_COUNT)) newest = VS_SLOTS_MAX - 1;
     for (int i = 0; i <= newest; i++) {
         uint64_t limit = atomic_load_explicit(&map->slot[i].limit, memory_order_acquire);
         most = limit > most ? limit : most;

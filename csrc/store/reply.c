@@ -1,6 +1,5 @@
 /* reply.c -- how a backend fills in an answer. */
 #include "store/reply.h"
-#include "generator/mutant.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -61,7 +60,6 @@ bool vs_is_met(struct vs_met *met, struct vs_reply *reply) {
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver) {
     bool same_owner = next->owner[0] == stands->owner[0] && next->owner[1] == stands->owner[1];
     bool goes_on = (same_owner && next->epoch == stands->epoch) || next->epoch == stands->epoch + 1;
-    goes_on |= VS_IS_MUTANT(FOLLOWS_BY_VERSION) || VS_IS_MUTANT(UNFENCED_HEARTBEAT);
     return stands->ver == old_ver && (old_ver == 0 || goes_on);
 }
 

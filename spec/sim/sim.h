@@ -4,7 +4,7 @@
 #ifndef SIM_H
 #define SIM_H
 
-#include "generator/mutant.h"
+#include "generator/point.h"
 #include "lease/term.h"
 
 #include <stdarg.h>
@@ -45,7 +45,7 @@
 enum finding {
     NOTHING,
 #define FINDING_ENUM(name) name,
-    FINDINGS(FINDING_ENUM)
+    FINDINGS(FINDING_ENUM) FINDING_COUNT
 #undef FINDING_ENUM
 };
 
@@ -278,11 +278,6 @@ void schedule_run(uint64_t seed);
 
 /* Tells it; sim.found says what came of it.  False: a step could not be done. */
 bool story_tell(const char *file);
-/* The mutants that a story says it kills, and the findings they lead to. */
-struct story_kill {
-    char mutant[32], finding[16];
-};
-int story_kills(const char *file, struct story_kill *kills, int max);
 
 /* ---- oracle.c */
 

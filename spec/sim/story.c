@@ -370,17 +370,3 @@ bool story_tell(const char *file) {
     printf("%s:%d: %s\n", file, story.line, story.wrong);
     return false;
 }
-
-int story_kills(const char *file, struct story_kill *kills, int max) {
-    char line[LINE_BYTES_MAX];
-    struct words w;
-    int n = 0;
-    FILE *in = fopen(file, "r");
-    while (in && n < max && fgets(line, sizeof line, in))
-        if (split(line, &w) && w.count == 3 && strcmp(w.word[0], "kills") == 0) {
-            snprintf(kills[n].mutant, sizeof kills[n].mutant, "%s", w.word[1]);
-            snprintf(kills[n++].finding, sizeof kills[0].finding, "%s", w.word[2]);
-        }
-    if (in) fclose(in);
-    return n;
-}

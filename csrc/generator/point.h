@@ -1,0 +1,12 @@
+/* point.h -- points where the simulator may switch threads: nothing in a build without VS_SIM, which is everybody's. */
+#ifndef VS_POINT_H
+#define VS_POINT_H
+
+#ifdef VS_SIM
+void vs_sim_point(const char *name);
+#define VS_POINT(name) vs_sim_point(#name)
+#else
+#define VS_POINT(name) ((void)0)
+#endif
+
+#endif
