@@ -179,7 +179,8 @@ static int try_policy(struct vs_vm *vm, int policy, const char *space, struct ve
     return rc;
 }
 
-/* A file's are tried, too, or `vesta check` would find well what a server then refuses. */
+/* A file's are tried, within the limits that a server sets them: what `vesta check` finds well a server takes, without
+ * trying it again. */
 static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
     for (int i = 0; i < r->config->space_count; i++) {
         struct vs_conf_space *space = &r->config->space[i];
@@ -196,7 +197,7 @@ static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, stru
 
 static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_vm *vm;
-    int rc = vs_vm_open(&(struct vs_vm_limits){.call_ms = VS_CONF_RUN_MS_MAX}, &vm, err);
+    int rc = vs_vm_open(&(struct vs_vm_limits){0}, &vm, err);
     if (rc != VESTA_OK) return rc;
     rc = load_policies(r, vm, err);
     vs_vm_close(vm);

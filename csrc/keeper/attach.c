@@ -135,3 +135,13 @@ int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anch
     if ((rc = vs_anchor_make(wish->path, &header, out, err)) != VESTA_OK) return rc;
     return check_found(wish, &out->header, err); /* another process may have been first, with another wish */
 }
+
+int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err) {
+    struct vs_wish wish;
+    struct vs_anchor anchor;
+    bool found;
+    int rc = vs_wish_read(opts, &wish, err);
+    if (rc == VESTA_OK) rc = vs_anchor_find(&wish, true, &found, &anchor, err);
+    if (rc == VESTA_OK) *header = anchor.header;
+    return rc;
+}

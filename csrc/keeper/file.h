@@ -127,6 +127,9 @@ bool vs_store_is_gone(const char *uri, uint64_t incarnation);
  * error, and so is a store that is not its own, as far as this machine can tell without waiting. */
 int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err);
 
+/* What the anchor says of a generator that is opened so; made where there is none.  No map is touched. */
+int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err);
+
 /* What to say of an anchor without a file: why, what it costs, what to do. */
 void vs_no_file_text(const char *path, int no_file, char *out, size_t size);
 

@@ -27,6 +27,7 @@ struct vs_control_opts {
     /* Says which policies there are now: fills out[0..space_count), which is zero.  Called at the start and with each
      * reload, then by the control thread.  Errors: what is wrong with the sources. */
     int (*sources)(void *self, struct vs_policy_source *out, struct vesta_error *err);
+    bool tried;                  /* whoever says so has tried them: they are loaded once, to be put to work */
     void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */
     void *self;
     const struct vesta_clock *clock; /* NULL: the machine's */

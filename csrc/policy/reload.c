@@ -54,14 +54,14 @@ static int try_all(struct vs_control *c, struct vs_policy_set *set, struct vesta
     return rc;
 }
 
-/* What was tried is loaded once more: a policy that counts its calls begins at its first. */
+/* What is tried here is loaded once more: a policy that counts its calls begins at its first. */
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err) {
     struct vs_policy_set *set = calloc(1, sizeof *set);
     if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = c->opts.sources(c->opts.self, set->source, err);
     if (rc == VESTA_OK) rc = load_all(c, set, err);
-    if (rc == VESTA_OK) rc = try_all(c, set, err);
-    if (rc == VESTA_OK) {
+    if (rc == VESTA_OK && !c->opts.tried) rc = try_all(c, set, err);
+    if (rc == VESTA_OK && !c->opts.tried) {
         vs_vm_close(set->vm);
         set->vm = NULL;
         rc = load_all(c, set, err);

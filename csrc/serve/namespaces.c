@@ -1,6 +1,7 @@
 /* namespaces.c -- the namespaces of a server: how each is opened, named and told of.  Knows no socket and no thread. */
 #include "base/error.h"
 #include "command/options.h"
+#include "keeper/file.h"
 #include "serve/serving.h"
 #include "store/store.h"
 
@@ -32,24 +33,24 @@ static void close_gens(struct vs_namespace *ns) {
     }
 }
 
-/* The layout may be the file's own, so a first handle is opened to ask for it. */
+/* The layout may be the file's own, and then the file is asked for it. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->app.ns[i];
     const struct vesta_opts *opts = &serving->ns[i].opts;
-    struct vesta_gen *first;
-    int rc = vesta_open(opts, &first, err);
-    if (rc != VESTA_OK) return rc;
+    struct vs_header header;
+    struct vesta_layout layout;
+    int rc = opts->layout ? VESTA_OK : vs_anchor_look(opts, &header, err);
+    if (rc == VESTA_OK) rc = vesta_layout_parse(opts->layout ? opts->layout : header.layout, &layout, err);
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
-        rc = open_gen(opts, vesta_gen_layout(first), protocol, &ns->gen[protocol], err);
+        rc = open_gen(opts, &layout, protocol, &ns->gen[protocol], err);
     if (rc == VESTA_OK)
         ns->layout = vesta_gen_layout(ns->gen[VS_RESP]);
     else
         close_gens(ns);
-    vesta_close(first);
     return rc;
 }
 
-static void name_space(struct vs_namespace *ns, const char *name) {
+static void name_namespace(struct vs_namespace *ns, const char *name) {
     snprintf(ns->name, sizeof ns->name, "%s", name);
     ns->name_length = strlen(ns->name);
 }
@@ -57,12 +58,9 @@ static void name_space(struct vs_namespace *ns, const char *name) {
 /* A generator file that is attached to says itself which namespace it is of. */
 static int name_by_file(const struct vesta_opts *opts, struct vs_namespace *ns) {
     struct vesta_error err;
-    struct vesta_info info;
-    struct vesta_gen *gen;
-    if (vesta_open(opts, &gen, &err) != VESTA_OK) return vs_report(&err);
-    vesta_get_info(gen, &info);
-    name_space(ns, info.namespace_);
-    vesta_close(gen);
+    struct vs_header header;
+    if (vs_anchor_look(opts, &header, &err) != VESTA_OK) return vs_report(&err);
+    name_namespace(ns, header.namespace_);
     return VS_GO;
 }
 
@@ -80,7 +78,7 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         if (!from->opts.namespace_ && from->opts.path)
             rc = name_by_file(&from->opts, ns);
         else
-            name_space(ns, from->opts.namespace_ ? from->opts.namespace_ : serving->config->space[i].name);
+            name_namespace(ns, from->opts.namespace_ ? from->opts.namespace_ : serving->config->space[i].name);
     }
     return rc;
 }

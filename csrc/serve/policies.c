@@ -27,11 +27,16 @@ static int copy_policies(const struct vs_serving *serving, const struct vs_confi
     return VESTA_OK;
 }
 
-/* What holds now is read from where it was read at the start: file, environment, flags. */
+/* At the start the config has just been read; what holds later is read from where that was: file, environment, flags.
+ */
 static int read_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
-    const struct vs_serving *serving = self;
+    struct vs_serving *serving = self;
     struct vs_config *config;
     char keys[256];
+    if (!serving->has_policies) {
+        serving->has_policies = true;
+        return copy_policies(serving, serving->config, out, err);
+    }
     int rc = vs_config_read(&serving->conf, &config, err);
     if (rc != VESTA_OK) return rc;
     rc = copy_policies(serving, config, out, err);
@@ -60,6 +65,7 @@ int vs_policies_open(struct vs_serving *serving) {
                                    .space_count = app->ns_count,
                                    .gen = gens,
                                    .sources = read_sources,
+                                   .tried = serving->conf.path, /* as the config is checked */
                                    .changed = wake,
                                    .self = serving};
     struct vesta_error err;

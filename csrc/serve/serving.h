@@ -36,6 +36,7 @@ struct vs_serving {
     struct vs_conf_opts conf; /* read it again for what holds now */
     struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
     struct vs_config *config; /* that of the start: what follows points into it */
+    bool has_policies;        /* of that config; a reload reads anew */
     struct vs_serving_namespace ns[VS_NAMESPACES_MAX];
     int ns_count;
     struct vs_serving_listener listener[VS_LISTENERS_MAX];

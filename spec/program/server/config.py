@@ -1,8 +1,10 @@
 """config.py -- `vesta serve -c FILE`: several namespaces in one server, and who has the last word on a key."""
+import ctypes
 import json
 import os
 import signal
 import socket
+import struct
 
 from serving import VESTA, Configured, bulks, claim, command, environment, fails, get, main, same, until_closed, write
 
@@ -131,6 +133,41 @@ def _(world):
         event = server.listen("reload failed")
         assert "vesta.lua:2: threads is 0, which must be a whole number from 1 to 64" in event, event
         same(len(bulks(server.redis("GET", "a") + server.redis("GET", "b"))), 2)
+
+
+class Openings:
+    """Counts how often files are opened, by inotify; closings are asked for, too, since equal events are told once."""
+    OPEN, CLOSE_NOWRITE = 0x20, 0x10
+
+    def __init__(self, *paths):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK)
+        self.paths = {libc.inotify_add_watch(self.fd, path.encode(), self.OPEN | self.CLOSE_NOWRITE): path for path in paths}
+        assert self.fd >= 0 and -1 not in self.paths, os.strerror(ctypes.get_errno())
+
+    def count(self):
+        """Since the last time, by the file's name."""
+        counts = dict.fromkeys(map(os.path.basename, self.paths.values()), 0)
+        events = os.read(self.fd, 65536)
+        for at in range(0, len(events), struct.calcsize("iIII")):  # events of files have no names behind them
+            watch, mask = struct.unpack_from("iIII", events, at)[:2]
+            counts[os.path.basename(self.paths[watch])] += mask & self.OPEN != 0
+        return counts
+
+
+@claim("a start and a reload read the config once, and each policy twice: to try it, and to put it to work")
+def _(world):
+    policy = world.path("p.lua")
+    with open(policy, "w") as file:
+        file.write("return { api = 1, on_clock_back = function() return 'wait', 5 end }")
+    config = write(world, "return { namespaces = { a = { worker = 1, policy = './p.lua' } } }")
+    openings = Openings(config, policy)
+    with Configured(world, config) as server:
+        same(openings.count(), {"vesta.lua": 1, "p.lua": 2})
+        server.process.send_signal(signal.SIGHUP)
+        server.listen("reloaded")
+        same(openings.count(), {"vesta.lua": 1, "p.lua": 2})
+    os.close(openings.fd)
 
 
 @claim("a generator file that says otherwise than the config stops the start")
