@@ -2,29 +2,29 @@
 # stages.sh -- the stages of scripts/test: what each builds and runs.  Most are a preset and the tests that carry a label.
 # A stage appends `PASSED FAILED SKIPPED` lines to its count file, prints what failed, and returns 1 on any failure.
 
-# name | minutes it may take | the label whose tests, in the debug build, are this stage | what it does
+# name | minutes after which it hangs | the label whose tests, in the debug build, are this stage | what it does
 # The first is a part of others, for whoever changes something: without a name of a stage the rest is run.
 STAGES='
-quick    |  5 |         | what most changes need: layers, unit tests, one Lua, one server
-release  |  5 |         | the release preset, warnings as errors
-c        |  8 |         | the debug preset: every test that has no stage of its own
-asan     | 15 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
-tsan     |  8 |         | tests of threads and shared memory, under ThreadSanitizer
-fuzz     |  8 |         | each libFuzzer target for 20 seconds, from its seeds
-layers   |  2 | layers  | includes point downward; functions and files keep their length; memory orders have partners
-scripts  |  6 | scripts | how the two commands meet a machine
-sim      |  8 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
-leases   | 10 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
-server   |  6 | server  | HTTP and the Redis protocol as clients meet them
-regress  |  8 | regress | defects that were mended, one file each, named after its claim
-clients  |  5 | clients | stock Redis clients: ids, batches, transactions, passwords, every digit exact
-stores   |  6 | stores  | leases on real servers: SQLite, MariaDB and ZooKeeper, and what gets in their way
-cli      |  5 | cli     | the program as a person calls it
-lua      |  6 | lua     | the Lua specs and examples under five interpreters
-rock     |  4 | rock    | luarocks builds the rock offline, for three Luas
-nginx    |  4 | nginx   | the nginx example under load, reloaded and with a worker killed
-install  |  4 | install | cmake --install, and the C example built through pkg-config
-docs     |  4 | docs    | the commands in README and docs give what is printed there
+quick    | 10 |         | what most changes need: layers, unit tests, one Lua, one server
+release  | 10 |         | the release preset, warnings as errors
+c        | 16 |         | the debug preset: every test that has no stage of its own
+asan     | 30 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
+fuzz     | 16 |         | each libFuzzer target for 20 seconds, from its seeds
+layers   |  4 | layers  | includes point downward; functions and files keep their length; memory orders have partners
+scripts  | 12 | scripts | how the two commands meet a machine
+sim      | 16 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
+leases   | 20 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
+server   | 12 | server  | HTTP and the Redis protocol as clients meet them
+regress  | 16 | regress | defects that were mended, one file each, named after its claim
+clients  | 10 | clients | stock Redis clients: ids, batches, transactions, passwords, every digit exact
+stores   | 12 | stores  | leases on real servers: SQLite, MariaDB and ZooKeeper, and what gets in their way
+cli      | 10 | cli     | the program as a person calls it
+lua      | 12 | lua     | the Lua specs and examples under five interpreters
+rock     |  8 | rock    | luarocks builds the rock offline, for three Luas
+nginx    |  8 | nginx   | the nginx example under load, reloaded and with a worker killed
+install  |  8 | install | cmake --install, and the C example built through pkg-config
+docs     |  8 | docs    | the commands in README and docs give what is printed there
 '
 NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|sim|leases|prove' # no code of ours, or too slow by far
 
