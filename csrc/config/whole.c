@@ -129,24 +129,21 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *s
     if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
         return WRONG(r, "namespaces.*.layout", space, err, "cannot give ids: %s", why.text);
     if (*warning) vs_conf_add_note(r->config, false, "namespaces.%s.layout: %s", space->name, warning);
-    if (space->worker > 0 && layout.worker < 0)
-        return WRONG(r, "namespaces.*.worker", space, err, "is %lld, but the layout has no field for it",
-                     (long long)space->worker);
-    if (space->worker > 0 && vs_field_check(&layout, layout.worker, (uint64_t)space->worker, &why) != VESTA_OK)
+    if (space->worker > 0 && vs_worker_check(&layout, (uint64_t)space->worker, &why) != VESTA_OK)
         return WRONG(r, "namespaces.*.worker", space, err, "does not fit the layout: %s", why.text);
     if (space->fields && vs_fields_parse(&layout, space->fields, values, &why) != VESTA_OK)
         return WRONG(r, "namespaces.*.fields", space, err, "does not fit the layout: %s", why.text);
     return VESTA_OK;
 }
 
-static int check_lease(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
-    if (space->lease && strcmp(space->lease, "autonomous") == 0 && space->pacing != VESTA_PACING_HISTORY)
-        return WRONG(r, "namespaces.*.lease", space, err,
-                     "is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up");
-    if (space->lease && strcmp(space->lease, "local") == 0 && space->uri && !vs_store_is_local(space->uri))
-        return WRONG(r, "namespaces.*.lease", space, err,
-                     "is local, which is for a store on this machine: take strict or balanced");
-    return VESTA_OK;
+static int check_together(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+    char path[VS_CONF_PATH_MAX];
+    struct vesta_error why;
+    const struct vesta_opts opts = vs_conf_opts_of(space);
+    const char *member;
+    if (vs_opts_together(&opts, &member, &why) == VESTA_OK) return VESTA_OK;
+    snprintf(path, sizeof path, "namespaces.*.%s", member);
+    return WRONG(r, path, space, err, "%s", why.text);
 }
 
 static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err) {
@@ -163,7 +160,7 @@ static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err
                              space->group);
         rc = resolve_store(r, space, err);
         if (!r->source.path) continue; /* flags: vesta_open says what is wrong with them */
-        if (rc == VESTA_OK) rc = check_lease(r, space, err);
+        if (rc == VESTA_OK) rc = check_together(r, space, err);
         if (rc == VESTA_OK) rc = check_layout(r, space, err);
     }
     return rc;

@@ -61,7 +61,7 @@ static int check_numbers(const struct vesta_opts *opts, struct vesta_error *err)
     return VESTA_OK;
 }
 
-static int check_worker(const struct vesta_layout *layout, uint64_t worker, struct vesta_error *err) {
+int vs_worker_check(const struct vesta_layout *layout, uint64_t worker, struct vesta_error *err) {
     if (layout->worker >= 0) return vs_field_check(layout, layout->worker, worker, err);
     return worker == 0
                ? VESTA_OK
@@ -234,22 +234,43 @@ int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, 
                    path);
 }
 
+int vs_opts_together(const struct vesta_opts *opts, const char **member, struct vesta_error *err) {
+    bool is_local = opts->lease && strcmp(opts->lease, "local") == 0;
+    *member = "lease";
+    if (opts->lease && strcmp(opts->lease, "autonomous") == 0 && opts->pacing != VESTA_PACING_HISTORY)
+        return vs_fail(
+            err, VESTA_EOPTION,
+            "is autonomous, which needs history pacing: ids that follow the clock would use its window up in "
+            "minutes");
+    if (is_local && opts->store && !vs_store_is_local(opts->store))
+        return vs_fail(err, VESTA_EOPTION, "is local, which is for a store on this machine: take strict or balanced");
+    *member = "ahead_ms_max";
+    if (is_local && opts->ahead_ms_max > LOCAL_AHEAD_MS_MAX)
+        return vs_fail(err, VESTA_EOPTION,
+                       "%" PRId64 " is more than the %lld ms that a local lease has room for: if its store "
+                       "were lost, `vesta store advance` would not pass such ids; take at most that",
+                       opts->ahead_ms_max, LOCAL_AHEAD_MS_MAX);
+    return VESTA_OK;
+}
+
+/* With what was not said filled in. */
+static int check_together(const struct vesta_opts *opts, const struct vs_header *header, struct vesta_error *err) {
+    struct vesta_opts whole = *opts;
+    struct vesta_error why;
+    const char *member;
+    whole.lease = header->lease;
+    whole.store = header->store;
+    whole.pacing = (enum vesta_pacing)header->pacing;
+    int rc = vs_opts_together(&whole, &member, &why);
+    return rc == VESTA_OK ? rc : vs_fail(err, rc, "%s %s", member, why.text);
+}
+
 static int name_lease(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &wish->opts;
     const char *lease = opts->lease ? opts->lease : vs_store_is_local(header->store) ? "local" : "balanced";
     snprintf(header->lease, sizeof header->lease, "%s", lease);
-    if (strcmp(lease, "autonomous") == 0 && header->pacing != VESTA_PACING_HISTORY)
-        return vs_fail(err, VESTA_EOPTION,
-                       "an autonomous lease needs history pacing: ids that follow the clock would use "
-                       "its window up in minutes");
-    if (strcmp(lease, "local") == 0 && opts->ahead_ms_max > LOCAL_AHEAD_MS_MAX)
-        return vs_fail(err, VESTA_EOPTION,
-                       "ahead_ms_max %" PRId64
-                       " is more than the %lld ms that a local lease has room for: if its store "
-                       "were lost, `vesta store advance` would not pass such ids; take at most that",
-                       opts->ahead_ms_max, LOCAL_AHEAD_MS_MAX);
-    if (strcmp(lease, "local") == 0 && !vs_store_is_local(header->store))
-        return vs_fail(err, VESTA_EOPTION, "a local lease is for a store on this machine: take strict or balanced");
+    int rc = check_together(opts, header, err);
+    if (rc != VESTA_OK) return rc;
     header->own_identity = opts->identity != NULL;
     if (opts->identity) snprintf(header->identity, sizeof header->identity, "%s", opts->identity);
     return vs_wish_identity(wish->path, vs_store_is_local(header->store), header, err);
@@ -265,7 +286,7 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
                        "there is no generator file %.120s, and no worker number or store was given to "
                        "make one: no number has a default",
                        wish->path);
-    int rc = opts->has_worker ? check_worker(&wish->layout, opts->worker, err) : VESTA_OK;
+    int rc = opts->has_worker ? vs_worker_check(&wish->layout, opts->worker, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
     if (!(opts->flags & VESTA_UNSAFE_PRIVATE) && (rc = name_store(wish, header, err)) != VESTA_OK) return rc;
     header->pacing = opts->pacing ? opts->pacing : VESTA_PACING_CLOCK;

@@ -38,6 +38,13 @@ int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, 
 /* VESTA_OK if an existing file is what was asked for, else VESTA_EMISMATCH with both values. */
 int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err);
 
+/* What may stand together, whoever said it: flags, a config, C or Lua.  Errors: VESTA_EOPTION, with the option to blame
+ * and a text that goes on from its name. */
+int vs_opts_together(const struct vesta_opts *opts, const char **member, struct vesta_error *err);
+
+/* VESTA_OK if ids of the layout may have that worker number, else VESTA_EFIELD. */
+int vs_worker_check(const struct vesta_layout *layout, uint64_t worker, struct vesta_error *err);
+
 /* VESTA_OK if a namespace may have that name, else VESTA_EOPTION. */
 int vs_namespace_check(const char *name, struct vesta_error *err);
 

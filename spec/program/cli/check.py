@@ -118,7 +118,7 @@ def _(w):
         refused(w, "return { namespaces = { a = { %s } } }" % text, ":1: namespaces.a." + want)
 
     space("worker = 1024, layout = 'snowflake'", "worker does not fit the layout: worker cannot be 1024: its maximum is 1023 (10 bits)")
-    space("worker = 1, layout = 'time:42 seq:20 x:2 unit=1ms epoch=0'", "worker is 1, but the layout has no field for it")
+    space("worker = 1, layout = 'time:42 seq:20 x:2 unit=1ms epoch=0'", "worker does not fit the layout: the layout has no worker field, so worker 1 is out of range: only 0")
     space("fields = { method = 4 }, layout = 'vesta-second'", "fields does not fit the layout: method cannot be 4: its maximum is 3 (2 bits)")
     space("fields = { method = -1 }", "fields has 'method' = -1, which must be a whole number from 0 on")
     space("fields = { method = '1' }", "fields has 'method' = the text '1', which must be a whole number from 0 on")
@@ -133,7 +133,9 @@ def _(w):
     space("identity = ''", "identity is empty; leave the key out where nothing is meant")
     space("store = 'zk://h'", "store cannot be used: the store's URI names no node of its own: zk://h/vesta")
     space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' behind its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
-    space("lease = 'autonomous'", "lease is autonomous, which needs pacing = \"history\": a clock that leaps would use a day's ids up")
+    space("lease = 'autonomous'", "lease is autonomous, which needs history pacing: ids that follow the clock would use its window up in minutes")
+    space("lease = 'local', ahead_ms_max = 360001", "ahead_ms_max 360001 is more than the 360000 ms that a local lease has room for: "
+          "if its store were lost, `vesta store advance` would not pass such ids; take at most that")
     space("path = '/x/'", "path is '/x/', which must be the path of a file that begins with /")
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
     space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
