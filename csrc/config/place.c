@@ -198,7 +198,7 @@ static int keep(const struct vs_conf_place *at, const char *text, size_t length,
 }
 
 int vs_conf_put_text(const struct vs_conf_place *at, const char *text, size_t length, struct vesta_error *err) {
-    int64_t place;
+    int64_t place = 0;
     int rc = at->key->words ? check_words(at, text, length, &place, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
     if (at->key->kind == VS_CONF_CHOICE) {
