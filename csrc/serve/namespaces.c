@@ -51,7 +51,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
 }
 
 static void name_namespace(struct vs_namespace *ns, const char *name) {
-    snprintf(ns->name, sizeof ns->name, "%s", name);
+    snprintf(ns->name, sizeof ns->name, "%.*s", VESTA_NAMESPACE_MAX - 1, name);
     ns->name_length = strlen(ns->name);
 }
 
