@@ -78,7 +78,10 @@ def _():
     with fresh("majority") as caller:
         writer = Writer(caller)
         writer.steps_until_ok(5)
-        stopped = servers[:2]
+        # not the leader: one of ZooKeeper 3.8 that stood still may lead on behind a proposal that nobody acknowledges any
+        # more, and then commits nothing of anyone's, its own client's neither, until it is restarted
+        led = leader()
+        stopped = [server for server in servers if server is not led]
         for server in stopped:
             server.pause()
         try:
