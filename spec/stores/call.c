@@ -40,7 +40,7 @@ static bool obey(struct vs_store *store, const char *line, size_t *count) {
 /* Threads that a call has left go on until their server answers or their time is over.  What they hold is no leak, and
  * looks like one where the process ends around them. */
 static void await_threads(void) {
-    const int64_t until_us = now_us() + INT64_C(20000000);
+    const int64_t until_us = now_us() + INT64_C(3000000);
     struct stat tasks;
     while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3 && now_us() < until_us)
         usleep(10000);

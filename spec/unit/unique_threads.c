@@ -1,10 +1,11 @@
 /* unique_threads.c -- threads that share a generator, counted: both pacings, single ids and batches, leases that end
  * and begin under the issuers, handles that are opened, kept, released and closed beside them. */
 #include "crowd.h"
-
 #include "generator/generator.h"
 #include "mapping/mapping.h"
 #include "os/clock.h"
+
+#include <sched.h>
 
 #define THREADS 4
 #define IDS_EACH 60000
@@ -114,6 +115,8 @@ static void slots_close_and_open(enum vesta_pacing pacing) {
             uint64_t enough = cursor + roll_below(&dice, 200);
             for (int spin = 0; spin < 5000 && vs_slot_cursor(&map->slot[slot], &at) && at < enough; spin++)
                 if (spin % 256 == 0) vs_slot_raise(&map->slot[slot], atomic_load(&map->slot[slot].limit) + 10, 0);
+            while (vs_slot_cursor(&map->slot[slot], &at) && at == cursor)
+                sched_yield(); /* the issuers have not had a processor yet: each slot gives an id */
             CHECK(vs_slot_close(&map->slot[slot], &cursor));
         }
         atomic_store(&churn.stop, true);
