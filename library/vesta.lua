@@ -289,7 +289,7 @@ function gen:close() end
 
 ---@class vesta.need
 ---@field rate number ids per second that one node must be able to give
----@field nodes integer workers alive at a time
+---@field nodes integer workers running at the same time
 ---@field years number how long the time field must last
 ---@field epoch? vesta.time when time 0 is; "2026-01-01T00:00:00Z"
 

@@ -14,7 +14,7 @@
 
 static const struct vs_command commands[] = {
     {"gen", vs_cmd_gen, "print new ids", "gen [-n N] [OPTION...]",
-     "Prints ids, one a line, as many as you like; they never repeat, whoever else makes ids in the same\n"
+     "Prints new ids, one per line.  They never repeat, no matter who else makes ids in the same\n"
      "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
      "programs share its generator file.  Waits while the clock is behind or the second is used up, and\n"
      "says why when that takes longer than two seconds.\n"
@@ -27,7 +27,7 @@ static const struct vs_command commands[] = {
      "  2183926093211201536\n"
      "  2183926093211201537\n"},
     {"explain", vs_cmd_explain, "take ids apart: fields, time, worker", "explain [OPTION...] [ID...]",
-     "Shows what the bits of an id say.  Ids are operands, or lines of stdin.  An id carries no mark of\n"
+     "Shows what the bits of an id mean.  Ids are operands, or lines of stdin.  An id carries no mark of\n"
      "its layout: another --layout reads other fields out of it, and `vesta guess` says which are likely.\n"
      "\n"
      "  $ vesta explain 2319542600899494910\n"
@@ -48,8 +48,8 @@ static const struct vs_command commands[] = {
      "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"},
     {"make", vs_cmd_make, "make one id by hand from its fields", "make [OPTION...] FIELD=VALUE...",
      "Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are\n"
-     "needed, other fields are 0 or their constant.  Nobody else is kept from the same id: for ids of\n"
-     "your own use `vesta gen`.  time= is a number, or a date.\n"
+     "required; other fields are 0 or their constant.  Nothing keeps others from making the same id: for\n"
+     "new ids use `vesta gen`.  time= is a number, or a date.\n"
      "\n"
      "  $ vesta make time=12758739 seq=0 machine=1022 method=2\n"
      "  2319542600899494910\n"
@@ -57,7 +57,7 @@ static const struct vs_command commands[] = {
      "  $ vesta make --layout snowflake time=2026-01-01T00:00:00Z seq=0 worker=7\n"
      "  2006515713438674944\n"},
     {"range", vs_cmd_range, "the smallest and largest ids of a time", "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
-     "The ids that can have been made from T0 until before T1, for a WHERE id BETWEEN; without T1 those of\n"
+     "The ids that can be made from T0 until just before T1, for a WHERE id BETWEEN; without T1, those of\n"
      "the one time unit of T0.  Times are RFC 3339 or Unix milliseconds.  There is one pair for each\n"
      "combination of the fields above the time, unless you name their values.\n"
      "\n"
@@ -78,9 +78,9 @@ static const struct vs_command commands[] = {
      "\n"
      "  $ vesta guess 1138729511026688 --json\n"
      "  {\"id\":\"1138729511026688\",\"guesses\":[{\"layout\":\"vesta-legacy-second\",\"worker\":1,...\n"},
-    {"fit", vs_cmd_fit, "propose a layout for a need", "fit --rate N/s --nodes N --years N [OPTION...]",
-     "Splits 63 bits so that every node can give so many ids in a second, so many nodes can live at a\n"
-     "time, and the time lasts so long; shows what is left to spare.\n"
+    {"fit", vs_cmd_fit, "propose a layout that meets given needs", "fit --rate N/s --nodes N --years N [OPTION...]",
+     "Splits 63 bits so that each node can give that many ids per second, that many nodes can run at the\n"
+     "same time, and the time field lasts that long; shows how much is left to spare.\n"
      "\n"
      "  $ vesta fit --rate 50000/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z\n"
      "  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z\n"
@@ -90,7 +90,7 @@ static const struct vs_command commands[] = {
      "  {\"text\":\"sign:1=0 time:42 seq:19 worker:2 unit=1ms ...\n"},
     {"layout", vs_cmd_layout, "the presets, or what a layout means and how long it lasts",
      "layout [OPTION...] [TEXT|PRESET]",
-     "Without a layout: the presets, one a line.  With one: its canonical text, a picture of the bits, how\n"
+     "Without a layout: the presets, one per line.  With one: its canonical text, a picture of the bits, how\n"
      "many ids it has room for, when its time ends, and the fingerprint that generator files are checked\n"
      "against.  A preset may be followed by overrides.\n"
      "\n"
@@ -103,10 +103,10 @@ static const struct vs_command commands[] = {
      "  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z\n"
      "  ...\n"},
     {"serve", vs_cmd_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
-     "Gives ids to whoever asks: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that\n"
-     "any Redis client is a client.  Serves this machine unless told otherwise.  Ends on TERM or Ctrl-C, after\n"
-     "answering what is in flight; a second one ends at once.  Tells what happens in its log, one event a line;\n"
-     "USR1 opens the log file anew, USR2 logs the state of each namespace.\n"
+     "Gives ids to its clients: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that any\n"
+     "Redis client can be used.  Serves only this machine unless told otherwise.  Stops on TERM or Ctrl-C after\n"
+     "answering requests in flight, or at once on a second one.  Logs what happens, one event per line;\n"
+     "USR1 reopens the log file, USR2 logs the state of each namespace.\n"
      "\n"
      "  $ vesta serve &\n"
      "  $ curl -s http://127.0.0.1:8088/genid\n"
@@ -117,11 +117,11 @@ static const struct vs_command commands[] = {
      "  \"1166621096292647943\"\n"
      "\n"
      "  $ vesta serve --store zk://user:password@zk1:2181,zk2:2181/vesta --namespace orders --layout snowflake &\n"
-     "  (made ready once by `vesta store init`, as are mysql: stores)\n"
+     "  (prepared once by `vesta store init`, as are mysql: stores)\n"
      "\n"
      "  $ vesta serve -c /etc/vesta/vesta.lua --threads 2\n"},
     {"check", vs_cmd_check, "read a config and say what is wrong with it", "check [OPTION...] FILE",
-     "Reads a config file as `vesta serve -c` does and says what it comes to, or what is wrong: the file, the\n"
+     "Reads a config file as `vesta serve -c` does and shows the result, or what is wrong: the file, the\n"
      "line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or\n"
      "claimed.  Exit code 1 if it cannot be used.\n"
      "\n"
@@ -133,33 +133,35 @@ static const struct vs_command commands[] = {
      "  $ vesta check /etc/vesta/vesta.lua\n"
      "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?\n"},
     {"doctor", vs_cmd_doctor, "look at what a server needs on this machine, and say what to do", "doctor [OPTION...]",
-     "Looks at the clock, limits, addresses, the folder for state, generator files, layouts, stores of leases,\n"
+     "Looks at the clock, limits, addresses, the state folder, generator files, layouts, stores of leases,\n"
      "and with -c at the config and its policies.  One line each: ok, warn, or fail with what to do.  Changes\n"
      "nothing, claims nothing.  Exit code 1 if something fails.\n"
      "\n"
      "  $ vesta doctor -c /etc/vesta/vesta.lua\n"
-     "  ok    clock           2026-11-21T19:32:16Z, in step with a source of time, wrong by 3 ms at most\n"
+     "  ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, off by 3 ms at most\n"
      "  ...\n"
-     "  fail  state           /var/lib/vesta is user 0's with mode 755, and not writable for vesta: give it ...\n"
+     "  fail  state           /var/lib/vesta belongs to user 0, has mode 755 and is not writable for vesta: change "
+     "...\n"
      "\n"
      "  $ vesta doctor --json\n"
-     "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, in step with ...\n"},
-    {"store", vs_cmd_store, "make, look at and put right the stores of worker numbers",
+     "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, synchronized ...\n"},
+    {"store", vs_cmd_store, "create, inspect and repair the stores of worker numbers",
      "store init|show|advance|lower [OPTION...]",
-     "A shared store is made ready by a person, once; a server never does it silently.\n"
+     "A shared store is prepared once, by an operator; a server never does it silently.\n"
      "\n"
-     "  init     makes what the store stands on (tables, a root node), and with --namespace that namespace's\n"
-     "           record, --static numbers that are given out by hand included; what is there stays as it is;\n"
-     "           one that was in this store before and was lost is made --again: no lease starts before the\n"
-     "           store's clock and a margin, so that nothing repeats which somebody may still hold\n"
-     "  show     the namespace's record, and how many numbers are held, expired, free; without --namespace\n"
+     "  init     creates what the store needs (tables, a root node), and with --namespace the record of that\n"
+     "           namespace, with the --static numbers that are given out by hand; what exists stays as it is;\n"
+     "           a namespace that this store had and lost is created --again: no lease starts before the\n"
+     "           store's clock plus a margin, so that ids which somebody may still hold are not repeated\n"
+     "  show     the namespace's record, and how many numbers are held, expired and free; without --namespace,\n"
      "           those of every namespace in the store\n"
-     "  advance  goes on with a store that lost what it had acknowledged: everyone claims anew, and no lease\n"
-     "           starts before the store's clock and a margin; asks, or wants --yes\n"
+     "  advance  continues with a store that lost what it had acknowledged: every holder must claim again, and\n"
+     "           no lease starts before the store's clock plus a margin; asks first, or needs --yes\n"
+     "  lower    lowers a floor that was set by a clock that was ahead; asks first, or needs --yes\n"
      "\n"
      "  $ vesta store init --store sqlite:/var/lib/vesta/vesta.db --namespace orders --layout snowflake\n"
-     "  store is ready: the database and its tables are there; who leases must be able to write ...\n"
-     "  namespace orders is made: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...\n"
+     "  store is ready: the database and its tables are there; whoever leases must be able to ...\n"
+     "  namespace orders was created: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...\n"
      "\n"
      "  $ vesta store show --store zk://user:password@zk1:2181,zk2:2181/vesta --namespace orders\n"
      "  namespace    orders\n"
@@ -167,13 +169,13 @@ static const struct vs_command commands[] = {
      "  numbers      3 held, 0 expired, 1 free, 1,020 never used\n"},
     {"workers", vs_cmd_workers, "who holds which worker number",
      "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
-     "Lists the numbers of a namespace that were ever used: held by whom and for how long still, expired or\n"
-     "free; how far the holder's clock was from the store's when it last wrote; and the time below which\n"
-     "all that it was granted lies.  Changes nothing.\n"
+     "Lists the numbers of a namespace that were ever used: held by whom and for how much longer, expired or\n"
+     "free; how far the holder's clock was from the store's when it last wrote; and the time before which\n"
+     "all ids granted to it lie.  Changes nothing.\n"
      "\n"
      "import reads which numbers another generator has given out (Butterfly's table or nodes, Leaf's nodes,\n"
      "UidGenerator's or Vesta's table) and marks them as held, or as used up to now, so that none is leased\n"
-     "twice.  Without --yes it only says what it would write.  `vesta help workers import` has its options.\n"
+     "twice.  Without --yes it only shows what it would write.  `vesta help workers import` has its options.\n"
      "\n"
      "  $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db --namespace orders\n"
      "  NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, IDENTITY\n"
@@ -189,11 +191,12 @@ static const struct vs_command commands[] = {
      "  {\"namespace\":\"default\",\"store_ms\":1795300000000,...\n"},
     {"policy", vs_cmd_policy, "try out the Lua policies that judge pauses", "policy check|run|test [OPTION...] ...",
      "A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,\n"
-     "and the like: docs/policies.md.  Each of these runs it as a server would: what it may use, how long it\n"
-     "may take, what it may answer.\n"
+     "and the like: docs/policies.md.  Each of these runs it as a server would, with the same limits on what it may "
+     "use, how long it\n"
+     "may take and what it may answer.\n"
      "\n"
      "  check FILE|NAME...                    whether it loads, and which functions it has\n"
-     "  run FUNCTION FILE|NAME [NAME=VALUE...] what a function answers, told this and that\n"
+     "  run FUNCTION FILE|NAME [NAME=VALUE...] what a function answers when given these values\n"
      "  test FILE|FOLDER...                   specs (describe, it, assert), which require \"vesta.testing\"\n"
      "\n"
      "  $ vesta policy check borrow ./mine.lua\n"
@@ -211,7 +214,7 @@ static const struct vs_command commands[] = {
     {"bench", vs_cmd_bench, "measure what an id costs on this machine", "bench [OPTION...]",
      "Measures what one id costs in a program that uses the library, next to the least that any shared\n"
      "counter can cost: one atomic add, in the same rounds.  Touches no state and takes no worker number;\n"
-     "its ids are thrown away.  Takes some seconds.\n"
+     "its ids are thrown away.  Takes a few seconds.\n"
      "\n"
      "  $ vesta bench\n"
      "  vesta-second, clock pacing, 5 rounds of 100 ms: medians, and ratios within a round\n"
@@ -220,10 +223,10 @@ static const struct vs_command commands[] = {
      "    epoch=2026-01-01T00:00:00Z\"\n"
      "  ...\n"},
     {"audit", vs_cmd_audit, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
-     "Reads decimal ids, one a line in the first column, from files or stdin, and counts exactly how many\n"
-     "are there twice.  With --layout also: ids of another layout, from the future, out of order within\n"
-     "their worker, and how many each worker made.  Needs 24 bytes of memory an id, for the while.\n"
-     "Exit code 1 if an id is there twice, 2 if a line is no id.\n"
+     "Reads decimal ids, one per line in the first column, from files or stdin, and counts exactly how many\n"
+     "occur more than once.  With --layout also: ids of another layout, from the future, out of order within\n"
+     "their worker, and how many each worker made.  Needs 24 bytes of memory per id.\n"
+     "Exit code 1 if an id occurs twice, 2 if a line is not an id.\n"
      "\n"
      "  $ vesta gen -n 1000000 | vesta audit\n"
      "  total             1,000,000\n"
@@ -261,7 +264,7 @@ static int print_overview(void) {
     vs_outf("Usage: vesta COMMAND ...\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
         vs_outf("  %-8s  %s\n", commands[i].name, commands[i].line);
-    vs_outf("\n`vesta help COMMAND` teaches a command; `vesta --version` prints the version.\n"
+    vs_outf("\n`vesta help COMMAND` explains a command; `vesta --version` prints the version.\n"
             "Exit codes: 0 done, 1 it could not be done (or a duplicate was found), 2 the call was wrong.\n");
     return VS_DONE;
 }
@@ -278,7 +281,7 @@ static int print_help(int argc, char **argv) {
     const struct vs_command *command = find(argv[0]);
     bool has_word = argc == 2 && command && strstr(command->usage, argv[1]); /* help workers import, store init */
     if (has_word) return run_command(3, (char *[]){argv[0], argv[1], "--help", NULL});
-    if (argc > 1) return vs_usage("help takes one command, and %s is a second", vs_shown_text(argv[1]));
+    if (argc > 1) return vs_usage("unexpected operand %s; help takes one command", vs_shown_text(argv[1]));
     return run_command(2, (char *[]){argv[0], "--help", NULL});
 }
 
@@ -289,7 +292,7 @@ static int dispatch(int argc, char **argv) {
         vs_outf("vesta %s\n", VESTA_VERSION);
         return VS_DONE;
     }
-    if (argv[1][0] == '-') return vs_usage("a command comes first, and %s is an option", vs_shown_text(argv[1]));
+    if (argv[1][0] == '-') return vs_usage("the command must come first, but %s is an option", vs_shown_text(argv[1]));
     return run_command(argc - 1, argv + 1);
 }
 

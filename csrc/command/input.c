@@ -74,7 +74,7 @@ static int each_line(FILE *in, enum vesta_base base, vs_id_fn *fn, void *self) {
 }
 
 int vs_each_id(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self) {
-    if (count == 0 && isatty(STDIN_FILENO)) vs_say("reads ids from stdin, one a line; Ctrl-D ends");
+    if (count == 0 && isatty(STDIN_FILENO)) vs_say("reading ids from stdin, one per line; Ctrl-D ends");
     if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return each_line(stdin, base, fn, self);
     return each_operand(count, operands, base, fn, self);
 }

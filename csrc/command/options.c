@@ -126,7 +126,7 @@ static int read_option(const struct vs_option *table, int argc, char **argv, int
     }
     if (!o) return unknown_option(table, text);
     if (o->kind == VS_OPT_SWITCH)
-        return value ? vs_usage("--%s takes no value, and %s gives one", o->name, vs_shown_text(text)) : store(o, "");
+        return value ? vs_usage("--%s takes no value, but %s gives one", o->name, vs_shown_text(text)) : store(o, "");
     if (!value && (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0))
         return vs_usage("--%s needs a value: %s", o->name, o->value);
     return store(o, value ? value : argv[++*i]);

@@ -42,14 +42,14 @@ enum vesta_flags {
 #define VESTA_NAMESPACE_OPTIONS(OPTION)                                                                                \
     OPTION(const char *, layout, LAYOUT, VESTA_LAYOUT_TEXT_MAX - 1, "layout", "TEXT|PRESET",                           \
            "what the 64 bits mean: a text or a preset", "the generator file's, else vesta-second")                     \
-    OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "worker", "N", "claim this very worker number",                  \
+    OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "worker", "N", "claim exactly this worker number",               \
            "a number drawn at random and kept")                                                                        \
     OPTION(const char *, store, TEXT, 1000, "store", "URI",                                                            \
            "where worker numbers are leased: a URI, or in a config a name under stores", "file:<state>")               \
     OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "how leases are timed",          \
            "local where the store is on this machine, else balanced")                                                  \
     OPTION(const char *, identity, TEXT, 250, "identity", "TEXT",                                                      \
-           "who asks the store: the same one has its number back sooner",                                              \
+           "who asks the store: the same identity gets its number back sooner",                                        \
            "the generator file's path, behind the host's name where the store is shared")                              \
     OPTION(enum vesta_pacing, pacing, CHOICE, 0, "pacing", "clock|history",                                            \
            "follow the clock, or count up from the start", "the generator file's, else clock")                         \

@@ -43,8 +43,8 @@ static int check_header(const char *path, const struct vs_header *header, const 
     uint64_t max = vs_worker_max(layout);
     bool has_lease = memchr(header->lease, '\0', sizeof header->lease) && vs_lease_preset(header->lease);
     if (layout->fingerprint == header->fingerprint && header->worker <= max && has_lease) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "%.150s cannot be used: its header is damaged; move it away, a new one will be made",
-                   path);
+    return vs_fail(err, VESTA_EIO,
+                   "%.150s cannot be used: its header is damaged; move it away; a new one will be created", path);
 }
 
 static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const struct vs_wish *wish,

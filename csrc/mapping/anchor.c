@@ -86,7 +86,7 @@ static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, s
     if (pread(fd, &out->header, sizeof out->header, 0) < 0) return io_error(err, "read", path);
     const char *why = vs_anchor_reject(&out->header, (uint64_t)st.st_size);
     if (why)
-        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away, a new one will be made", path, why);
+        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away; a new one will be created", path, why);
     out->owner = st.st_uid;
     out->owner_group = st.st_gid;
     return VESTA_OK;

@@ -80,7 +80,7 @@ def _():
     assert first_id(uri % db.port, uri % far.port, "maria") < FIRST_ID_S * SLOW
     keeps_a_given_number(uri % db.port, uri % far.port, "maria5")
     said = doctor_says(uri % far.port, "maria")
-    assert re.search(r"round trip of 0\.[5-9]\d* s", said) and "leases that it fits: balanced, autonomous" in said, said
+    assert re.search(r"round trip takes 0\.[5-9]\d* s", said) and "which suits these leases: balanced, autonomous" in said, said
 
 
 @claim("ZooKeeper, half a second away: the first id within 10 s under balanced, also under a given number, which is kept")
@@ -91,7 +91,7 @@ def _():
     assert first_id(uri % zk.port, uri % far.port, "zoo") < FIRST_ID_S * SLOW
     keeps_a_given_number(uri % zk.port, uri % far.port, "zoo5")
     said = doctor_says(uri % far.port, "zoo")
-    assert re.search(r"round trip of 0\.[5-9]\d* s", said) and "leases that it fits: balanced, autonomous" in said, said
+    assert re.search(r"round trip takes 0\.[5-9]\d* s", said) and "which suits these leases: balanced, autonomous" in said, said
 
 
 try:

@@ -41,7 +41,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     struct vs_config *config;
     struct vesta_error err;
     if (vs_config_read(opts, &config, &err) != VESTA_OK) {
-        vs_doctor_found(doctor, VS_SICK, "config", "mend it, and ask again", "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, "config", "correct it and run vesta doctor again", "%s", err.text);
         return;
     }
     doctor->config = config;
@@ -72,15 +72,15 @@ int vs_cmd_doctor(int argc, char **argv) {
                                   {"--path", "namespaces.*.path", NULL}, {"--store", "namespaces.*.store", NULL}};
     struct vs_doctor doctor = {.clock = vs_clock_system()};
     const struct vs_option table[] = {
-        {"config", 'c', VS_OPT_TEXT, &path, "FILE", "the config of the server", 0, 0, NULL},
-        VS_TEXT("namespace", &name, "NAME", "without a config: the namespace (default: default)"),
+        {"config", 'c', VS_OPT_TEXT, &path, "FILE", "the server's config file", 0, 0, NULL},
+        VS_TEXT("namespace", &name, "NAME", "the namespace, if there is no config (default: default)"),
         VS_TEXT("path", &flag[4].text, "FILE", "its generator file (default: the namespace's in the state folder)"),
-        VS_TEXT("layout", &flag[3].text, "TEXT|PRESET", "what its file should be of"),
+        VS_TEXT("layout", &flag[3].text, "TEXT|PRESET", "the layout that its file should have"),
         VS_TEXT("store", &flag[5].text, "URI", "where its numbers are leased"),
-        VS_TEXT("http", &flag[0].text, "ADDR", "an address that is to be served, or off"),
-        VS_TEXT("resp", &flag[1].text, "ADDR", "the same of the Redis protocol"),
-        VS_TEXT("admin", &flag[2].text, "ADDR", "the same of the admin's routes"),
-        VS_SWITCH("json", &doctor.json, "objects, for programs"),
+        VS_TEXT("http", &flag[0].text, "ADDR", "an HTTP address to be served, or off"),
+        VS_TEXT("resp", &flag[1].text, "ADDR", "the same for the Redis protocol"),
+        VS_TEXT("admin", &flag[2].text, "ADDR", "the same for the admin routes"),
+        VS_SWITCH("json", &doctor.json, "print JSON objects"),
         {0},
     };
     struct vs_conf_flag given[6];
@@ -89,7 +89,7 @@ int vs_cmd_doctor(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
     if (path && (name || flag[3].text || flag[4].text || flag[5].text))
-        return vs_usage("-c goes with neither --namespace, --path, --layout nor --store: the config says them");
+        return vs_usage("-c cannot be combined with --namespace, --path, --layout or --store: the config sets them");
     for (int i = 0; i < 6; i++)
         if (flag[i].text) given[opts.flag_count++] = flag[i];
     doctor.any_namespace = flag[4].text && !name;

@@ -20,15 +20,16 @@ void vs_doctor_clock(struct vs_doctor *doctor) {
     switch (vs_clock_in_step(&error_us)) {
     case 1:
         vs_doctor_found(doctor, error_us > STEP_ERROR_US ? VS_WARN : VS_FINE, "clock",
-                        error_us > STEP_ERROR_US ? "look at what keeps it: `timedatectl`, `chronyc tracking`" : NULL,
-                        "%s, in step with a source of time, wrong by %" PRId64 " ms at most", iso, error_us / 1000);
+                        error_us > STEP_ERROR_US ? "check what sets it: `timedatectl`, `chronyc tracking`" : NULL,
+                        "%s, synchronized to a time source, off by %" PRId64 " ms at most", iso, error_us / 1000);
         break;
     case 0:
         vs_doctor_found(doctor, VS_WARN, "clock",
-                        "run chrony or systemd-timesyncd; a clock that is set back costs waits",
-                        "%s, and the kernel knows of nothing that keeps it in step", iso);
+                        "run chrony or systemd-timesyncd; when a clock is set back, requests wait",
+                        "%s, and according to the kernel nothing synchronizes it", iso);
         break;
-    default: vs_doctor_found(doctor, VS_WARN, "clock", NULL, "%s; the kernel does not say whether it is in step", iso);
+    default:
+        vs_doctor_found(doctor, VS_WARN, "clock", NULL, "%s; the kernel does not say whether it is synchronized", iso);
     }
 }
 
@@ -54,15 +55,15 @@ void vs_doctor_limits(struct vs_doctor *doctor) {
     if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK)
         vs_doctor_found(doctor, VS_SICK, "files", NULL, "%s", err.text);
     else if (limits.cut_from)
-        vs_doctor_found(
-            doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
-            "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections, not "
-            "for the %d that are configured",
-            limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
+        vs_doctor_found(doctor, VS_WARN, "files", VS_RAISE_DESCRIPTORS " or lower connections_max",
+                        "%d file descriptors, %d of them reserved for stores, keepers and the log: room for %d "
+                        "connections, not for the %d configured",
+                        limits.descriptors, limits.reserved, limits.connections_max, limits.cut_from);
     else
-        vs_doctor_found(doctor, VS_FINE, "files", NULL,
-                        "%d descriptors, of which %d are kept for stores, keepers and the log: room for %d connections",
-                        limits.descriptors, limits.reserved, limits.connections_max);
+        vs_doctor_found(
+            doctor, VS_FINE, "files", NULL,
+            "%d file descriptors, %d of them reserved for stores, keepers and the log: room for %d connections",
+            limits.descriptors, limits.reserved, limits.connections_max);
 }
 
 /* ------------------------------------------------------------------ addresses */
@@ -84,7 +85,7 @@ static bool answers(const char *address, bool is_resp) {
 static void look_at_address(struct vs_doctor *doctor, const char *what, const char *address) {
     struct vesta_error err;
     int fd = -1, local = vs_address_is_local(address, &err);
-    const char *reach = local == 1 ? "" : ", for other machines, too";
+    const char *reach = local == 1 ? "" : ", and other machines can reach it";
     if (local < 0)
         vs_doctor_found(doctor, VS_SICK, what, NULL, "%s", err.text);
     else if (answers(address, strcmp(what, "resp") == 0))

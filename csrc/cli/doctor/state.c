@@ -36,9 +36,10 @@ static void look_at_room(struct vs_doctor *doctor, const char *path) {
     uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     char room[VS_GROUPED_MAX];
     if (bytes < sizeof(struct vs_header) || (fs.f_files > 0 && fs.f_favail == 0))
-        vs_doctor_found(doctor, VS_SICK, "state", "make room", "%s is full", path);
+        vs_doctor_found(doctor, VS_SICK, "state", "free some space", "%s is full", path);
     else if (bytes < FREE_BYTES_MIN)
-        vs_doctor_found(doctor, VS_WARN, "state", "make room", "%s has %s bytes left", path, vs_grouped(bytes, room));
+        vs_doctor_found(doctor, VS_WARN, "state", "free some space", "%s has %s bytes left", path,
+                        vs_grouped(bytes, room));
 }
 
 /* Where every namespace names its store, ids can go on without a file, which vs_doctor_space says. */
@@ -56,15 +57,15 @@ static void look_at_folder(struct vs_doctor *doctor, const char *path) {
     if (fd < 0 && errno == ENOENT) {
         int blocked = vs_anchor_blocked(path);
         if (blocked)
-            vs_doctor_found(doctor, folder_state(doctor), "state", "make it, or choose another folder",
-                            "%s is not there, and cannot be made: %s", path, strerror(blocked));
+            vs_doctor_found(doctor, folder_state(doctor), "state", "create it, or choose another folder",
+                            "%s does not exist and cannot be created: %s", path, strerror(blocked));
         else
-            vs_doctor_found(doctor, VS_FINE, "state", NULL, "%s is not there yet, and will be made", path);
+            vs_doctor_found(doctor, VS_FINE, "state", NULL, "%s does not exist yet and will be created", path);
         return;
     }
     if (fd < 0 || fstat(fd, &st) != 0) {
-        vs_doctor_found(doctor, VS_SICK, "state", "give its owner's name to `sudo -u`, or choose another folder",
-                        "%s cannot be looked at: %s", path, strerror(errno));
+        vs_doctor_found(doctor, VS_SICK, "state", "run as its owner (`sudo -u`), or choose another folder",
+                        "%s cannot be examined: %s", path, strerror(errno));
         if (fd >= 0) close(fd);
         return;
     }
@@ -72,17 +73,17 @@ static void look_at_folder(struct vs_doctor *doctor, const char *path) {
     if (vs_file_system_check(fd, path, "a generator file", &err) != VESTA_OK)
         vs_doctor_found(doctor, VS_SICK, "state", "set VESTA_STATE, or the namespace's path", "%s", err.text);
     else if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
-        vs_doctor_found(doctor, folder_state(doctor), "state", "run as its owner, or give it away with chown",
-                        "%s is user %ld's with mode %o, and not writable: %s", path, (long)st.st_uid,
+        vs_doctor_found(doctor, folder_state(doctor), "state", "run as its owner, or change the owner with chown",
+                        "%s belongs to user %ld, has mode %o and is not writable: %s", path, (long)st.st_uid,
                         st.st_mode & 07777, strerror(errno));
     else if (!user_may_write(doctor, &st))
-        vs_doctor_found(doctor, VS_SICK, "state", "give it away with chown",
-                        "%s is user %ld's with mode %o, and not writable for %s", path, (long)st.st_uid,
+        vs_doctor_found(doctor, VS_SICK, "state", "change the owner with chown",
+                        "%s belongs to user %ld, has mode %o and is not writable for %s", path, (long)st.st_uid,
                         st.st_mode & 07777, who);
     else if (vs_anchor_folder_check(path, &err) != VESTA_OK)
         vs_doctor_found(doctor, VS_SICK, "state", NULL, "%s", err.text);
     else if (st.st_mode & S_IWOTH)
-        vs_doctor_found(doctor, VS_WARN, "state", "chmod o-w", "%s can be written by everybody (mode %o)", path,
+        vs_doctor_found(doctor, VS_WARN, "state", "chmod o-w", "%s is writable by everyone (mode %o)", path,
                         st.st_mode & 07777);
     else
         vs_doctor_found(doctor, VS_FINE, "state", NULL, "%s is writable", path);
@@ -136,17 +137,17 @@ static void look_at_seen(struct vs_doctor *doctor, const char *name, const struc
     int64_t set_us = now_us - boot_us - atomic_load(&map->shared.offset_us);
     if (behind_us > 0)
         vs_doctor_found(doctor, behind_us > BEHIND_US_MAX ? VS_SICK : VS_WARN, name,
-                        "set the clock right, or wait as long", "the clock is %.3f s behind what ids were given for",
-                        (double)behind_us / 1e6);
+                        "correct the clock, or wait that long",
+                        "the clock is %.3f s behind the time of ids already given", (double)behind_us / 1e6);
     else if (set_us > STEP_US || set_us < -STEP_US)
-        vs_doctor_found(doctor, VS_WARN, name, "see what sets it",
+        vs_doctor_found(doctor, VS_WARN, name, "find out what sets it",
                         "the clock was set %s by %.3f s since this file began", set_us > 0 ? "forward" : "back",
                         (double)(set_us > 0 ? set_us : -set_us) / 1e6);
 }
 
 static void look_at_lease(struct vs_doctor *doctor, const char *name, const struct vs_map *map,
                           const struct vesta_layout *layout) {
-    char said[VS_SAID_MAX], left[64] = "no lease just now: nobody serves it";
+    char said[VS_SAID_MAX], left[64] = "no lease at the moment: no process is serving it";
     uint32_t used = atomic_load(&map->shared.slots_used);
     int active = vs_map_active(map);
     uint64_t cursor;
@@ -156,16 +157,16 @@ static void look_at_lease(struct vs_doctor *doctor, const char *name, const stru
     if (active >= 0 && vs_slot_cursor(&map->slot[active], &cursor)) {
         int64_t until_ms =
             vs_time_ms(layout, atomic_load(&map->slot[active].limit) >> layout->field[layout->seq].width);
-        snprintf(left, sizeof left, "worker %" PRIu64 ", its lease has %" PRId64 " s", map->slot[active].worker,
+        snprintf(left, sizeof left, "worker %" PRIu64 ", its lease ends in %" PRId64 " s", map->slot[active].worker,
                  (until_ms - vs_now_ms()) / 1000);
     }
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP)
-        vs_doctor_found(doctor, VS_SICK, name, "a person must look: two may have had one number",
-                        "stopped for good: %s", *said ? said : "the keeper left no word");
+        vs_doctor_found(doctor, VS_SICK, name, "an operator must check: two processes may have used one number",
+                        "stopped for good: %s", *said ? said : "the keeper gave no reason");
     else
-        vs_doctor_found(doctor, VS_FINE, name, NULL, "%s, %u of %d leases of its map are used", left, used,
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "%s; %u of the %d leases in its map are used", left, used,
                         VS_SLOTS_MAX);
-    if (*said) vs_doctor_found(doctor, VS_WARN, name, NULL, "the keeper's last words: %s", said);
+    if (*said) vs_doctor_found(doctor, VS_WARN, name, NULL, "the keeper's last message: %s", said);
 }
 
 /* map is NULL where nobody has used the file since the boot. */
@@ -173,12 +174,12 @@ static void look_at_file(struct vs_doctor *doctor, const char *name, const char 
                          const struct vs_map *map) {
     struct vesta_layout layout;
     if (vesta_layout_parse(header->layout, &layout, NULL) != VESTA_OK) {
-        vs_doctor_found(doctor, VS_SICK, name, "move it away, a new one will be made", "%s has no layout", path);
+        vs_doctor_found(doctor, VS_SICK, name, "move it away; a new one will be created", "%s has no layout", path);
         return;
     }
     look_at_layout(doctor, name, &layout);
     if (!map) {
-        vs_doctor_found(doctor, VS_FINE, name, NULL, "nobody has used %s since the machine's start", path);
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "nobody has used %s since this machine booted", path);
         return;
     }
     look_at_lease(doctor, name, map, &layout);
@@ -195,18 +196,18 @@ static void look_at_map(struct vs_doctor *doctor, const char *name, const struct
     if (vs_mapping_attach(at, anchor, &found, mapping, &err) != VESTA_OK)
         vs_doctor_found(doctor, VS_SICK, name, NULL, "%s", err.text);
     else if (found == VS_FOUND_STALE)
-        vs_doctor_found(doctor, VS_FINE, name, NULL, "its map %s is of no use any more, and will be replaced", at);
+        vs_doctor_found(doctor, VS_FINE, name, NULL, "its map %s is no longer usable and will be replaced", at);
 }
 
 /* Whether there is memory that all processes of this machine share. */
 static void look_at_maps(struct vs_doctor *doctor, const char *name, const char *maps) {
     struct statvfs fs;
     if (!vs_maps_are_shared(maps))
-        vs_doctor_found(doctor, VS_WARN, name, "mount a tmpfs there, or name one by VESTA_MAPS",
-                        "%s is no memory (tmpfs): each process takes a lease of its own", maps);
+        vs_doctor_found(doctor, VS_WARN, name, "mount a tmpfs there, or name one with VESTA_MAPS",
+                        "%s is not in memory (tmpfs): each process takes its own lease", maps);
     else if (statvfs(maps, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < sizeof(struct vs_map))
         vs_doctor_found(doctor, VS_WARN, name, "make it larger (docker: --shm-size)",
-                        "%s is full: each process takes a lease of its own", maps);
+                        "%s is full: each process takes its own lease", maps);
 }
 
 /* What vesta_open would say to it, by the same code. */
@@ -228,7 +229,7 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
     if (found) memcpy(maps, anchor.header.maps, sizeof maps);
     if (found || vs_maps_dir(maps) == 0) look_at_maps(doctor, space->name, maps);
     if (!found) {
-        vs_doctor_found(doctor, VS_FINE, space->name, NULL, "%s is not there yet, and will be made", wish.path);
+        vs_doctor_found(doctor, VS_FINE, space->name, NULL, "%s does not exist yet and will be created", wish.path);
         look_at_layout(doctor, space->name, layout);
         return;
     }

@@ -23,18 +23,18 @@ static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_spa
     snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ... (--again, if it was there)",
              space->name);
     if (ns->ver == 0 && vs_store_is_local(space->uri))
-        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: the namespace is not there yet, and will be made",
+        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: the namespace does not exist yet and will be created",
                         space->name);
     else if (ns->ver == 0)
         vs_doctor_found(doctor, VS_SICK, "store", todo, "%s: the namespace is not in the store", space->name);
     else if (doctor->incarnation && doctor->incarnation != ns->incarnation && !ns->floor_ms)
         vs_doctor_found(
             doctor, VS_SICK, "store",
-            "name the one that did where it is now, or bring its data back, or take another path and namespace",
-            "%s: it is not the store that granted the leases of the generator file", space->name);
+            "name the store that did at its current address, restore its data, or use another path and namespace",
+            "%s: this is not the store that granted the generator file's leases", space->name);
     else if (layout->fingerprint && layout->fingerprint != ns->fingerprint)
         vs_doctor_found(doctor, VS_SICK, "store",
-                        "open a new generator file with that --layout, or take a new namespace",
+                        "open a new generator file with that --layout, or use a new namespace",
                         "%s: in the store it has the layout %s", space->name, ns->layout);
     else
         vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it answers, and the namespace is there", space->name);
@@ -48,7 +48,7 @@ static void look_at_clock(struct vs_doctor *doctor, const struct vs_conf_space *
                     is_far             ? VS_SICK
                     : off_ms > STEP_MS ? VS_WARN
                                        : VS_FINE,
-                    "store", off_ms > STEP_MS ? "set the one that is wrong right" : NULL,
+                    "store", off_ms > STEP_MS ? "correct the one that is wrong" : NULL,
                     "%s: this machine's clock is %.3f s %s the store's", space->name, (double)off_ms / 1000,
                     ahead_ms < 0 ? "behind" : "ahead of");
 }
@@ -60,7 +60,7 @@ static void look_at_rights(struct vs_doctor *doctor, const struct vs_conf_space 
     struct vs_reply reply;
     store->ops->swap(store, 0, NO_VERSION, &record, &reply);
     if (reply.outcome == VS_STORE_CONFLICT)
-        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it may be read, and written to", space->name);
+        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it can be read and written", space->name);
     else
         vs_doctor_found(doctor, VS_SICK, "store", "give the user the rights that docs/stores.md names",
                         "%s: it cannot be written to: %s", space->name, reply.text);
@@ -79,11 +79,11 @@ static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_space
     if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return;
     uint64_t all = layout.worker >= 0 ? layout.field[layout.worker].max + 1 : 1;
     if (reply.outcome != VS_STORE_OK)
-        vs_doctor_found(doctor, VS_SICK, "store", "`vesta workers` tells of each",
-                        "%s: its numbers cannot be listed: %s", space->name, reply.text);
+        vs_doctor_found(doctor, VS_SICK, "store", "`vesta workers` lists them", "%s: its numbers cannot be listed: %s",
+                        space->name, reply.text);
     else
         vs_doctor_found(doctor, held >= all ? VS_WARN : VS_FINE, "store",
-                        held >= all ? "whoever comes next waits; see `vesta workers`" : NULL,
+                        held >= all ? "the next process to start will wait; see `vesta workers`" : NULL,
                         "%s: %zu of %" PRIu64 " numbers are held", space->name, held, all);
 }
 
@@ -124,8 +124,8 @@ static void look_at_distance(struct vs_doctor *doctor, const struct vs_conf_spac
     }
     bool is_well = fits(own, trip_us);
     vs_doctor_found(doctor, is_well ? VS_FINE : VS_WARN, "store",
-                    is_well ? NULL : "take a lease that fits, or a store that is nearer",
-                    "%s: a round trip of %.4f s: leases that it fits: %s; the lease here is %s", space->name,
+                    is_well ? NULL : "choose a lease that fits, or a nearer store",
+                    "%s: a round trip takes %.4f s, which suits these leases: %s; the lease here is %s", space->name,
                     (double)trip_us / 1e6, *list ? list : "none", own->name);
 }
 
@@ -145,7 +145,7 @@ static void look_within(struct vs_doctor *doctor, const struct vs_conf_space *sp
     if (!store->ops->inspect) return;
     store->ops->inspect(store, tell_found, &inspection, &reply);
     if (reply.outcome != VS_STORE_OK)
-        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: it cannot be looked into: %s", space->name, reply.text);
+        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: it cannot be examined: %s", space->name, reply.text);
 }
 
 static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout,
@@ -154,7 +154,7 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space,
     store->ops->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
         vs_doctor_found(doctor, VS_SICK, "store",
-                        reply.outcome == VS_STORE_DOWN ? "start it, or look at the way there" : NULL, "%s: %s",
+                        reply.outcome == VS_STORE_DOWN ? "start it, or check the network path to it" : NULL, "%s: %s",
                         space->name, reply.text);
         return;
     }
@@ -178,7 +178,7 @@ void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space
     if (vs_store_check(space->uri, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
     } else if (is_to_come(space->uri)) {
-        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it is not there yet, and will be made", space->name);
+        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it does not exist yet and will be created", space->name);
     } else if (vs_store_open(space->uri, &opts, &store, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
     } else {

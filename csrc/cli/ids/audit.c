@@ -48,7 +48,7 @@ static int find(const struct vs_ids *ids, struct finding *out) {
         if (bytes) memcpy(copy, ids->ids, bytes);
         count_runs(vs_sort(copy, scratch, ids->count), ids->count, out);
     } else
-        vs_say("no memory to sort %zu ids: %zu MiB are needed", ids->count, 2 * bytes >> 20);
+        vs_say("not enough memory to sort %zu ids: %zu MiB are needed", ids->count, 2 * bytes >> 20);
     free(copy);
     free(scratch);
     return rc;
@@ -133,8 +133,8 @@ int vs_cmd_audit(int argc, char **argv) {
     const char *text = NULL;
     int json = 0;
     const struct vs_option table[] = {
-        VS_TEXT("layout", &text, "TEXT|PRESET", "also look for oddities: what the fields of the ids say"),
-        VS_SWITCH("json", &json, "an object, for programs"),
+        VS_TEXT("layout", &text, "TEXT|PRESET", "the ids' layout: also look for oddities in their fields"),
+        VS_SWITCH("json", &json, "print a JSON object"),
         {0},
     };
     struct vesta_layout layout;

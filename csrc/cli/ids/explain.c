@@ -57,7 +57,7 @@ int vs_cmd_explain(int argc, char **argv) {
     const struct vs_option table[] = {
         VS_TEXT("layout", &reading.name, "TEXT|PRESET", "the layout that made the id (default: vesta-second)"),
         VS_FORMAT(&reading.base, "how the ids are written"),
-        VS_SWITCH("json", &reading.json, "one object a line, for programs"),
+        VS_SWITCH("json", &reading.json, "print one JSON object per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
@@ -110,7 +110,7 @@ int vs_cmd_guess(int argc, char **argv) {
     struct reading reading = {.now_ms = vs_now_ms(), .first = true};
     const struct vs_option table[] = {
         VS_FORMAT(&reading.base, "how the ids are written"),
-        VS_SWITCH("json", &reading.json, "one object a line, for programs"),
+        VS_SWITCH("json", &reading.json, "print one JSON object per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);

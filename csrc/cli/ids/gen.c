@@ -69,14 +69,14 @@ static int give_up(struct run *run, const struct vesta_pause *pause) {
     vesta_pause_text(run->gen, pause, why, sizeof why);
     vs_say("%s (%s)", why, vesta_why_name(pause->why));
     if (pause->wait_us >= 0)
-        vs_say("gave up after waiting %.1f s; --wait-ms says how long", (double)run->patience_us / 1e6);
+        vs_say("gave up after waiting %.1f s; --wait-ms sets the limit", (double)run->patience_us / 1e6);
     return VS_FAILED;
 }
 
 static void say_why(struct run *run, const struct vesta_pause *pause) {
     char why[WHY_MAX];
     vesta_pause_text(run->gen, pause, why, sizeof why);
-    vs_say("waits: %s (%s)", why, vesta_why_name(pause->why));
+    vs_say("waiting: %s (%s)", why, vesta_why_name(pause->why));
 }
 
 /* The library waits out a short pause to the microsecond.  A long one it leaves to us, at once: then we look again
@@ -105,7 +105,7 @@ static int wait_for_id(struct run *run) {
             said = true;
         }
     }
-    if (said) vs_say("goes on after %.1f s", (double)(boot_us() - start) / 1e6);
+    if (said) vs_say("resumed after %.1f s", (double)(boot_us() - start) / 1e6);
     take(run, &id, 1);
     return VS_DONE;
 }
@@ -144,14 +144,15 @@ int vs_cmd_gen(int argc, char **argv) {
     const struct vs_option table[] = {
         {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids (default: 1)", 1, IDS_MAX, NULL},
         VS_FORMAT(&run.base, "how ids are written"),
-        VS_SWITCH("json", &run.json, "one object a line, {\"id\":\"...\"}"),
-        {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "patience with a pause (default: 10000)", 0, WAIT_MS_MAX, NULL},
+        VS_SWITCH("json", &run.json, "one JSON object per line, {\"id\":\"...\"}"),
+        {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long to wait for an id (default: 10000)", 0, WAIT_MS_MAX,
+         NULL},
         VS_GENERATOR_OPTIONS,
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc) return vs_usage("%s is too much; for several ids write -n N", vs_shown_text(argv[0]));
+    if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
     opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
     return open_and_print(opts, &run);

@@ -60,7 +60,7 @@ static void add_bad(struct reader *r, const char *line, size_t length) {
     r->marked = false;
     if (++r->out->bad_lines <= BAD_NAMED_MAX)
         vs_say("%s line %" PRIu64 ": %s is not an id", r->file, r->line, vs_shown(line, length));
-    if (r->out->bad_lines == BAD_NAMED_MAX) vs_say("further lines of this kind are counted, not named");
+    if (r->out->bad_lines == BAD_NAMED_MAX) vs_say("further lines of this kind are counted but not shown");
 }
 
 static bool ends_column(char c) {
@@ -89,7 +89,7 @@ static int take_line(struct reader *r, const char *line, size_t length) {
  * the ids were not; a person's `printf` leaves a whole one.  Ids of one writer are equally long. */
 static int take_rest(struct reader *r, const char *line, size_t length) {
     if (length >= r->column) return take_line(r, line, length);
-    vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: half an id, not counted",
+    vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: an incomplete id, not counted",
            r->file, r->line + 1, vs_shown(line, length));
     return VS_DONE;
 }
@@ -134,7 +134,7 @@ static int read_lines(struct reader *r, int fd, char *buf) {
         used -= (size_t)done;
         memmove(buf, buf + done, used);
         if (used > LINE_MAX_BYTES) {
-            vs_say("%s line %" PRIu64 " is longer than %d bytes: this is no list of ids", r->file, r->line + 1,
+            vs_say("%s line %" PRIu64 " is longer than %d bytes: this is not a list of ids", r->file, r->line + 1,
                    LINE_MAX_BYTES);
             return VS_USAGE;
         }

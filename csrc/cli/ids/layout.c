@@ -76,8 +76,8 @@ static void print_over(const struct vesta_layout *layout, int64_t now_ms) {
     char iso[VESTA_ISO_MAX];
     int64_t end_ms = vesta_layout_end_ms(layout);
     if (end_ms > now_ms) return;
-    vs_outf("\n  !! The time of this layout ended at %s.  It reads old ids and gives no new ones;\n"
-            "  !! an override gives it time again: a later epoch=, or a wider time field.\n",
+    vs_outf("\n  !! The time of this layout ended at %s.  It can still read old ids but makes no new ones;\n  !! an "
+            "override extends it: a later epoch=, or a wider time field.\n",
             vs_iso(end_ms, iso));
 }
 
@@ -100,7 +100,7 @@ int vs_cmd_layout(int argc, char **argv) {
     const char *named = NULL;
     const struct vs_option table[] = {
         VS_TEXT("layout", &named, "TEXT|PRESET", "the same as the operand"),
-        VS_SWITCH("json", &json, "objects, for programs"),
+        VS_SWITCH("json", &json, "print JSON objects"),
         {0},
     };
     char text[TEXT_MAX], canonical[VESTA_LAYOUT_TEXT_MAX];
@@ -108,7 +108,7 @@ int vs_cmd_layout(int argc, char **argv) {
     int64_t now_ms = vs_now_ms();
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc && named) return vs_usage("a layout is given twice, as %s and as --layout", vs_shown_text(argv[0]));
+    if (argc && named) return vs_usage("the layout is given twice: as %s and as --layout", vs_shown_text(argv[0]));
     if (argc == 0 && !named) return print_presets(json, now_ms);
     if ((rc = join_words(argc, argv, text)) != VS_DONE) return rc;
     if ((rc = vs_read_layout(named ? named : text, &layout)) != VS_DONE) return rc;
@@ -192,17 +192,17 @@ int vs_cmd_fit(int argc, char **argv) {
     struct vesta_fit_need need = {.epoch_ms = year_start_ms(vs_now_ms())};
     const struct vs_option table[] = {
         VS_TEXT("rate", &rate, "N/s", "ids per second that one node must be able to give: 50000/s, 50k/s, 200/ms"),
-        {"nodes", 0, VS_OPT_COUNT, &need.nodes, "N", "workers alive at a time", 1, UINT64_MAX, NULL},
+        {"nodes", 0, VS_OPT_COUNT, &need.nodes, "N", "workers running at the same time", 1, UINT64_MAX, NULL},
         VS_TEXT("years", &years, "N", "how long the time field must last"),
-        VS_TEXT("epoch", &epoch, "TIME", "when time 0 is (default: the first of January of this year)"),
-        VS_SWITCH("json", &json, "an object, for programs"),
+        VS_TEXT("epoch", &epoch, "TIME", "when time 0 is (default: January 1 of this year)"),
+        VS_SWITCH("json", &json, "print a JSON object"),
         {0},
     };
     struct vesta_proposal fit;
     struct vesta_error err;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc) return vs_usage("%s is too much; needs are given by options", vs_shown_text(argv[0]));
+    if (argc) return vs_usage("unexpected operand %s; use options to say what is needed", vs_shown_text(argv[0]));
     if (!rate || !years || !need.nodes)
         return vs_usage("--%s is missing; --rate, --nodes and --years are needed", !rate    ? "rate"
                                                                                    : !years ? "years"

@@ -14,7 +14,7 @@ int vs_cmd_make(int argc, char **argv) {
     const struct vs_option table[] = {
         VS_TEXT("layout", &text, "TEXT|PRESET", "the id's layout (default: vesta-second)"),
         VS_FORMAT(&base, "how the id is written"),
-        VS_SWITCH("json", &json, "an object, for programs"),
+        VS_SWITCH("json", &json, "print a JSON object"),
         {0},
     };
     struct vesta_layout layout;
@@ -28,7 +28,7 @@ int vs_cmd_make(int argc, char **argv) {
     if (argc == 0)
         return vs_usage("give the fields of the id: time=N seq=N %s=N",
                         layout.worker < 0 ? "..." : layout.field[layout.worker].name);
-    if (argc > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values are more than a layout has fields", argc);
+    if (argc > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values: no layout has so many fields", argc);
     if ((rc = vs_read_values(&layout, argc, argv, values)) != VS_DONE) return rc;
     if (vesta_make(&layout, values, (size_t)argc, &id, &err) != VESTA_OK) return vs_report(&err);
     vesta_format((enum vesta_base)base, id, digits);
@@ -70,7 +70,7 @@ static int count_times(int argc, char **argv) {
 static int read_times(int count, char **argv, int64_t *from_ms, int64_t *until_ms) {
     struct vesta_error err;
     if (count < 1) return vs_usage("give a time first, such as 2026-01-01T00:00:00Z or Unix milliseconds");
-    if (count > 2) return vs_usage("%s is a third time; a range has one or two", vs_shown_text(argv[2]));
+    if (count > 2) return vs_usage("unexpected operand %s; a range has one or two times", vs_shown_text(argv[2]));
     if (vesta_time_parse(argv[0], from_ms, &err) != VESTA_OK) return vs_report(&err);
     *until_ms = *from_ms;
     if (count == 1) return VS_DONE;
@@ -85,7 +85,7 @@ int vs_cmd_range(int argc, char **argv) {
     const struct vs_option table[] = {
         VS_TEXT("layout", &text, "TEXT|PRESET", "the ids' layout (default: vesta-second)"),
         VS_FORMAT(&base, "how the ids are written"),
-        VS_SWITCH("json", &json, "one object a line, for programs"),
+        VS_SWITCH("json", &json, "print one JSON object per line"),
         {0},
     };
     static struct vesta_pair room[PAIRS_MAX];
@@ -99,7 +99,7 @@ int vs_cmd_range(int argc, char **argv) {
     if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
     int times = count_times(argc, argv), fields = argc - times;
     if ((rc = read_times(times, argv, &interval.from_ms, &interval.until_ms)) != VS_DONE) return rc;
-    if (fields > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values are more than a layout has fields", fields);
+    if (fields > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values: no layout has so many fields", fields);
     if ((rc = vs_read_values(&layout, fields, argv + times, values)) != VS_DONE) return rc;
     interval.given = values;
     interval.given_count = (size_t)fields;

@@ -190,7 +190,7 @@ static int measure_all(struct bench *bench, struct result *results) {
         for (size_t s = 0; s < SUBJECTS; s++) {
             ns[s][r] = measure(bench, &subjects[s]);
             if (ns[s][r] > 0) continue;
-            vs_say("the layout's time was used up; it is too short for a bench");
+            vs_say("the layout's time ran out; it is too short for a benchmark");
             return VS_FAILED;
         }
     conclude(ns, results);
@@ -211,8 +211,8 @@ static void print_report(const struct vesta_info *info, const char *name, const 
         if (r->ratio > 0) vs_outf("  %10.2f", r->ratio);
         vs_outf("\n");
     }
-    vs_outf("\nThis layout lets one worker have %s ids in a second.  Where they are used up the\n"
-            "bench's clock is set forward, so that the figures are of the code and not of waiting.\n",
+    vs_outf("\nThis layout gives one worker %s ids per second.  When they are used up, the bench\n"
+            "sets its clock forward, so that the figures measure the code and not waiting.\n",
             vs_grouped(vs_per_second(&info->layout), grouped));
 }
 
@@ -246,10 +246,10 @@ static double percent_of_cpu(const struct bench *bench) {
 static void warn_of_noise(const struct bench *bench, const struct result *results) {
     double cpu = percent_of_cpu(bench), spread = results[0].spread_percent;
 #ifndef __OPTIMIZE__
-    vs_say("warning: this program was built without optimisation; its figures say nothing");
+    vs_say("warning: this program was built without optimisation; its figures mean nothing");
 #endif
     if (cpu < CPU_PERCENT || spread > NOISE_PERCENT)
-        vs_say("warning: others are at work on this machine (it had %.0f %% of its CPU time, a plain add varied by "
+        vs_say("warning: this machine is busy (the bench had %.0f %% of its CPU time, a plain add varied by "
                "%.0f %%): these figures mean little",
                cpu < 100 ? cpu : 100, spread);
 }
@@ -272,12 +272,12 @@ int vs_cmd_bench(int argc, char **argv) {
         VS_TEXT("layout", &opts.layout, "TEXT|PRESET", "the layout (default: vesta-second)"),
         VS_PACING(&opts.pacing, "follow the clock, or count up (default: clock)"),
         {"ms", 0, VS_OPT_COUNT, &ms, "MS", "length of one measurement; there are 25 (default: 100)", 1, 10000, NULL},
-        VS_SWITCH("json", &json, "an object, for programs"),
+        VS_SWITCH("json", &json, "print a JSON object"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc) return vs_usage("%s is too much; bench takes options only", vs_shown_text(argv[0]));
+    if (argc) return vs_usage("unexpected operand %s; bench takes only options", vs_shown_text(argv[0]));
     if (vesta_open(&opts, &bench.gen, &err) != VESTA_OK) return vs_report(&err);
     bench.span_us = (int64_t)ms * 1000;
     vesta_get_info(bench.gen, &info);

@@ -168,20 +168,20 @@ static int print_wrong(const struct vesta_error *err, int json) {
 int vs_cmd_check(int argc, char **argv) {
     int effective = 0, keys = 0, json = 0;
     const struct vs_option table[] = {
-        VS_SWITCH("effective", &effective, "every value that holds, and where it comes from"),
-        VS_SWITCH("keys", &keys, "what may stand in a config, without one"),
-        VS_SWITCH("json", &json, "objects, for programs"),
+        VS_SWITCH("effective", &effective, "every value in effect, and where it comes from"),
+        VS_SWITCH("keys", &keys, "list what a config may contain; takes no FILE"),
+        VS_SWITCH("json", &json, "print JSON objects"),
         {0},
     };
     struct vs_config *config;
     struct vesta_error err;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (keys && (argc || effective)) return vs_usage("--keys goes with nothing but --json");
+    if (keys && (argc || effective)) return vs_usage("--keys can be combined only with --json");
     if (keys) return print_keys(json);
     if (argc != 1)
-        return argc ? vs_usage("one config at a time, and %s is a second", vs_shown_text(argv[1]))
-                    : vs_usage("which config? vesta check FILE");
+        return argc ? vs_usage("unexpected operand %s; vesta check takes one config", vs_shown_text(argv[1]))
+                    : vs_usage("no config is given: vesta check FILE");
     if (vs_config_read(&(struct vs_conf_opts){.path = argv[0]}, &config, &err) != VESTA_OK)
         return print_wrong(&err, json);
     if (effective) {

@@ -110,7 +110,7 @@ static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now
         if (reply.outcome != VS_STORE_CONFLICT) break;
         *now = reply.record;
     }
-    vs_say("number %" PRIu64 " was not marked; what is marked stays so: call it again", worker);
+    vs_say("number %" PRIu64 " was not marked; those already marked stay marked: run the import again", worker);
     return vs_at_told(&asked->at, &reply);
 }
 
@@ -137,8 +137,8 @@ static void print_one(const struct asked *asked, const struct vs_foreign *row, c
         vs_outf("\n");
     }
     if (deed == DEED_CLASH)
-        vs_say("number %" PRIu64 " is the original's (%s), and is held here by %s: one of them must stop", row->worker,
-               vs_shown_text(row->who), vs_shown_text(now->holder));
+        vs_say("number %" PRIu64 " is in use by the original (%s) and is also held here by %s: one of them must stop",
+               row->worker, vs_shown_text(row->who), vs_shown_text(now->holder));
 }
 
 static void print_end(const struct asked *asked, size_t count) {
@@ -150,10 +150,10 @@ static void print_end(const struct asked *asked, size_t count) {
         vs_outf(",\"found\":%zu,\"written\":%s}\n", count, asked->yes ? "true" : "false");
         return;
     }
-    vs_outf("%zu numbers found: %" PRIu64 " to mark, %" PRIu64 " to raise, %" PRIu64 " marked already, %" PRIu64
-            " clash; %s\n",
+    vs_outf("%zu numbers found: %" PRIu64 " to mark, %" PRIu64 " to raise, %" PRIu64 " already marked, %" PRIu64
+            " in conflict; %s\n",
             count, done[DEED_MARK], done[DEED_RAISE], done[DEED_SAME], done[DEED_CLASH],
-            asked->yes ? "done" : "nothing was written: say --yes");
+            asked->yes ? "done" : "nothing was written: add --yes to write");
 }
 
 /* ------------------------------------------------------------------ the run */
@@ -192,8 +192,8 @@ static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t
     char iso[VESTA_ISO_MAX];
     for (size_t i = 0; i < count; i++)
         if (is_too_late(asked, &rows[i])) {
-            vs_say("number %" PRIu64 " (%s) would be held until %s, and Butterfly writes 24 hours ahead: its JVM is in "
-                   "another zone than --zone %s; nothing was written",
+            vs_say("number %" PRIu64 " (%s) would be held until %s, but Butterfly writes 24 hours ahead: its JVM is in "
+                   "a time zone other than --zone %s; nothing was written",
                    rows[i].worker, vs_shown_text(rows[i].who), vs_iso(rows[i].until_ms, iso), asked->zone);
             return VS_FAILED;
         } else if (rows[i].worker > asked->at.worker_max) {
@@ -238,17 +238,16 @@ static int check_layout(const struct asked *asked) {
     const struct vesta_layout *layout = &asked->at.layout;
     char iso[VESTA_ISO_MAX];
     if (is_butterfly(asked) && has_fields_of(layout, butterflies[!asked->butterfly])) {
-        vs_say("the namespace has the layout %s, and these numbers are those of --layout %s: ids of the two would "
-               "meet, so make a namespace of that layout; nothing was written",
+        vs_say("the namespace has the layout %s, but these numbers belong to --layout %s: their ids could collide, so "
+               "create a namespace with that layout; nothing was written",
                butterflies[!asked->butterfly], butterflies[asked->butterfly]);
         return VS_FAILED;
     }
     if (asked->kind == VS_UID && asked->days && layout->epoch_ms != UID_EPOCH_MS &&
         (layout->epoch_ms + asked->zone_ms) % DAY_MS != 0) {
-        vs_say(
-            "the namespace's epoch, %s, is no midnight at %s, and UidGenerator's epochStr is one: with another epoch "
-            "numbers must stay out of use for ever, without --days; nothing was written",
-            vs_iso(layout->epoch_ms, iso), asked->zone);
+        vs_say("the namespace's epoch, %s, is not midnight at %s, but UidGenerator's epochStr always is: with another "
+               "epoch, numbers must stay out of use for ever, so leave out --days; nothing was written",
+               vs_iso(layout->epoch_ms, iso), asked->zone);
         return VS_FAILED;
     }
     return VS_GO;
@@ -291,21 +290,22 @@ static int read_zone(struct asked *asked) {
 static int check_zone(struct asked *asked) {
     bool is_needed = asked->kind == VS_BUTTERFLY_DB || (asked->kind == VS_UID && asked->days);
     if (is_needed && asked->zone) return is_databases_zone(asked) ? VS_GO : read_zone(asked);
-    if (asked->zone) return vs_usage("--zone is nothing that %s asks for", kinds[asked->kind].name);
+    if (asked->zone) return vs_usage("--zone does not apply to %s", kinds[asked->kind].name);
     if (!is_needed) return VS_GO;
     if (asked->kind == VS_UID)
-        return vs_usage("--zone is missing: where UidGenerator's JVMs run, as +08:00 or Z; its epoch is a midnight "
-                        "there, and --days needs the same epoch here");
-    return vs_usage("--zone is missing: where Butterfly's JVMs run, as +08:00 or Z, since they write last_expire_time "
-                    "in their zone; or database, where that is the database's, too, or their driver converts");
+        return vs_usage("--zone is missing: the time zone of UidGenerator's JVMs, such as +08:00 or Z; its epoch is "
+                        "midnight there, and --days needs the same epoch here");
+    return vs_usage(
+        "--zone is missing: the time zone of Butterfly's JVMs, such as +08:00 or Z, since they write last_expire_time "
+        "in it; or database, if the database is in the same zone or their driver converts");
 }
 
 static int check_butterfly(const struct asked *asked) {
     if (is_butterfly(asked) && !asked->butterfly_given)
-        return vs_usage("--butterfly is missing: 1.0.1 for ids of that version and before, 1.0.2 for that and since; "
-                        "three ids in a row tell: docs/migrate.md, Butterfly");
+        return vs_usage("--butterfly is missing: 1.0.1 for ids of that version or earlier, 1.0.2 for ids of that "
+                        "version or later; three consecutive ids show which: docs/migrate.md, Butterfly");
     if (!is_butterfly(asked) && asked->butterfly_given)
-        return vs_usage("--butterfly is nothing that %s has", kinds[asked->kind].name);
+        return vs_usage("--butterfly does not apply to %s", kinds[asked->kind].name);
     return VS_GO;
 }
 
@@ -316,12 +316,12 @@ static int check(const struct asked *asked) {
     if (!asked->from.uri) return vs_usage("--source is missing: the %s: URI of what %s uses", kind->scheme, kind->name);
     if (length != strlen(kind->scheme) || memcmp(asked->from.uri, kind->scheme, length) != 0)
         return vs_usage("--from %s reads from a %s: source", kind->name, kind->scheme);
-    if (!kind->has_name && asked->from.name) return vs_usage("--name is nothing that %s has", kind->name);
+    if (!kind->has_name && asked->from.name) return vs_usage("--name does not apply to %s", kind->name);
     if (kind->has_name && !asked->from.name)
         return vs_usage("--name is missing: %s", asked->kind == VS_LEAF ? "leaf.name" : "Butterfly's namespace");
     if (asked->from.name &&
         (strchr(asked->from.name, '/') || strlen(asked->from.name) > VS_FOREIGN_NAME_MAX || *asked->from.name == '.'))
-        return vs_usage("--name is %s, which cannot be: no '/', no '.' in front, 250 bytes at most",
+        return vs_usage("--name is %s, which must have 250 bytes at most, no '/', and no '.' in front",
                         vs_shown_text(asked->from.name));
     return VS_GO;
 }
@@ -329,20 +329,20 @@ static int check(const struct asked *asked) {
 int vs_workers_import(int argc, char **argv) {
     struct asked asked = {.kind = 0};
     const struct vs_option table[] = {
-        {"from", 0, VS_OPT_CHOICE, &asked.kind, "butterfly-db|butterfly-zk|leaf|uid|vesta", "whose numbers", 0, 0,
-         &asked.from_given},
+        {"from", 0, VS_OPT_CHOICE, &asked.kind, "butterfly-db|butterfly-zk|leaf|uid|vesta", "which generator's numbers",
+         0, 0, &asked.from_given},
         VS_TEXT("source", &asked.from.uri, "URI",
                 "where they are: mysql://USER@HOST/DB, zk://HOSTS/butterfly, /snowflake"),
         VS_TEXT("name", &asked.from.name, "NAME", "Butterfly's namespace, or Leaf's leaf.name"),
         {"butterfly", 0, VS_OPT_CHOICE, &asked.butterfly, "1.0.1|1.0.2",
-         "whose layout its ids have: 1.0.1's and before, or 1.0.2's and since", 0, 0, &asked.butterfly_given},
-        VS_TEXT("zone", &asked.zone, "+HH:MM|database", "where Butterfly's or UidGenerator's JVMs run"),
+         "the version that its ids come from: 1.0.1 or earlier, 1.0.2 or later", 0, 0, &asked.butterfly_given},
+        VS_TEXT("zone", &asked.zone, "+HH:MM|database", "the time zone of Butterfly's or UidGenerator's JVMs"),
         VS_AT_OPTIONS(&asked.at),
         {"days", 0, VS_OPT_COUNT, &asked.days, "N",
          "how long numbers that the original never frees stay out of use (default: for ever)", 1, 36500, NULL},
-        VS_SWITCH("yes", &asked.yes, "write it; without it nothing is"),
-        VS_SWITCH("dry-run", &(int){0}, "say what would be written, which is the default"),
-        VS_SWITCH("json", &asked.json, "one object, for programs"),
+        VS_SWITCH("yes", &asked.yes, "write the changes; without it nothing is written"),
+        VS_SWITCH("dry-run", &(int){0}, "only show what would be written (the default)"),
+        VS_SWITCH("json", &asked.json, "print one JSON object"),
         {0},
     };
     vs_say_as("workers import");

@@ -61,21 +61,22 @@ static int unknown_field(const char *hook, const struct ctx *ctx, const char *gi
         names[i] = ctx->field[i].name;
     snprintf(word, sizeof word, "%.*s", (int)length, given);
     const char *near = vs_nearest(word, names);
-    if (near) return vs_usage("%s is told no %s; did you mean %s?", hook, vs_shown(given, length), near);
-    return vs_usage("%s is told no %s; docs/policies.md has what it is told", hook, vs_shown(given, length));
+    if (near) return vs_usage("%s is given no %s; did you mean %s?", hook, vs_shown(given, length), near);
+    return vs_usage("%s is given no %s; docs/policies.md lists what it is given", hook, vs_shown(given, length));
 }
 
 /* "back_ms=3000" */
 static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
     const char *value = strchr(given, '=');
-    if (!value) return vs_usage("what a function is told is given as name=value, not as %s", vs_shown_text(given));
+    if (!value) return vs_usage("a function's input is given as name=value, not as %s", vs_shown_text(given));
     size_t length = (size_t)(value++ - given);
     struct vs_ctx *field = vs_ctx_find(ctx->field, ctx->count, given, length);
     if (!field) return unknown_field(vs_hook_name(hook), ctx, given, length);
     if (field->kind == VS_CTX_RECORDS || field->kind == VS_CTX_PEERS) return read_rows(ctx, field, value);
     if (vs_ctx_read(field, value)) return VS_DONE;
-    if (field->kind != VS_CTX_RANGE) return vs_usage("%s is a whole number, not %s", field->name, vs_shown_text(value));
-    return vs_usage("%s is two whole numbers like 0-923, not %s", field->name, vs_shown_text(value));
+    if (field->kind != VS_CTX_RANGE)
+        return vs_usage("%s must be a whole number, not %s", field->name, vs_shown_text(value));
+    return vs_usage("%s must be two whole numbers such as 0-923, not %s", field->name, vs_shown_text(value));
 }
 
 static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx,
@@ -161,7 +162,7 @@ static void print_functions(const char *name, const struct vs_vm *vm, int policy
     for (int hook = 0; hook < VS_HOOKS; hook++)
         if (vs_policy_has(vm, policy, (enum vs_hook)hook))
             vs_outf(json ? "%s\"%s\"" : "%s%s", count++ ? (json ? "," : ", ") : "", vs_hook_name((enum vs_hook)hook));
-    vs_outf(json ? "]" : "%s\n", count ? "" : "no function, so the fixed rules hold in every case");
+    vs_outf(json ? "]" : "%s\n", count ? "" : "no functions, so the fixed rules hold in every case");
 }
 
 /* As a server does that loads it: a function that fails when it is needed is found now. */
@@ -186,7 +187,7 @@ static int print_policy(const char *name, struct vs_vm *vm, int policy, int json
 
 static int check(const struct asked *asked, int count, char **names) {
     int worst = VS_DONE;
-    if (count == 0) return vs_usage("check wants at least one FILE or NAME");
+    if (count == 0) return vs_usage("check needs at least one FILE or NAME");
     for (int i = 0; i < count; i++) {
         struct vs_vm *vm;
         int policy;
@@ -248,7 +249,7 @@ static int run(const struct asked *asked, int count, char **operands) {
     struct ctx ctx = {.count = 0};
     struct vs_vm *vm = NULL;
     int policy, rc = VS_DONE;
-    if (count < 2) return vs_usage("run wants a function and a FILE or NAME: run on_clock_back borrow back_ms=3000");
+    if (count < 2) return vs_usage("run needs a function and a FILE or NAME: run on_clock_back borrow back_ms=3000");
     enum vs_hook hook = vs_hook_named(operands[0]);
     if (hook == VS_HOOKS) return unknown_hook(operands[0]);
     ctx.count = vs_ctx_fill(ctx.field, hook, vs_now_ms());
@@ -321,13 +322,14 @@ static int run_files(const struct files *files) {
     if (vs_trial_run(&trial, &err) != VESTA_OK) return say_error(&err);
     vs_outf("%d passed, %d failed\n", trial.passed, trial.failed);
     if (trial.passed + trial.failed > 0) return trial.failed ? VS_FAILED : VS_DONE;
-    vs_say("no test was found: describe and it make one, in a file or in the files of a folder that end in _spec.lua");
+    vs_say("no tests were found: write them with describe and it, in a file, or in a folder's files that end in "
+           "_spec.lua");
     return VS_FAILED;
 }
 
 static int test(int count, char **operands) {
     struct files files = {.count = 0};
-    int rc = count ? VS_DONE : vs_usage("test wants at least one FILE or FOLDER of specs");
+    int rc = count ? VS_DONE : vs_usage("test needs at least one FILE or FOLDER of specs");
     for (int i = 0; i < count && rc == VS_DONE; i++)
         rc = add(&files, operands[i]);
     if (rc == VS_DONE) rc = run_files(&files);
@@ -343,12 +345,12 @@ int vs_cmd_policy(int argc, char **argv) {
     struct asked asked = {.options = NULL};
     const struct vs_option table[] = {
         VS_TEXT("options", &asked.options, "'{...}'", "the policy's options, as Lua: '{ borrow_ms_max = 500 }'"),
-        VS_SWITCH("json", &asked.json, "one object a line, for programs (check and run)"),
+        VS_SWITCH("json", &asked.json, "print one JSON object per line (check and run)"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc == 0) return vs_usage("what to do with a policy comes first: check, run or test");
+    if (argc == 0) return vs_usage("the subcommand is missing: check, run or test");
     if (strcmp(argv[0], "check") == 0) return check(&asked, argc - 1, argv + 1);
     if (strcmp(argv[0], "run") == 0) return run(&asked, argc - 1, argv + 1);
     if (strcmp(argv[0], "test") == 0) {
@@ -356,6 +358,6 @@ int vs_cmd_policy(int argc, char **argv) {
         return test(argc - 1, argv + 1);
     }
     const char *near = vs_nearest(argv[0], words);
-    if (near) return vs_usage("a policy cannot be told to %s; did you mean %s?", vs_shown_text(argv[0]), near);
-    return vs_usage("a policy cannot be told to %s; there are check, run and test", vs_shown_text(argv[0]));
+    if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(argv[0]), near);
+    return vs_usage("there is no subcommand %s; there are check, run and test", vs_shown_text(argv[0]));
 }

@@ -33,7 +33,7 @@ static void print_ns(const struct asked *asked, const struct vs_roll *roll) {
     vs_outf("floor        %s%s\n", at->ns.floor_ms ? "no lease starts before " : "none",
             at->ns.floor_ms ? vs_iso(at->ns.floor_ms, iso) : "");
     if (at->ns.static_count)
-        vs_outf("static       %" PRIu64 " to %" PRIu64 ": given out by hand, chosen by nobody\n", at->ns.static_first,
+        vs_outf("static       %" PRIu64 " to %" PRIu64 ": given out by hand, never chosen\n", at->ns.static_first,
                 at->ns.static_first + at->ns.static_count - 1);
     vs_outf("clock        %s; this machine's is %.3f s %s\n", vs_iso(at->store_ms, iso),
             (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead");
@@ -166,15 +166,14 @@ static const struct vs_lease_timing *timing_of(const struct asked *asked) {
 static int check_clock(const struct asked *asked) {
     int64_t ahead_ms = vs_at_ahead_ms(asked->at.store_ms), off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
     if (off_ms <= timing_of(asked)->skew_ms || asked->trust_clock) return VS_GO;
-    vs_say(
-        "nothing was done: the store's clock is %.1f s %s this machine's, and the floor is counted from it; set right "
-        "the one that is wrong, or say --trust-store-clock where that is this machine's",
-        (double)off_ms / 1000, ahead_ms < 0 ? "ahead of" : "behind");
+    vs_say("nothing was done: the store's clock is %.1f s %s this machine's, and the floor is counted from it; correct "
+           "the one that is wrong, or add --trust-store-clock if it is this machine's",
+           (double)off_ms / 1000, ahead_ms < 0 ? "ahead of" : "behind");
     return VS_FAILED;
 }
 
 static const char counts_as_new[] =
-    "it was made as new: if this store had lost it, run `vesta store advance` before anything starts\n";
+    "it was created as new: if this store had lost it, run `vesta store advance` before anything starts\n";
 
 /* There already: it stays as it is, and is what was asked for or not. */
 static int keep_namespace(struct asked *asked) {
@@ -184,24 +183,24 @@ static int keep_namespace(struct asked *asked) {
     int rc = asked->layout ? vs_read_layout(asked->layout, &layout) : VS_DONE;
     if (rc != VS_DONE) return rc;
     if (asked->layout && layout.fingerprint != ns->fingerprint) {
-        vs_say("the namespace %s is there with the layout %s; a namespace keeps its layout: take another name",
+        vs_say("the namespace %s exists with the layout %s; a namespace keeps its layout: use another name",
                asked->at.name, ns->layout);
         return VS_FAILED;
     }
     if ((rc = read_static(asked, &asked->at.layout, &wanted)) != VS_GO) return rc;
     if (asked->static_ && (wanted.static_first != ns->static_first || wanted.static_count != ns->static_count)) {
-        vs_say("the namespace %s is there with other static numbers, or none: they stay as they are", asked->at.name);
+        vs_say("the namespace %s exists with other static numbers, or none: they stay as they are", asked->at.name);
         return VS_FAILED;
     }
     if (asked->json) return VS_GO;
-    vs_outf("namespace %s was there already, and stays as it is\n", asked->at.name);
+    vs_outf("namespace %s already exists and stays as it is\n", asked->at.name);
     if (asked->again && !ns->floor_ms) vs_outf(counts_as_new);
     return VS_GO;
 }
 
 static void print_made(const struct asked *asked, const struct vs_ns_record *made) {
     char iso[VESTA_ISO_MAX];
-    vs_outf("namespace %s is made: %s\n", asked->at.name, made->layout);
+    vs_outf("namespace %s was created: %s\n", asked->at.name, made->layout);
     if (made->floor_ms)
         vs_outf("no lease starts before %s: until then nobody gets ids\n", vs_iso(made->floor_ms, iso));
     else
@@ -233,9 +232,9 @@ static int init(struct asked *asked) {
     const struct vs_store_ops *ops = asked->at.store->ops;
     struct vs_reply reply;
     if ((asked->layout || asked->static_) && !asked->namespace_given)
-        return vs_usage("--layout and --static are a namespace's: name it with --namespace");
+        return vs_usage("--layout and --static describe a namespace: name it with --namespace");
     if (asked->again && !(asked->namespace_given && asked->layout))
-        return vs_usage("--again makes a namespace that was lost: say its --namespace, and the --layout that it had");
+        return vs_usage("--again recreates a lost namespace: give its --namespace, and the --layout that it had");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
     if (!asked->json) vs_outf("store is ready: %s; %s\n", ops->made, ops->rights);
@@ -259,10 +258,10 @@ static void print_plan(const struct asked *asked, const struct vs_lease_timing *
     fprintf(
         stderr,
         "This is for a store that lost what it had acknowledged: wiped, restored from a backup, or failed over to a\n"
-        "copy that was behind.  Of namespace %s it does two things:\n"
-        "  - it gets a new incarnation, so that everyone who holds a number claims anew;\n"
-        "  - no lease starts before %s: that is the store's clock and %.0f s, above all that\n"
-        "    was ever granted under the lease '%s'.  Until then nobody gets ids.\n"
+        "copy that was behind.  It does two things to namespace %s:\n"
+        "  - gives it a new incarnation, so that every holder of a number must claim again;\n"
+        "  - lets no lease start before %s: the store's clock plus %.0f s, later than anything\n"
+        "    ever granted under the lease '%s'.  Until then nobody gets ids.\n"
         "The store's clock must be right: it says %s.\n",
         at->name, vs_iso(floor_ms, iso), (double)margin_ms(timing) / 1000, timing->name,
         vs_iso(at->store_ms, (char[VESTA_ISO_MAX]){0}));
@@ -272,8 +271,8 @@ static void print_plan(const struct asked *asked, const struct vs_lease_timing *
 static int confirm(const struct asked *asked) {
     char line[VESTA_NAMESPACE_MAX + 2] = "";
     if (asked->yes) return VS_GO;
-    if (!isatty(STDIN_FILENO)) return vs_usage("nothing was done: say --yes, if that is meant");
-    fprintf(stderr, "Type the namespace's name to go on: ");
+    if (!isatty(STDIN_FILENO)) return vs_usage("nothing was done: add --yes to confirm");
+    fprintf(stderr, "Type the namespace's name to continue: ");
     if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (strcmp(line, asked->at.name) == 0) return VS_GO;
@@ -287,9 +286,9 @@ static int plan_record(const struct asked *asked, struct vs_ns_record *fresh) {
     int rc = fresh_record(asked, fresh);
     if (rc != VS_GO) return rc;
     if (at->ns.ver == 0 && !asked->layout)
-        return vs_usage("the namespace %s is not in the store: say the --layout that it had", at->name);
+        return vs_usage("the namespace %s is not in the store: give the --layout that it had", at->name);
     if (at->ns.ver && asked->layout && fresh->fingerprint != at->ns.fingerprint)
-        return vs_usage("the namespace %s has the layout %s, which stays", at->name, at->ns.layout);
+        return vs_usage("the namespace %s has the layout %s, which cannot change", at->name, at->ns.layout);
     return VS_GO;
 }
 
@@ -320,9 +319,9 @@ static int check_granted(const struct asked *asked, const struct vs_roll *roll, 
     for (size_t i = 0; i < roll->count; i++) {
         const struct vs_record *record = &roll->listed[i].record;
         if (record->until <= floor) continue;
-        vs_say("nothing was done: number %" PRIu64 " was granted ids up to %s, above the floor that would be; %s",
+        vs_say("nothing was done: number %" PRIu64 " was granted ids up to %s, above the new floor; %s",
                roll->listed[i].worker, vs_iso(vs_tick_unix_us(&at->shape, record->until) / 1000, iso),
-               record->held ? "end its holder, and try again" : "it stays, or wait until that has passed");
+               record->held ? "stop its holder and try again" : "leave the floor as it is, or wait until that time");
         return VS_FAILED;
     }
     return VS_GO;
@@ -352,15 +351,15 @@ static int lower(struct asked *asked) {
     int64_t floor_ms = at->store_ms + margin_ms(timing_of(asked));
     if (rc == VS_GO && at->ns.floor_ms <= floor_ms) {
         vs_say("nothing was done: the floor is %s an advance would set it now",
-               at->ns.floor_ms ? "not above where" : "none;");
+               at->ns.floor_ms ? "not above where" : "not set;");
         rc = VS_FAILED;
     }
     if (rc == VS_GO) rc = check_granted(asked, &roll, floor_ms);
     if (rc == VS_GO)
         fprintf(stderr,
-                "This is for a floor that was set by a clock that was ahead.  Of namespace %s it sets the floor that "
-                "an advance\n"
-                "would set now: leases begin at %s, the store's clock and %.0f s, and everyone claims anew.\n",
+                "This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s where\n"
+                "an advance would set it now: at %s, the store's clock plus %.0f s.  Every holder of a number must\n"
+                "claim again.\n",
                 at->name, vs_iso(floor_ms, iso), (double)margin_ms(timing_of(asked)) / 1000);
     if (rc == VS_GO) rc = confirm(asked);
     if (rc == VS_GO) rc = lower_to(asked, floor_ms);
@@ -386,14 +385,14 @@ static int run_word(struct asked *asked, const char *word) {
         return rc;
     }
     const char *near = vs_nearest(word, names);
-    if (near) return vs_usage("a store cannot be told to %s; did you mean %s?", vs_shown_text(word), near);
-    return vs_usage("a store cannot be told to %s; there are init, show, advance and lower", vs_shown_text(word));
+    if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(word), near);
+    return vs_usage("there is no subcommand %s; there are init, show, advance and lower", vs_shown_text(word));
 }
 
 /* Before anything is opened or made. */
 static int check_words(const struct asked *asked) {
     struct vesta_layout layout;
-    if (asked->static_ && !asked->layout) return vs_usage("--static goes with --layout, whose numbers they are");
+    if (asked->static_ && !asked->layout) return vs_usage("--static needs --layout, which says what numbers there are");
     if (!asked->layout) return VS_GO;
     int rc = vs_read_layout(asked->layout, &layout);
     return rc == VS_DONE ? read_static(asked, &layout, &(struct vs_ns_record){0}) : rc;
@@ -415,22 +414,21 @@ int vs_cmd_store(int argc, char **argv) {
     struct asked asked = {.at = {0}};
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&asked.at),
-        VS_TEXT("layout", &asked.layout, "TEXT|PRESET", "of a namespace that is made (default: vesta-second)"),
-        VS_TEXT("static", &asked.static_, "FIRST-LAST",
-                "of a namespace that is made: numbers that are given out by hand"),
+        VS_TEXT("layout", &asked.layout, "TEXT|PRESET", "of a new namespace (default: vesta-second)"),
+        VS_TEXT("static", &asked.static_, "FIRST-LAST", "of a new namespace: numbers that are given out by hand"),
         {"lease", 0, VS_OPT_CHOICE, &asked.lease, VS_LEASE_WORDS,
          "advance, lower, init --again: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
         VS_SWITCH("again", &asked.again,
                   "init: the store lost this namespace: no lease starts before the store's clock and a margin"),
-        VS_SWITCH("yes", &asked.yes, "advance, lower: do it, ask nobody"),
+        VS_SWITCH("yes", &asked.yes, "advance, lower: do it without asking"),
         VS_SWITCH("trust-store-clock", &asked.trust_clock,
                   "advance, lower, init --again: the store's clock is right, and this machine's is off"),
-        VS_SWITCH("json", &asked.json, "one object, for programs"),
+        VS_SWITCH("json", &asked.json, "print one JSON object"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc == 0) return vs_usage("what to do with a store comes first: init, show, advance or lower");
+    if (argc == 0) return vs_usage("the subcommand is missing: init, show, advance or lower");
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
     if ((rc = check_word(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
     asked.namespace_given = asked.at.name != NULL;

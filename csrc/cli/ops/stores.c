@@ -25,9 +25,13 @@ void vs_at_close(struct vs_at *at) {
 int vs_at_told(const struct vs_at *at, const struct vs_reply *reply) {
     const char *text = *reply->text ? reply->text : "it does not say why";
     switch (reply->outcome) {
-    case VS_STORE_CONFLICT: vs_say("somebody else changed it meanwhile: look at it, and try again"); break;
-    case VS_STORE_MOVED: vs_say("the namespace %s is another one now: look at it, and try again", at->name); break;
-    case VS_STORE_UNKNOWN: vs_say("no answer came, so it may be done, now or later: look at it (%s)", text); break;
+    case VS_STORE_CONFLICT: vs_say("somebody else has changed it meanwhile: check it and try again"); break;
+    case VS_STORE_MOVED:
+        vs_say("the namespace %s has been replaced meanwhile: check it and try again", at->name);
+        break;
+    case VS_STORE_UNKNOWN:
+        vs_say("no answer came, so it may have been done, or may still be: check it (%s)", text);
+        break;
     default: vs_say("%s", text);
     }
     return VS_FAILED;
@@ -43,7 +47,7 @@ int vs_at_read(struct vs_at *at) {
     if (at->ns.ver == 0) return VS_GO;
     if (vesta_layout_parse(at->ns.layout, &at->layout, &err) != VESTA_OK ||
         at->layout.fingerprint != at->ns.fingerprint) {
-        vs_say("the namespace %s has a record that does not agree with itself: its layout is %s", at->name,
+        vs_say("the record of namespace %s contradicts itself: its layout is %s", at->name,
                vs_shown_text(at->ns.layout));
         return VS_FAILED;
     }
@@ -57,7 +61,7 @@ int vs_at_read(struct vs_at *at) {
 int vs_at_need(struct vs_at *at) {
     int rc = vs_at_read(at);
     if (rc != VS_GO || at->ns.ver) return rc;
-    vs_say("the namespace %s is not in the store; `vesta store show` names those that are; make it: vesta store init "
+    vs_say("the namespace %s is not in the store; `vesta store show` lists those that are; create it: vesta store init "
            "--namespace %s --layout ... (--again, if it was there before)",
            at->name, at->name);
     return VS_FAILED;

@@ -57,7 +57,7 @@ static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
     vs_outf("  ");
     vs_out_clean(r->identity);
     vs_outf("%s%s\n", r->fingerprint == at->ns.fingerprint ? "" : "  [another layout's]",
-            listed->worker <= at->worker_max ? "" : "  [no number of this layout]");
+            listed->worker <= at->worker_max ? "" : "  [not a number of this layout]");
 }
 
 static void print_table(const struct vs_at *at, const struct vs_roll *roll) {
@@ -140,8 +140,8 @@ int vs_cmd_workers(int argc, char **argv) {
     }
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&at),
-        VS_SWITCH("watch", &watches, "look again every second, until interrupted"),
-        VS_SWITCH("json", &json, "an object, for programs; with --watch one a line"),
+        VS_SWITCH("watch", &watches, "refresh every second until interrupted"),
+        VS_SWITCH("json", &json, "print a JSON object; with --watch one per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);

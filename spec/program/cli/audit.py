@@ -57,7 +57,7 @@ def _(w):
     open(w.path("b"), "w").write("1235\n12")
     result = w.run("audit", "a", "b")
     same((result.code, result.out.split()), (0, ["total", "2", "distinct", "2", "duplicates", "0"]))
-    assert 'a line 2: "12" has no newline and is shorter than the id before it: half an id, not counted' in result.err, result.err
+    assert 'a line 2: "12" has no newline and is shorter than the id before it: an incomplete id, not counted' in result.err, result.err
     for text in ("12\n12", "7", "99\n100", "5\n5,x"):
         result = w.run("audit", stdin=text)
         same(result.err, "")

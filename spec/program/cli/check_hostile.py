@@ -232,10 +232,10 @@ def _(w):
 
 @claim("the call itself: one file, and flags that fit together")
 def _(w):
-    fails(w.run("check"), 2, "which config? vesta check FILE")
-    fails(w.run("check", "a", "b"), 2, "one config at a time")
-    fails(w.run("check", "--keys", "a"), 2, "--keys goes with nothing but --json")
-    fails(w.run("check", "--keys", "--effective"), 2, "--keys goes with nothing but --json")
+    fails(w.run("check"), 2, "no config is given: vesta check FILE")
+    fails(w.run("check", "a", "b"), 2, "vesta check takes one config")
+    fails(w.run("check", "--keys", "a"), 2, "--keys can be combined only with --json")
+    fails(w.run("check", "--keys", "--effective"), 2, "--keys can be combined only with --json")
     fails(w.run("check", "--effectiv", "a"), 2, "did you mean --effective?")
     fails(w.run("check", ""), 1, "cannot open the config")
     wrong = check(w, "return { threads = 0 }", "--json")

@@ -41,8 +41,8 @@ def _(w):
     waited = time.monotonic() - start
     same(during.code, 0)
     if waited > 2.2:  # else the machine is so busy that most of the 3 s passed before it asked
-        like(during.err, "vesta gen: waits: the clock is 2... s behind what was already seen; ids go on in 2... s (clock_back)\n"
-             "vesta gen: goes on after ... s\n")
+        like(during.err, "vesta gen: waiting: the clock is 2... s behind what was already seen; ids go on in 2... s (clock_back)\n"
+             "vesta gen: resumed after ... s\n")
     after = snow(w)
     assert int(before) < int(during.out) < int(after), (before, during.out, after)
 
@@ -68,7 +68,7 @@ def _(w):
     before = snow(w)
     time.sleep(1.1)  # within a second of the last id nothing is looked at
     fails(w.run("gen", "--wait-ms", "500", env=shifted("+600")), 1,
-          "waits: the clock leapt forward against the machine's uptime; it is believed after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
+          "waiting: the clock leapt forward against the machine's uptime; it is believed after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
     after = w.run("gen", "-n", "100")
     same((after.code, after.err), (0, ""))
     unique(w, [before, *after.lines()])
@@ -116,12 +116,12 @@ def _(w):
         for shift, why in (("-120", "clock_back"), ("+600", "clock_ahead")):
             assert grows(size()), "it gives no ids"
             set_clock(clock, shift)
-            like(process.stderr.readline().decode(), "vesta gen: waits: the clock ... (%s)\n" % why)
+            like(process.stderr.readline().decode(), "vesta gen: waiting: the clock ... (%s)\n" % why)
             stopped = size()
             time.sleep(0.5)
             same(size(), stopped)
             set_clock(clock, "+0")  # set right again
-            like(process.stderr.readline().decode(), "vesta gen: goes on after ... s\n")
+            like(process.stderr.readline().decode(), "vesta gen: resumed after ... s\n")
             assert grows(stopped), "after %s it does not go on" % shift
     finally:
         process.kill()

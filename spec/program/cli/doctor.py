@@ -62,7 +62,7 @@ def generated(world, *args):
 @claim("a machine where nothing is yet is well, and is left as it is")
 def _(world):
     found = examine(world, "--http", "127.0.0.1:%d" % free_port(), "--resp", "off")
-    says(found, "state", "ok", world.path("state"), "will be made")
+    says(found, "state", "ok", world.path("state"), "will be created")
     assert only(found, "http", "ok").endswith("is free | ")
     same([finding["what"] for finding in found], ["clock", "files", "http", "state", "default", "default"])
     same(os.listdir(world.folder), [])
@@ -73,7 +73,7 @@ def _(world):
     generated(world)
     found = examine(world, *off(world))
     text = " ".join(finding["says"] for finding in found if finding["what"] == "default")
-    assert re.search(r"1 of 100 leases", text) and "lasts until 2049" in text, text
+    assert re.search(r"1 of the 100 leases", text) and "lasts until 2049" in text, text
     says(found, "state", "ok", "is writable")
 
 
@@ -88,7 +88,7 @@ def _(world):
         says(found, "http", "ok", "answers")
         says(found, "resp", "ok", "answers")
         text = " ".join(finding["says"] for finding in found if finding["what"] == "default")
-        assert re.search(r"worker 5, its lease has [1-9]\d* s", text), text
+        assert re.search(r"worker 5, its lease ends in [1-9]\d* s", text), text
         assert os.path.exists(sock)
     finally:
         server.send_signal(signal.SIGTERM)
@@ -110,14 +110,14 @@ def _(world):
     os.chmod(world.path("state"), 0o777)
     says(examine(world, *off(world), code=1), "state", "fail", "everybody", "chmod")
     os.chmod(world.path("state"), 0o1777)
-    says(examine(world, *off(world)), "state", "warn", "everybody", "chmod")
+    says(examine(world, *off(world)), "state", "warn", "everyone", "chmod")
     os.chmod(world.path("state"), 0o755)
     write(world, "file", "")
     says(examine(world, *off(world), "--path", world.path("file", "x.gen"), code=1), "state", "fail", "Not a directory")
     if ROOT:
         config = write(world, "vesta.lua", 'return { user = "nobody", namespaces = { default = {} }, http = { listen = "off" },'
                                            ' resp = { listen = "unix:%s" } }' % world.path("s"))
-        says(examine(world, "-c", config, code=1), "state", "fail", "user 0's with mode 755", "not writable for nobody", "chown")
+        says(examine(world, "-c", config, code=1), "state", "fail", "belongs to user 0, has mode 755", "not writable for nobody", "chown")
         os.chown(world.path("state"), pwd.getpwnam("nobody").pw_uid, -1)
         says(examine(world, "-c", config), "state", "ok", "is writable")
     else:
@@ -183,7 +183,7 @@ def _(world):
 @claim("few descriptors are a warning")
 def _(world):
     found = examine(world, *off(world), preexec_fn=limit(256))
-    says(found, "files", "warn", "256 descriptors", "LimitNOFILE=")
+    says(found, "files", "warn", "256 file descriptors", "LimitNOFILE=")
 
 
 def limit(files):
@@ -221,7 +221,7 @@ def _(world):
         if refused:
             same(found, refused.removesuffix(" (io)") + " | ")
             continue
-        for part in ("%d descriptors" % told["descriptors"], "%d are kept " % told["reserved"], "room for %d connections" % told["connections"]):
+        for part in ("%d file descriptors" % told["descriptors"], "%d of them reserved " % told["reserved"], "room for %d connections" % told["connections"]):
             assert part in found, (text, part, found)
         assert ("LimitNOFILE=" in found) == (state == "warn"), found
 

@@ -38,7 +38,7 @@ def _(world):
         found = examine(world, *flags(uri))
         same({state for state, _, _ in found}, {"ok"})
         has(found, "ok", "orders: it answers, and the namespace is there")
-        has(found, "ok", "may be read, and written to")
+        has(found, "ok", "can be read and written")
         has(found, "ok", "0 of 1024 numbers are held")
         same(any("clock is" in says for _, says, _ in found), kind in ("mysql", "zk"))
         same(json.loads(world.run("workers", "--store", uri, "--namespace", "orders", "--json").out)["never"], 1024)
@@ -47,7 +47,7 @@ def _(world):
 @claim("a store of this machine that nobody has used yet will be made, and is not made now")
 def _(world):
     for uri in ("sqlite:" + world.path("none.db"), "file:" + world.path("none")):
-        same(examine(world, *flags(uri)), [("ok", "orders: it is not there yet, and will be made", "")])
+        same(examine(world, *flags(uri)), [("ok", "orders: it does not exist yet and will be created", "")])
     same(os.listdir(world.folder), [])
 
 
@@ -93,7 +93,7 @@ def _(world):
     uri = served.mysql_uri()
     init(world, uri, "clock")
     for by, state, code, word in (("+5", "warn", 0, "ahead of"), ("-5", "warn", 0, "behind"), ("+60", "fail", 1, "ahead of"), ("-60", "fail", 1, "behind")):
-        has(examine(world, *flags(uri, "clock"), code=code, env=shifted(by)), state, "clock is", word, "set the one")
+        has(examine(world, *flags(uri, "clock"), code=code, env=shifted(by)), state, "clock is", word, "correct the one")
 
 
 @claim("a config's secrets are used, and its stores looked at, each namespace by itself")

@@ -162,7 +162,7 @@ def _(world):
         assert "until_ms" not in w and w["left_ms"] > 50 * 365 * DAY_MS, w
     assert "my-host:80-0000001023" in found[1023]["holder"], found
     text = world.run("workers", "import", *args, "--store", uri, *NS).out
-    assert text.endswith("3 numbers found: 0 to mark, 0 to raise, 3 marked already, 0 clash; nothing was written: say --yes\n"), text
+    assert text.endswith("3 numbers found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict; nothing was written: add --yes to write\n"), text
     for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 1023])
     for w in for_days.values():
         assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
@@ -205,7 +205,7 @@ def _(world):
     after = look(world, uri)
     same((after[5], after[6]["state"]), ({**before, "left_ms": after[5]["left_ms"]}, "held"))
     done = world.run("workers", "import", "--from", "vesta", "--source", source, "--store", uri, *NS)
-    assert done.code == 1 and "number 5 is the original's" in done.err and "one of them must stop" in done.err, done.err
+    assert done.code == 1 and "number 5 is in use by the original" in done.err and "one of them must stop" in done.err, done.err
 
 
 @claim("a number that was given back here keeps its own mark where that is later")
@@ -240,16 +240,16 @@ def _(world):
     zk, db = ("--source", "zk://h/butterfly"), ("--source", "mysql://u@h/d")
     for args, part in (((), "--from is missing"), (("--from", "x"), "butterfly-db|butterfly-zk|leaf|uid|vesta"), (("--from", "leaf"), "--source is missing"),
                        (("--from", "leaf", *db), "from a zk: source"), (("--from", "uid", *zk), "from a mysql: source"),
-                       (("--from", "uid", *db, "--name", "a"), "nothing that uid has"), (("--from", "leaf", *zk), "leaf.name"),
+                       (("--from", "uid", *db, "--name", "a"), "does not apply to uid"), (("--from", "leaf", *zk), "leaf.name"),
                        (("--from", "butterfly-zk", *zk), "Butterfly's namespace"), (("--from", "leaf", *zk, "--name", "a/../b"), "no '/'"),
                        (("--from", "leaf", *zk, "--name", ".."), "no '/'"), (("--from", "leaf", *zk, "--name", "x" * 251), "250 bytes"),
-                       (("--from", "butterfly-zk", *zk, "--name", "a"), "--butterfly is missing: 1.0.1"), (("--from", "leaf", *zk, "--name", "a", *SINCE), "nothing that leaf has"),
-                       (("--from", "butterfly-db", *db, "--name", "a", *SINCE), "--zone is missing: where Butterfly's JVMs run"),
+                       (("--from", "butterfly-zk", *zk, "--name", "a"), "--butterfly is missing: 1.0.1"), (("--from", "leaf", *zk, "--name", "a", *SINCE), "does not apply to leaf"),
+                       (("--from", "butterfly-db", *db, "--name", "a", *SINCE), "--zone is missing: the time zone of Butterfly's JVMs"),
                        (("--from", "butterfly-db", *db, "--name", "a", *SINCE, "--zone", "Asia/Shanghai"), "an offset such as +08:00 or Z, or database"),
                        (("--from", "butterfly-db", *db, "--name", "a", *SINCE, "--zone", "+8"), "an offset such as"),
-                       (("--from", "butterfly-zk", *zk, "--name", "a", *UTC), "--zone is nothing that butterfly-zk asks for"),
-                       (("--from", "uid", *db, "--days", "3"), "--zone is missing: where UidGenerator's JVMs run"),
-                       (("--from", "uid", *db, "--days", "3", "--zone", "database"), "such as +08:00 or Z\n"), (("--from", "uid", *db, "--zone", "Z"), "nothing that uid asks for"),
+                       (("--from", "butterfly-zk", *zk, "--name", "a", *UTC), "--zone does not apply to butterfly-zk"),
+                       (("--from", "uid", *db, "--days", "3"), "--zone is missing: the time zone of UidGenerator's JVMs"),
+                       (("--from", "uid", *db, "--days", "3", "--zone", "database"), "such as +08:00 or Z\n"), (("--from", "uid", *db, "--zone", "Z"), "does not apply to uid"),
                        (("--from", "uid", *db, "--days", "0"), "from 1 to 36500"), (("--from", "uid", *db, "extra"), '"extra"'),
                        (("--from", "uid", "--source", "mysql://u@h"), "names no database"), (("--frm", "uid"), "did you mean --from?")):
         fails(world.run("workers", "import", *store, *args), 2, part)

@@ -33,7 +33,7 @@ def _(w):
     same([line for line in result.lines() if not line.startswith("  ")],
          ["borrow: on_clock_back, on_exhausted", "refuse: on_clock_back, on_exhausted", "switch: on_clock_back",
           "wait: on_clock_back, on_exhausted", "./mine.lua: on_clock_back",
-          "./none.lua: no function, so the fixed rules hold in every case"])
+          "./none.lua: no functions, so the fixed rules hold in every case"])
     same(result.code, 0)
     got = json.loads(w.run("policy", "check", "--json", "refuse").out)
     same(got, {"policy": "refuse", "functions": ["on_clock_back", "on_exhausted"], "options": []})
@@ -250,20 +250,20 @@ def _(w):
 @claim("a wrong call is 2, and says what was probably meant")
 def _(w):
     fails(w.run("policy"), 2, "check, run or test")
-    fails(w.run("policy", "chekc", "x"), 2, 'a policy cannot be told to "chekc"', "did you mean check?")
+    fails(w.run("policy", "chekc", "x"), 2, 'there is no subcommand "chekc"', "did you mean check?")
     fails(w.run("policy", ""), 2, "there are check, run and test")
     fails(w.run("policy", "check"), 2, "at least one FILE or NAME")
     fails(w.run("policy", "run"), 2, "a function and a FILE or NAME")
     fails(w.run("policy", "run", "on_start"), 2, "a function and a FILE or NAME")
     fails(w.run("policy", "run", "on_clockback", "wait"), 2, "did you mean on_clock_back?")
     fails(w.run("policy", "run", "x" * 9999, "wait"), 2, "it may have choose_worker, on_clock_back")
-    fails(w.run("policy", "run", "on_clock_back", "wait", "back=5"), 2, 'told no "back"; did you mean back_ms?')
-    fails(w.run("policy", "run", "on_clock_back", "wait", "options=5"), 2, 'told no "options"')
+    fails(w.run("policy", "run", "on_clock_back", "wait", "back=5"), 2, 'given no "back"; did you mean back_ms?')
+    fails(w.run("policy", "run", "on_clock_back", "wait", "options=5"), 2, 'given no "options"')
     fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms"), 2, "name=value")
     for number in ("", "x", "1e3", "0x10", " 5", "5 ", "9223372036854775808", "--5", "-", "1.5", "9" * 5000):
-        fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms=" + number), 2, "back_ms is a whole number")
+        fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms=" + number), 2, "back_ms must be a whole number")
     for numbers in ("", "x", "5", "-5", "0-", "-5-3", "7-3", "0-1e3", "0-9223372036854775808", "0" * 30 + "-5", "1-2-3"):
-        fails(w.run("policy", "run", "choose_worker", "wait", "range=" + numbers), 2, "range is two whole numbers like 0-923")
+        fails(w.run("policy", "run", "choose_worker", "wait", "range=" + numbers), 2, "range must be two whole numbers such as 0-923")
     fails(w.run("policy", "test"), 2, "at least one FILE or FOLDER")
     fails(w.run("policy", "test", "--json", "x"), 2, "test takes no options")
     fails(w.run("policy", "check", "wait", "--option", "{}"), 2, "did you mean --options?")
@@ -351,7 +351,7 @@ def _(w):
     os.mkdir(w.path("empty"))
     none = w.run("policy", "test", "empty")
     same((none.code, none.out), (1, "0 passed, 0 failed\n"))
-    assert "no test was found" in none.err, none.err
+    assert "no tests were found" in none.err, none.err
 
 
 @claim("a folder stands for its files that end in _spec.lua, in order")

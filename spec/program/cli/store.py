@@ -31,12 +31,12 @@ def _(world):
         same((first.code, first.err), (0, ""))
         assert first.out.startswith("store is ready: ") and "who leases " in first.out, first.out
         made = world.run("store", "init", "--store", uri, "--namespace", "init", "--layout", "snowflake")
-        same((made.code, made.lines()[1]), (0, "namespace init is made: " + SNOWFLAKE))
+        same((made.code, made.lines()[1]), (0, "namespace init was created: " + SNOWFLAKE))
         assert "run `vesta store advance` before anything starts" in made.lines()[2], made.out
         before = show(world, uri, "init")
         for more in ((), ("--layout", "snowflake")):
             again = world.run("store", "init", "--store", uri, "--namespace", "init", *more)
-            same((again.code, again.lines()[1]), (0, "namespace init was there already, and stays as it is"))
+            same((again.code, again.lines()[1]), (0, "namespace init already exists and stays as it is"))
         after = show(world, uri, "init")
         same((after["incarnation"], after["layout"]), (before["incarnation"], SNOWFLAKE))
         same((after["held"], after["expired"], after["free"], after["never"]), (0, 0, 0, 1024))
@@ -58,12 +58,12 @@ def _(world):
             ns = "lost-" + (lease or "balanced")
             words = ("store", "init", "--store", uri, "--namespace", ns, "--layout", "snowflake", "--again", *(("--lease", lease) if lease else ()))
             made = world.run(*words)
-            same((made.code, made.lines()[1]), (0, "namespace %s is made: %s" % (ns, SNOWFLAKE)))
+            same((made.code, made.lines()[1]), (0, "namespace %s was created: %s" % (ns, SNOWFLAKE)))
             assert re.fullmatch(r"no lease starts before 20\S+Z: until then nobody gets ids", made.lines()[2]), made.out
             got = show(world, uri, ns)
             assert 0 <= got["store_ms"] + margin_ms - got["floor_ms"] < 60000, (kind, got)
             again = world.run(*words)
-            same((again.code, again.lines()[1:]), (0, ["namespace %s was there already, and stays as it is" % ns]))
+            same((again.code, again.lines()[1:]), (0, ["namespace %s already exists and stays as it is" % ns]))
             same(show(world, uri, ns)["floor_ms"], got["floor_ms"])
         early = gen(world, uri, "lost-strict", kind, "--wait-ms", "100")
         same((early.code, early.out), (1, ""))
@@ -76,8 +76,8 @@ def _(world):
     same(world.run(*words).code, 0)
     before = show(world, uri, "new")
     done = world.run(*words, "--again")
-    same((done.code, done.lines()[1]), (0, "namespace new was there already, and stays as it is"))
-    assert done.lines()[2].startswith("it was made as new: ") and "vesta store advance" in done.lines()[2], done.out
+    same((done.code, done.lines()[1]), (0, "namespace new already exists and stays as it is"))
+    assert done.lines()[2].startswith("it was created as new: ") and "vesta store advance" in done.lines()[2], done.out
     same(show(world, uri, "new")["incarnation"], before["incarnation"])
 
 
@@ -160,7 +160,7 @@ def _(world):
     same(world.run("store", "init", "--store", uri, "--namespace", "orders").code, 0)
     before = show(world, uri, "orders")
     done = world.run("store", "advance", "--store", uri, "--namespace", "orders")
-    fails(done, 2, "new incarnation", "no lease starts before 20", "1210 s", "'balanced'", "say --yes")
+    fails(done, 2, "new incarnation", "no lease start before 20", "1210 s", "'balanced'", "add --yes")
     same(show(world, uri, "orders")["incarnation"], before["incarnation"])
 
 
@@ -214,7 +214,7 @@ def _(world):
         got = json.loads(done.out)
         same(got["layout"], SNOWFLAKE)
         assert got["floor_ms"] > got["store_ms"], got
-        fails(world.run("store", "advance", "--store", uri, "--namespace", "gone", "--yes", "--layout", "vesta-milli"), 2, "has the layout", "stays")
+        fails(world.run("store", "advance", "--store", uri, "--namespace", "gone", "--yes", "--layout", "vesta-milli"), 2, "has the layout", "cannot change")
 
 
 @claim("who may not is told by the server's own words, without a password; nothing is half made")
@@ -278,7 +278,7 @@ def _(world):
         fails(world.run("store", "init", "--namespace", name, *store), 2, "no namespace")
     for static in ("5", "5-", "-5", "a-b", "5-4", "0-1024", "5-99999999999999999999", "1-2-3", "0x1-2", " 1-2", "1" * 5000 + "-2", ""):
         fails(world.run("store", "init", "--namespace", "a", "--layout", "snowflake", "--static=" + static, "--store", "file:" + world.path("f")), 2, "--static")
-    fails(world.run("store", "init", "--static", "1-2", *store), 2, "goes with --layout")
+    fails(world.run("store", "init", "--static", "1-2", *store), 2, "needs --layout")
     fails(world.run("store", "init", "--static", "1-2", "--layout", "leaf", *store), 2, "name it with --namespace")
     fails(world.run("store", "init", "--namespace", "a", "--layout", "time:0", *store), 2, "time")
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])

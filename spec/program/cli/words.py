@@ -50,7 +50,7 @@ def _(w):
     fails(w.run(""), 2, 'no command ""')
     fails(w.run("A" * 100000), 2, "no command")
     fails(w.run("a\nb\x1b[31m"), 2, '"a\\x0ab\\x1b[31m"')
-    fails(w.run("-n", "5"), 2, "a command comes first")
+    fails(w.run("-n", "5"), 2, "the command must come first")
     fails(w.run("help", "nothing"), 2, 'no command "nothing"')
     fails(w.run("help", "layout", "make"), 2, '"make"')
 
