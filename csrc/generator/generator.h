@@ -66,4 +66,9 @@ int64_t vs_clock_doubt_us(struct vs_map *map, const struct vesta_clock *clock, i
 /* Follows small steps (a keeper calls it with every renewal). */
 void vs_clock_anchor(struct vs_map *map, const struct vesta_clock *clock);
 
+/* Whether the keeper ends such a pause: who waits wakes it first. */
+bool vs_pause_wakes_keeper(enum vesta_why why);
+/* How long to sleep before an id is asked for again, by who may wait for left_us in all; -1: not at all. */
+int64_t vs_pause_step_us(const struct vesta_pause *pause, int64_t left_us);
+
 #endif

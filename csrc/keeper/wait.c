@@ -4,26 +4,19 @@
 
 /* A sleep this short would overshoot: the last of a wait is spun away by asking again. */
 #define SPIN_US 70
-/* And a long one is cut: a clock may be set right meanwhile. */
-#define SLICE_US 100000
 
 /* Waits as a pause says, if there is time for it.  *until_boot_us is 0 at the first pause. */
 static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
                      int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
-    int64_t now = clock->boot_us(clock->self), wait_us = pause->wait_us;
+    int64_t now = clock->boot_us(clock->self);
     if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
         *until_boot_us = INT64_MAX; /* for ever */
-    if (pause->why == VESTA_LEASE || pause->why == VESTA_CLOSED || pause->why == VESTA_CHOOSE) {
-        if (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK) return false;
-        if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false; /* the caller is who answers */
-        /* a successor's map may be in place, or the lease come sooner than foreseen */
-        wait_us = VS_LEASE_POLL_US;
-    }
-    if (pause->why == VESTA_FAILSTOP && gen->handle) /* nobody waits for that, but a keeper shall see when it is over */
-        (void)vs_handle_kick(gen, NULL);
-    if (wait_us < 0 || wait_us > *until_boot_us - now) return false;
-    if (wait_us > SLICE_US) wait_us = SLICE_US;
+    /* nobody waits for a failstop to end, but a keeper shall see when it does */
+    if (vs_pause_wakes_keeper(pause->why) && (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK)) return false;
+    if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false; /* the caller is who answers */
+    int64_t wait_us = vs_pause_step_us(pause, *until_boot_us - now);
+    if (wait_us < 0) return false;
     if (clock != vs_clock_system())
         clock->sleep_us(clock->self, wait_us);
     else if (wait_us > SPIN_US)

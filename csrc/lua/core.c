@@ -2,6 +2,7 @@
 #include "lua/border.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "generator/generator.h"
 #include "os/clock.h"
 
 #include <string.h>
@@ -103,6 +104,28 @@ static int core_now_ms(lua_State *L) {
     return 1;
 }
 
+/* 0: there is no such pause. */
+static enum vesta_why why_named(const char *name) {
+    int why = 1;
+    while (strcmp(vesta_why_name((enum vesta_why)why), name) != 0)
+        if (strcmp(vesta_why_name((enum vesta_why)why++), "unknown") == 0) return 0;
+    return (enum vesta_why)why;
+}
+
+/* core.pause_step(code, wait_s, left_s): how long to sleep before the next try, nil for not at all; whether the keeper
+ * is to be woken.  For who sleeps elsewhere than in C. */
+static int core_pause_step(lua_State *L) {
+    struct vesta_pause pause = {.why = why_named(luaL_checkstring(L, 1)), .wait_us = -1};
+    if (!lua_isnoneornil(L, 2)) pause.wait_us = (int64_t)(luaL_checknumber(L, 2) * 1e6);
+    int64_t step_us = vs_pause_step_us(&pause, (int64_t)(luaL_checknumber(L, 3) * 1e6));
+    if (step_us < 0)
+        lua_pushnil(L);
+    else
+        lua_pushnumber(L, (lua_Number)step_us / 1e6);
+    lua_pushboolean(L, vs_pause_wakes_keeper(pause.why));
+    return 2;
+}
+
 static int core_set_cdata_reader(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_settop(L, 1);
@@ -111,8 +134,13 @@ static int core_set_cdata_reader(lua_State *L) {
 }
 
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"guess", core_guess}, {"fit", core_fit},       {"format", core_format},
-    {"parse", core_parse}, {"now_ms", core_now_ms}, {"set_cdata_reader", core_set_cdata_reader},
+    {"guess", core_guess},
+    {"fit", core_fit},
+    {"format", core_format},
+    {"parse", core_parse},
+    {"now_ms", core_now_ms},
+    {"pause_step", core_pause_step},
+    {"set_cdata_reader", core_set_cdata_reader},
     {NULL, NULL},
 };
 

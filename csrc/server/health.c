@@ -1,4 +1,5 @@
 /* health.c -- how the server is: alive, ready, which version, which routes.  Knows no socket; takes no id. */
+#include "generator/generator.h"
 #include "server/commands.h"
 
 #include <stdio.h>
@@ -16,8 +17,7 @@ bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pa
     if (!vs_namespace_is_open(ns)) return false;
     if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK) return true;
     /* when the keeper will have got a lease, or whether, nobody knows; a holder at rest has one, and room in it */
-    if (pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE) return false;
-    return pause->wait_us >= 0 && pause->wait_us <= ns->wait_us_max;
+    return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
 
 /* Why requests should go elsewhere just now, seen in one look. */

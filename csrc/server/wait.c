@@ -3,30 +3,24 @@
  *
  * What is known of it stands in session->waiting, and nowhere else; net.c has it run again when it is time, the first
  * of each namespace's queue first. */
+#include "generator/generator.h"
 #include "server/commands.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEASE_STEP_US_MIN 1000 /* a lease comes when a keeper's thread has got it: look often, not always */
-#define LEASE_STEP_US_MAX 5000
+#define OPENING_STEP_US 5000    /* a namespace opens when it does */
 #define JUDGE_US_MAX 300000     /* a policy that has not answered by then has no say in this request */
 #define JUDGE_STEP_US 20000     /* who waits for its answer is woken by it; this is for a wake-up that came too early */
 #define BY_POLICY_STEP_US 50000 /* a clock may be set right before its time */
 
 /* ------------------------------------------------------------------ waiting */
 
-/* How long to wait before the next try; -1: not at all. */
-static int64_t step_us(const struct vs_request *r) {
-    const struct vesta_pause *pause = &r->pause;
-    bool needs_keeper = pause->why == VESTA_LEASE || pause->why == VESTA_CHOOSE || pause->why == VESTA_CLOSED ||
-                        pause->why == VESTA_FAILSTOP;
-    if (!needs_keeper) return pause->wait_us;
-    if (vesta_keep(r->gen) != VESTA_OK || pause->why == VESTA_FAILSTOP) return -1;
-    return pause->wait_us < LEASE_STEP_US_MIN   ? LEASE_STEP_US_MIN
-           : pause->wait_us > LEASE_STEP_US_MAX ? LEASE_STEP_US_MAX
-                                                : pause->wait_us;
+/* How long to wait before the next try, where that may take left_us in all; -1: not at all. */
+static int64_t step_us(const struct vs_request *r, int64_t left_us) {
+    if (vs_pause_wakes_keeper(r->pause.why) && vesta_keep(r->gen) != VESTA_OK) return -1;
+    return vs_pause_step_us(&r->pause, left_us);
 }
 
 static void queue_up(struct vs_request *r, int64_t wait_us) {
@@ -38,9 +32,9 @@ static void queue_up(struct vs_request *r, int64_t wait_us) {
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    int64_t wait_us = step_us(r);
     if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->ns->wait_us_max;
-    if (wait_us < 0 || now_us + wait_us > s->waiting.deadline_us) return false;
+    int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
+    if (wait_us < 0) return false;
     queue_up(r, wait_us);
     return true;
 }
@@ -118,7 +112,7 @@ static bool take_place(struct vs_session *s) {
 
 /* Past its deadline a request is tried again every now and then.  A server that is stopping lets nobody wait. */
 static bool may_wait_on(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
-    int64_t wait_us = step_us(r);
+    int64_t wait_us = step_us(r, INT64_MAX);
     if (wait_us < 0 || now_us >= until_us || r->session->draining || !take_place(r->session)) return false;
     wait_us = wait_us < step_us_max ? wait_us : step_us_max;
     queue_up(r, wait_us < until_us - now_us ? wait_us : until_us - now_us);
@@ -202,11 +196,11 @@ static bool may_wait_to_open(struct vs_request *r) {
     int64_t now_us = clock->boot_us(clock->self);
     if (!r->opening || s->multi) return false;
     if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->opening->wait_us_max;
-    if (now_us + LEASE_STEP_US_MAX > s->waiting.deadline_us || s->draining) return false;
+    if (now_us + OPENING_STEP_US > s->waiting.deadline_us || s->draining) return false;
     r->ns = r->opening;
-    r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = LEASE_STEP_US_MAX};
+    r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = OPENING_STEP_US};
     r->out->used = r->start;
-    queue_up(r, LEASE_STEP_US_MAX);
+    queue_up(r, OPENING_STEP_US);
     return true;
 }
 

@@ -10,7 +10,6 @@ local SLEEPS = {
   ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
 }
 local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
-local LEASE_POLL_S = 0.005 -- a lease comes when the keeper has it, not when the pause foresees it
 local ANSWER_POLL_S = 0.25 -- how often a worker looks whether its keeper asks for a number
 local VERDICTS_MAX = 3     -- that a policy may give about one call
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
@@ -19,10 +18,7 @@ local BATCH_MAX = 10000
 local wait_s_max = setmetatable({}, { __mode = "k" })
 local chooses = setmetatable({}, { __mode = "k" }) -- its policy names worker numbers
 
--- Only the keeper, a worker's or the host's, can end these pauses; nobody else wakes it here.
-local function needs_keeper(code)
-  return code == "lease" or code == "choose" or code == "closed" or code == "failstop"
-end
+local pause_step -- C's: whether to wait, how long, and whether the keeper, a worker's or the server's, is to be woken
 
 -- What the generator's policy says about a pause that outlasts the time to wait.  As wait_out.
 local function judged(gen, phase, patience)
@@ -40,20 +36,22 @@ end
 --- Waits out one pause if the phase and the time left allow it, else asks the policy.  True: try again; or nil: return
 -- the pause, with the policy's message if there is one.  `patience` is what this call has left.
 local function wait_out(gen, code, wait_s, patience)
-  local phase, is_leased = ngx.get_phase(), needs_keeper(code)
+  local phase = ngx.get_phase()
+  if not SLEEPS[phase] then patience.left_s = 0 end
+  local step_s, wakes_keeper = pause_step(code, wait_s, patience.left_s)
   -- in init_by_lua a thread would die in the fork that makes the workers
-  if is_leased and phase ~= "init" then gen:keep() end
+  if wakes_keeper and phase ~= "init" then gen:keep() end
   if code == "choose" then -- the keeper waits for the policy, and the lease comes after that
     local answered, message = patience.judge(gen)
     if not answered then return nil, message end
   end
-  if not SLEEPS[phase] then patience.left_s = 0 end
-  if not wait_s then return nil end
-  local left_s = patience.left_s
-  if left_s <= 0 or (wait_s > left_s and not is_leased) then return judged(gen, phase, patience) end
-  local sleep_s = math.max(math.min(is_leased and LEASE_POLL_S or wait_s, left_s), SLEEP_S_MIN)
+  if not step_s then
+    if not wait_s then return nil end
+    return judged(gen, phase, patience)
+  end
+  local sleep_s = math.max(step_s, SLEEP_S_MIN)
   ngx.sleep(sleep_s)
-  patience.left_s = left_s - sleep_s
+  patience.left_s = patience.left_s - sleep_s
   return true
 end
 
@@ -99,7 +97,7 @@ local answer_keeper
 --- Puts the waiting methods over the generator's own.  Called by vesta itself; `judge` is asked about a generator's
 -- last pause, `answer` answers a keeper that asks for a worker number.
 function resty.install(core, judge, answer)
-  answer_keeper = answer
+  answer_keeper, pause_step = answer, core.pause_step
   local methods = core.gen.__index
   methods.next = waiting_next(methods.next, core.gen, judge)
   methods.batch = waiting_batch(methods.batch, core.gen, core.take, judge)
