@@ -1,5 +1,5 @@
 --- vesta.hooks -- what a policy is asked, what it is told and what it may answer: a row each, and the only place.
--- The rock, vesta.testing and, by way of csrc/policy/hooks.cmake, the program are made of it; spec/hooks_spec.lua holds
+-- The rock, vesta.testing and, by way of csrc/policy/hooks.cmake, the program are made of it, and a spec holds
 -- docs/policies.md and library/vesta.lua to it.  A row is a line of texts; situations begin with "with" or "at".
 return {
   hooks = { -- a function, and the verdicts that it may answer; none: a worker number
