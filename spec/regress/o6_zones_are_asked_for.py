@@ -58,7 +58,7 @@ def zones(world):
 def asked_for(world):
     uri = target(world, "butterfly")
     fails(call(world, uri, "--source", source("o6", -5), "--butterfly", "1.0.2"), 2, "--zone is missing", "+08:00", "database")
-    fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "Z"), 1, "number 5", "24 hours", "another zone than --zone Z")
+    fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "Z"), 1, "number 5", "24 hours", "a time zone other than --zone Z")
     fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "database", "--yes"), 1, "nothing was written")
 
 
@@ -79,7 +79,7 @@ def another_database(world):
 def which(world):
     where = source("o6", 0)
     new, old = target(world, "butterfly epoch=2022-01-01T00:00:00+08:00", "new"), target(world, "butterfly-v1.0.1", "old")
-    fails(call(world, new, "--source", where, "--zone", "Z"), 2, "--butterfly is missing", "1.0.1", "1.0.2", "three ids")
+    fails(call(world, new, "--source", where, "--zone", "Z"), 2, "--butterfly is missing", "1.0.1", "1.0.2", "three consecutive ids")
     same(held_h(world, new, "--source", where, "--butterfly", "1.0.2", "--zone", "Z"), 24.0)
     same(held_h(world, old, "--source", where, "--butterfly", "1.0.1", "--zone", "Z"), 24.0)
     fails(call(world, new, "--source", where, "--butterfly", "1.0.1", "--zone", "Z", "--yes"), 1, "layout butterfly,", "butterfly-v1.0.1", "nothing was written")
@@ -103,7 +103,7 @@ def uid(world):
         if fits:
             same((done.code, json.loads(done.out)["found"]), (0, 1))
         else:
-            fails(done, 1, "no midnight at Z", "2016-09-19T16:00:00Z", "nothing was written")
+            fails(done, 1, "not midnight at Z", "2016-09-19T16:00:00Z", "nothing was written")
             same(world.run(*args, "--store", uri).code, 0)  # for ever: no time is compared
 
 
