@@ -15,11 +15,10 @@
 
 /* ------------------------------------------------------------------ the keeper's side */
 
-static void open_question(struct vs_file *file, const struct vs_lease *lease, const struct vs_listed *listed,
-                          size_t count, int64_t store_ms) {
+static void open_question(struct vs_file *file, const struct vs_lease *lease, struct vs_listing listing) {
     struct vs_question *q = &file->question;
     vs_process_lock();
-    q->listed = listed;
+    q->listed = listing.listed;
     q->choice = (struct vesta_choice){
         .attempt = lease->attempt,
         .is_fixed = lease->has_worker,
@@ -28,8 +27,8 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, co
         .is_switch = lease->phase == VS_PH_SWITCH,
         .leaving = lease->worker,
         .last = vs_worker_max(&file->layout),
-        .store_ms = store_ms,
-        .count = count,
+        .store_ms = listing.store_ms,
+        .count = listing.count,
     };
     q->none = true;
     q->fixed = false;
@@ -53,12 +52,10 @@ static void wait_for_answer(struct vs_file *file, struct vs_term *term) {
     }
 }
 
-void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs_listed *listed, size_t count,
-                     struct vs_event *ev) {
+void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listing listing, struct vs_event *ev) {
     struct vs_question *q = &file->question;
-    while (count > 0 && listed[count - 1].worker > vs_worker_max(&file->layout))
-        count--; /* not a number of this layout */
-    open_question(file, &term->lease, listed, count, ev->store_ms);
+    listing = vs_listing_up_to(listing, vs_worker_max(&file->layout));
+    open_question(file, &term->lease, listing);
     wait_for_answer(file, term);
     vs_process_lock();
     atomic_store(&q->open, 0);
@@ -70,7 +67,7 @@ void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs
     term->was_named = true;
     memcpy(ev->text, q->reason, sizeof ev->text);
     vs_process_unlock();
-    if (any) vs_term_choose(term, listed, count, ev->store_ms, ev);
+    if (any) vs_term_choose(term, listing, ev);
 }
 _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0}.text, "a reason is what is said");
 

@@ -86,10 +86,8 @@ struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 
 /* ---- choice.c */
 
-/* Asks this process's policies, by the store's list and its clock, ev->store_ms, and waits: fills in ev->found and
- * ev->worker or ev->text. */
-void vs_question_ask(struct vs_file *file, struct vs_term *term, const struct vs_listed *listed, size_t count,
-                     struct vs_event *ev);
+/* Asks this process's policies, by the store's list, and waits: fills in ev->found and ev->worker or ev->text. */
+void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listing listing, struct vs_event *ev);
 
 /* ---- files.c: the registry of this process's files */
 

@@ -166,11 +166,11 @@ static void do_choose(struct keeping *k, struct vs_event *ev) {
     struct vs_reply reply;
     size_t count;
     k->store->ops->list(k->store, &listed, &count, &reply);
-    ev->store_ms = reply.store_ms;
+    struct vs_listing listing = {listed, count, reply.store_ms};
     if (reply.outcome == VS_STORE_OK && is_judged(k->file))
-        vs_question_ask(k->file, &k->term, listed, count, ev);
+        vs_question_ask(k->file, &k->term, listing, ev);
     else if (reply.outcome == VS_STORE_OK)
-        vs_term_choose(&k->term, listed, count, reply.store_ms, ev);
+        vs_term_choose(&k->term, listing, ev);
     else
         snprintf(ev->text, sizeof ev->text, "%s", reply.text);
     free(listed);

@@ -11,15 +11,16 @@ static uint64_t count_static(const struct vs_ns_record *ns, uint64_t max) {
 }
 
 /* The k-th number in [0, max] that is neither listed nor given out by hand. */
-static bool unused(const struct vs_ns_record *ns, const struct vs_listed *listed, size_t count, uint64_t max,
-                   uint64_t random, uint64_t *worker) {
+static bool unused(const struct vs_ns_record *ns, struct vs_listing listing, uint64_t max, uint64_t random,
+                   uint64_t *worker) {
+    const struct vs_listed *listed = listing.listed;
     uint64_t by_hand = count_static(ns, max), taken = by_hand;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < listing.count; i++)
         taken += !vs_is_static(ns, listed[i].worker);
     if (max < taken) /* max + 1 numbers, all taken */
         return false;
     uint64_t k = random % (max - taken + 1);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < listing.count; i++) {
         if (vs_is_static(ns, listed[i].worker)) continue;
         if (by_hand && ns->static_first < listed[i].worker && ns->static_first <= k) {
             k += by_hand;
@@ -44,42 +45,47 @@ static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, in
     return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);
 }
 
-bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
-                   int64_t store_ms, uint64_t random, uint64_t *worker) {
+struct vs_listing vs_listing_up_to(struct vs_listing listing, uint64_t worker_max) {
+    while (listing.count > 0 && listing.listed[listing.count - 1].worker > worker_max)
+        listing.count--;
+    return listing;
+}
+
+bool vs_choose_any(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
+                   uint64_t *worker) {
     const struct vs_listed *own = NULL, *own_later = NULL, *freed = NULL;
-    while (count > 0 && listed[count - 1].worker > worker_max)
-        count--; /* not a number of this layout */
-    for (size_t i = 0; i < count; i++) {
-        const struct vs_listed *at = &listed[i];
+    listing = vs_listing_up_to(listing, worker_max);
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct vs_listed *at = &listing.listed[i];
         if (vs_is_static(&lease->ns, at->worker)) continue;
-        bool is_own = strcmp(at->record.identity, lease->identity) == 0, ready = is_ready(lease, &at->record, store_ms);
+        bool is_own = strcmp(at->record.identity, lease->identity) == 0,
+             ready = is_ready(lease, &at->record, listing.store_ms);
         if (is_own && ready && (!own || at->record.written_ms > own->record.written_ms))
             own = at;
         else if (is_own && !ready)
             own_later = at;
-        else if (is_free(&at->record, store_ms) && (!freed || at->record.until < freed->record.until))
+        else if (is_free(&at->record, listing.store_ms) && (!freed || at->record.until < freed->record.until))
             freed = at;
     }
     if (own) {
         *worker = own->worker;
         return true;
     }
-    if (unused(&lease->ns, listed, count, worker_max, random, worker)) return true;
+    if (unused(&lease->ns, listing, worker_max, random, worker)) return true;
     freed = freed ? freed : own_later;
     if (freed) *worker = freed->worker;
     return freed != NULL;
 }
 
-bool vs_choose_other(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
-                     int64_t store_ms, uint64_t random, uint64_t *worker) {
+bool vs_choose_other(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
+                     uint64_t *worker) {
     const struct vs_listed *freed = NULL;
-    while (count > 0 && listed[count - 1].worker > worker_max)
-        count--;
-    if (unused(&lease->ns, listed, count, worker_max, random, worker)) return true;
-    for (size_t i = 0; i < count; i++) {
-        const struct vs_listed *at = &listed[i];
+    listing = vs_listing_up_to(listing, worker_max);
+    if (unused(&lease->ns, listing, worker_max, random, worker)) return true;
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct vs_listed *at = &listing.listed[i];
         if (at->worker == lease->worker || vs_is_static(&lease->ns, at->worker)) continue;
-        if (is_free(&at->record, store_ms) && (!freed || at->record.until < freed->record.until)) freed = at;
+        if (is_free(&at->record, listing.store_ms) && (!freed || at->record.until < freed->record.until)) freed = at;
     }
     if (freed) *worker = freed->worker;
     return freed != NULL;

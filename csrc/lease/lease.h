@@ -228,11 +228,18 @@ struct vs_listed {
     uint64_t worker;
     struct vs_record record;
 };
-bool vs_choose_any(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
-                   int64_t store_ms, uint64_t random, uint64_t *worker);
+struct vs_listing {
+    const struct vs_listed *listed;
+    size_t count;
+    int64_t store_ms; /* when it was read, by the store's clock */
+};
+/* Without what is no number of a layout. */
+struct vs_listing vs_listing_up_to(struct vs_listing listing, uint64_t worker_max);
+bool vs_choose_any(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
+                   uint64_t *worker);
 
 /* The same in place of the number that is held: one never used, else the one that was free for longest. */
-bool vs_choose_other(const struct vs_lease *lease, const struct vs_listed *listed, size_t count, uint64_t worker_max,
-                     int64_t store_ms, uint64_t random, uint64_t *worker);
+bool vs_choose_other(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
+                     uint64_t *worker);
 
 #endif

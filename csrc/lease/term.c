@@ -64,8 +64,7 @@ bool vs_term_is_replaced(const struct vs_term *term) {
 
 /* ------------------------------------------------------------------ carrying out actions */
 
-void vs_term_choose(struct vs_term *term, const struct vs_listed *listed, size_t count, int64_t store_ms,
-                    struct vs_event *ev) {
+void vs_term_choose(struct vs_term *term, struct vs_listing listing, struct vs_event *ev) {
     uint64_t random, worker_max = vs_worker_max(term->layout);
     term->was_named = false;
     if (term->lease.has_worker)
@@ -74,7 +73,7 @@ void vs_term_choose(struct vs_term *term, const struct vs_listed *listed, size_t
         snprintf(ev->text, sizeof ev->text, "%s", VS_NO_RANDOM);
     else
         ev->found = (term->lease.phase == VS_PH_SWITCH ? vs_choose_other : vs_choose_any)(
-            &term->lease, listed, count, worker_max, store_ms, random, &ev->worker);
+            &term->lease, listing, worker_max, random, &ev->worker);
 }
 
 static void do_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {

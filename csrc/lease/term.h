@@ -73,9 +73,8 @@ void vs_term_rest(struct vs_term *term);
 /* Steps the engine until it ends, or until this keeper shall stop and others are there to go on. */
 enum vs_term_end vs_term_serve(struct vs_term *term);
 
-/* The answer to CHOOSE over a store's list (ascending numbers, read at store_ms). */
-void vs_term_choose(struct vs_term *term, const struct vs_listed *listed, size_t count, int64_t store_ms,
-                    struct vs_event *ev);
+/* The answer to CHOOSE over a store's list (ascending numbers). */
+void vs_term_choose(struct vs_term *term, struct vs_listing listing, struct vs_event *ev);
 
 /* Asks the keeper for another number than the one of this slot, at most once a minute.  False: that was asked less than
  * a minute ago, and is decided. */

@@ -73,7 +73,7 @@ static void same_choice(void) {
     for (int i = 0; i < 20000; i++) {
         uint64_t worker_max = draw(&state) % (1 + draw(&state) % 16), random = draw(&state) >> 32, worker = 0;
         size_t count = draw_listing(&state, worker_max);
-        bool is_found = vs_choose_any(&lease, listed, count, worker_max, NOON_MS, random, &worker);
+        bool is_found = vs_choose_any(&lease, (struct vs_listing){listed, count, NOON_MS}, worker_max, random, &worker);
         int64_t want = is_found ? (int64_t)worker : -1, got = ask(count, worker_max, random);
         if (got != want) CHECK_FAIL("listing %d: the policy says %d, the core %d", i, (int)got, (int)want);
         if (got != want) return;

@@ -260,7 +260,7 @@ static void list(struct vs_term *term, int host, struct vs_event *ev) {
     size_t count = 0;
     for (uint64_t i = 0; i <= sim.worker_max; i++)
         if (records[i].ver) listed[count++] = (struct vs_listed){i, records[i]};
-    vs_term_choose(term, listed, count, store_ms(host), ev);
+    vs_term_choose(term, (struct vs_listing){listed, count, store_ms(host)}, ev);
     if (sim.told && !term->lease.has_worker) {
         for (ev->worker = 0; records[ev->worker].held; ev->worker++)
             ;

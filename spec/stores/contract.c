@@ -410,7 +410,7 @@ static void the_one_free_number(void) {
                                                   .holder = "here",
                                                   .timing = vs_lease_timing_file,
                                                   .slot = -1});
-    CHECK(vs_choose_any(&lease, listed, count, MANY - 1, reply.store_ms, 4711, &worker));
+    CHECK(vs_choose_any(&lease, (struct vs_listing){listed, count, reply.store_ms}, MANY - 1, 4711, &worker));
     free(listed);
     CHECK_EQ_U64(worker, 5555);
     IS(swap_of(store, worker, 0, 10), VS_STORE_OK);

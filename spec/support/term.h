@@ -71,7 +71,7 @@ static void term_ask(struct vs_term *real, const struct vs_action *action, struc
     ev->store_ms = term.w.time.unix_us / 1000 + term.store_off_ms;
     ev->ns = term.ns;
     ev->record = term.stored;
-    if (action->kind == VS_DO_CHOOSE) vs_term_choose(real, NULL, 0, ev->store_ms, ev);
+    if (action->kind == VS_DO_CHOOSE) vs_term_choose(real, (struct vs_listing){.store_ms = ev->store_ms}, ev);
 }
 
 static void term_sleep(struct vs_term *real, int64_t until_boot_us, bool on_want) {

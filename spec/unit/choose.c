@@ -15,7 +15,8 @@ static void add(uint64_t worker, const char *identity, bool held, int64_t until_
 /* -1: every number is held. */
 static int64_t choice(uint64_t max, uint64_t random) {
     uint64_t worker = 99;
-    return vs_choose_any(&lease, listed, count, max, NOON_MS, random, &worker) ? (int64_t)worker : -1;
+    struct vs_listing listing = {listed, count, NOON_MS};
+    return vs_choose_any(&lease, listing, max, random, &worker) ? (int64_t)worker : -1;
 }
 
 static void begin(void) {

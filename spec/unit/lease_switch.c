@@ -273,16 +273,16 @@ static void the_other_is_unused_or_free_for_longest(void) {
                                listed_as(2, false, NOON_MS - 900), listed_as(3, false, NOON_MS - 500)};
     uint64_t worker = 99;
     lease.worker = 2;
-    CHECK(vs_choose_other(&lease, list, 4, 4, NOON_MS, 12345, &worker));
+    CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 4, 12345, &worker));
     CHECK_EQ_U64(worker, 4);
-    CHECK(vs_choose_other(&lease, list, 4, 3, NOON_MS, 12345, &worker));
+    CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 3, 12345, &worker));
     CHECK_EQ_U64(worker, 3); /* 2 ends before it, and is the one that is left */
-    CHECK(vs_choose_other(&lease, list, 2, 1, NOON_MS, 12345, &worker));
+    CHECK(vs_choose_other(&lease, (struct vs_listing){list, 2, NOON_MS}, 1, 12345, &worker));
     CHECK_EQ_U64(worker, 1);
     lease.worker = 1;
-    CHECK(!vs_choose_other(&lease, list, 2, 1, NOON_MS, 12345, &worker));
+    CHECK(!vs_choose_other(&lease, (struct vs_listing){list, 2, NOON_MS}, 1, 12345, &worker));
     lease.ns.static_first = 3, lease.ns.static_count = 2;
-    CHECK(vs_choose_other(&lease, list, 4, 4, NOON_MS, 12345, &worker));
+    CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 4, 12345, &worker));
     CHECK_EQ_U64(worker, 2);
 }
 
