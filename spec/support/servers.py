@@ -16,6 +16,7 @@ from between import Between
 from certificates import make_certificates
 from claims import SLOW, claim, run  # noqa: F401
 from ports import free_port  # noqa: F401
+from threads import of_threads
 
 _started = []
 
@@ -80,9 +81,7 @@ class Server:
         until(lambda: set(self.states()) == {"T"}, "it stands still")
 
     def states(self):
-        for task in os.listdir("/proc/%d/task" % self.process.pid):
-            with open("/proc/%d/task/%s/stat" % (self.process.pid, task)) as file:
-                yield file.read().rpartition(")")[2].split()[0]
+        return (stat.rpartition(")")[2].split()[0] for stat in of_threads(self.process.pid, "stat"))
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)

@@ -4,7 +4,6 @@ The clock is stepped while the server runs; its uptime is not (see spec/program/
 thread gets to run, and who asks waits 10 ms for that: what is said here of a clock that is behind is said of some reply
 soon, never of each.
 """
-import glob
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import threading
 import time
 
 from serving import SLOW, VESTA, Server, claim, command, fails, get, main, same, set_clock, shifted, until_closed
+from threads import of_threads
 
 FOUR_A_MS = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 HELD_MAX = 4096  # VS_HELD_MAX
@@ -207,13 +207,7 @@ def _(world):
 @claim("the thread that runs policies steps back behind all others")
 def _(world):
     with Judged(world, "wait", "--threads", "3") as server:
-        niceness = []
-        for path in glob.glob("/proc/%d/task/*/stat" % server.process.pid):
-            try:
-                with open(path) as stat:
-                    niceness.append(int(stat.read().rpartition(")")[2].split()[16]))
-            except (FileNotFoundError, ProcessLookupError):
-                pass  # a thread that opened a namespace has ended since the glob
+        niceness = [int(stat.rpartition(")")[2].split()[16]) for stat in of_threads(server.process.pid, "stat")]
         least = min(niceness)
         assert len(niceness) >= 4 and sorted(niceness)[:-1] == [least] * (len(niceness) - 1) and max(niceness) >= min(least + 10, 19), niceness
 

@@ -11,6 +11,7 @@ import stat
 import subprocess
 
 from serving import VESTA, Server, claim, command, environment, fails, get, main, same, until_closed
+from threads import of_threads
 
 ROOT = os.geteuid() == 0
 NOBODY = pwd.getpwnam("nobody")
@@ -23,9 +24,8 @@ def as_root(text):
     return lambda function: function
 
 
-def status(pid):
-    with open("/proc/%d/status" % pid) as file:
-        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+def rights(status):
+    return dict(line.split(":\t", 1) for line in status.split("\n") if ":\t" in line)
 
 
 def open_to_all(world):
@@ -37,8 +37,7 @@ def _(world):
     open_to_all(world)
     port = free_port_below_1024()
     with Server(world, "--user", "nobody", "--threads", "2", "--http", "127.0.0.1:%d" % port) as server:
-        for task in os.listdir("/proc/%d/task" % server.process.pid):
-            has = status(int(task))
+        for has in map(rights, of_threads(server.process.pid, "status")):
             same((has["Uid"].split(), has["Gid"].split()), ([str(NOBODY.pw_uid)] * 4, [str(NOBODY.pw_gid)] * 4))
             same([int(group) for group in has["Groups"].split()], os.getgrouplist("nobody", NOBODY.pw_gid))
             same((has["NoNewPrivs"], int(has["CapEff"], 16), int(has["CapPrm"], 16)), ("1", 0, 0))
@@ -70,7 +69,7 @@ def _(world):
                                               ("%d" % NOBODY.pw_uid, NOBODY.pw_uid, NOBODY.pw_gid), ("nobody:", NOBODY.pw_uid, NOBODY.pw_gid),
                                               ("root", 0, 0))):
         with Server(world, "--user", who, "--namespace", "n%d" % number, env={"VESTA_STATE": world.path("s%d" % number)}) as server:
-            has = status(server.process.pid)
+            has = rights(next(of_threads(server.process.pid, "status")))
             same((has["Uid"].split()[1], has["Gid"].split()[1]), (str(uid), str(gid)))
 
 
