@@ -1,7 +1,6 @@
 /* lock.c -- locks between threads and between processes.  fcntl's record locks, not flock or OFD locks: those live
  * on in forked children and would keep a number locked whose holder is dead. */
 #include "os/clock.h"
-#include "os/files.h"
 #include "os/lock.h"
 
 #include <errno.h>
@@ -41,13 +40,6 @@ bool vs_process_trylock(void) {
 
 void vs_process_unlock(void) {
     unlock_mutex();
-}
-
-int vs_lock_open(const char *path, int group) {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, group >= 0 ? 0660 : 0600);
-    if (fd >= 0 && group >= 0)
-        (void)vs_share_file(fd, group); /* fails where another user made it: then it is shared already */
-    return fd;
 }
 
 static bool set_lock(int fd, int64_t byte, short type) {

@@ -12,9 +12,8 @@ void vs_process_lock(void);
 bool vs_process_trylock(void);
 void vs_process_unlock(void);
 
-/* Opens (makes) a lock file: fd, or -1 with errno.  Keep one fd a file and process: closing any drops the locks. */
-int vs_lock_open(const char *path, int group);
-/* Locks one byte by fcntl: these locks belong to the process, so a forked child neither has nor blocks them.
+/* Locks one byte by fcntl: these locks belong to the process, so a forked child neither has nor blocks them.  Keep one
+ * descriptor a file and process: closing any drops the locks.
  * True if it is held now; else errno is EAGAIN or EACCES where another process has it. */
 bool vs_lock_byte(int fd, int64_t byte, bool exclusive);
 /* As above, exclusive, trying for some seconds: the holder may be stopped, and must not stop everyone else. */
