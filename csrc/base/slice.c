@@ -26,6 +26,15 @@ bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, st
     return true;
 }
 
+int vs_slice_place(struct vs_slice word, const char *list, char mark) {
+    for (int place = 0; *list; place++) {
+        const char *end = strchrnul(list, mark);
+        if (word.length == (size_t)(end - list) && memcmp(word.at, list, word.length) == 0) return place;
+        list = end + (*end == mark);
+    }
+    return -1;
+}
+
 bool vs_slice_is_secret(struct vs_slice word, const char *secret) {
     size_t length = strlen(secret);
     unsigned differ = word.length != length;

@@ -31,4 +31,7 @@ bool vs_slice_is_secret(struct vs_slice word, const char *secret);
 /* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
 bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, struct vs_slice *after);
 
+/* The place of a word in a list such as "a|b|c", from 0 on; -1: it is not there. */
+int vs_slice_place(struct vs_slice word, const char *list, char mark);
+
 #endif

@@ -3,6 +3,7 @@
 #include "command/options.h"
 
 #include "base/nearest.h"
+#include "base/slice.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,17 +63,6 @@ static int unknown_option(const struct vs_option *table, const char *text) {
     return vs_usage("unknown option %s", vs_shown_text(text));
 }
 
-/* The index of `word` among the words of "a|b|c", or -1. */
-static int choice_index(const char *words, const char *word) {
-    size_t length = strlen(word);
-    for (int i = 0; *words; i++) {
-        size_t n = strcspn(words, "|");
-        if (n == length && memcmp(words, word, n) == 0) return i;
-        words += n + (words[n] == '|');
-    }
-    return -1;
-}
-
 static int store_number(const struct vs_option *o, const char *text) {
     uint64_t n;
     if (!vs_read_count(text, o->max, &n) || n < o->min)
@@ -86,7 +76,7 @@ static int store_number(const struct vs_option *o, const char *text) {
 }
 
 static int store_choice(const struct vs_option *o, const char *text) {
-    int i = choice_index(o->value, text);
+    int i = vs_slice_place((struct vs_slice){text, strlen(text)}, o->value, '|');
     if (i < 0) return vs_usage("--%s is %s, which must be one of %s", o->name, vs_shown_text(text), o->value);
     *(int *)o->into = (int)o->min + i;
     return VS_GO;

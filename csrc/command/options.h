@@ -31,8 +31,9 @@ struct vs_option {
 #define VS_CHOICE(name, into, words, help)                                                                             \
     { name, 0, VS_OPT_CHOICE, into, words, help, 0, 0, NULL }
 #define VS_FORMAT(into, help) VS_CHOICE("format", into, "dec|hex|base32|base62", help " (default: dec)")
-#define VS_PACING(into, help)                                                                                          \
-    { "pacing", 0, VS_OPT_CHOICE, into, "clock|history", help, VESTA_PACING_CLOCK, 0, NULL }
+/* Into an enum whose first value is 1. */
+#define VS_ENUM(name, into, words, help)                                                                               \
+    { name, 0, VS_OPT_CHOICE, into, words, help, 1, 0, NULL }
 
 /* The options of a command that opens a generator: the rows of vesta_options.h, into a local struct vesta_opts *opts.
  */
@@ -45,8 +46,7 @@ struct vs_option {
 #define VS_FLAG_FIELDS VS_FLAG_TEXT
 #define VS_FLAG_WORD VS_FLAG_TEXT
 #define VS_FLAG_SWITCH(flag, member, limit, values, about) VS_SWITCH(flag, &opts->member, about)
-#define VS_FLAG_CHOICE(flag, member, limit, values, about)                                                             \
-    { flag, 0, VS_OPT_CHOICE, &opts->member, values, about, 1, 0, NULL }
+#define VS_FLAG_CHOICE(flag, member, limit, values, about) VS_ENUM(flag, &opts->member, values, about)
 #define VS_FLAG_WORKER(flag, member, limit, values, about)                                                             \
     { flag, 0, VS_OPT_COUNT, &opts->member, values, about, 0, UINT64_MAX, &opts->has_##member }
 #define VS_FLAG_AHEAD(flag, member, limit, values, about)                                                              \

@@ -1,6 +1,7 @@
 /* place.c -- a single value of a config, checked against its row of the schema and put in its place.  Knows no Lua, no
  * file and no environment. */
 #include "base/error.h"
+#include "base/slice.h"
 #include "config/schema.h"
 
 #include <assert.h>
@@ -176,10 +177,8 @@ static int64_t *number_at(const struct vs_conf_place *at) {
 
 static int check_words(const struct vs_conf_place *at, const char *text, size_t length, int64_t *place,
                        struct vesta_error *err) {
-    size_t n;
-    const char *word;
-    for (*place = 0; (word = vs_conf_word(at->key->words, *place, &n)); ++*place)
-        if (n == length && memcmp(word, text, n) == 0) return VESTA_OK;
+    *place = vs_slice_place((struct vs_slice){text, length}, at->key->words, '|');
+    if (*place >= 0) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "is '%s', which must be %s", VS_QUOTE(text, length), EXPECTED(at->key));
 }
 

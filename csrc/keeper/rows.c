@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/slice.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -62,23 +63,13 @@ int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_
     }
 }
 
-/* The place of a word in "a|b|c", from 1 on; 0: it is not there. */
-static int place_of(const char *word, const char *values) {
-    size_t length = strlen(word);
-    for (int place = 1; *values; place++) {
-        size_t n = strcspn(values, "|");
-        if (n == length && memcmp(values, word, n) == 0) return place;
-        values += n + (values[n] == '|');
-    }
-    return 0;
-}
-
+/* An enum, whose first value is 1. */
 static int put_choice(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err) {
-    int place = place_of(text, row->values);
-    if (!place)
+    int value = vs_slice_place((struct vs_slice){text, strlen(text)}, row->values, '|') + 1;
+    if (!value)
         return vs_fail(err, VESTA_EOPTION, "%s is '%s', which must be one of %s", vs_row_name(row),
                        VS_QUOTE(text, strlen(text)), row->values);
-    memcpy((char *)opts + row->offset, &place, sizeof place); /* an enum */
+    memcpy((char *)opts + row->offset, &value, sizeof value);
     return VESTA_OK;
 }
 

@@ -46,13 +46,6 @@ enum vs_hook vs_hook_named(const char *name) {
     return (enum vs_hook)hook;
 }
 
-bool vs_is_listed(const char *words, const char *word) {
-    size_t length = strlen(word);
-    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == length && memcmp(at, word, length) == 0) return true;
-    return false;
-}
-
 /* ------------------------------------------------------------------ ctx */
 
 static void set_integer(lua_State *L, const char *name, int64_t value) {
@@ -171,7 +164,7 @@ static void read_word(lua_State *L, struct call *call, int at) {
     if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
     while (word < VS_COUNT(word_names) && !vs_slice_is(said, word_names[word]))
         word++;
-    if (word == VS_COUNT(word_names) || !vs_is_listed(hooks[call->asked->hook].verdicts, word_names[word]))
+    if (word == VS_COUNT(word_names) || vs_slice_place(said, hooks[call->asked->hook].verdicts, ' ') < 0)
         no_verdict(L, call, at);
     call->answer.word = (enum vs_policy_word)word;
 }

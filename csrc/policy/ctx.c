@@ -3,6 +3,7 @@
 #include "policy/policies.h"
 
 #include "base/array.h"
+#include "base/slice.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +19,9 @@ static const struct field {
 } fields[] = {VS_FIELD_ROWS(FIELD)};
 
 static bool is_told(const struct field *field, enum vs_hook hook) {
-    return strcmp(field->hooks, "all") == 0 || vs_is_listed(field->hooks, vs_hook_name(hook));
+    const char *name = vs_hook_name(hook);
+    return strcmp(field->hooks, "all") == 0 ||
+           vs_slice_place((struct vs_slice){name, strlen(name)}, field->hooks, ' ') >= 0;
 }
 
 static const struct field *find(const char *name) {

@@ -19,7 +19,4 @@ struct vs_vm {
     struct vs_policy policy[VS_POLICIES_MAX];
 };
 
-/* call.c: whether a word is one of those, which a space parts. */
-bool vs_is_listed(const char *words, const char *word);
-
 #endif

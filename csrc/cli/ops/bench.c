@@ -270,7 +270,7 @@ int vs_cmd_bench(int argc, char **argv) {
     bench.machine = vs_clock_system();
     const struct vs_option table[] = {
         VS_TEXT("layout", &opts.layout, "TEXT|PRESET", "the layout (default: vesta-second)"),
-        VS_PACING(&opts.pacing, "follow the clock, or count up (default: clock)"),
+        VS_ENUM("pacing", &opts.pacing, "clock|history", "follow the clock, or count up (default: clock)"),
         {"ms", 0, VS_OPT_COUNT, &ms, "MS", "length of one measurement; there are 25 (default: 100)", 1, 10000, NULL},
         VS_SWITCH("json", &json, "print a JSON object"),
         {0},
