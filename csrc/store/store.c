@@ -9,15 +9,18 @@
 
 #include <stdio.h>
 
+static struct vs_slice scheme_of(const char *uri) {
+    return (struct vs_slice){uri, strcspn(uri, ":")};
+}
+
 const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err) {
-    size_t length = strcspn(uri, ":");
-    struct vs_slice scheme = {uri, length};
-    if (uri[length] == ':' && vs_slice_is(scheme, vs_store_file.scheme)) return &vs_store_file;
-    return uri[length] == ':' ? vs_module_find(scheme, err) : vs_module_unknown(scheme, err);
+    struct vs_slice scheme = scheme_of(uri);
+    if (uri[scheme.length] != ':') return vs_module_unknown(scheme, err);
+    return vs_slice_is(scheme, vs_store_file.scheme) ? &vs_store_file : vs_module_find(scheme, err);
 }
 
 bool vs_store_is_known(const char *uri) {
-    struct vs_slice scheme = {uri, strcspn(uri, ":")};
+    struct vs_slice scheme = scheme_of(uri);
     return uri[scheme.length] == ':' && (vs_slice_is(scheme, vs_store_file.scheme) || vs_module_is_known(scheme));
 }
 
@@ -52,7 +55,7 @@ bool vs_store_is_local(const char *uri) {
 
 /* Loads nothing, for nginx's workers ask it of stores whose clients they are not to have: a folder needs no module. */
 const char *vs_store_folder(const char *uri) {
-    struct vs_slice scheme = {uri, strcspn(uri, ":")};
+    struct vs_slice scheme = scheme_of(uri);
     const struct vs_store_ops *ops = &vs_store_file;
     for (size_t i = 0; ops && !vs_slice_is(scheme, ops->scheme); i++)
         ops = vs_module_present(i);
