@@ -2,7 +2,7 @@
 # stages.sh -- the stages of scripts/test: what each builds and runs.  Most are a preset and the tests that carry a label.
 # A stage appends `PASSED FAILED SKIPPED` lines to its count file, prints what failed, and returns 1 on any failure.
 
-# name | minutes after which it hangs | the label whose tests, in the debug build, are this stage | what it does
+# name | minutes after which it is ended | the label whose tests, in the debug build, are this stage | what it does
 # The first is a part of others, for whoever changes something: without a name of a stage the rest is run.
 STAGES='
 quick    | 10 |         | what most changes need: layers, unit tests, one Lua, one server

@@ -15,9 +15,7 @@
 enum vs_protocol { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_PROTOCOLS };
 #define VS_ID_PROTOCOLS VS_ADMIN /* protocols below it give ids */
 
-#define VS_CONNECTIONS_DEFAULT 10000
 #define VS_ADMIN_CONNECTIONS_DEFAULT 64 /* beside them: who looks why there are too many must not be one too many */
-#define VS_MEMORY_MIB_DEFAULT 128
 
 /* Who is at the other end. */
 struct vs_peer {

@@ -10,9 +10,7 @@
 #define VS_THREADS_MAX 64
 #define VS_NAMESPACES_MAX 64
 #define VS_LISTENERS_MAX 24
-#define VS_BY_POLICY_MAX 4096    /* requests that wait longer than by the fixed rules, for a policy */
-#define VS_PARK_MS_DEFAULT 10000 /* how long a policy may let a request wait */
-#define VS_RESP_IDLE_MS 300000   /* by default: connection pools rest longer than browsers */
+#define VS_BY_POLICY_MAX 4096 /* requests that wait longer than by the fixed rules, for a policy */
 
 enum vs_namespace_state {
     VS_NAMESPACE_OPEN,
