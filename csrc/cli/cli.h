@@ -1,20 +1,30 @@
-/* cli.h -- the commands, each a row of the table in main.c. */
+/* cli.h -- the commands in the order of `vesta --help`; each is defined, with its help, in its own file. */
 #ifndef VS_CLI_H
 #define VS_CLI_H
 
-int vs_cmd_gen(int argc, char **argv);
-int vs_cmd_explain(int argc, char **argv);
-int vs_cmd_make(int argc, char **argv);
-int vs_cmd_range(int argc, char **argv);
-int vs_cmd_guess(int argc, char **argv);
-int vs_cmd_fit(int argc, char **argv);
-int vs_cmd_layout(int argc, char **argv);
-int vs_cmd_check(int argc, char **argv);
-int vs_cmd_policy(int argc, char **argv);
-int vs_cmd_bench(int argc, char **argv);
-int vs_cmd_audit(int argc, char **argv);
-int vs_cmd_doctor(int argc, char **argv);
-int vs_cmd_store(int argc, char **argv);
-int vs_cmd_workers(int argc, char **argv);
+#include "command/command.h"
+
+/* clang-format off */
+#define VS_COMMANDS(X) \
+    X(gen) \
+    X(explain) \
+    X(make) \
+    X(range) \
+    X(guess) \
+    X(fit) \
+    X(layout) \
+    X(serve) \
+    X(check) \
+    X(doctor) \
+    X(store) \
+    X(workers) \
+    X(policy) \
+    X(bench) \
+    X(audit)
+/* clang-format on */
+
+#define VS_COMMAND_DECLARED(name) extern const struct vs_command vs_##name##_command;
+VS_COMMANDS(VS_COMMAND_DECLARED)
+#undef VS_COMMAND_DECLARED
 
 #endif

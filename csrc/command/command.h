@@ -8,7 +8,7 @@
 
 enum vs_exit { VS_DONE = 0, VS_FAILED = 1 /* the world, or a duplicate */, VS_USAGE = 2 /* the caller */ };
 
-/* One row of the table in cli/main.c.  `run` gets argv[0] = the command's name. */
+/* A command of the program, listed in cli/cli.h.  `run` gets argv[0] = the command's name. */
 struct vs_command {
     const char *name;
     int (*run)(int argc, char **argv);

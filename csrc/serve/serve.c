@@ -153,7 +153,7 @@ static int serve(struct vs_serving *serving) {
     return rc == VS_GO ? run(serving) : rc;
 }
 
-int vs_cmd_serve(int argc, char **argv) {
+static int run_serve(int argc, char **argv) {
     struct vs_serving *serving = calloc(1, sizeof *serving);
     if (!serving) return vs_say("no memory"), VS_FAILED;
     serving->app.clock = vs_clock_system();
@@ -176,3 +176,23 @@ int vs_cmd_serve(int argc, char **argv) {
     free(serving);
     return rc;
 }
+
+const struct vs_command vs_serve_command = {
+    "serve", run_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
+    "Gives ids to its clients: over HTTP with Vesta's routes and /v1, and over the Redis protocol, so that any\n"
+    "Redis client can be used.  Serves only this machine unless told otherwise.  Stops on TERM or Ctrl-C after\n"
+    "answering requests in flight, or at once on a second one.  Logs what happens, one event per line;\n"
+    "USR1 reopens the log file, USR2 logs the state of each namespace.\n"
+    "\n"
+    "  $ vesta serve &\n"
+    "  $ curl -s http://127.0.0.1:8088/genid\n"
+    "  2319542600899494910\n"
+    "\n"
+    "  $ vesta serve --http 0.0.0.0:8088 --resp unix:/run/vesta/resp.sock --worker 7 &\n"
+    "  $ redis-cli -s /run/vesta/resp.sock GET default\n"
+    "  \"1166621096292647943\"\n"
+    "\n"
+    "  $ vesta serve --store zk://user:password@zk1:2181,zk2:2181/vesta --namespace orders --layout snowflake &\n"
+    "  (prepared once by `vesta store init`, as are mysql: stores)\n"
+    "\n"
+    "  $ vesta serve -c /etc/vesta/vesta.lua --threads 2\n"};

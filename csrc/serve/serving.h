@@ -56,7 +56,7 @@ struct vs_serving {
 };
 
 /* The command `vesta serve`. */
-int vs_cmd_serve(int argc, char **argv);
+extern const struct vs_command vs_serve_command;
 
 extern const char *const vs_protocol_names[VS_PROTOCOLS];
 

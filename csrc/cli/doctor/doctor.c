@@ -65,7 +65,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
 
 /* ------------------------------------------------------------------ the command */
 
-int vs_cmd_doctor(int argc, char **argv) {
+static int run_doctor(int argc, char **argv) {
     const char *path = NULL, *name = NULL;
     struct vs_conf_flag flag[] = {{"--http", "http.listen", NULL},       {"--resp", "resp.listen", NULL},
                                   {"--admin", "admin.listen", NULL},     {"--layout", "namespaces.*.layout", NULL},
@@ -99,3 +99,18 @@ int vs_cmd_doctor(int argc, char **argv) {
     look_at_config(&doctor, &opts);
     return doctor.sick ? VS_FAILED : VS_DONE;
 }
+
+const struct vs_command vs_doctor_command = {
+    "doctor", run_doctor, "look at what a server needs on this machine, and say what to do", "doctor [OPTION...]",
+    "Looks at the clock, limits, addresses, the state folder, generator files, layouts, stores of leases,\n"
+    "and with -c at the config and its policies.  One line each: ok, warn, or fail with what to do.  Changes\n"
+    "nothing, claims nothing.  Exit code 1 if something fails.\n"
+    "\n"
+    "  $ vesta doctor -c /etc/vesta/vesta.lua\n"
+    "  ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, off by 3 ms at most\n"
+    "  ...\n"
+    "  fail  state           /var/lib/vesta belongs to user 0, has mode 755 and is not writable for vesta: change "
+    "...\n"
+    "\n"
+    "  $ vesta doctor --json\n"
+    "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, synchronized ...\n"};

@@ -129,7 +129,7 @@ static int audit(const struct vs_ids *ids, const struct vesta_layout *layout, in
     return ids->bad_lines ? VS_USAGE : VS_DONE;
 }
 
-int vs_cmd_audit(int argc, char **argv) {
+static int run_audit(int argc, char **argv) {
     const char *text = NULL;
     int json = 0;
     const struct vs_option table[] = {
@@ -149,3 +149,21 @@ int vs_cmd_audit(int argc, char **argv) {
     vs_ids_free(&ids);
     return rc;
 }
+
+const struct vs_command vs_audit_command = {
+    "audit", run_audit, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
+    "Reads decimal ids, one per line in the first column, from files or stdin, and counts exactly how many\n"
+    "occur more than once.  With --layout also: ids of another layout, from the future, out of order within\n"
+    "their worker, and how many each worker made.  Needs 24 bytes of memory per id.\n"
+    "Exit code 1 if an id occurs twice, 2 if a line is not an id.\n"
+    "\n"
+    "  $ vesta gen -n 1000000 | vesta audit\n"
+    "  total             1,000,000\n"
+    "  distinct          1,000,000\n"
+    "  duplicates                0\n"
+    "\n"
+    "  $ printf '7\\n8\\n7\\n' | vesta audit\n"
+    "  total                     3\n"
+    "  distinct                  2\n"
+    "  duplicates                1\n"
+    "    7  2 times: stdin line 1, stdin line 3\n"};

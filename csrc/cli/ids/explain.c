@@ -52,7 +52,7 @@ static int explain_id(void *self, uint64_t id, const char *text) {
     return VS_DONE;
 }
 
-int vs_cmd_explain(int argc, char **argv) {
+static int run_explain(int argc, char **argv) {
     struct reading reading = {.now_ms = vs_now_ms(), .first = true, .name = VS_LAYOUT_DEFAULT};
     const struct vs_option table[] = {
         VS_TEXT("layout", &reading.name, "TEXT|PRESET", "the layout that made the id (default: vesta-second)"),
@@ -106,7 +106,7 @@ static int guess_id(void *self, uint64_t id, const char *text) {
     return count ? VS_DONE : VS_FAILED;
 }
 
-int vs_cmd_guess(int argc, char **argv) {
+static int run_guess(int argc, char **argv) {
     struct reading reading = {.now_ms = vs_now_ms(), .first = true};
     const struct vs_option table[] = {
         VS_FORMAT(&reading.base, "how the ids are written"),
@@ -117,3 +117,39 @@ int vs_cmd_guess(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     return vs_each_id(argc, argv, (enum vesta_base)reading.base, guess_id, &reading);
 }
+
+const struct vs_command vs_explain_command = {
+    "explain", run_explain, "take ids apart: fields, time, worker", "explain [OPTION...] [ID...]",
+    "Shows what the bits of an id mean.  Ids are operands, or lines of stdin.  An id carries no mark of\n"
+    "its layout: another --layout reads other fields out of it, and `vesta guess` says which are likely.\n"
+    "\n"
+    "  $ vesta explain 2319542600899494910\n"
+    "  2319542600899494910  read as vesta-second\n"
+    "\n"
+    "    0 0 10 000000110000101010111011010011 00000000000000000000 1111111110\n"
+    "    │ │ │  │                              │                    └─ machine 1022  the worker\n"
+    "    │ │ │  │                              └─ seq 0\n"
+    "    │ │ │  └─ time 12758739  2015-05-28T08:05:39Z, 11 years ago\n"
+    "    │ │ └─ method 2\n"
+    "    │ └─ type 0\n"
+    "    └─ version 0\n"
+    "\n"
+    "    hex 2030abb4c00003fe   base32 20C5BPK0000ZY   base62 2lLWqFGstB8\n"
+    "\n"
+    "  $ vesta explain --json --layout vesta-legacy-second 1138729511026688\n"
+    "  {\"id\":\"1138729511026688\",\"version\":0, ... \"worker\":1,\"unix_ms\":1432276864000,\n"
+    "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"};
+
+const struct vs_command vs_guess_command = {
+    "guess", run_guess, "which known layouts could have made an id", "guess [OPTION...] [ID...]",
+    "Reads an id under every preset and lists those it fits, likeliest first, with the time and the\n"
+    "fields each would mean.  It is a guess: an id carries no mark of its layout.\n"
+    "\n"
+    "  $ vesta guess 1138729511026688\n"
+    "  1138729511026688  could be, likeliest first:\n"
+    "    vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago       version=0 method=0 machine=1 seq=0\n"
+    "    sonyflake            2014-09-08T20:32:15.680Z, 12 years ago   seq=0 machine=0\n"
+    "    ...\n"
+    "\n"
+    "  $ vesta guess 1138729511026688 --json\n"
+    "  {\"id\":\"1138729511026688\",\"guesses\":[{\"layout\":\"vesta-legacy-second\",\"worker\":1,...\n"};

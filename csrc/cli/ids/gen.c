@@ -136,7 +136,7 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
     return rc;
 }
 
-int vs_cmd_gen(int argc, char **argv) {
+static int run_gen(int argc, char **argv) {
     static struct run run;
     struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
     uint64_t wait_ms = WAIT_MS_DEFAULT;
@@ -157,3 +157,18 @@ int vs_cmd_gen(int argc, char **argv) {
     run.patience_us = (int64_t)wait_ms * 1000;
     return open_and_print(opts, &run);
 }
+
+const struct vs_command vs_gen_command = {
+    "gen", run_gen, "print new ids", "gen [-n N] [OPTION...]",
+    "Prints new ids, one per line.  They never repeat, no matter who else makes ids in the same\n"
+    "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
+    "programs share its generator file.  Waits while the clock is behind or the second is used up, and\n"
+    "says why when that takes longer than two seconds.\n"
+    "\n"
+    "  $ vesta gen\n"
+    "  vesta gen: drew the worker number 417 at random; it is kept in file:/var/lib/vesta\n"
+    "  403041233137828257\n"
+    "\n"
+    "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"
+    "  2183926093211201536\n"
+    "  2183926093211201537\n"};

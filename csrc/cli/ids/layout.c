@@ -95,7 +95,7 @@ static int join_words(int count, char **words, char *text) {
     return VS_DONE;
 }
 
-int vs_cmd_layout(int argc, char **argv) {
+static int run_layout(int argc, char **argv) {
     int json = 0;
     const char *named = NULL;
     const struct vs_option table[] = {
@@ -186,7 +186,7 @@ static void print_fit(const struct vesta_proposal *fit, const struct vesta_fit_n
     vs_outf("  %-26s  %14.1f  %14.1f  until %s\n", "years", need->years, fit->years_max, iso);
 }
 
-int vs_cmd_fit(int argc, char **argv) {
+static int run_fit(int argc, char **argv) {
     const char *rate = NULL, *years = NULL, *epoch = NULL;
     int json = 0;
     struct vesta_fit_need need = {.epoch_ms = year_start_ms(vs_now_ms())};
@@ -216,3 +216,31 @@ int vs_cmd_fit(int argc, char **argv) {
     print_fit(&fit, &need, json);
     return VS_DONE;
 }
+
+const struct vs_command vs_fit_command = {
+    "fit", run_fit, "propose a layout that meets given needs", "fit --rate N/s --nodes N --years N [OPTION...]",
+    "Splits 63 bits so that each node can give that many ids per second, that many nodes can run at the\n"
+    "same time, and the time field lasts that long; shows how much is left to spare.\n"
+    "\n"
+    "  $ vesta fit --rate 50000/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z\n"
+    "  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z\n"
+    "  ...\n"
+    "\n"
+    "  $ vesta fit --rate 2000/day --nodes 3 --years 100 --json\n"
+    "  {\"text\":\"sign:1=0 time:42 seq:19 worker:2 unit=1ms ...\n"};
+
+const struct vs_command vs_layout_command = {
+    "layout", run_layout, "the presets, or what a layout means and how long it lasts",
+    "layout [OPTION...] [TEXT|PRESET]",
+    "Without a layout: the presets, one per line.  With one: its canonical text, a picture of the bits, how\n"
+    "many ids it has room for, when its time ends, and the fingerprint that generator files are checked\n"
+    "against.  A preset may be followed by overrides.\n"
+    "\n"
+    "  $ vesta layout\n"
+    "  PRESET               ENDS               ABOUT\n"
+    "  vesta-second         2049-01-09         Vesta's max-peak since April 2017: ...\n"
+    "  ...\n"
+    "\n"
+    "  $ vesta layout uid epoch=2026-01-01T00:00:00Z\n"
+    "  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z\n"
+    "  ...\n"};

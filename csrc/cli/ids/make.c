@@ -8,7 +8,7 @@
 
 #define PAIRS_MAX 4096 /* printed at most; more means that a wide field stands above the time: name it */
 
-int vs_cmd_make(int argc, char **argv) {
+static int run_make(int argc, char **argv) {
     const char *text = NULL;
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
@@ -79,7 +79,7 @@ static int read_times(int count, char **argv, int64_t *from_ms, int64_t *until_m
     return VS_DONE;
 }
 
-int vs_cmd_range(int argc, char **argv) {
+static int run_range(int argc, char **argv) {
     const char *text = NULL;
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
@@ -107,3 +107,27 @@ int vs_cmd_range(int argc, char **argv) {
     print_pairs(&layout, pairs.pair, pairs.count, (enum vesta_base)base, json);
     return VS_DONE;
 }
+
+const struct vs_command vs_make_command = {
+    "make", run_make, "make one id by hand from its fields", "make [OPTION...] FIELD=VALUE...",
+    "Joins fields into an id, the exact inverse of explain.  The time, the sequence and the worker are\n"
+    "required; other fields are 0 or their constant.  Nothing keeps others from making the same id: for\n"
+    "new ids use `vesta gen`.  time= is a number, or a date.\n"
+    "\n"
+    "  $ vesta make time=12758739 seq=0 machine=1022 method=2\n"
+    "  2319542600899494910\n"
+    "\n"
+    "  $ vesta make --layout snowflake time=2026-01-01T00:00:00Z seq=0 worker=7\n"
+    "  2006515713438674944\n"};
+
+const struct vs_command vs_range_command = {
+    "range", run_range, "the smallest and largest ids of a time", "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
+    "The ids that can be made from T0 until just before T1, for a WHERE id BETWEEN; without T1, those of\n"
+    "the one time unit of T0.  Times are RFC 3339 or Unix milliseconds.  There is one pair for each\n"
+    "combination of the fields above the time, unless you name their values.\n"
+    "\n"
+    "  $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z\n"
+    "  2006515713438646272 2006878101304246271\n"
+    "\n"
+    "  $ vesta range 2026-01-01T00:00:00Z version=0 method=0\n"
+    "  372785981423616000 372785982497357823  version=0  method=0\n"};

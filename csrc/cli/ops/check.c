@@ -165,7 +165,7 @@ static int print_wrong(const struct vesta_error *err, int json) {
     return VS_FAILED;
 }
 
-int vs_cmd_check(int argc, char **argv) {
+static int run_check(int argc, char **argv) {
     int effective = 0, keys = 0, json = 0;
     const struct vs_option table[] = {
         VS_SWITCH("effective", &effective, "every value in effect, and where it comes from"),
@@ -193,3 +193,17 @@ int vs_cmd_check(int argc, char **argv) {
     vs_config_free(config);
     return rc == VS_FAILED ? (vs_say("no memory"), rc) : VS_DONE;
 }
+
+const struct vs_command vs_check_command = {
+    "check", run_check, "read a config and say what is wrong with it", "check [OPTION...] FILE",
+    "Reads a config file as `vesta serve -c` does and shows the result, or what is wrong: the file, the\n"
+    "line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or\n"
+    "claimed.  Exit code 1 if it cannot be used.\n"
+    "\n"
+    "  $ vesta check /etc/vesta/vesta.lua\n"
+    "  /etc/vesta/vesta.lua: ok\n"
+    "    namespaces      orders: vesta-milli, worker 7\n"
+    "  ...\n"
+    "\n"
+    "  $ vesta check /etc/vesta/vesta.lua\n"
+    "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?\n"};

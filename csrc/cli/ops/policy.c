@@ -340,7 +340,7 @@ static int test(int count, char **operands) {
 
 /* ------------------------------------------------------------------ the command */
 
-int vs_cmd_policy(int argc, char **argv) {
+static int run_policy(int argc, char **argv) {
     static const char *const words[] = {"check", "run", "test", NULL};
     struct asked asked = {.options = NULL};
     const struct vs_option table[] = {
@@ -361,3 +361,27 @@ int vs_cmd_policy(int argc, char **argv) {
     if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(argv[0]), near);
     return vs_usage("there is no subcommand %s; there are check, run and test", vs_shown_text(argv[0]));
 }
+
+const struct vs_command vs_policy_command = {
+    "policy", run_policy, "try out the Lua policies that judge pauses", "policy check|run|test [OPTION...] ...",
+    "A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,\n"
+    "and the like: docs/policies.md.  Each of these runs it as a server would, with the same limits on what it may "
+    "use, how long it\n"
+    "may take and what it may answer.\n"
+    "\n"
+    "  check FILE|NAME...                    whether it loads, and which functions it has\n"
+    "  run FUNCTION FILE|NAME [NAME=VALUE...] what a function answers when given these values\n"
+    "  test FILE|FOLDER...                   specs (describe, it, assert), which require \"vesta.testing\"\n"
+    "\n"
+    "  $ vesta policy check borrow ./mine.lua\n"
+    "  borrow: on_clock_back, on_exhausted\n"
+    "  ./mine.lua: on_clock_back\n"
+    "\n"
+    "  $ vesta policy run on_clock_back wait back_ms=3000 --options '{ wait_ms_max = 1000 }'\n"
+    "  refuse: the clock is back by 3000 ms, and nobody waits longer than 1000\n"
+    "  (on_clock_back answered within 41 us)\n"
+    "\n"
+    "  $ vesta policy test spec/policy\n"
+    "  ok - borrow goes on, up to its bound, however far the clock is back\n"
+    "  ...\n"
+    "  18 passed, 0 failed\n"};

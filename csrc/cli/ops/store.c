@@ -410,7 +410,7 @@ static int check_word(const struct asked *asked, const char *word) {
     return VS_GO;
 }
 
-int vs_cmd_store(int argc, char **argv) {
+static int run_store(int argc, char **argv) {
     struct asked asked = {.at = {0}};
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&asked.at),
@@ -434,3 +434,27 @@ int vs_cmd_store(int argc, char **argv) {
     asked.namespace_given = asked.at.name != NULL;
     return run_word(&asked, argv[0]);
 }
+
+const struct vs_command vs_store_command = {
+    "store", run_store, "create, inspect and repair the stores of worker numbers",
+    "store init|show|advance|lower [OPTION...]",
+    "A shared store is prepared once, by an operator; a server never does it silently.\n"
+    "\n"
+    "  init     creates what the store needs (tables, a root node), and with --namespace the record of that\n"
+    "           namespace, with the --static numbers that are given out by hand; what exists stays as it is;\n"
+    "           a namespace that this store had and lost is created --again: no lease starts before the\n"
+    "           store's clock plus a margin, so that ids which somebody may still hold are not repeated\n"
+    "  show     the namespace's record, and how many numbers are held, expired and free; without --namespace,\n"
+    "           those of every namespace in the store\n"
+    "  advance  continues with a store that lost what it had acknowledged: every holder must claim again, and\n"
+    "           no lease starts before the store's clock plus a margin; asks first, or needs --yes\n"
+    "  lower    lowers a floor that was set by a clock that was ahead; asks first, or needs --yes\n"
+    "\n"
+    "  $ vesta store init --store sqlite:/var/lib/vesta/vesta.db --namespace orders --layout snowflake\n"
+    "  store is ready: the database and its tables are there; whoever leases must be able to ...\n"
+    "  namespace orders was created: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...\n"
+    "\n"
+    "  $ vesta store show --store zk://user:password@zk1:2181,zk2:2181/vesta --namespace orders\n"
+    "  namespace    orders\n"
+    "  ...\n"
+    "  numbers      3 held, 0 expired, 1 free, 1,020 never used\n"};

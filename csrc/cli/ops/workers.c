@@ -131,7 +131,7 @@ static int watch(struct vs_at *at, int json) {
     return VS_DONE;
 }
 
-int vs_cmd_workers(int argc, char **argv) {
+static int run_workers(int argc, char **argv) {
     struct vs_at at = {0};
     int json = 0, watches = 0;
     if (argc > 1 && strcmp(argv[1], "import") == 0) {
@@ -151,3 +151,27 @@ int vs_cmd_workers(int argc, char **argv) {
     vs_at_close(&at);
     return rc;
 }
+
+const struct vs_command vs_workers_command = {
+    "workers", run_workers, "who holds which worker number",
+    "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
+    "Lists the numbers of a namespace that were ever used: held by whom and for how much longer, expired or\n"
+    "free; how far the holder's clock was from the store's when it last wrote; and the time before which\n"
+    "all ids granted to it lie.  Changes nothing.\n"
+    "\n"
+    "import reads which numbers another generator has given out (Butterfly's table or nodes, Leaf's nodes,\n"
+    "UidGenerator's or Vesta's table) and marks them as held, or as used up to now, so that none is leased\n"
+    "twice.  Without --yes it only shows what it would write.  `vesta help workers import` has its options.\n"
+    "\n"
+    "  $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db --namespace orders\n"
+    "  NUMBER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, IDENTITY\n"
+    "     417  held        11:58    -0.002 s  2026-11-21T20:10:00.123Z  web1 pid 812  web1:/var/lib/...\n"
+    "  orders: 1 held, 0 expired, 0 free, 1,023 never used; at 2026-11-21T20:00:02.125Z by the store's clock\n"
+    "\n"
+    "  $ vesta workers import --from leaf --source zk://zk1:2181/snowflake --name orders \\\n"
+    "    --store zk://user:password@zk1:2181/vesta --namespace orders --yes\n"
+    "       3  mark   held until the layout's end          10.0.0.4:8080-0000000003\n"
+    "  ...\n"
+    "\n"
+    "  $ vesta workers --store file:/var/lib/vesta --watch --json\n"
+    "  {\"namespace\":\"default\",\"store_ms\":1795300000000,...\n"};
