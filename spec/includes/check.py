@@ -3,6 +3,7 @@
 
     check.py ROOT          one line a violation, then `N passed, M failed`, a claim for each rule
     check.py --edges ROOT  which folder knows which, as CMake links them; `-` stands before one that is reached anyway
+    check.py --measures ROOT  one table: the widest headers, the fullest folders, long lists of parameters, assertions
     check.py --self-test   plants one violation of each rule in a small house, and asks that each is found
 
 Reads source text only: a C file is scanned for its braces, not parsed.  The public header is also compiled alone.
@@ -13,12 +14,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from claims import report  # noqa: E402
 
 LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
+# What --measures calls many.
+FILES_MAX = 25
+PARAMETERS_MAX = 5
 
 # Whom a folder knows stands in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are no archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
@@ -234,6 +239,54 @@ def draw(root):
     return 0
 
 
+def asserted_in(root, folder):
+    """How many assertions a folder has, and how many functions."""
+    files = list(walk(root, [os.path.join("csrc", folder)], (".c", ".h")))
+    return sum(assertions(path) for path in files), sum(1 for path in files for _ in functions(path))
+
+
+def parameters(head):
+    """How many a function's head lists: the commas of its last pair of brackets."""
+    depth, commas = 0, 0
+    for place in range(len(head.rstrip()) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(head[place], 0)
+        commas += head[place] == "," and depth == 1
+        if depth == 0:
+            return 0 if head[place + 1:].strip(" )") in ("", "void") else commas + 1
+    return 0
+
+
+def assertions(path):
+    return len(re.findall(r"\b(?:_Static_assert|assert)\s*\(", code_only(lines_of(path))))
+
+
+def measures(root):
+    """(what, how many, of what) of csrc, a row a line."""
+    fan_in = Counter(header for _, _, header in includes(root) if "/" in header or header == "vesta.h")
+    files = list(walk(root, ["csrc"], (".c", ".h")))
+    of_folder = Counter(os.path.relpath(path, os.path.join(root, "csrc")).split(os.sep)[0] for path in files)
+    heads = [(path, length, head) for path in files for _, length, head in functions(path)]
+    longest = max(((length, re.findall(r"(\w+)\s*\(", head)[0]) for _, length, head in heads), default=(0, "-"))
+    wide = [head for _, _, head in heads if parameters(head) > PARAMETERS_MAX]
+    yield from (("files that include", count, header) for header, count in fan_in.most_common(5))
+    full = [(name, count) for name, count in sorted(of_folder.items()) if count > FILES_MAX]
+    yield from ((f"files, over {FILES_MAX}", count, f"csrc/{name}") for name, count in full)
+    for what, count in (("across files", sum(not head.startswith("static") for head in wide)),
+                        ("static", sum(head.startswith("static") for head in wide))):
+        yield f"functions over {PARAMETERS_MAX} parameters", count, what
+    yield ("lines, the longest function", *longest)
+    yield ("lines, the longest file", *max((len(lines_of(path)) - 1, os.path.relpath(path, root)) for path in files))
+    for folder in folders(root):
+        asserted, count = asserted_in(root, folder)
+        yield "assertions a function", f"{asserted / max(count, 1):.2f}", f"csrc/{folder} ({asserted} in {count})"
+
+
+def measure(root):
+    for what, count, whose in measures(root):
+        print(f"{what:<28} {count:>6}  {whose}")
+    return 0
+
+
 # One planted file a rule: what stands in it breaks that rule and no other.
 PLANTS = {
     ok_in_one_place: ("csrc/store/mine.c", "void f(struct vs_reply *reply) {\n    reply->outcome = VS_STORE_OK;\n}\n"),
@@ -274,8 +327,28 @@ def house(folder, planted=None):
     return folder
 
 
+# Six parameters, five (one of them a function of two), none; two assertions, and two words that are none.
+MEASURED = ("csrc/keeper/wide.c", """static int f(int a, int b, int c, int d, int e, int f) {
+    assert(a < b);
+    return fail("assert(", c);
+}
+int g(int a, int (*b)(int, int), int c, int d, int e) {
+    _Static_assert(1, "one"); /* assert(2) */
+}
+int h(void) {
+}
+""")
+
+
 def self_test():
     claims = []
+    with tempfile.TemporaryDirectory() as folder:
+        found = list(measures(house(folder, MEASURED)))
+        wanted = [("functions over 5 parameters", 0, "across files"), ("functions over 5 parameters", 1, "static"),
+                  ("lines, the longest function", 4, "f"), ("assertions a function", "0.67", "csrc/keeper (2 in 3)"),
+                  ("files that include", 1, "store/store.h")]
+        wrong = [f"not found: {row}" for row in wanted if row not in found]
+        claims.append(("what is measured is what stands there", wrong))
     with tempfile.TemporaryDirectory() as folder:
         wrong = [line for _, rule in RULES for line in rule(house(folder))]
         claims.append(("a sound house has no violation", wrong))
@@ -292,6 +365,8 @@ def self_test():
 def main(arguments):
     if arguments[:1] == ["--edges"] and len(arguments) == 2:
         return draw(arguments[1])
+    if arguments[:1] == ["--measures"] and len(arguments) == 2:
+        return measure(arguments[1])
     if len(arguments) != 1:
         sys.exit(__doc__)
     if arguments[0] == "--self-test":
