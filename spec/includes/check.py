@@ -33,10 +33,12 @@ README_LINES = (5, 15)
 # The one header in which two folders meet that do not know each other.
 MEETING = "policy/host.h"
 
-# Foreign headers and the only folders that may know them.
+# Foreign headers and the only folders or rooms that may know them.
 ONLY_IN = [
     (r"(lua|lauxlib|lualib|luajit)\.h", {"lua", "policy", "config"}),
-    (r"(sqlite3|mysql|mariadb_com|zookeeper)\.h|(mysql|mariadb|zookeeper)/.*", {"store"}),
+    (r"sqlite3\.h", {"store/sqlite"}),
+    (r"(mysql|mariadb_com)\.h|(mysql|mariadb)/.*", {"store/mysql"}),
+    (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),
     (r"(uv|llhttp)\.h", {"server"}),
 ]
 
@@ -64,7 +66,7 @@ def walk(root, tops, suffixes):
 
 
 def includes(root):
-    """Every include of csrc as (where, own folder, header)."""
+    """Every include of csrc as (where, own folder, header); `where` begins with the file's path."""
     csrc = os.path.join(root, "csrc")
     for path in walk(root, ["csrc"], (".c", ".h")):
         folder = os.path.relpath(path, csrc).split(os.sep)[0]
@@ -133,17 +135,17 @@ def points_downward(root):
 
 def folder_named(root):
     """An include by a bare or relative path would hide its folder from the rule above."""
-    csrc = os.path.join(root, "csrc")
     for where, folder, header in includes(root):
-        beside = os.path.join(csrc, folder, header)
-        if ".." in header.split("/") or (folder != "include" and os.path.exists(beside)):
+        own, room = os.path.join(root, "csrc", folder), os.path.join(root, os.path.dirname(where))
+        beside = any(os.path.exists(os.path.join(place, header)) for place in (own, room))
+        if ".." in header.split("/") or (folder != "include" and beside):
             yield f"{where}: {header} is included without its folder's name; write {folder}/..."
 
 
 def foreign_at_home(root):
-    for where, folder, header in includes(root):
+    for where, _, header in includes(root):
         for pattern, homes in ONLY_IN:
-            if re.fullmatch(pattern, header) and folder not in homes:
+            if re.fullmatch(pattern, header) and not any(where.startswith(f"csrc/{home}/") for home in homes):
                 yield f"{where}: {header} belongs in {' and '.join(sorted(homes))} only"
 
 
@@ -312,7 +314,7 @@ SOUND = {
     "csrc/include/vesta.h": "#ifndef V\n#define V\nint v(void);\n#endif\n",
     "csrc/id/id.h": '#include "vesta.h"\n#include <string.h>\n',
     "csrc/keeper/keeper.h": '#include "store/store.h"\n#include <pthread.h>\n',
-    "csrc/store/sqlite.c": '#include "id/id.h"\n#include <sqlite3.h>\n',
+    "csrc/store/sqlite/sqlite.c": '#include "id/id.h"\n#include <sqlite3.h>\n',
     "csrc/cli/long_table.c": "static const int t[] = {\n" + "    1,\n" * 90 + "};\n"
                               + 'static int f(void) {\n    return \'{\' + "{"[0];\n}\n#define G(x) do { \\\n  x; } while (0)\n' * 30,
 }

@@ -1,5 +1,5 @@
-/* mysql_link.c -- the connection under mysql.c; see mysql_link.h.  Knows no record. */
-#include "store/mysql_link.h"
+/* link.c -- the connection under mysql.c; see link.h.  Knows no record. */
+#include "store/mysql/link.h"
 #include "base/array.h"
 #include "os/process.h"
 

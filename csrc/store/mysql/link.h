@@ -1,4 +1,4 @@
-/* mysql_link.h -- the connection under mysql.c: made beside the calls, checked, dropped, left to a parent; statements
+/* link.h -- the connection under mysql.c: made beside the calls, checked, dropped, left to a parent; statements
  * and their answers; what a server's errors mean.
  */
 #ifndef VS_STORE_MYSQL_LINK_H
@@ -91,12 +91,12 @@ void vs_mysql_rows_done(struct vs_rows *rows);
 /* mysql.c: of a statement that is about to be said. */
 uint64_t vs_mysql_nonce(struct mysql_store *self);
 
-/* mysql_person.c: for a person. */
+/* person.c: for a person. */
 void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);
 void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
 void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
 
-/* mysql_foreign.c: other generators' tables. */
+/* foreign.c: other generators' tables. */
 void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                       struct vs_reply *reply);
 

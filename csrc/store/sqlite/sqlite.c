@@ -3,7 +3,7 @@
  *     vesta_namespace (ns, ver, record)             records as text (lease/record.h), so that one reader judges them
  * all vesta_lease     (ns, worker, ver, record)
  *
- * A call opens the database, does one transaction and closes it, in its turn (sqlite_turn.h): SQLite's connections and
+ * A call opens the database, does one transaction and closes it, in its turn (turn.h): SQLite's connections and
  * locks do not survive a fork, and so there is never one to carry over.  Nobody can break the lock of a process that is
  * stopped in a transaction; the others are told which one it is.  The store's clock is the host's.
  *
@@ -11,7 +11,7 @@
  * bring back a journal whose removal was not yet on disk, and undo what was acknowledged. */
 #include "base/error.h"
 #include "store/reply.h"
-#include "store/sqlite_turn.h"
+#include "store/sqlite/turn.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

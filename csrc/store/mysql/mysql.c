@@ -16,7 +16,7 @@
  * answer, whoever sent it: the outcome stays DOWN, or UNKNOWN for a write.
  *
  * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
-#include "store/mysql_link.h"
+#include "store/mysql/link.h"
 #include "base/error.h"
 #include "os/random.h"
 

@@ -1,8 +1,8 @@
-/* zk_foreign.c -- what a person's commands read below the root that the URI names: the names of namespaces, and the
+/* foreign.c -- what a person's commands read below the root that the URI names: the names of namespaces, and the
  * numbers in other generators' nodes: Butterfly's
  * /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>.  Reads only. */
 #include "store/foreign.h"
-#include "store/zk_link.h"
+#include "store/zk/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* zk_link.c -- the session under zookeeper.c; see zk_link.h.  Knows no record. */
-#include "store/zk_link.h"
+/* link.c -- the session under zk.c; see link.h.  Knows no record. */
+#include "store/zk/link.h"
 #include "os/process.h"
 
 #include <stdarg.h>

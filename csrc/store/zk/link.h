@@ -1,12 +1,12 @@
-/* zk_link.h -- the session under zookeeper.c: made beside the calls, given up when its call is over; requests and their
- * answers, in order.  ZooKeeper's own client (zk_session.h) has no deadlines: what does not come in time is left to it,
+/* link.h -- the session under zk.c: made beside the calls, given up when its call is over; requests and their
+ * answers, in order.  ZooKeeper's own client (session.h) has no deadlines: what does not come in time is left to it,
  * and the session is ended beside the calls as well. */
 #ifndef VS_STORE_ZK_LINK_H
 #define VS_STORE_ZK_LINK_H
 
 #include "store/errand.h"
 #include "store/reply.h"
-#include "store/zk_session.h"
+#include "store/zk/session.h"
 
 #define VS_ZK_PORT 2181
 #define VS_ZK_GROUP 128       /* workers under one node */
@@ -71,7 +71,7 @@ bool vs_zk_no_answer(struct zk_store *self, const char *why, struct vs_reply *re
 /* Fills the reply by an error that the server said: it was not done.  False. */
 bool vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply);
 
-/* zk_dial.c: makes sessions, beside the calls. */
+/* dial.c: makes sessions, beside the calls. */
 struct zk_making {
     struct zk_place place;
     struct zk_session *session; /* NULL: it did not come about, and the reply says why */
@@ -80,10 +80,10 @@ struct zk_making {
 void vs_zk_dial(void *making);
 void vs_zk_drop_making(void *making);
 
-/* zk_list.c: every record of the namespace. */
+/* list.c: every record of the namespace. */
 void vs_zk_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
 
-/* zk_foreign.c: other generators' nodes, and what lies beside the namespace. */
+/* foreign.c: other generators' nodes, and what lies beside the namespace. */
 void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
 void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                    struct vs_reply *reply);

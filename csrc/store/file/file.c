@@ -4,7 +4,7 @@
  *     <place>/<namespace>/<worker>      one lease record each, as text (lease/record.h)
  *     <place>/<namespace>/lock          whose turn it is to write
  *
- * Records are read without a lock and changed as store/folder.h says, so a process that is stopped anywhere holds
+ * Records are read without a lock and changed as store/file/folder.h says, so a process that is stopped anywhere holds
  * nobody up, and none that forks or loads this library twice does anything twice.  No descriptor is kept between calls.
  *
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
@@ -13,7 +13,7 @@
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/random.h"
-#include "store/folder.h"
+#include "store/file/folder.h"
 
 #include <dirent.h>
 #include <errno.h>

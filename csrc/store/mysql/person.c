@@ -1,7 +1,7 @@
-/* mysql_person.c -- what only a person asks for: the tables made, the names of namespaces, and what a server is set to
+/* person.c -- what only a person asks for: the tables made, the names of namespaces, and what a server is set to
  * that a lease rests on. */
 #include "base/array.h"
-#include "store/mysql_link.h"
+#include "store/mysql/link.h"
 
 #include <inttypes.h>
 #include <stdio.h>

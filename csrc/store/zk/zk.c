@@ -1,4 +1,4 @@
-/* zookeeper.c -- the store in ZooKeeper: zk://user:password@h1:2181,h2:2181/vesta.
+/* zk.c -- the store in ZooKeeper: zk://user:password@h1:2181,h2:2181/vesta.
  *
  *     /<namespace>                   its record as text (lease/record.h)
  *     /<namespace>/i-<incarnation>   nothing: a write asks, in the same step, whether it is still there
@@ -15,7 +15,7 @@
  *
  * The store's clock is the leader's: a node's mtime.  Between writes it is counted on from the last one by boot time.
  */
-#include "store/zk_nodes.h"
+#include "store/zk/nodes.h"
 #include "base/error.h"
 #include "base/slice.h"
 

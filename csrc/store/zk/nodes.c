@@ -1,5 +1,5 @@
-/* zk_nodes.c -- see zk_nodes.h. */
-#include "store/zk_nodes.h"
+/* nodes.c -- see nodes.h. */
+#include "store/zk/nodes.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* zk_nodes.h -- what stands in the nodes of a namespace: their paths, and what a look at them finds. */
+/* nodes.h -- what stands in the nodes of a namespace: their paths, and what a look at them finds. */
 #ifndef VS_STORE_ZK_NODES_H
 #define VS_STORE_ZK_NODES_H
 
-#include "store/zk_link.h"
+#include "store/zk/link.h"
 
 void vs_zk_ns_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]);
 void vs_zk_tag_path(const struct zk_store *self, uint64_t stored, char path[static VS_ZK_PATH_MAX]); /* i-... */

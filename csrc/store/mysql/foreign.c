@@ -1,7 +1,7 @@
-/* mysql_foreign.c -- the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
+/* foreign.c -- the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
  * WORKER_NODE, Vesta's DB_MACHINE_ID_PROVIDER.  Reads only. */
 #include "store/foreign.h"
-#include "store/mysql_link.h"
+#include "store/mysql/link.h"
 
 #include <inttypes.h>
 #include <mysqld_error.h>

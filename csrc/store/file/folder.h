@@ -9,8 +9,8 @@
  *
  * The turn (a lock of <folder>/lock, see os/queue.c) keeps writers out of each other's way, and that is all it does:
  * who has waited for its turn for too long goes on without. */
-#ifndef VS_STORE_FOLDER_H
-#define VS_STORE_FOLDER_H
+#ifndef VS_STORE_FILE_FOLDER_H
+#define VS_STORE_FILE_FOLDER_H
 
 #include "store/reply.h"
 

@@ -1,9 +1,9 @@
-/* zk_dial.c -- makes a session with one of several ZooKeepers, and finds out why there is none: its client looks names
+/* dial.c -- makes a session with one of several ZooKeepers, and finds out why there is none: its client looks names
  * up, tries one server after the other for ever, and does not say what it met.  Runs in a thread of its own, where
  * nobody waits; see errand.h. */
 #include "base/slice.h"
 #include "os/thread.h"
-#include "store/zk_link.h"
+#include "store/zk/link.h"
 
 #include <errno.h>
 #include <netdb.h>

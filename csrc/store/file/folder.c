@@ -1,6 +1,6 @@
 /* folder.c -- see folder.h.  Everything goes by the folder's descriptor: its path may come to mean another folder at
  * any moment, and is looked at again when a change was made. */
-#include "store/folder.h"
+#include "store/file/folder.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/queue.h"

@@ -1,6 +1,6 @@
-/* zk_list.c -- every record of a namespace in ZooKeeper: the groups, their children, the records.  Each level is asked
+/* list.c -- every record of a namespace in ZooKeeper: the groups, their children, the records.  Each level is asked
  * for at once, so thousands of records take a few round trips. */
-#include "store/zk_link.h"
+#include "store/zk/link.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* sqlite_turn.h -- when this process may be inside SQLite, and whose turn a database is.
+/* turn.h -- when this process may be inside SQLite, and whose turn a database is.
  *
  * SQLite's locks belong to the process: they keep nobody out who brought another copy of SQLite into it.  And a child
  * that was forked in the middle of a call would inherit what SQLite believes of them.  So a call has a turn, by a lock

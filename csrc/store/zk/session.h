@@ -1,4 +1,4 @@
-/* zk_session.h -- a session of ZooKeeper's own client, and the calls that are under way in it.  The client completes a
+/* session.h -- a session of ZooKeeper's own client, and the calls that are under way in it.  The client completes a
  * call in a thread of its own, at any time: what a call needs lives until then, whoever has given it up. */
 #ifndef VS_STORE_ZK_SESSION_H
 #define VS_STORE_ZK_SESSION_H

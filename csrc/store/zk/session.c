@@ -1,5 +1,5 @@
-/* zk_session.c -- see zk_session.h. */
-#include "store/zk_session.h"
+/* session.c -- see session.h. */
+#include "store/zk/session.h"
 
 #include <assert.h>
 #include <errno.h>

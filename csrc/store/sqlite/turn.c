@@ -1,5 +1,5 @@
-/* sqlite_turn.c -- see sqlite_turn.h. */
-#include "store/sqlite_turn.h"
+/* turn.c -- see turn.h. */
+#include "store/sqlite/turn.h"
 #include "base/error.h"
 #include "os/files.h"
 #include "os/queue.h"
