@@ -2,7 +2,7 @@
 #ifndef VS_SERVER_PARSE_H
 #define VS_SERVER_PARSE_H
 
-#include "server/accept.h"
+#include "server/http/accept.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
-#include "server/session.h"
+#include "server/net/session.h"
 
 enum vs_reply_state {
     VS_ANSWERED,

@@ -3,7 +3,7 @@
 #ifndef VS_SERVER_H
 #define VS_SERVER_H
 
-#include "server/budget.h"
+#include "server/net/budget.h"
 
 #include <stdatomic.h>
 

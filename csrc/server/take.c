@@ -1,7 +1,7 @@
 /* take.c -- ids for a request: from its generator, where nobody waits for one before it.  Knows no socket and no
  * protocol; never waits. */
 #include "server/take.h"
-#include "server/multi.h"
+#include "server/resp/multi.h"
 
 #include <assert.h>
 #include <string.h>

@@ -39,7 +39,8 @@ ONLY_IN = [
     (r"sqlite3\.h", {"store/sqlite"}),
     (r"(mysql|mariadb_com)\.h|(mysql|mariadb)/.*", {"store/mysql"}),
     (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),
-    (r"(uv|llhttp)\.h", {"server"}),
+    (r"uv\.h", {"server/net"}),
+    (r"llhttp\.h", {"server/http"}),
 ]
 
 # The folders without I/O, which run in the simulator as they are, and what they have no use for.

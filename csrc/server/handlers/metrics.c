@@ -3,7 +3,7 @@
  * One table of families; docs/metrics.md says what each is for, and a spec holds that page to this table. */
 #include "base/array.h"
 #include "os/process.h"
-#include "server/accept.h"
+#include "server/http/accept.h"
 #include "server/commands.h"
 #include "server/problem.h"
 

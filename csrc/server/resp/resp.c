@@ -2,7 +2,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "server/commands.h"
-#include "server/multi.h"
+#include "server/resp/multi.h"
 
 #include <string.h>
 #include <strings.h>

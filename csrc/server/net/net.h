@@ -2,7 +2,7 @@
 #ifndef VS_NET_H
 #define VS_NET_H
 
-#include "server/session.h"
+#include "server/net/session.h"
 
 #include <sys/queue.h>
 #include <uv.h>

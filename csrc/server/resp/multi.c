@@ -3,7 +3,7 @@
  * EXEC first takes all ids that the queued commands want, and pauses where there are too few just now, keeping what it
  * has; only then it answers, in as many steps as the replies need, and nothing can pause or fail any more.  So a client
  * has the ids of a whole transaction or an error. */
-#include "server/multi.h"
+#include "server/resp/multi.h"
 #include "server/commands.h"
 #include "server/take.h"
 

@@ -1,5 +1,5 @@
 /* accept.c -- reading Accept (RFC 9110, section 12.5.1); see accept.h. */
-#include "server/accept.h"
+#include "server/http/accept.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no protocol. */
-#include "server/session.h"
-#include "server/multi.h"
+#include "server/net/session.h"
+#include "server/resp/multi.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * A connection's bytes are parsed where they were read, in the loop's buffer; what a request still lacks is kept in a
  * buffer of its own, so an idle connection costs no buffer.  All replies to one read go out in one write. */
-#include "server/net.h"
+#include "server/net/net.h"
 #include "server/problem.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* budget.c -- places and memory of clients, counted for all loops.  Knows no socket; asked when a connection comes or
  * goes and when a request needs memory of its own, never for a plain one. */
-#include "server/budget.h"
+#include "server/net/budget.h"
 #include "base/error.h"
 #include "os/random.h"
 

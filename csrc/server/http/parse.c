@@ -1,4 +1,4 @@
-/* http_parse.c -- bytes -> one HTTP/1.x request, by llhttp, which only this file knows.  Pure.
+/* parse.c -- bytes -> one HTTP/1.x request, by llhttp, which only this file knows.  Pure.
  *
  * The head is looked at by llhttp only once it is complete, and always whole: so every text is one view into the
  * buffer, and nothing of a request has to be remembered between two reads. */

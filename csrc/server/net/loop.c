@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "os/process.h"
-#include "server/net.h"
+#include "server/net/net.h"
 #include "server/problem.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* hello.c -- handlers for what Redis clients say of themselves: who they are, how they speak.  Knows no id. */
 #include "base/error.h"
 #include "server/commands.h"
-#include "server/multi.h"
+#include "server/resp/multi.h"
 
 #include <stdio.h>
 #include <string.h>

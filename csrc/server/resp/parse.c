@@ -1,4 +1,4 @@
-/* resp_parse.c -- bytes -> the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates
+/* parse.c -- bytes -> the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates
  * nothing, knows no command. */
 #include "server/parse.h"
 

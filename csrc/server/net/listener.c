@@ -4,7 +4,7 @@
  * The sockets are polled, and accepted from here: libuv's own accepting gives its one reserve descriptor for a client
  * that it cannot take, and where several loops do that at once one of them turns for ever. */
 #include "log/log.h"
-#include "server/net.h"
+#include "server/net/net.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
