@@ -1,7 +1,7 @@
 /* policies.c -- the policies of a server's namespaces: which there are, and the thread that judges by them.  Knows no
  * Lua. */
 #include "base/error.h"
-#include "policy/control.h"
+#include "policy/control/control.h"
 #include "command/options.h"
 #include "serve/serving.h"
 

@@ -1,6 +1,6 @@
 /* start.c -- from listening to serving: each namespace is opened, and waits for its worker number, on a thread of its
  * own, so that one whose store is away harms no other.  Knows no socket. */
-#include "policy/control.h"
+#include "policy/control/control.h"
 #include "serve/crew.h"
 #include "command/options.h"
 #include "serve/serving.h"

@@ -52,7 +52,7 @@ function judge.keep(gen, policy) policy_of[gen] = policy end
 
 local function refusal(policy, reason) return reason and ("%s (policy %s)"):format(reason, policy.name) end
 
----------------------------------------------------------------- worker numbers, as csrc/policy/leases.c
+---------------------------------------------------------------- worker numbers, as csrc/policy/control/leases.c
 
 -- The clocks of the others who hold a number, as they show by now.
 local function peers_of(choice)
@@ -139,7 +139,7 @@ function judge.judge(core, gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
-  local ctx = policies.ctx(hook, { now_ms = core.now_ms() }, pause, gen:info()) -- as pause_ctx in csrc/policy/judge.c
+  local ctx = policies.ctx(hook, { now_ms = core.now_ms() }, pause, gen:info()) -- as pause_ctx in control/judge.c
   local ok, word, amount_ms, reason = policies.ask(policy, hook, ctx)
   if not ok then
     warn_of(policy, word)

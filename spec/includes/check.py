@@ -21,6 +21,7 @@ from claims import report  # noqa: E402
 
 LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
+FILES_MAX = 25  # in one folder of csrc: what is more has subjects, which are rooms of the same target
 # What --measures calls many.
 FILES_MAX = 25
 PARAMETERS_MAX = 5
@@ -119,6 +120,12 @@ def folders_explained(root):
         count = len(lines_of(path)) - 1 if os.path.exists(path) else 0
         if not least <= count <= most:
             yield f"csrc/{folder}/README: {count} lines; what lives here, what it may know, its door: {least} to {most}"
+
+
+def folders_small(root):
+    for folder, _, files in os.walk(os.path.join(root, "csrc")):
+        if len(files) > FILES_MAX:
+            yield f"{os.path.relpath(folder, root)}: {len(files)} files, at most {FILES_MAX}: find its subjects"
 
 
 def points_downward(root):
@@ -223,6 +230,7 @@ def ok_in_one_place(root):
 RULES = [
     ("every folder of csrc says what it knows", folders_known),
     ("every folder of csrc has its README", folders_explained),
+    (f"no folder of csrc holds more than {FILES_MAX} files", folders_small),
     ("includes point downward", points_downward),
     ("an include names its folder", folder_named),
     ("foreign headers stay in their folders", foreign_at_home),
@@ -295,6 +303,7 @@ PLANTS = {
     ok_in_one_place: ("csrc/store/mine.c", "void f(struct vs_reply *reply) {\n    reply->outcome = VS_STORE_OK;\n}\n"),
     folders_known: ("csrc/attic/README", "a\n" * 5),
     folders_explained: ("csrc/id/README", "id\n"),
+    folders_small: ("csrc/id/many/one_more.h", ""),
     points_downward: ("csrc/store/up.c", '#include "keeper/keeper.h"\n'),
     folder_named: ("csrc/id/bare.c", '#include "id.h"\n'),
     foreign_at_home: ("csrc/server/script.c", "#include <lauxlib.h>\n"),
@@ -307,6 +316,7 @@ PLANTS = {
 # What must not be taken for a violation.
 SOUND = {
     **{f"csrc/{name}/README": "a line\n" * 5 for name in ("id", "keeper", "lease", "server", "store", "cli")},
+    **{f"csrc/id/many/{number}.h": "" for number in range(FILES_MAX)},
     "csrc/id/CMakeLists.txt": "vesta_folder(id SOURCES id.c)\n",
     "csrc/lease/CMakeLists.txt": "vesta_folder(lease KNOWS id SOURCES lease.c)\n",
     "csrc/store/CMakeLists.txt": "vesta_folder(store KNOWS lease\n  SOURCES store.c)\n",

@@ -1,6 +1,6 @@
 /* leases.c -- what policies say of worker numbers, carried out: a control thread, a keeper and a store of files,
  * all of them real.  Their clock is the machine's, and goes faster where a spec says so. */
-#include "policy/controls.h"
+#include "policy/control/controls.h"
 #include "log/log.h"
 #include "opened.h"
 #include "said.h"

@@ -3,7 +3,7 @@
 #ifndef SPEC_HOST_H
 #define SPEC_HOST_H
 
-#include "policy/controls.h"
+#include "policy/control/controls.h"
 #include "log/log.h"
 #include "tools.h"
 

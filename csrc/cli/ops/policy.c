@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "base/array.h"
 #include "base/nearest.h"
-#include "policy/trial.h"
+#include "policy/trial/trial.h"
 #include "command/options.h"
 #include "os/clock.h"
 

@@ -1,5 +1,5 @@
 /* records.c -- workers' records out of Lua data, for who tries a policy out.  Knows no store. */
-#include "policy/rows.h"
+#include "policy/trial/rows.h"
 
 #include "base/error.h"
 #include "base/nearest.h"

@@ -1,5 +1,5 @@
 /* reload.c -- a set of policies: read from its sources, tried, and put in the place of the old one, or not at all. */
-#include "policy/controls.h"
+#include "policy/control/controls.h"
 
 #include "base/error.h"
 #include "log/log.h"

@@ -1,6 +1,6 @@
 /* trial.c -- `vesta policy test`: spec files in a whole Lua of their own, for they are their author's; what they load
  * as a policy runs in the sandbox, within the limits of the host.  The runner itself is trial.lua. */
-#include "policy/rows.h"
+#include "policy/trial/rows.h"
 
 #include "base/array.h"
 #include "base/error.h"

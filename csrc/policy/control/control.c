@@ -1,6 +1,6 @@
 /* control.c -- the control thread: waits to be asked, settles one matter after the other, can be seen to be stuck.
  * Knows no policy's word. */
-#include "policy/controls.h"
+#include "policy/control/controls.h"
 
 #include "base/error.h"
 #include "log/log.h"

@@ -2,7 +2,7 @@
 #ifndef VS_CONTROLS_H
 #define VS_CONTROLS_H
 
-#include "policy/control.h"
+#include "policy/control/control.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* judge.c -- verdicts: who asks gets the one in force, or is told that the thread is asked; the thread asks the policy
  * and carries out what it says.  A function that fails is left alone for a while: the fixed rules hold meanwhile. */
-#include "policy/controls.h"
+#include "policy/control/controls.h"
 
 #include "base/array.h"
 #include "log/log.h"

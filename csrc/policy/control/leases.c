@@ -1,7 +1,7 @@
 /* leases.c -- what policies say of worker numbers: whether to start, which to claim, whether to go on while the store
  * is silent, what to do about a number that was lost.  Knows no store: the keeper asks, and the claim decides.  Where a
  * policy has no function, or it fails, the fixed rules hold: start, claim what the default choice names, go on. */
-#include "policy/controls.h"
+#include "policy/control/controls.h"
 
 #include "base/array.h"
 #include "base/error.h"

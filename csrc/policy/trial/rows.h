@@ -2,7 +2,7 @@
 #ifndef VS_ROWS_H
 #define VS_ROWS_H
 
-#include "policy/trial.h"
+#include "policy/trial/trial.h"
 #include "policy/vm.h"
 
 /* Reads the list at the top of the stack.  The arrays are the Lua state's and lie on its stack, in the list's place;
