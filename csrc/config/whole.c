@@ -8,7 +8,7 @@
 #include "config/schema.h"
 #include "keeper/options.h"
 #include "os/clock.h"
-#include "policy/host.h"
+#include "policy/policies.h"
 #include "store/store.h"
 
 #include <grp.h>

@@ -1,6 +1,6 @@
 /* call.c -- a call of a policy's function: ctx goes in, a verdict comes out, and anything else is garbage.  Knows the
  * words of verdicts, not what is done about them. */
-#include "policy/policies.h"
+#include "policy/loaded.h"
 
 #include "base/array.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* ctx.c -- the fields of ctx, as lua/vesta/hooks.lua lists them: who is told which, of what kind, and what stands there
  * when a policy is tried. */
-#include "policy/policies.h"
+#include "policy/loaded.h"
 
 #include "base/array.h"
 #include "base/slice.h"

@@ -1,6 +1,6 @@
 /* declared.c -- what a policy declares of its options, for people and programs to read.  Checks nothing: policy.c does,
  * and what a policy's functions made of the table since then is shown as far as it can be. */
-#include "policy/policies.h"
+#include "policy/loaded.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* policy.c -- a set of policies: finding one, running its file, checking the table it returns.  Calls none of its
  * functions. */
-#include "policy/policies.h"
+#include "policy/loaded.h"
 
 #include "base/error.h"
 #include "base/nearest.h"

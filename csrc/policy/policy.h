@@ -14,7 +14,7 @@
 #ifndef VS_POLICY_H
 #define VS_POLICY_H
 
-#include "policy/host.h"
+#include "policy/policies.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* rehearse.c -- a policy's functions, called once in each of a few situations before it holds: what fails when a worker
- * number is to be had should be found at a desk.  Any answer is a good one; how it fits this host is not judged. */
+ * number is to be had should be found at a desk.  Any answer is a good one; how it fits this machine is not judged. */
 #include "policy/policy.h"
 
 #include "base/array.h"

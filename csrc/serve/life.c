@@ -22,10 +22,10 @@ struct vs_life {
     pthread_cond_t woken;
     bool stopping, ending, reloading, ready_told;
     int64_t from_us;
-    uint64_t reloads; /* of the host when the reload was asked for */
+    uint64_t reloads; /* of the policies, when the reload was asked for */
     /* the thread's own */
     int64_t watchdog_us, watchdog_told_us;
-    struct vs_host_status status;
+    struct vs_policies_status status;
     struct vs_seen seen[VS_NAMESPACES_MAX];
 };
 
@@ -55,7 +55,7 @@ static void look_at_start(struct vs_life *life) {
 }
 
 static void end_reload(struct vs_life *life) {
-    const struct vs_host_status *status = &life->status;
+    const struct vs_policies_status *status = &life->status;
     pthread_mutex_lock(&life->mutex);
     bool over = life->reloading && status->reloads != life->reloads;
     if (over) life->reloading = false;
@@ -80,11 +80,11 @@ static void tell_watchdog(struct vs_life *life) {
 }
 
 static void tick(struct vs_life *life, bool stopping) {
-    const struct vs_host *host = &life->serving->app.host;
+    const struct vs_policies *policies = &life->serving->app.policies;
     vs_log_tick();
     if (!stopping) look_at_start(life);
     look_at_namespaces(life, !stopping);
-    if (host->status) host->status(host->self, &life->status);
+    if (policies->status) policies->status(policies->self, &life->status);
     end_reload(life);
     tell_watchdog(life);
 }
@@ -184,20 +184,20 @@ void vs_life_stopping(void *self) {
 /* ------------------------------------------------------------------ signals */
 
 static void reload(struct vs_life *life) {
-    const struct vs_host *host = &life->serving->app.host;
-    struct vs_host_status status;
+    const struct vs_policies *policies = &life->serving->app.policies;
+    struct vs_policies_status status;
     vs_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=reloading", (long long)vs_monotonic_us());
-    if (!host->reload || !host->status) {
+    if (!policies->reload || !policies->status) {
         vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
         vs_notify("READY=1");
         return;
     }
-    host->status(host->self, &status);
+    policies->status(policies->self, &status);
     pthread_mutex_lock(&life->mutex);
     life->reloading = true;
     life->reloads = status.reloads;
     pthread_mutex_unlock(&life->mutex);
-    host->reload(host->self);
+    policies->reload(policies->self);
 }
 
 static void reopen(void) {

@@ -73,7 +73,7 @@ int vs_policies_open(struct vs_serving *serving) {
     for (int i = 0; i < app->ns_count; i++)
         names[i] = app->ns[i].name;
     if (vs_control_open(&opts, &serving->control, &err) != VESTA_OK) return vs_report(&err);
-    app->host = vs_control_host(serving->control);
+    app->policies = vs_control_policies(serving->control);
     return VS_GO;
 }
 

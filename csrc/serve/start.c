@@ -147,10 +147,11 @@ static bool open_generator(struct vs_start *start, int i) {
 
 /* Has the keeper's question answered; false: a policy wants no lease. */
 static bool is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
-    const struct vs_host *host = &serving->app.host;
+    const struct vs_policies *policies = &serving->app.policies;
     int64_t until_us;
     if (!serving->control) return true;
-    if (pause->why == VESTA_CHOOSE) (void)host->judge(host->self, i, serving->app.ns[i].gen[VS_RESP], pause, &until_us);
+    if (pause->why == VESTA_CHOOSE)
+        (void)policies->judge(policies->self, i, serving->app.ns[i].gen[VS_RESP], pause, &until_us);
     return !vs_control_is_over(serving->control, i, why);
 }
 

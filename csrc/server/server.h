@@ -58,11 +58,11 @@ struct vs_counts;
 struct vs_app {
     struct vs_namespace ns[VS_NAMESPACES_MAX]; /* the first is meant where a request names none */
     int ns_count;
-    struct vs_host host;       /* judge is NULL where there are no policies */
-    const char *resp_password; /* NULL: none is needed */
-    const char *admin_token;   /* NULL: none is set */
-    bool leaf_any_key;         /* Leaf's route gives ids of the first namespace under an unknown key */
-    atomic_bool drain_asked;   /* by the admin */
+    struct vs_policies policies; /* judge is NULL where there are no policies */
+    const char *resp_password;   /* NULL: none is needed */
+    const char *admin_token;     /* NULL: none is set */
+    bool leaf_any_key;           /* Leaf's route gives ids of the first namespace under an unknown key */
+    atomic_bool drain_asked;     /* by the admin */
     const struct vesta_clock *clock;
     int64_t started_us;                             /* boot_us when the server began */
     struct vs_budget *budget;                       /* of clients; made by vs_serve, the caller's to free */

@@ -1,4 +1,4 @@
-/* wait.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the host's policies, or is
+/* wait.c -- a request that wants ids and finds none: it waits by the fixed rules, then asks the policies, or is
  * told why not.  Knows no socket, no protocol and no Lua.
  *
  * What is known of it stands in session->waiting, and nowhere else; net.c has it run again when it is time, the first
@@ -141,8 +141,8 @@ static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t un
 
 static enum vs_verdict judge(struct vs_request *r, int64_t *until_us) {
     const struct vs_app *app = r->session->app;
-    if (!app->host.judge) return VS_NO_VERDICT;
-    return app->host.judge(app->host.self, (int)(r->ns - app->ns), r->gen, &r->pause, until_us);
+    if (!app->policies.judge) return VS_NO_VERDICT;
+    return app->policies.judge(app->policies.self, (int)(r->ns - app->ns), r->gen, &r->pause, until_us);
 }
 
 /* ------------------------------------------------------------------ a request's way */

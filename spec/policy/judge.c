@@ -1,7 +1,7 @@
 /* judge.c -- what the control thread makes of policies: verdicts asked for once, in force for a moment, carried
  * out; functions that fail, and are left alone; a call that does not end. */
 #include "base/array.h"
-#include "host.h"
+#include "control.h"
 
 #define POLICY(on_clock_back) "return { api = 1, on_clock_back = function(ctx) " on_clock_back " end }"
 
@@ -166,7 +166,7 @@ static void leaves_the_fixed_rules_where_it_fails(void) {
                  failing[i].body);
         set_desk(source);
         CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
-        struct vs_host_status status = status_now();
+        struct vs_policies_status status = status_now();
         CHECK_EQ_U64(status.calls[VS_ON_CLOCK_BACK][failing[i].result], 1);
         CHECK_HAS(status.last_error, failing[i].error);
         if (failing[i].result != VS_CALL_MEMORY) CHECK_HAS(status.last_error, "p0.lua:"); /* and the line */

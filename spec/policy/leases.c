@@ -18,7 +18,7 @@
 static struct work {
     struct vesta_gen *gen;
     struct vs_control *control;
-    struct vs_host host;
+    struct vs_policies policies;
     char policy[128], log[128];
 } work;
 
@@ -61,7 +61,7 @@ static void begin_as(const char *name, const char *functions, struct vesta_opts 
     struct vs_control_opts control = {
         .space = names, .space_count = 1, .gen = &work.gen, .sources = read_source, .clock = &ahead_clock};
     if (vs_control_open(&control, &work.control, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    work.host = vs_control_host(work.control);
+    work.policies = vs_control_policies(work.control);
 }
 
 static void begin(const char *functions) {
@@ -79,7 +79,7 @@ static bool try_next(uint64_t *id) {
     struct vesta_pause pause;
     int64_t until_us;
     if (vesta_next_wait(work.gen, id, 20000, &pause) == VESTA_OK) return true;
-    if (pause.why == VESTA_CHOOSE) work.host.judge(work.host.self, 0, work.gen, &pause, &until_us);
+    if (pause.why == VESTA_CHOOSE) work.policies.judge(work.policies.self, 0, work.gen, &pause, &until_us);
     return false;
 }
 
@@ -118,8 +118,8 @@ static bool holds_lease(void) {
 }
 
 static uint64_t calls(enum vs_hook hook, enum vs_call_result result) {
-    struct vs_host_status status;
-    work.host.status(work.host.self, &status);
+    struct vs_policies_status status;
+    work.policies.status(work.policies.self, &status);
     return status.calls[hook][result];
 }
 

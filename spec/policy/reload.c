@@ -1,6 +1,6 @@
 /* reload.c -- other policies are put to work, or the old ones stay and it is said why. */
 #include "base/array.h"
-#include "host.h"
+#include "control.h"
 
 #define POLICY(on_clock_back) "return { api = 1, on_clock_back = function(ctx) " on_clock_back " end }"
 
@@ -58,7 +58,7 @@ static void a_broken_policy_does_not_start(void) {
 
 static void a_broken_policy_does_not_replace_a_good_one(void) {
     set_desk(POLICY("return 'refuse'"));
-    struct vs_host_status first = status_now();
+    struct vs_policies_status first = status_now();
     CHECK_EQ_U64(first.generation, 1);
     CHECK_EQ_U64(first.reloads, 0);
     CHECK(first.reload_ok && first.last_error[0] == '\0');
@@ -67,7 +67,7 @@ static void a_broken_policy_does_not_replace_a_good_one(void) {
         pass_ms(5000);
         write_policy(0, broken[i][0]);
         reload();
-        struct vs_host_status status = status_now();
+        struct vs_policies_status status = status_now();
         CHECK_EQ_U64(status.generation, 1);
         CHECK(!status.reload_ok);
         CHECK_HAS(status.last_error, broken[i][1]);
@@ -79,7 +79,7 @@ static void a_broken_policy_does_not_replace_a_good_one(void) {
     pass_ms(5000);
     write_policy(0, POLICY("return 'wait'"));
     reload();
-    struct vs_host_status last = status_now();
+    struct vs_policies_status last = status_now();
     CHECK_EQ_U64(last.generation, 2);
     CHECK(last.reload_ok);
     CHECK_EQ_U64(last.reloads, VS_COUNT(broken) + 1);
@@ -125,7 +125,7 @@ static void the_end_waits_for_a_call(void) {
     int64_t until_us;
     set_desk(POLICY("if ctx.back_ms > 100 then while true do end end return 'refuse'"));
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_PENDING);
-    desk.host.reload(desk.host.self);
+    desk.policies.reload(desk.policies.self);
     clear_desk();
 }
 

@@ -154,8 +154,8 @@ static void wants_a_token(void) {
 
 /* ------------------------------------------------------------------ ready */
 
-static void tell_stuck(void *self, struct vs_host_status *status) {
-    *status = (struct vs_host_status){.stuck = *(bool *)self, .generation = 1, .reload_ok = true};
+static void tell_stuck(void *self, struct vs_policies_status *status) {
+    *status = (struct vs_policies_status){.stuck = *(bool *)self, .generation = 1, .reload_ok = true};
 }
 
 static void is_not_ready(const char *code) {
@@ -179,7 +179,7 @@ static void tells_why_not(void) {
     bool stuck = false;
     int64_t was_us = unix_now_us;
     open_server(1);
-    app.host = (struct vs_host){.self = &stuck, .status = tell_stuck};
+    app.policies = (struct vs_policies){.self = &stuck, .status = tell_stuck};
     app.ns[0].wait_us_max = 100000;
     is_ready();
     ask(ASK("/genid")); /* this time is seen */

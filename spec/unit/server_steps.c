@@ -180,7 +180,7 @@ static enum vs_verdict judge(void *self, int ns, struct vesta_gen *gen, const st
 static void open_judged(enum vs_verdict says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
     app.ns[0].park_us_max = 2000000;
-    app.host = (struct vs_host){.self = &host, .judge = judge};
+    app.policies = (struct vs_policies){.self = &host, .judge = judge};
     memset(&host, 0, sizeof host);
     host.says = says;
     host.until_us = INT64_MAX;

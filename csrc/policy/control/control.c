@@ -120,7 +120,7 @@ static void ask_reload(void *self) {
     pthread_mutex_unlock(&c->lock);
 }
 
-static void tell_status(void *self, struct vs_host_status *out) {
+static void tell_status(void *self, struct vs_policies_status *out) {
     struct vs_control *c = self;
     bool stuck = vs_control_is_stuck(c);
     pthread_mutex_lock(&c->lock);
@@ -129,14 +129,14 @@ static void tell_status(void *self, struct vs_host_status *out) {
     out->stuck = stuck;
 }
 
-struct vs_host vs_control_host(struct vs_control *control) {
-    return (struct vs_host){.self = control,
-                            .judge = vs_control_judge,
-                            .reload = ask_reload,
-                            .status = tell_status,
-                            .hook_name = vs_hook_name,
-                            .result_name = vs_call_result_name,
-                            .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
+struct vs_policies vs_control_policies(struct vs_control *control) {
+    return (struct vs_policies){.self = control,
+                                .judge = vs_control_judge,
+                                .reload = ask_reload,
+                                .status = tell_status,
+                                .hook_name = vs_hook_name,
+                                .result_name = vs_call_result_name,
+                                .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
 }
 
 /* ------------------------------------------------------------------ open and close */

@@ -1,7 +1,7 @@
 /* control.h -- the control thread: it owns the policies of all namespaces, judges pauses by them while requests wait
  * elsewhere, and puts other policies to work.  Knows no socket and no config file.
  *
- *   control.c  the thread, what it is asked for, how the host is
+ *   control.c  the thread, what it is asked for, how the policies are
  *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
  *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
  *   reload.c   a set of policies: read, tried, put in the place of the old one */
@@ -51,7 +51,7 @@ void vs_control_close(struct vs_control *control);
 #define VS_OVER_MAX 320
 bool vs_control_is_over(struct vs_control *control, int space, char why[VS_OVER_MAX]);
 
-/* What the server is given. */
-struct vs_host vs_control_host(struct vs_control *control);
+/* What the server is given of it. */
+struct vs_policies vs_control_policies(struct vs_control *control);
 
 #endif

@@ -66,7 +66,7 @@ struct vs_control {
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
     int turn;  /* the matter to be looked at first */
     struct vs_matter matter[VS_CONTROL_SPACES_MAX * VS_CAUSES];
-    struct vs_host_status status;
+    struct vs_policies_status status;
 };
 
 static inline int64_t vs_control_now_us(const struct vs_control *c) {

@@ -1,5 +1,5 @@
 /* trial.c -- `vesta policy test`: spec files in a whole Lua of their own, for they are their author's; what they load
- * as a policy runs in the sandbox, within the limits of the host.  The runner itself is trial.lua. */
+ * as a policy runs in the sandbox, within the limits of the server.  The runner itself is trial.lua. */
 #include "policy/trial/rows.h"
 
 #include "base/array.h"
@@ -33,7 +33,7 @@ static int push_problem(lua_State *L, const struct vesta_error *err) {
 }
 
 /* load(name, options): the policy, or nil and what is wrong with it. */
-static int host_load(lua_State *L) {
+static int sandbox_load(lua_State *L) {
     const char *name = luaL_checkstring(L, 1), *options = luaL_checkstring(L, 2);
     struct vesta_error err;
     struct sandboxed *self = lua_newuserdatauv(L, sizeof *self, 0);
@@ -53,7 +53,7 @@ static enum vs_hook check_hook(lua_State *L) {
     return hook;
 }
 
-static int host_has(lua_State *L) {
+static int sandbox_has(lua_State *L) {
     const struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     lua_pushboolean(L, vs_policy_has(self->vm, self->policy, check_hook(L)));
     return 1;
@@ -112,7 +112,7 @@ static size_t read_ctx(lua_State *L, struct vs_ctx *ctx) {
 }
 
 /* ask(policy, hook, ctx): true, word, milliseconds, reason; or false and what is wrong. */
-static int host_ask(lua_State *L) {
+static int sandbox_ask(lua_State *L) {
     const struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     enum vs_hook hook = check_hook(L);
     struct vs_ctx ctx[CTX_MAX];
@@ -139,7 +139,7 @@ static int host_ask(lua_State *L) {
 
 /* ------------------------------------------------------------------ the Lua that specs run in */
 
-static int host_say(lua_State *L) {
+static int sandbox_say(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
     vs_say_fn *say = *(vs_say_fn **)lua_touserdata(L, lua_upvalueindex(1));
@@ -164,15 +164,16 @@ static void preload(lua_State *L, const char *module, const struct vs_shipped *s
     lua_pop(L, 3);
 }
 
-static void push_host(lua_State *L, vs_say_fn *say) {
-    static const luaL_Reg functions[] = {{"load", host_load}, {"has", host_has}, {"ask", host_ask}, {NULL, NULL}};
+static void push_sandbox(lua_State *L, vs_say_fn *say) {
+    static const luaL_Reg functions[] = {
+        {"load", sandbox_load}, {"has", sandbox_has}, {"ask", sandbox_ask}, {NULL, NULL}};
     luaL_newmetatable(L, CLASS);
     lua_pushcfunction(L, close_sandboxed);
     lua_setfield(L, -2, "__gc");
     lua_pop(L, 1);
     luaL_newlib(L, functions);
     *(vs_say_fn **)lua_newuserdatauv(L, sizeof say, 0) = say;
-    lua_pushcclosure(L, host_say, 1);
+    lua_pushcclosure(L, sandbox_say, 1);
     lua_setfield(L, -2, "say");
 }
 
@@ -186,7 +187,7 @@ static int trial_body(lua_State *L) {
     preload(L, "vesta.testing", trial_text("testing"));
     preload(L, "vesta.policy.helpers", vs_shipped_find("helpers"));
     if (luaL_loadbufferx(L, runner->text, runner->length, "=trial", "t") != LUA_OK) return lua_error(L);
-    push_host(L, trial->say);
+    push_sandbox(L, trial->say);
     lua_call(L, 1, 1);
     for (int i = 0; i < trial->count; i++) {
         lua_pushvalue(L, -1);

@@ -1,7 +1,7 @@
 --- trial.lua -- the test runner of `vesta policy test`: describe, it, before_each and assert, as busted has them.
--- The specs have a whole Lua, for they are their author's; a policy that they load by name or path runs in the host's
--- sandbox, through `host`, which trial.c gives.
-local host = ...
+-- The specs have a whole Lua, for they are their author's; a policy that they load by name or path runs in the
+-- sandbox, which trial.c gives.
+local sandbox = ...
 local policies = require "vesta.policy"
 
 ---------------------------------------------------------------- policies run in the sandbox
@@ -34,19 +34,19 @@ function policies.load(spec)
   end
   local ok, text = pcall(literal, options, 1)
   if not ok then return nil, text, "bad_option" end
-  local sandboxed, message = host.load(name, text)
+  local sandboxed, message = sandbox.load(name, text)
   if not sandboxed then return nil, message, "bad_option" end
   return { name = name, sandboxed = sandboxed }
 end
 
 function policies.has(self, hook)
   if not self.sandboxed then return has_here(self, hook) end
-  return host.has(self.sandboxed, hook)
+  return sandbox.has(self.sandboxed, hook)
 end
 
 function policies.ask(self, hook, ctx)
   if not self.sandboxed then return ask_here(self, hook, ctx) end
-  return host.ask(self.sandboxed, hook, ctx)
+  return sandbox.ask(self.sandboxed, hook, ctx)
 end
 
 ---------------------------------------------------------------- what is asserted
@@ -122,7 +122,7 @@ end
 
 local function judge(claim, run)
   local ok, message = xpcall(run, traceback)
-  host.say((ok and "ok - " or "not ok - ") .. claim .. "\n" .. (ok and "" or "  " .. message .. "\n"))
+  sandbox.say((ok and "ok - " or "not ok - ") .. claim .. "\n" .. (ok and "" or "  " .. message .. "\n"))
   if ok then passed = passed + 1 else failed = failed + 1 end
 end
 
@@ -154,7 +154,7 @@ end
 function print(...) -- luacheck: ignore 121
   local words = {}
   for i = 1, select("#", ...) do words[i] = tostring((select(i, ...))) end
-  host.say(table.concat(words, "\t") .. "\n")
+  sandbox.say(table.concat(words, "\t") .. "\n")
 end
 
 os.exit = function() error("a spec does not end the program", 2) end -- luacheck: ignore 122

@@ -54,7 +54,7 @@ static enum vs_reply_state done(struct vs_request *r, const char *what) {
 
 enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
-    if (!r->session->app->host.reload)
+    if (!r->session->app->policies.reload)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
     vs_log(VS_LOG_INFO, "admin: a reload was asked for", "over", door(r), NULL);
@@ -157,17 +157,17 @@ static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) 
 }
 
 static void put_policy(struct vs_out *out, const struct vs_app *app) {
-    struct vs_host_status host;
-    if (!app->host.status) return;
-    app->host.status(app->host.self, &host);
+    struct vs_policies_status policies;
+    if (!app->policies.status) return;
+    app->policies.status(app->policies.self, &policies);
     vs_json_open(out, "policies", '{');
-    vs_json_uint(out, "generation", host.generation);
-    vs_json_bool(out, "stuck", host.stuck);
-    vs_json_bool(out, "reload_ok", host.reload_ok);
-    vs_json_int(out, "reload_unix_ms", host.reload_unix_ms);
-    if (*host.last_error) {
-        vs_json_text(out, "last_error", host.last_error);
-        vs_json_int(out, "last_error_unix_ms", host.last_error_unix_ms);
+    vs_json_uint(out, "generation", policies.generation);
+    vs_json_bool(out, "stuck", policies.stuck);
+    vs_json_bool(out, "reload_ok", policies.reload_ok);
+    vs_json_int(out, "reload_unix_ms", policies.reload_unix_ms);
+    if (*policies.last_error) {
+        vs_json_text(out, "last_error", policies.last_error);
+        vs_json_int(out, "last_error_unix_ms", policies.last_error_unix_ms);
     }
     vs_put(out, "}", 1);
 }

@@ -33,10 +33,10 @@ struct look {
 /* How many reasons there are. */
 static int look(const struct vs_request *r, struct look *seen) {
     const struct vs_app *app = r->session->app;
-    struct vs_host_status host = {.stuck = false};
-    if (app->host.status) app->host.status(app->host.self, &host);
+    struct vs_policies_status policies = {.stuck = false};
+    if (app->policies.status) app->policies.status(app->policies.self, &policies);
     seen->draining = r->session->draining;
-    seen->stuck = host.stuck;
+    seen->stuck = policies.stuck;
     seen->unready = 0;
     for (int i = 0; i < app->ns_count; i++) {
         seen->at[seen->unready].ns = &app->ns[i];
@@ -105,7 +105,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
 /* ------------------------------------------------------------------ what there is */
 
 enum vs_reply_state vs_on_version(struct vs_request *r) {
-    const char *lua = r->session->app->host.lua;
+    const char *lua = r->session->app->policies.lua;
     vs_json_open(r->out, NULL, '{');
     vs_json_text(r->out, "version", VESTA_VERSION);
     if (lua) vs_json_text(r->out, "lua", lua);

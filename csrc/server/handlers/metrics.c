@@ -26,10 +26,10 @@ _Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint
 struct metrics {
     struct vs_out *out;
     const struct vs_app *app;
-    const char *name; /* of the family */
-    bool open;        /* OpenMetrics */
-    bool has_host;    /* else there are no policies and nothing can be reloaded */
-    struct vs_host_status host;
+    const char *name;  /* of the family */
+    bool open;         /* OpenMetrics */
+    bool has_policies; /* else there are no policies and nothing can be reloaded */
+    struct vs_policies_status policies;
     struct vs_process_usage process;
     struct {
         bool ready, held;
@@ -231,46 +231,46 @@ static void put_waiting(struct metrics *m) {
 
 /* ------------------------------------------------------------------ policies and config */
 
-#define HOOK(m, hook) ((m)->app->host.hook_name((enum vs_hook)(hook)))
+#define HOOK(m, hook) ((m)->app->policies.hook_name((enum vs_hook)(hook)))
 
 static void put_calls(struct metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++)
         for (int result = 0; result < VS_CALL_RESULTS; result++)
             sample(m, "{hook=\"%s\",result=\"%s\"} %llu", HOOK(m, hook),
-                   m->app->host.result_name((enum vs_call_result)result),
-                   (unsigned long long)m->host.calls[hook][result]);
+                   m->app->policies.result_name((enum vs_call_result)result),
+                   (unsigned long long)m->policies.calls[hook][result]);
 }
 
 static void put_call_durations(struct metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++) {
         unsigned long long count = 0;
         for (int result = 0; result < VS_CALL_RESULTS; result++)
-            count += m->host.calls[hook][result];
-        sample(m, "_sum{hook=\"%s\"} %s", HOOK(m, hook), SECONDS((int64_t)m->host.call_us[hook]));
+            count += m->policies.calls[hook][result];
+        sample(m, "_sum{hook=\"%s\"} %s", HOOK(m, hook), SECONDS((int64_t)m->policies.call_us[hook]));
         sample(m, "_count{hook=\"%s\"} %llu", HOOK(m, hook), count);
     }
 }
 
 static void put_generation(struct metrics *m) {
-    sample(m, " %llu", (unsigned long long)m->host.generation);
+    sample(m, " %llu", (unsigned long long)m->policies.generation);
 }
 
 static void put_stuck(struct metrics *m) {
-    sample(m, " %d", m->host.stuck);
+    sample(m, " %d", m->policies.stuck);
 }
 
 static void put_reload_ok(struct metrics *m) {
-    sample(m, " %d", m->host.reload_ok);
+    sample(m, " %d", m->policies.reload_ok);
 }
 
 static void put_reload_time(struct metrics *m) {
-    sample(m, " %s", SECONDS(m->host.reload_unix_ms * 1000));
+    sample(m, " %s", SECONDS(m->policies.reload_unix_ms * 1000));
 }
 
 /* ------------------------------------------------------------------ the process */
 
 static void put_build(struct metrics *m) {
-    sample(m, "{version=\"" VESTA_VERSION "\",lua=\"%s\"} 1", m->app->host.lua ? m->app->host.lua : "");
+    sample(m, "{version=\"" VESTA_VERSION "\",lua=\"%s\"} 1", m->app->policies.lua ? m->app->policies.lua : "");
 }
 
 static void put_start(struct metrics *m) {
@@ -305,7 +305,7 @@ static const struct family {
     const char *name, *help;
     enum kind kind;
     void (*put)(struct metrics *);
-    bool of_host;
+    bool of_policies;
 } families[] = {
     {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, false},
     {"vesta_pauses_total", "Requests that met a pause, by why", COUNTER, put_pauses, false},
@@ -369,9 +369,9 @@ static void put_head(struct metrics *m, const struct family *family) {
 }
 
 static void look_around(struct metrics *m) {
-    const struct vs_host *host = &m->app->host;
-    m->has_host = host->status != NULL;
-    if (m->has_host) host->status(host->self, &m->host);
+    const struct vs_policies *policies = &m->app->policies;
+    m->has_policies = policies->status != NULL;
+    if (m->has_policies) policies->status(policies->self, &m->policies);
     vs_process_measure(&m->process);
     EACH_NAMESPACE(m, i) {
         struct vesta_info info = {.holds_lease = 0};
@@ -392,7 +392,7 @@ enum vs_reply_state vs_on_metrics(struct vs_request *r) {
     m.open = accept->given && vs_accept_q(accept, VS_TYPE_OPENMETRICS) > vs_accept_q(accept, VS_TYPE_TEXT);
     look_around(&m);
     for (size_t i = 0; i < VS_COUNT(families); i++) {
-        if (families[i].of_host && !m.has_host) continue;
+        if (families[i].of_policies && !m.has_policies) continue;
         m.name = families[i].name;
         put_head(&m, &families[i]);
         families[i].put(&m);

@@ -6,7 +6,7 @@
 #ifndef VS_BUDGET_H
 #define VS_BUDGET_H
 
-#include "policy/host.h"
+#include "policy/policies.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* host.h -- a control thread in a spec's hands: policies as files of its own, a clock that moves when it is told to, a
- * generator that has no id to give. */
+/* control.h -- a control thread in a spec's hands: policies as files of its own, a clock that moves when it is told to,
+ * a generator that has no id to give. */
 #ifndef SPEC_HOST_H
 #define SPEC_HOST_H
 
@@ -24,7 +24,7 @@ static struct desk {
     struct vesta_gen *gen;
     struct vesta_pause back, full; /* pauses as that generator had them */
     struct vs_control *control;
-    struct vs_host host;
+    struct vs_policies policies;
     atomic_int changes;
 } desk;
 
@@ -77,7 +77,7 @@ static int open_control(struct vesta_error *err) {
                                    .clock = &desk.clock,
                                    .limits = desk.limits};
     int rc = vs_control_open(&opts, &desk.control, err);
-    if (rc == VESTA_OK) desk.host = vs_control_host(desk.control);
+    if (rc == VESTA_OK) desk.policies = vs_control_policies(desk.control);
     return rc;
 }
 
@@ -151,9 +151,9 @@ __attribute__((unused)) static const char *told(void) {
 
 /* ------------------------------------------------------------------ asking */
 
-static struct vs_host_status status_now(void) {
-    struct vs_host_status status;
-    desk.host.status(desk.host.self, &status);
+static struct vs_policies_status status_now(void) {
+    struct vs_policies_status status;
+    desk.policies.status(desk.policies.self, &status);
     return status;
 }
 
@@ -163,7 +163,7 @@ __attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_re
 
 /* The answer at once: nothing of it may block. */
 static enum vs_verdict ask_once(int space, const struct vesta_pause *pause, int64_t *until_us) {
-    return desk.host.judge(desk.host.self, space, desk.gen, pause, until_us);
+    return desk.policies.judge(desk.policies.self, space, desk.gen, pause, until_us);
 }
 
 /* The answer when the thread has said what it knows. */
@@ -180,7 +180,7 @@ __attribute__((unused)) static enum vs_verdict ask(int space, const struct vesta
 
 __attribute__((unused)) static void reload_while_asked(void) {
     uint64_t before = status_now().reloads;
-    desk.host.reload(desk.host.self);
+    desk.policies.reload(desk.policies.self);
     AWAIT(status_now().reloads != before);
 }
 

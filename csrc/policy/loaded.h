@@ -1,0 +1,22 @@
+/* loaded.h -- what policy.c and call.c share: a loaded policy. */
+#ifndef VS_LOADED_H
+#define VS_LOADED_H
+
+#include "policy/vm.h"
+
+struct vs_policy {
+    struct vs_lua *lua;
+    int hook[VS_HOOKS]; /* references to its functions, LUA_NOREF where it has none */
+    int rules;          /* reference to the options that it declares, or LUA_NOREF */
+    bool fixed;         /* its numbers follow from what a generator is */
+    int options;        /* reference to a function that makes what was given of ctx.options anew, or LUA_NOREF */
+    int whole;          /* reference to all of them, with defaults, where it declares any, or LUA_NOREF */
+};
+
+struct vs_vm {
+    struct vs_vm_limits limits;
+    int count;
+    struct vs_policy policy[VS_POLICIES_MAX];
+};
+
+#endif
