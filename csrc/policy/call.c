@@ -20,9 +20,9 @@ static const char *const result_names[] = {[VS_CALL_OK] = "ok",
                                            [VS_CALL_MEMORY] = "memory"};
 _Static_assert(VS_COUNT(result_names) == VS_CALL_RESULTS, "each result has a name");
 
-#define NAMED(upper, name) [VS_SAYS_##upper] = name,
-static const char *const word_names[] = {
-    [VS_SAYS_NOTHING] = "nothing", [VS_SAYS_WORKER] = "worker", VS_VERDICT_ROWS(NAMED)};
+#define NAMED(upper, name) [VS_VERDICT_##upper] = name,
+static const char *const names[] = {
+    [VS_VERDICT_NOTHING] = "nothing", [VS_VERDICT_WORKER] = "worker", VS_VERDICT_ROWS(NAMED)};
 
 #define HOOK(upper, name, verdicts) [VS_##upper] = {name, verdicts},
 static const struct { const char *name, *verdicts; } hooks[] = {VS_HOOK_ROWS(HOOK)};
@@ -31,8 +31,8 @@ const char *vs_call_result_name(enum vs_call_result result) {
     return (unsigned)result < VS_COUNT(result_names) ? result_names[result] : "unknown";
 }
 
-const char *vs_policy_word_name(enum vs_policy_word word) {
-    return (unsigned)word < VS_COUNT(word_names) ? word_names[word] : "unknown";
+const char *vs_verdict_name(enum vs_verdict_kind kind) {
+    return (unsigned)kind < VS_COUNT(names) ? names[kind] : "unknown";
 }
 
 const char *vs_hook_name(enum vs_hook hook) {
@@ -104,16 +104,16 @@ static void push_value(lua_State *L, const struct vs_ctx *field) {
     }
 }
 
-/* ------------------------------------------------------------------ the answer */
+/* ------------------------------------------------------------------ the verdict */
 
 struct call {
     const struct vs_policy *policy;
     const struct vs_asked *asked;
     bool garbage;
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
 };
 
-/* Raises: what stands at `at` is no answer. */
+/* Raises: what stands at `at` is no verdict. */
 static void garbage(lua_State *L, struct call *call, int at, const char *expected) {
     lua_Debug ar;
     size_t length;
@@ -149,41 +149,41 @@ static void read_worker(lua_State *L, struct call *call, int at) {
     int whole;
     lua_Integer worker = lua_tointegerx(L, at, &whole);
     if (lua_isnil(L, at)) {
-        call->answer.word = VS_SAYS_NOTHING;
+        call->verdict.kind = VS_VERDICT_NOTHING;
         return;
     }
     if (lua_type(L, at) != LUA_TNUMBER || !whole || worker < 0)
         garbage(L, call, at, "a worker number from 0 on, or nil and a reason");
-    call->answer.word = VS_SAYS_WORKER;
-    call->answer.worker = (uint64_t)worker;
+    call->verdict.kind = VS_VERDICT_WORKER;
+    call->verdict.worker = (uint64_t)worker;
 }
 
 static void read_word(lua_State *L, struct call *call, int at) {
     struct vs_slice said = {"", 0};
     unsigned word = 0;
     if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
-    while (word < VS_COUNT(word_names) && !vs_slice_is(said, word_names[word]))
+    while (word < VS_COUNT(names) && !vs_slice_is(said, names[word]))
         word++;
-    if (word == VS_COUNT(word_names) || vs_slice_place(said, hooks[call->asked->hook].verdicts, ' ') < 0)
+    if (word == VS_COUNT(names) || vs_slice_place(said, hooks[call->asked->hook].verdicts, ' ') < 0)
         no_verdict(L, call, at);
-    call->answer.word = (enum vs_policy_word)word;
+    call->verdict.kind = (enum vs_verdict_kind)word;
 }
 
 /* A value behind the word: for how long to wait or how far to borrow, or why. */
 static void read_more(lua_State *L, struct call *call, int at) {
-    struct vs_policy_answer *answer = &call->answer;
+    struct vs_verdict *verdict = &call->verdict;
     size_t length;
     lua_Number amount_ms = lua_tonumber(L, at);
     if (lua_isnil(L, at)) return;
     if (lua_type(L, at) == LUA_TSTRING) {
         const char *text = lua_tolstring(L, at, &length);
-        vs_calm(answer->reason, sizeof answer->reason, text, length);
-    } else if (answer->word != VS_SAYS_WAIT && answer->word != VS_SAYS_BORROW) {
+        vs_calm(verdict->reason, sizeof verdict->reason, text, length);
+    } else if (verdict->kind != VS_VERDICT_WAIT && verdict->kind != VS_VERDICT_BORROW) {
         garbage(L, call, at, "a text behind the first value: why");
     } else if (lua_type(L, at) != LUA_TNUMBER || !(amount_ms >= 0 && amount_ms < (lua_Number)VS_AMOUNT_MS_MAX + 1)) {
         garbage(L, call, at, "a number of milliseconds from 0 to a day behind 'wait' and 'borrow', or a text: why");
     } else {
-        answer->amount_ms = (int64_t)amount_ms;
+        verdict->amount_ms = (int64_t)amount_ms;
     }
 }
 
@@ -222,7 +222,7 @@ static int call_body(lua_State *L) {
     push_options(L, call->policy);
     lua_setfield(L, -2, "options");
     lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
-    call->answer.amount_ms = -1;
+    call->verdict.amount_ms = -1;
     if (!*hooks[call->asked->hook].verdicts)
         read_worker(L, call, 2);
     else
@@ -233,11 +233,11 @@ static int call_body(lua_State *L) {
 }
 
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
-                                   struct vs_policy_answer *answer, struct vesta_error *err) {
+                                   struct vs_verdict *verdict, struct vesta_error *err) {
     assert(vs_policy_has(vm, policy, asked->hook));
     struct call call = {.policy = &vm->policy[policy], .asked = asked};
     enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
     if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
-    if (result == VS_CALL_OK) *answer = call.answer;
+    if (result == VS_CALL_OK) *verdict = call.verdict;
     return result;
 }

@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 
-enum vs_verdict {
+/* What the server does next about a pause. */
+enum vs_next_step {
     VS_NO_VERDICT, /* no policy has a say, or it failed: the fixed rules hold */
     VS_PENDING,    /* the policy is being asked: park the request, come again when woken or a little later */
     VS_WAIT,       /* wait on, until *until_boot_us at the most */
@@ -48,8 +49,8 @@ struct vs_policies {
     void *self;
     /* Judges a pause that outlasts what a request may wait; `space` is the namespace's index in struct vs_app.
      * Never blocks.  Threads: any.  *until_boot_us is set with VS_WAIT. */
-    enum vs_verdict (*judge)(void *self, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
-                             int64_t *until_boot_us);
+    enum vs_next_step (*judge)(void *self, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                               int64_t *until_boot_us);
     /* Starts a reload; log and status say how it went.  Threads: any; returns at once. */
     void (*reload)(void *self);
     /* Threads: any. */

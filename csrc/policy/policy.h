@@ -128,23 +128,23 @@ bool vs_ctx_is_of(const struct vs_ctx *ctx, size_t count, enum vs_hook hook);
 /* The kind of a field by its name, `other` where no function is told such a field. */
 enum vs_ctx_kind vs_ctx_kind_of(const char *name, enum vs_ctx_kind other);
 
-/* What a function may return: VS_SAYS_WAIT, VS_SAYS_BORROW, ... */
-#define VS_SAYS(upper, name) VS_SAYS_##upper,
-enum vs_policy_word {
-    VS_SAYS_NOTHING, /* choose_worker: no number; see reason */
-    VS_SAYS_WORKER,
-    VS_VERDICT_ROWS(VS_SAYS)
+/* What a function may return: VS_VERDICT_WAIT, VS_VERDICT_BORROW, ... */
+#define VS_VERDICT(upper, name) VS_VERDICT_##upper,
+enum vs_verdict_kind {
+    VS_VERDICT_NOTHING, /* choose_worker: no number; see reason */
+    VS_VERDICT_WORKER,
+    VS_VERDICT_ROWS(VS_VERDICT)
 };
-#undef VS_SAYS
-const char *vs_policy_word_name(enum vs_policy_word word);
+#undef VS_VERDICT
+const char *vs_verdict_name(enum vs_verdict_kind kind);
 
 #define VS_AMOUNT_MS_MAX (24 * 60 * 60 * 1000)
 
-struct vs_policy_answer {
-    enum vs_policy_word word;
-    uint64_t worker;   /* VS_SAYS_WORKER */
-    int64_t amount_ms; /* a number behind "wait" (for how long) or "borrow" (how far ahead of the clock); -1: none */
-    char reason[256];  /* a text behind the word, "" if none; whole UTF-8, without controls */
+struct vs_verdict {
+    enum vs_verdict_kind kind;
+    uint64_t worker;   /* VS_VERDICT_WORKER */
+    int64_t amount_ms; /* a number after "wait" (for how long) or "borrow" (how far ahead of the clock); -1: none */
+    char reason[256];  /* a text after that, "" if none; whole UTF-8, without controls */
 };
 
 /* Which function is asked, and with what of ctx (and ctx.options). */
@@ -154,10 +154,10 @@ struct vs_asked {
     size_t count;
 };
 
-/* Calls one of the policy's functions.  Anything but VS_CALL_OK: the answer is untouched and err says what happened,
+/* Calls one of the policy's functions.  Anything but VS_CALL_OK: *verdict is untouched and err says what happened,
  * with file and line. The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
-                                   struct vs_policy_answer *answer, struct vesta_error *err);
+                                   struct vs_verdict *verdict, struct vesta_error *err);
 
 /* Tries the policy's function for one situation, 0 to vs_situation_count - 1, if it has that function.  Any answer will
  * do.  What a policy keeps of these calls it should not keep at work: load it anew.

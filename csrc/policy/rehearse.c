@@ -82,12 +82,12 @@ int vs_policy_rehearse(struct vs_vm *vm, int policy, const struct vs_rehearsal *
     assert(rehearsal->situation >= 0 && rehearsal->situation < vs_situation_count);
     const struct situation *at = &situations[rehearsal->situation];
     struct scene scene = {.count = 0};
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     struct vesta_error why = {0};
     if (!vs_policy_has(vm, policy, at->hook)) return VESTA_OK;
     set_scene(&scene, at, rehearsal->space, rehearsal->now_ms);
     const struct vs_asked asked = {at->hook, scene.ctx, scene.count};
-    enum vs_call_result result = vs_policy_call(vm, policy, &asked, &answer, &why);
+    enum vs_call_result result = vs_policy_call(vm, policy, &asked, &verdict, &why);
     if (result == VS_CALL_OK) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "%s fails when it is tried %s (%s): %s", vs_hook_name(at->hook), at->name,
                    vs_call_result_name(result), why.text);

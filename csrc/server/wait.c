@@ -139,7 +139,7 @@ static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t un
     return may_wait_on(r, now_us, s->waiting.policy_until_us, BY_POLICY_STEP_US);
 }
 
-static enum vs_verdict judge(struct vs_request *r, int64_t *until_us) {
+static enum vs_next_step judge(struct vs_request *r, int64_t *until_us) {
     const struct vs_app *app = r->session->app;
     if (!app->policies.judge) return VS_NO_VERDICT;
     return app->policies.judge(app->policies.self, (int)(r->ns - app->ns), r->gen, &r->pause, until_us);

@@ -21,17 +21,17 @@ static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"},
                                  {.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = 2}};
-    struct vs_policy_answer answer = {.word = VS_SAYS_STOP, .amount_ms = -2};
+    struct vs_verdict verdict = {.kind = VS_VERDICT_STOP, .amount_ms = -2};
     struct vesta_error err = {.text = ""};
     enum vs_call_result result =
-        vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, &answer, &err);
+        vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, &verdict, &err);
     if (result == VS_CALL_OK) {
-        MUST((answer.word == VS_SAYS_WORKER || answer.word == VS_SAYS_NOTHING) == (hook == VS_CHOOSE_WORKER));
-        MUST(answer.worker <= INT64_MAX);
-        MUST(answer.amount_ms >= -1 && answer.amount_ms <= VS_AMOUNT_MS_MAX);
-        must_be_calm(answer.reason, sizeof answer.reason);
+        MUST((verdict.kind == VS_VERDICT_WORKER || verdict.kind == VS_VERDICT_NOTHING) == (hook == VS_CHOOSE_WORKER));
+        MUST(verdict.worker <= INT64_MAX);
+        MUST(verdict.amount_ms >= -1 && verdict.amount_ms <= VS_AMOUNT_MS_MAX);
+        must_be_calm(verdict.reason, sizeof verdict.reason);
     } else {
-        MUST(answer.word == VS_SAYS_STOP && answer.amount_ms == -2);
+        MUST(verdict.kind == VS_VERDICT_STOP && verdict.amount_ms == -2);
         MUST(err.text[0] != 0 && err.code == VESTA_EOPTION);
         must_be_calm(err.text, sizeof err.text);
     }
@@ -52,9 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         MUST(err.text[0] != 0 && err.code == VESTA_EOPTION);
         must_be_calm(err.text, sizeof err.text);
     }
-    struct vs_policy_answer answer;
-    MUST(vs_policy_call(vm, beside, &(struct vs_asked){VS_ON_START, NULL, 0}, &answer, &err) == VS_CALL_OK &&
-         answer.word == VS_SAYS_GO);
+    struct vs_verdict verdict;
+    MUST(vs_policy_call(vm, beside, &(struct vs_asked){VS_ON_START, NULL, 0}, &verdict, &err) == VS_CALL_OK &&
+         verdict.kind == VS_VERDICT_GO);
     vs_vm_close(vm);
     free(text);
     return 0;

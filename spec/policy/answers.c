@@ -65,13 +65,13 @@ struct verdict {
     const char *reason; /* of garbage: a part of the message */
 };
 
-static enum vs_call_result ask(const struct verdict *v, struct vs_policy_answer *answer, struct vesta_error *err) {
+static enum vs_call_result ask(const struct verdict *v, struct vs_verdict *verdict, struct vesta_error *err) {
     char text[1024];
     struct vs_vm *vm = open_vm(&small);
     snprintf(text, sizeof text, "local inf = 1 / 0\nreturn { api = 1, %s = function(ctx) %s end }",
              vs_hook_name(v->hook), v->body);
     int policy = must_load(vm, text);
-    enum vs_call_result result = policy < 0 ? VS_CALL_RESULTS : call(vm, policy, v->hook, answer, err);
+    enum vs_call_result result = policy < 0 ? VS_CALL_RESULTS : call(vm, policy, v->hook, verdict, err);
     vs_vm_close(vm);
     return result;
 }
@@ -102,12 +102,12 @@ static const struct verdict verdicts[] = {
 
 static void verdicts_are_understood(void) {
     for (size_t i = 0; i < VS_COUNT(verdicts); i++) {
-        struct vs_policy_answer answer = {0};
+        struct vs_verdict verdict = {0};
         struct vesta_error err = {.text = ""};
-        if (ask(&verdicts[i], &answer, &err) != VS_CALL_OK) CHECK_FAIL("%s: %s", verdicts[i].body, err.text);
-        CHECK_STR(vs_policy_word_name(answer.word), verdicts[i].word);
-        CHECK_STR(answer.reason, verdicts[i].reason);
-        CHECK_EQ_I64(answer.amount_ms, verdicts[i].amount_ms);
+        if (ask(&verdicts[i], &verdict, &err) != VS_CALL_OK) CHECK_FAIL("%s: %s", verdicts[i].body, err.text);
+        CHECK_STR(vs_verdict_name(verdict.kind), verdicts[i].word);
+        CHECK_STR(verdict.reason, verdicts[i].reason);
+        CHECK_EQ_I64(verdict.amount_ms, verdicts[i].amount_ms);
     }
 }
 
@@ -124,12 +124,12 @@ static void workers_are_understood(void) {
                    {"return ip4('10.0.3.7') % 65536", 775},
                    {"return tonumber(split('web-7', '-')[2])", 7}};
     for (size_t i = 0; i < VS_COUNT(numbers); i++) {
-        struct vs_policy_answer answer = {0};
+        struct vs_verdict verdict = {0};
         struct vesta_error err = {.text = ""};
         struct verdict v = {.hook = VS_CHOOSE_WORKER, .body = numbers[i].body};
-        if (ask(&v, &answer, &err) != VS_CALL_OK) CHECK_FAIL("%s: %s", v.body, err.text);
-        CHECK_STR(vs_policy_word_name(answer.word), "worker");
-        CHECK_EQ_U64(answer.worker, numbers[i].worker);
+        if (ask(&v, &verdict, &err) != VS_CALL_OK) CHECK_FAIL("%s: %s", v.body, err.text);
+        CHECK_STR(vs_verdict_name(verdict.kind), "worker");
+        CHECK_EQ_U64(verdict.worker, numbers[i].worker);
     }
 }
 
@@ -180,13 +180,13 @@ static const struct verdict garbages[] = {
 
 static void anything_else_is_garbage(void) {
     for (size_t i = 0; i < VS_COUNT(garbages); i++) {
-        struct vs_policy_answer answer = {.word = VS_SAYS_GO, .reason = "untouched"};
+        struct vs_verdict verdict = {.kind = VS_VERDICT_GO, .reason = "untouched"};
         struct vesta_error err = {.text = ""};
-        enum vs_call_result result = ask(&garbages[i], &answer, &err);
+        enum vs_call_result result = ask(&garbages[i], &verdict, &err);
         if (result != VS_CALL_GARBAGE) CHECK_FAIL("%s: %s", garbages[i].body, vs_call_result_name(result));
         CHECK_HAS(err.text, garbages[i].reason);
-        CHECK(answer.word == VS_SAYS_GO);
-        CHECK_STR(answer.reason, "untouched");
+        CHECK(verdict.kind == VS_VERDICT_GO);
+        CHECK_STR(verdict.reason, "untouched");
     }
 }
 
@@ -201,20 +201,20 @@ static void reasons_are_calmed(void) {
         {"'\\xed\\xa0\\x80 \\xc2\\x85 \\xe2\\x80\\xa8'", "\\xed\\xa0\\x80 \\xc2\\x85 \\xe2\\x80\\xa8"},
         {"'\\xe6\\x97'", "\\xe6\\x97"},
     };
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
     char body[256];
     for (size_t i = 0; i < VS_COUNT(reasons); i++) {
         snprintf(body, sizeof body, "return 'refuse', %s", reasons[i].lua);
-        CHECK_EQ_I64(ask(&(struct verdict){.hook = VS_ON_START, .body = body}, &answer, &err), VS_CALL_OK);
-        CHECK_STR(answer.reason, reasons[i].reason);
+        CHECK_EQ_I64(ask(&(struct verdict){.hook = VS_ON_START, .body = body}, &verdict, &err), VS_CALL_OK);
+        CHECK_STR(verdict.reason, reasons[i].reason);
     }
     for (int shift = 0; shift < 4; shift++) { /* never cut inside a character */
         snprintf(body, sizeof body, "return 'refuse', ('y'):rep(%d) .. ('\xf0\x9f\x98\x80'):rep(100000)", shift);
-        CHECK_EQ_I64(ask(&(struct verdict){.hook = VS_ON_START, .body = body}, &answer, &err), VS_CALL_OK);
-        size_t length = strlen(answer.reason);
-        CHECK(length > sizeof answer.reason - 8 && length < sizeof answer.reason);
-        CHECK_STR(answer.reason + length - 4, "\x80...");
+        CHECK_EQ_I64(ask(&(struct verdict){.hook = VS_ON_START, .body = body}, &verdict, &err), VS_CALL_OK);
+        size_t length = strlen(verdict.reason);
+        CHECK(length > sizeof verdict.reason - 8 && length < sizeof verdict.reason);
+        CHECK_STR(verdict.reason + length - 4, "\x80...");
         CHECK_EQ_U64((length - 3 - (size_t)shift) % 4, 0);
     }
 }
@@ -224,14 +224,14 @@ static void reasons_are_calmed(void) {
 static void each_call_has_its_own_budget(void) {
     struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, on_clock_back = function(ctx)\n"
                                "for i = 1, 700000 do end return 'wait', ctx.back_ms end,\n"
                                "on_exhausted = function() for i = 1, 1100000 do end return 'wait' end }");
     for (int i = 0; i < 5; i++)
         check_good(vm, policy);
-    CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_INSTRUCTIONS);
+    CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_INSTRUCTIONS);
     CHECK_HAS(err.text, "p.lua:3: ended after 1000000 instructions");
     check_good(vm, policy);
     vs_vm_close(vm);
@@ -251,13 +251,13 @@ static void memory_is_had_back(void) {
 static void hoarding_harms_the_hoarder(void) {
     struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     NEED(vm != NULL);
     int hoarder = must_load(vm, "local kept = {} return { api = 1, on_clock_back = function(ctx)\n"
                                 "while true do kept[#kept + 1] = ('x'):rep(10000 + #kept) end end }");
     int other = must_load(vm, good);
     for (int i = 0; i < 5; i++) {
-        CHECK_EQ_I64(call(vm, hoarder, VS_ON_CLOCK_BACK, &answer, &err), VS_CALL_MEMORY);
+        CHECK_EQ_I64(call(vm, hoarder, VS_ON_CLOCK_BACK, &verdict, &err), VS_CALL_MEMORY);
         check_good(vm, other);
     }
     vs_vm_close(vm);
@@ -272,16 +272,16 @@ static void policies_do_not_meet(void) {
     must_load(vm, "local n = 0 return { api = 1, on_start = function() n = n + 1 return 'go', n .. '' end }");
     int again =
         must_load(vm, "local n = 0 return { api = 1, on_start = function() n = n + 1 return 'go', n .. '' end }");
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
-    CHECK_EQ_I64(call(vm, 0, VS_ON_START, &answer, &err), VS_CALL_OK);
-    CHECK_STR(vs_policy_word_name(answer.word), "refuse");
+    CHECK_EQ_I64(call(vm, 0, VS_ON_START, &verdict, &err), VS_CALL_OK);
+    CHECK_STR(vs_verdict_name(verdict.kind), "refuse");
     for (int i = 1; i < 4; i++) { /* a policy's own upvalues live on, and are its own */
-        CHECK_EQ_I64(call(vm, 2, VS_ON_START, &answer, &err), VS_CALL_OK);
-        CHECK_EQ_I64(answer.reason[0], '0' + i);
+        CHECK_EQ_I64(call(vm, 2, VS_ON_START, &verdict, &err), VS_CALL_OK);
+        CHECK_EQ_I64(verdict.reason[0], '0' + i);
     }
-    CHECK_EQ_I64(call(vm, again, VS_ON_START, &answer, &err), VS_CALL_OK);
-    CHECK_STR(answer.reason, "1");
+    CHECK_EQ_I64(call(vm, again, VS_ON_START, &verdict, &err), VS_CALL_OK);
+    CHECK_STR(verdict.reason, "1");
     vs_vm_close(vm);
 }
 
@@ -310,11 +310,11 @@ static void time_ends_a_call(void) {
         char text[512];
         struct vs_vm *vm = open_vm(&hasty);
         struct vesta_error err = {.text = ""};
-        struct vs_policy_answer answer;
+        struct vs_verdict verdict;
         NEED(vm != NULL);
         snprintf(text, sizeof text, "return { api = 1, on_start = function()\n%s\nend }", bodies[i]);
         int policy = must_load(vm, text), other = must_load(vm, good);
-        enum vs_call_result result = call(vm, policy, VS_ON_START, &answer, &err);
+        enum vs_call_result result = call(vm, policy, VS_ON_START, &verdict, &err);
         if (result != VS_CALL_TIME) CHECK_FAIL("%s: %s, %s", bodies[i], vs_call_result_name(result), err.text);
         CHECK_HAS(err.text, "p.lua:2: ended after 50 ms");
         check_good(vm, other);
@@ -328,18 +328,18 @@ static void refused_memory_looks_at_the_clock(void) {
     limits.memory_bytes = 1000 * 1000;
     struct vs_vm *vm = open_vm(&limits);
     struct vesta_error err = {.text = ""};
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     NEED(vm != NULL);
     int policy = must_load(vm, "local rounds = 0 return { api = 1, on_start = function()\n"
                                "local kept, s = ('x'):rep(250000)\n"
                                "while true do s = kept .. rounds rounds = rounds + 1 end end,\n"
                                "on_exhausted = function() return 'wait', rounds end }");
     int64_t begun_us = told_us;
-    CHECK_EQ_I64(call(vm, policy, VS_ON_START, &answer, &err), VS_CALL_TIME);
+    CHECK_EQ_I64(call(vm, policy, VS_ON_START, &verdict, &err), VS_CALL_TIME);
     /* a look when it begins, fifty until time is over, and none after that: nothing runs on */
     CHECK_EQ_I64(told_us - begun_us, 51 * 1000);
-    CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
-    CHECK(answer.amount_ms > 1 && answer.amount_ms <= 50); /* a look a round; by the hook alone there are hundreds */
+    CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
+    CHECK(verdict.amount_ms > 1 && verdict.amount_ms <= 50); /* a look a round; by the hook alone there are hundreds */
     vs_vm_close(vm);
 }
 

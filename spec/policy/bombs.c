@@ -21,14 +21,14 @@ static void explodes(void) {
              bomb->body);
     int policy = must_load(vm, text), other = must_load(vm, good);
     for (int round = 0; policy >= 0 && other >= 0 && round < 2; round++) {
-        struct vs_policy_answer answer = {.word = VS_SAYS_STOP};
+        struct vs_verdict verdict = {.kind = VS_VERDICT_STOP};
         struct vesta_error err = {.text = ""};
-        enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
+        enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &verdict, &err);
         if (result != bomb->want) CHECK_FAIL("%s: got %s (%s)", bomb->body, vs_call_result_name(result), err.text);
         CHECK_HAS(err.text, bomb->part);
-        CHECK(answer.word == VS_SAYS_STOP); /* untouched */
-        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
-        CHECK_STR(answer.reason, "alive");
+        CHECK(verdict.kind == VS_VERDICT_STOP); /* untouched */
+        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
+        CHECK_STR(verdict.reason, "alive");
         check_good(vm, other);
     }
     vs_vm_close(vm);

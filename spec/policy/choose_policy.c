@@ -57,13 +57,13 @@ static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
         {.name = "identity", .kind = VS_CTX_TEXT, .text = lease.identity},
         {.name = "random", .integer = (int64_t)random},
     };
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     struct vesta_error err;
     enum vs_call_result result =
-        vs_policy_call(vm, any, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &answer, &err);
+        vs_policy_call(vm, any, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("%s", err.text);
     if (result != VS_CALL_OK) return -2;
-    return answer.word == VS_SAYS_WORKER ? (int64_t)answer.worker : -1;
+    return verdict.kind == VS_VERDICT_WORKER ? (int64_t)verdict.worker : -1;
 }
 
 static void same_choice(void) {

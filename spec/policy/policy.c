@@ -18,8 +18,8 @@ static void hooks_have_names(void) {
     CHECK_STR(vs_call_result_name(VS_CALL_OK), "ok");
     CHECK_STR(vs_call_result_name(VS_CALL_MEMORY), "memory");
     CHECK_STR(vs_call_result_name(VS_CALL_RESULTS), "unknown");
-    CHECK_STR(vs_policy_word_name(VS_SAYS_STOP), "stop");
-    CHECK_STR(vs_policy_word_name((enum vs_policy_word)99), "unknown");
+    CHECK_STR(vs_verdict_name(VS_VERDICT_STOP), "stop");
+    CHECK_STR(vs_verdict_name((enum vs_verdict_kind)99), "unknown");
 }
 
 /* ------------------------------------------------------------------ loading */
@@ -217,16 +217,16 @@ static void ships_policies(void) {
 static void check_shipped(const char *name, const char *options, int64_t back_ms, const char *word, int64_t amount_ms) {
     struct vs_vm *vm = open_vm(&small);
     struct vesta_error err = {.text = ""};
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     const struct vs_ctx ctx = {.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = back_ms};
     int policy;
     NEED(vm != NULL);
     if (vs_policy_load(vm, name, options, &policy, &err) != VESTA_OK)
         CHECK_FAIL("%s: %s", name, err.text);
-    else if (vs_policy_call(vm, policy, &(struct vs_asked){VS_ON_CLOCK_BACK, &ctx, 1}, &answer, &err) != VS_CALL_OK)
+    else if (vs_policy_call(vm, policy, &(struct vs_asked){VS_ON_CLOCK_BACK, &ctx, 1}, &verdict, &err) != VS_CALL_OK)
         CHECK_FAIL("%s: %s", name, err.text);
-    CHECK_STR(vs_policy_word_name(answer.word), word);
-    CHECK_EQ_I64(answer.amount_ms, amount_ms);
+    CHECK_STR(vs_verdict_name(verdict.kind), word);
+    CHECK_EQ_I64(verdict.amount_ms, amount_ms);
     vs_vm_close(vm);
 }
 
@@ -275,9 +275,9 @@ static void each_call_has_its_own_options(void) {
     vs_policy_load_text(vm, &source, &policy, &err);
     CHECK_STR(err.text, "");
     for (int i = 0; policy >= 0 && i < 3; i++) {
-        struct vs_policy_answer answer = {0};
-        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
-        CHECK_STR(answer.reason, "12417");
+        struct vs_verdict verdict = {0};
+        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
+        CHECK_STR(verdict.reason, "12417");
     }
     vs_vm_close(vm);
 }
@@ -296,13 +296,13 @@ static void options_arrive_whole(void) {
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     for (size_t i = 0; i < 2 * VS_COUNT(cases); i++) {
-        struct vs_policy_answer answer = {0};
+        struct vs_verdict verdict = {0};
         int policy = (int)i / 2;
         const struct vs_policy_text source = {"@p.lua", text, strlen(text), cases[i / 2].given};
         if (i % 2 == 0) vs_policy_load_text(vm, &source, &policy, &err);
         CHECK_STR(err.text, "");
-        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &answer, &err), VS_CALL_OK);
-        CHECK_STR(answer.reason, cases[i / 2].seen);
+        CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
+        CHECK_STR(verdict.reason, cases[i / 2].seen);
     }
     vs_vm_close(vm);
 }
@@ -327,15 +327,15 @@ static void ctx_has_what_it_is_told(void) {
                                  {.name = "ip", .kind = VS_CTX_TEXT},
                                  {.name = "now_ms", .kind = VS_CTX_INTEGER, .integer = -5}};
     struct vs_vm *vm = open_vm(&small);
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, text);
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &answer, &err),
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err),
                  VS_CALL_OK);
     CHECK_STR(err.text, "");
-    CHECK_STR(vs_policy_word_name(answer.word), "worker");
-    CHECK_EQ_U64(answer.worker, 8);
+    CHECK_STR(vs_verdict_name(verdict.kind), "worker");
+    CHECK_EQ_U64(verdict.worker, 8);
     CHECK(vs_policy_has(vm, policy, VS_CHOOSE_WORKER) && !vs_policy_has(vm, policy, VS_ON_START));
     vs_vm_close(vm);
 }
@@ -344,15 +344,15 @@ static void more_than_memory_can_hold(void) {
     static struct vs_ctx_record many[20000];
     const struct vs_ctx ctx = {.name = "records", .kind = VS_CTX_RECORDS, .records = many, .count = VS_COUNT(many)};
     struct vs_vm *vm = open_vm(&small);
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, choose_worker = function(ctx) return #ctx.records end }");
     const struct vs_asked asked = {VS_CHOOSE_WORKER, &ctx, 1};
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &asked, &answer, &err), VS_CALL_MEMORY);
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &asked, &verdict, &err), VS_CALL_MEMORY);
     const struct vs_ctx none = {.name = "records", .kind = VS_CTX_RECORDS};
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, &none, 1}, &answer, &err), VS_CALL_OK);
-    CHECK_EQ_U64(answer.worker, 0);
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err), VS_CALL_OK);
+    CHECK_EQ_U64(verdict.worker, 0);
     vs_vm_close(vm);
 }
 

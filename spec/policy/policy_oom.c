@@ -70,15 +70,15 @@ static bool loads_options(int n) {
 
 static bool calls(int n) {
     struct vs_vm *vm = open_vm(&small);
-    struct vs_policy_answer answer = {.word = VS_SAYS_STOP};
+    struct vs_verdict verdict = {.kind = VS_VERDICT_STOP};
     struct vesta_error err = {.text = ""};
     int policy = must_load(vm, busy);
     atomic_store(&fails_at, n);
-    enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
+    enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &verdict, &err);
     stopped_at = atomic_exchange(&fails_at, 0);
     if (result != VS_CALL_OK) {
         CHECK_EQ_I64(result, VS_CALL_MEMORY);
-        CHECK(answer.word == VS_SAYS_STOP);
+        CHECK(verdict.kind == VS_VERDICT_STOP);
         check_no_memory(&err);
     }
     check_good(vm, policy);

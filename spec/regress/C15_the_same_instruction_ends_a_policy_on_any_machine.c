@@ -21,13 +21,13 @@ static const struct vesta_clock slow = {.boot_us = tell_slow_time}, still = {.bo
 
 static void ends(const struct vesta_clock *clock, const char *body, enum vs_call_result want, const char *part) {
     char text[512];
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     struct vesta_error err = {.text = ""};
     struct vs_vm *vm = open_vm(&(struct vs_vm_limits){.clock = clock});
     NEED(vm != NULL);
     snprintf(text, sizeof text, "return { api = 1, on_start = function()\n%s\nend }", body);
     int policy = must_load(vm, text);
-    enum vs_call_result result = call(vm, policy, VS_ON_START, &answer, &err);
+    enum vs_call_result result = call(vm, policy, VS_ON_START, &verdict, &err);
     if (result != want) CHECK_FAIL("%s: %s, %s", body, vs_call_result_name(result), err.text);
     CHECK_HAS(err.text, part);
     vs_vm_close(vm);

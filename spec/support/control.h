@@ -162,14 +162,14 @@ __attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_re
 }
 
 /* The answer at once: nothing of it may block. */
-static enum vs_verdict ask_once(int space, const struct vesta_pause *pause, int64_t *until_us) {
+static enum vs_next_step ask_once(int space, const struct vesta_pause *pause, int64_t *until_us) {
     return desk.policies.judge(desk.policies.self, space, desk.gen, pause, until_us);
 }
 
 /* The answer when the thread has said what it knows. */
-__attribute__((unused)) static enum vs_verdict ask(int space, const struct vesta_pause *pause) {
+__attribute__((unused)) static enum vs_next_step ask(int space, const struct vesta_pause *pause) {
     int64_t until_us;
-    enum vs_verdict verdict = ask_once(space, pause, &until_us);
+    enum vs_next_step verdict = ask_once(space, pause, &until_us);
     for (int i = 0; verdict == VS_PENDING && i < 3; i++) {
         settle();
         verdict = ask_once(space, pause, &until_us);

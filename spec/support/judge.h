@@ -34,20 +34,20 @@ __attribute__((unused)) static int must_load(struct vs_vm *vm, const char *text)
 }
 
 __attribute__((unused)) static enum vs_call_result call(struct vs_vm *vm, int policy, enum vs_hook hook,
-                                                        struct vs_policy_answer *answer, struct vesta_error *err) {
+                                                        struct vs_verdict *verdict, struct vesta_error *err) {
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "ahead_ticks", .kind = VS_CTX_INTEGER, .integer = 17},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"}};
-    return vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, answer, err);
+    return vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, verdict, err);
 }
 
 __attribute__((unused)) static void check_good(struct vs_vm *vm, int policy) {
-    struct vs_policy_answer answer = {0};
+    struct vs_verdict verdict = {0};
     struct vesta_error err = {.text = ""};
-    enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &answer, &err);
+    enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &verdict, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("a good policy: %s, %s", vs_call_result_name(result), err.text);
-    CHECK_STR(vs_policy_word_name(answer.word), "wait");
-    CHECK_EQ_I64(answer.amount_ms, 3000);
+    CHECK_STR(vs_verdict_name(verdict.kind), "wait");
+    CHECK_EQ_I64(verdict.amount_ms, 3000);
 }
 
 #endif

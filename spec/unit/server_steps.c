@@ -154,37 +154,37 @@ static void has_no_lease(void) {
     close_server();
 }
 
-/* ------------------------------------------------------------------ a policy's word */
+/* ------------------------------------------------------------------ a policy's verdict */
 
 #define GET_HTTP "GET /genid HTTP/1.1\r\nHost: a\r\n\r\n"
 
 static struct {
-    enum vs_verdict says;
+    enum vs_next_step says;
     int64_t until_us;
     int64_t borrow_ms; /* what is done about the pause, -1: nothing */
     int asked;
     enum vesta_why why;
-} host;
+} policy;
 
-static enum vs_verdict judge(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
+static enum vs_next_step judge(void *self, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                              int64_t *until_us) {
-    CHECK(self == &host && ns == 0);
-    host.asked++;
-    host.why = pause->why;
-    *until_us = host.until_us;
-    if (host.borrow_ms >= 0) CHECK(vesta_borrow(gen, pause, host.borrow_ms) == VESTA_OK);
-    return host.says;
+    CHECK(self == &policy && ns == 0);
+    policy.asked++;
+    policy.why = pause->why;
+    *until_us = policy.until_us;
+    if (policy.borrow_ms >= 0) CHECK(vesta_borrow(gen, pause, policy.borrow_ms) == VESTA_OK);
+    return policy.says;
 }
 
 /* A server with a policy, of which the clock is 3 s behind. */
-static void open_judged(enum vs_verdict says) {
+static void open_judged(enum vs_next_step says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
     app.ns[0].park_us_max = 2000000;
-    app.policies = (struct vs_policies){.self = &host, .judge = judge};
-    memset(&host, 0, sizeof host);
-    host.says = says;
-    host.until_us = INT64_MAX;
-    host.borrow_ms = -1;
+    app.policies = (struct vs_policies){.self = &policy, .judge = judge};
+    memset(&policy, 0, sizeof policy);
+    policy.says = says;
+    policy.until_us = INT64_MAX;
+    policy.borrow_ms = -1;
     step(GET_HTTP);
     unix_now_us -= 3000000;
 }
@@ -201,21 +201,21 @@ static int64_t waited_us(void) {
 }
 
 static void is_refused_at_once(void) {
-    for (enum vs_verdict says = VS_NO_VERDICT; says <= VS_REFUSE; says++) {
+    for (enum vs_next_step says = VS_NO_VERDICT; says <= VS_REFUSE; says++) {
         if (says != VS_NO_VERDICT && says != VS_TRY_AGAIN && says != VS_REFUSE) continue;
         open_judged(says); /* nothing is done about it, so trying again gives no more than before */
         CHECK_EQ_I64(waited_us(), 0);
         CHECK_HAS(replies, "HTTP/1.1 503 ");
         CHECK_HAS(replies, "Retry-After: 3\r\n");
-        CHECK_EQ_I64(host.asked, 1);
-        CHECK_STR(vesta_why_name(host.why), "clock_back");
+        CHECK_EQ_I64(policy.asked, 1);
+        CHECK_STR(vesta_why_name(policy.why), "clock_back");
         close_server();
     }
 }
 
 static void goes_on_with_what_was_borrowed(void) {
     open_judged(VS_TRY_AGAIN);
-    host.borrow_ms = 2;
+    policy.borrow_ms = 2;
     for (int i = 0; i < 11; i++) { /* 3 units of 4 ids, and one was there before */
         CHECK_EQ_I64(waited_us(), 0);
         CHECK_HAS(replies, "HTTP/1.1 200 ");
@@ -227,10 +227,10 @@ static void goes_on_with_what_was_borrowed(void) {
 
 static void waits_as_long_as_the_policy_says(void) {
     open_judged(VS_WAIT);
-    host.until_us = boot_now_us + 500000;
+    policy.until_us = boot_now_us + 500000;
     CHECK_EQ_I64(waited_us(), 500000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    host.until_us = INT64_MAX; /* the namespace's own limit holds */
+    policy.until_us = INT64_MAX; /* the namespace's own limit holds */
     CHECK_EQ_I64(waited_us(), 2000000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK(waited_us() <= 500000); /* the clock is back before */
@@ -241,10 +241,10 @@ static void waits_as_long_as_the_policy_says(void) {
 static void waits_once_however_often_it_is_told_to(void) {
     open_judged(VS_WAIT);
     int64_t from_us = boot_now_us;
-    host.until_us = from_us + 300000;
+    policy.until_us = from_us + 300000;
     while (step(GET_HTTP) == VS_STEP_WAITS && boot_now_us - from_us < 3000000) {
         pass_us(session.waiting.wait_us);
-        host.until_us = boot_now_us + 300000;
+        policy.until_us = boot_now_us + 300000;
     }
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK(boot_now_us - from_us <= 300000);
@@ -255,7 +255,7 @@ static void does_not_wait_for_ever_by_silence(void) {
     open_judged(VS_PENDING);
     CHECK_EQ_I64(waited_us(), 300000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
-    CHECK(host.asked > 2);
+    CHECK(policy.asked > 2);
     close_server();
 }
 
@@ -263,7 +263,7 @@ static void takes_the_word_when_it_comes(void) {
     open_judged(VS_PENDING);
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
     CHECK(vs_session_is_due(&session, boot_now_us));
-    host.says = VS_WAIT;
+    policy.says = VS_WAIT;
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS);
     CHECK(!vs_session_is_due(&session, boot_now_us));
     CHECK(vs_session_is_due(&session, boot_now_us + 2000000));
@@ -300,12 +300,12 @@ static void asks_only_when_the_fixed_rules_give_up(void) {
     open_judged(VS_REFUSE);
     unix_now_us += 2950000;
     CHECK_EQ_I64(step(GET_HTTP), VS_STEP_WAITS); /* 50 ms are no matter */
-    CHECK_EQ_I64(host.asked, 0);
+    CHECK_EQ_I64(policy.asked, 0);
     CHECK_EQ_I64(atomic_load(&app.waiting_by_policy), 0);
     pass_us(session.waiting.wait_us);
     CHECK(step(GET_HTTP) > 0);
     CHECK_HAS(replies, "HTTP/1.1 200 ");
-    CHECK_EQ_I64(host.asked, 0);
+    CHECK_EQ_I64(policy.asked, 0);
     close_server();
 }
 

@@ -79,11 +79,10 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
     return vs_usage("%s must be two whole numbers such as 0-923, not %s", field->name, vs_shown_text(value));
 }
 
-static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx,
-               struct vs_policy_answer *answer) {
+static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx, struct vs_verdict *verdict) {
     struct vesta_error err;
     const struct vs_asked asked = {hook, ctx->field, ctx->count};
-    enum vs_call_result result = vs_policy_call(vm, policy, &asked, answer, &err);
+    enum vs_call_result result = vs_policy_call(vm, policy, &asked, verdict, &err);
     if (result == VS_CALL_OK) return VS_DONE;
     vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
     return VS_FAILED;
@@ -204,32 +203,32 @@ static int check(const struct asked *asked, int count, char **names) {
 
 /* ------------------------------------------------------------------ run */
 
-static void print_answer(enum vs_hook hook, const struct vs_policy_answer *answer, int64_t took_us) {
-    if (answer->word == VS_SAYS_WORKER)
-        vs_outf("%" PRIu64, answer->worker);
+static void print_verdict(enum vs_hook hook, const struct vs_verdict *verdict, int64_t took_us) {
+    if (verdict->kind == VS_VERDICT_WORKER)
+        vs_outf("%" PRIu64, verdict->worker);
     else
-        vs_outf("%s", answer->word == VS_SAYS_NOTHING ? "no worker" : vs_policy_word_name(answer->word));
-    if (answer->amount_ms >= 0) vs_outf(" %" PRId64 " ms", answer->amount_ms);
-    if (*answer->reason) vs_outf(": %s", answer->reason);
+        vs_outf("%s", verdict->kind == VS_VERDICT_NOTHING ? "no worker" : vs_verdict_name(verdict->kind));
+    if (verdict->amount_ms >= 0) vs_outf(" %" PRId64 " ms", verdict->amount_ms);
+    if (*verdict->reason) vs_outf(": %s", verdict->reason);
     vs_outf("\n(%s answered within %" PRId64 " us)\n", vs_hook_name(hook), took_us);
 }
 
-static void print_answer_json(enum vs_hook hook, const struct vs_policy_answer *answer, int64_t took_us) {
-    vs_outf("{\"function\":\"%s\",\"verdict\":\"%s\"", vs_hook_name(hook), vs_policy_word_name(answer->word));
-    if (answer->word == VS_SAYS_WORKER) vs_outf(",\"worker\":%" PRIu64, answer->worker);
-    if (answer->amount_ms >= 0) vs_outf(",\"amount_ms\":%" PRId64, answer->amount_ms);
-    if (*answer->reason) vs_outf(",\"reason\":");
-    if (*answer->reason) vs_out_json(answer->reason);
+static void print_verdict_json(enum vs_hook hook, const struct vs_verdict *verdict, int64_t took_us) {
+    vs_outf("{\"function\":\"%s\",\"verdict\":\"%s\"", vs_hook_name(hook), vs_verdict_name(verdict->kind));
+    if (verdict->kind == VS_VERDICT_WORKER) vs_outf(",\"worker\":%" PRIu64, verdict->worker);
+    if (verdict->amount_ms >= 0) vs_outf(",\"amount_ms\":%" PRId64, verdict->amount_ms);
+    if (*verdict->reason) vs_outf(",\"reason\":");
+    if (*verdict->reason) vs_out_json(verdict->reason);
     vs_outf(",\"took_us\":%" PRId64 "}\n", took_us);
 }
 
 static int call(const struct asked *asked, struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx) {
     const struct vesta_clock *clock = vs_clock_system();
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     int64_t from_us = clock->boot_us(clock->self);
-    int rc = ask(vm, policy, hook, ctx, &answer);
+    int rc = ask(vm, policy, hook, ctx, &verdict);
     int64_t took_us = clock->boot_us(clock->self) - from_us + 1;
-    if (rc == VS_DONE) (asked->json ? print_answer_json : print_answer)(hook, &answer, took_us);
+    if (rc == VS_DONE) (asked->json ? print_verdict_json : print_verdict)(hook, &verdict, took_us);
     return rc;
 }
 

@@ -1,5 +1,5 @@
 /* control.c -- the control thread: waits to be asked, settles one matter after the other, can be seen to be stuck.
- * Knows no policy's word. */
+ * Knows no verdict. */
 #include "policy/control/controls.h"
 
 #include "base/error.h"

@@ -22,8 +22,8 @@ struct vs_matter {
     struct vesta_gen *gen;
     struct vesta_pause pause; /* of who asked */
     /* the last verdict; VS_PENDING: there is none */
-    enum vs_verdict verdict;
-    enum vs_policy_word word;
+    enum vs_next_step next;
+    enum vs_verdict_kind kind;
     uint32_t slot; /* it is about */
     int64_t amount_ms, at_us;
     struct vs_back_off back_off;
@@ -85,8 +85,8 @@ bool vs_control_is_stuck(struct vs_control *c);
 void vs_control_note(struct vs_control *c, const struct vesta_error *err);
 
 /* judge.c */
-enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
-                                 int64_t *until_boot_us);
+enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                                   int64_t *until_boot_us);
 /* The next matter that was asked for, -1 if none; under the lock. */
 int vs_control_next(struct vs_control *c);
 /* Settles it; without the lock. */
@@ -94,7 +94,7 @@ void vs_control_settle(struct vs_control *c, int matter);
 
 /* Calls one of a namespace's functions; counted, and seen by the watchdog. */
 enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,
-                                    struct vs_policy_answer *answer, struct vesta_error *err);
+                                    struct vs_verdict *verdict, struct vesta_error *err);
 struct vs_failure {
     enum vs_hook hook;
     enum vs_call_result result;

@@ -37,21 +37,21 @@ static void ask(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen
 }
 
 /* Under the lock. */
-static enum vs_verdict look_up(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen,
-                               const struct vesta_pause *pause, int64_t *until_boot_us) {
+static enum vs_next_step look_up(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen,
+                                 const struct vesta_pause *pause, int64_t *until_boot_us) {
     int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
     if (m->back_off.ms > 0) {
         if (now_us >= m->back_off.retry_us) ask(c, m, gen, pause);
         return VS_NO_VERDICT;
     }
-    bool known = m->verdict != VS_PENDING && age_us < OLDEST_US && m->slot == pause->slot;
+    bool known = m->next != VS_PENDING && age_us < OLDEST_US && m->slot == pause->slot;
     if (!known || age_us >= FRESH_US) ask(c, m, gen, pause);
     *until_boot_us = m->amount_ms < 0 ? INT64_MAX : now_us + m->amount_ms * 1000;
-    return known ? m->verdict : VS_PENDING;
+    return known ? m->next : VS_PENDING;
 }
 
 /* The keeper of a worker number asks.  A policy that is stuck chooses none: then the fixed rules do. */
-static enum vs_verdict tell_to_look(struct vs_control *c, struct vesta_gen *gen, const struct vesta_pause *pause) {
+static enum vs_next_step tell_to_look(struct vs_control *c, struct vesta_gen *gen, const struct vesta_pause *pause) {
     if (vs_control_is_stuck(c)) {
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* or somebody has answered meanwhile */
     } else if (pthread_mutex_trylock(&c->lock) == 0) {
@@ -62,8 +62,8 @@ static enum vs_verdict tell_to_look(struct vs_control *c, struct vesta_gen *gen,
     return VS_NO_VERDICT;
 }
 
-enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
-                                 int64_t *until_boot_us) {
+enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+                                   int64_t *until_boot_us) {
     struct vs_control *c = control;
     int cause = cause_of(pause->why);
     if (pause->why == VESTA_CHOOSE) return tell_to_look(c, gen, pause);
@@ -74,9 +74,9 @@ enum vs_verdict vs_control_judge(void *control, int space, struct vesta_gen *gen
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
     /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
-    enum vs_verdict verdict = look_up(c, &c->matter[space * VS_CAUSES + cause], gen, pause, until_boot_us);
+    enum vs_next_step next = look_up(c, &c->matter[space * VS_CAUSES + cause], gen, pause, until_boot_us);
     pthread_mutex_unlock(&c->lock);
-    return verdict;
+    return next;
 }
 
 /* ------------------------------------------------------------------ the call */
@@ -118,12 +118,12 @@ static size_t pause_ctx(const struct vs_control *c, int matter, const struct vs_
 }
 
 enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,
-                                    struct vs_policy_answer *answer, struct vesta_error *err) {
+                                    struct vs_verdict *verdict, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
     /* a field that lua/vesta/hooks.lua does not have is one that nobody knows of */
     assert(vs_ctx_is_of(asked->ctx, asked->count, asked->hook));
     vs_control_busy(c, true);
-    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], asked, answer, err);
+    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], asked, verdict, err);
     vs_control_busy(c, false);
     pthread_mutex_lock(&c->lock);
     c->status.calls[asked->hook][result]++;
@@ -132,10 +132,10 @@ enum vs_call_result vs_control_call(struct vs_control *c, int space, const struc
     return result;
 }
 
-/* ------------------------------------------------------------------ what is done about the answer */
+/* ------------------------------------------------------------------ what is done about the verdict */
 
-static enum vs_verdict switch_number(struct vs_control *c, int space, struct vesta_gen *gen,
-                                     const struct vesta_pause *pause) {
+static enum vs_next_step switch_number(struct vs_control *c, int space, struct vesta_gen *gen,
+                                       const struct vesta_pause *pause) {
     int rc = vesta_switch(gen, pause);
     if (rc == VESTA_OK) return VS_WAIT;
     if (rc == VESTA_EOPTION && !c->switch_told) {
@@ -146,49 +146,50 @@ static enum vs_verdict switch_number(struct vs_control *c, int space, struct ves
     return VS_REFUSE; /* or it was changed less than a minute ago */
 }
 
-static enum vs_verdict carry_out(struct vs_control *c, int space, struct vesta_gen *gen,
-                                 const struct vesta_pause *pause, const struct vs_policy_answer *answer) {
-    switch (answer->word) {
-    case VS_SAYS_WAIT: return VS_WAIT;
-    case VS_SAYS_BORROW: return vesta_borrow(gen, pause, answer->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
-    case VS_SAYS_SWITCH: return switch_number(c, space, gen, pause);
+static enum vs_next_step carry_out(struct vs_control *c, int space, struct vesta_gen *gen,
+                                   const struct vesta_pause *pause, const struct vs_verdict *verdict) {
+    switch (verdict->kind) {
+    case VS_VERDICT_WAIT: return VS_WAIT;
+    case VS_VERDICT_BORROW:
+        return vesta_borrow(gen, pause, verdict->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
+    case VS_VERDICT_SWITCH: return switch_number(c, space, gen, pause);
     default: return VS_REFUSE;
     }
 }
 
-/* A sentence for each word: the log takes the same sentence for a repetition. */
-static const char *const sentences[] = {[VS_SAYS_WAIT] = "a policy judged: wait",
-                                        [VS_SAYS_BORROW] = "a policy judged: borrow",
-                                        [VS_SAYS_SWITCH] = "a policy judged: switch",
-                                        [VS_SAYS_REFUSE] = "a policy judged: refuse"};
+/* A sentence for each: the log takes the same sentence for a repetition. */
+static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wait",
+                                        [VS_VERDICT_BORROW] = "a policy judged: borrow",
+                                        [VS_VERDICT_SWITCH] = "a policy judged: switch",
+                                        [VS_VERDICT_REFUSE] = "a policy judged: refuse"};
 
 static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, const struct vesta_pause *pause,
-                         const struct vs_policy_answer *answer) {
-    assert(answer->word < VS_COUNT(sentences) && sentences[answer->word]);
-    vs_log(VS_LOG_INFO, sentences[answer->word], "namespace", c->space[space], "policy", c->set->source[space].name,
-           "hook", vs_hook_name(hook), "amount_ms", answer->amount_ms < 0 ? NULL : VS_DIGITS(answer->amount_ms),
-           "reason", *answer->reason ? answer->reason : NULL, "back_ms",
+                         const struct vs_verdict *verdict) {
+    assert(verdict->kind < VS_COUNT(sentences) && sentences[verdict->kind]);
+    vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->space[space], "policy", c->set->source[space].name,
+           "hook", vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms),
+           "reason", *verdict->reason ? verdict->reason : NULL, "back_ms",
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
-static void take_answer(struct vs_control *c, int matter, const struct vs_matter *was,
-                        const struct vs_policy_answer *answer) {
+static void take_verdict(struct vs_control *c, int matter, const struct vs_matter *was,
+                        const struct vs_verdict *verdict) {
     int space = space_of(matter);
     enum vs_hook hook = hook_of(matter);
     struct vs_matter *m = &c->matter[matter];
     int64_t now_us = vs_control_now_us(c);
-    enum vs_verdict verdict = carry_out(c, space, was->gen, &was->pause, answer);
-    bool in_force = was->verdict != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
-    if (!in_force || was->word != answer->word) tell_verdict(c, space, hook, &was->pause, answer);
+    enum vs_next_step next = carry_out(c, space, was->gen, &was->pause, verdict);
+    bool in_force = was->next != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
+    if (!in_force || was->kind != verdict->kind) tell_verdict(c, space, hook, &was->pause, verdict);
     if (was->back_off.ms > 0)
         vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->space[space], "hook",
                vs_hook_name(hook), NULL);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
-    m->verdict = verdict;
-    m->word = answer->word;
+    m->next = next;
+    m->kind = verdict->kind;
     m->slot = was->pause.slot;
-    m->amount_ms = answer->word == VS_SAYS_SWITCH ? SWITCH_WAIT_MS : answer->amount_ms;
+    m->amount_ms = verdict->kind == VS_VERDICT_SWITCH ? SWITCH_WAIT_MS : verdict->amount_ms;
     m->at_us = now_us;
     m->back_off.ms = 0;
     pthread_mutex_unlock(&c->lock);
@@ -212,14 +213,14 @@ static void take_failure(struct vs_control *c, int matter, const struct vs_failu
     vs_control_failed(c, space_of(matter), failure, &m->back_off);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
-    m->verdict = VS_PENDING;
+    m->next = VS_PENDING;
     pthread_mutex_unlock(&c->lock);
 }
 
 void vs_control_settle(struct vs_control *c, int matter) {
     struct vs_matter *m = &c->matter[matter], was;
     struct vs_failure failure = {.hook = hook_of(matter)};
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     struct vs_ctx ctx[VS_CTX_MAX];
     pthread_mutex_lock(&c->lock);
     was = *m;
@@ -228,9 +229,9 @@ void vs_control_settle(struct vs_control *c, int matter) {
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
     const struct vs_asked asked = {failure.hook, ctx, pause_ctx(c, matter, &was, ctx)};
-    failure.result = vs_control_call(c, space_of(matter), &asked, &answer, &failure.err);
+    failure.result = vs_control_call(c, space_of(matter), &asked, &verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
-        take_answer(c, matter, &was, &answer);
+        take_verdict(c, matter, &was, &verdict);
     else
         take_failure(c, matter, &failure);
     if (c->opts.changed) c->opts.changed(c->opts.self);

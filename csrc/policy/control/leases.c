@@ -28,11 +28,11 @@ static bool has(const struct vs_control *c, int space, enum vs_hook hook) {
 }
 
 /* False: there is no such function, or it failed, just now or a moment ago. */
-static bool ask(struct vs_control *c, int space, const struct vs_asked *asked, struct vs_policy_answer *answer) {
+static bool ask(struct vs_control *c, int space, const struct vs_asked *asked, struct vs_verdict *verdict) {
     struct vs_back_off *back_off = &c->leasing[space].back_off[asked->hook];
     struct vs_failure failure = {.hook = asked->hook};
     if (!has(c, space, asked->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
-    failure.result = vs_control_call(c, space, asked, answer, &failure.err);
+    failure.result = vs_control_call(c, space, asked, verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
         back_off->ms = 0;
     else
@@ -97,7 +97,7 @@ static void read_records(const struct vesta_choice *choice, struct vs_ctx_record
 static void ask_to_start(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity) {
     struct vs_ctx_peer *peers = calloc(choice->count + 1, sizeof *peers);
     struct vs_ctx ctx[VS_CTX_MAX];
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     size_t count = 0;
     int64_t last_ms = INT64_MIN;
     for (size_t i = 0; i < choice->count; i++)
@@ -110,8 +110,8 @@ static void ask_to_start(struct vs_control *c, int space, const struct vesta_cho
                                    .kind = VS_CTX_PEERS,
                                    .peers = peers,
                                    .count = peers ? read_peers(choice, identity, peers) : 0};
-    if (ask(c, space, &(struct vs_asked){VS_ON_START, ctx, count}, &answer) && answer.word == VS_SAYS_REFUSE)
-        end(c, space, "a policy refuses to start", "the policy refuses to start", answer.reason);
+    if (ask(c, space, &(struct vs_asked){VS_ON_START, ctx, count}, &verdict) && verdict.kind == VS_VERDICT_REFUSE)
+        end(c, space, "a policy refuses to start", "the policy refuses to start", verdict.reason);
     free(peers);
 }
 
@@ -119,18 +119,19 @@ static void ask_about_loss(struct vs_control *c, int space, const struct vesta_c
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]),
                                  vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
                                  vs_ctx_integer("worker", (int64_t)choice->lost)};
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->space[space], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
-    if (ask(c, space, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &answer) && answer.word == VS_SAYS_STOP)
+    if (ask(c, space, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
+        verdict.kind == VS_VERDICT_STOP)
         end(c, space, "a policy stops a namespace whose worker number was lost: a restart claims again",
-            "the policy wants no other number after the loss of the last", answer.reason);
+            "the policy wants no other number after the loss of the last", verdict.reason);
 }
 
 /* ------------------------------------------------------------------ choosing */
 
 static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity,
-                           struct vs_policy_answer *answer) {
+                           struct vs_verdict *verdict) {
     struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_ctx ctx[VS_CTX_MAX];
     char host[64], address[VS_ADDRESS_MAX];
@@ -154,7 +155,7 @@ static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_c
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
     if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
-    bool answered = ask(c, space, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, count}, answer);
+    bool answered = ask(c, space, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, count}, verdict);
     free(records);
     return answered;
 }
@@ -170,22 +171,22 @@ static void tell_beyond(struct vs_control *c, int space, const struct vesta_choi
 /* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
  * came after it is at work. */
 static void carry_out(struct vs_control *c, int space, const struct vesta_pause *pause,
-                      const struct vesta_choice *choice, const struct vs_policy_answer *answer) {
+                      const struct vesta_choice *choice, const struct vs_verdict *verdict) {
     struct vesta_gen *gen = c->gen[space];
-    const char *reason = *answer->reason ? answer->reason : NULL;
-    if (answer->word == VS_SAYS_NOTHING) {
+    const char *reason = *verdict->reason ? verdict->reason : NULL;
+    if (verdict->kind == VS_VERDICT_NOTHING) {
         vs_log(VS_LOG_WARN, "a policy names no worker number", "namespace", c->space[space], "policy",
                policy_name(c, space), "reason", reason, NULL);
         (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
-    } else if (answer->worker > choice->last) {
-        tell_beyond(c, space, choice, answer->worker);
+    } else if (verdict->worker > choice->last) {
+        tell_beyond(c, space, choice, verdict->worker);
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
     } else {
         vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->space[space], "policy",
-               policy_name(c, space), "worker", VS_DIGITS((int64_t)answer->worker), "attempt",
+               policy_name(c, space), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
                VS_DIGITS(choice->attempt), "reason", reason, NULL);
         bool fixed = vs_policy_is_fixed(c->set->vm, c->set->policy[space]);
-        (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, answer->worker);
+        (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, verdict->worker);
     }
 }
 
@@ -203,9 +204,9 @@ static void tell_fixed(struct vs_control *c, int space) {
 
 static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,
                    const char *identity) {
-    struct vs_policy_answer answer;
-    if (!choice->is_fixed && ask_for_worker(c, space, choice, identity, &answer))
-        carry_out(c, space, pause, choice, &answer);
+    struct vs_verdict verdict;
+    if (!choice->is_fixed && ask_for_worker(c, space, choice, identity, &verdict))
+        carry_out(c, space, pause, choice, &verdict);
     else
         (void)vesta_choose(c->gen[space], pause, VESTA_ANY_WORKER);
 }
@@ -234,19 +235,19 @@ static void answer_keeper(struct vs_control *c, int space) {
 static void ask_about_silence(struct vs_control *c, int space, const struct vesta_info *info) {
     struct vs_leasing *leasing = &c->leasing[space];
     int64_t now_us = vs_control_now_us(c), now_ms = vs_control_unix_ms(c), left_ms = info->lease_end_ms - now_ms;
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     if (leasing->suspect_us == 0) leasing->suspect_us = now_us;
     if (leasing->asked_us != 0 && now_us - leasing->asked_us < STORE_DOWN_US) return;
     leasing->asked_us = now_us;
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]), vs_ctx_integer("now_ms", now_ms),
                                  vs_ctx_integer("down_ms", (now_us - leasing->suspect_us) / 1000),
                                  vs_ctx_integer("left_ms", left_ms > 0 ? left_ms : 0)};
-    if (!ask(c, space, &(struct vs_asked){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &answer) ||
-        answer.word != VS_SAYS_REFUSE)
+    if (!ask(c, space, &(struct vs_asked){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
+        verdict.kind != VS_VERDICT_REFUSE)
         return;
     vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->space[space], "policy",
            policy_name(c, space), "worker", VS_DIGITS((int64_t)info->worker), "reason",
-           *answer.reason ? answer.reason : NULL, NULL);
+           *verdict.reason ? verdict.reason : NULL, NULL);
     (void)vesta_drop(c->gen[space]); /* it is no private one */
 }
 

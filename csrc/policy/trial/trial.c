@@ -116,24 +116,24 @@ static int sandbox_ask(lua_State *L) {
     const struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     enum vs_hook hook = check_hook(L);
     struct vs_ctx ctx[CTX_MAX];
-    struct vs_policy_answer answer;
+    struct vs_verdict verdict;
     struct vesta_error err;
     const struct vs_asked asked = {hook, ctx, read_ctx(L, ctx)};
-    enum vs_call_result result = vs_policy_call(self->vm, self->policy, &asked, &answer, &err);
+    enum vs_call_result result = vs_policy_call(self->vm, self->policy, &asked, &verdict, &err);
     lua_pushboolean(L, result == VS_CALL_OK);
     if (result != VS_CALL_OK) return push_problem(L, &err);
-    if (answer.word == VS_SAYS_WORKER)
-        lua_pushinteger(L, (lua_Integer)answer.worker);
-    else if (answer.word == VS_SAYS_NOTHING)
+    if (verdict.kind == VS_VERDICT_WORKER)
+        lua_pushinteger(L, (lua_Integer)verdict.worker);
+    else if (verdict.kind == VS_VERDICT_NOTHING)
         lua_pushnil(L);
     else
-        lua_pushstring(L, vs_policy_word_name(answer.word));
+        lua_pushstring(L, vs_verdict_name(verdict.kind));
     lua_pushnil(L);
-    if (answer.amount_ms >= 0) {
-        lua_pushinteger(L, answer.amount_ms);
+    if (verdict.amount_ms >= 0) {
+        lua_pushinteger(L, verdict.amount_ms);
         lua_replace(L, -2);
     }
-    lua_pushstring(L, *answer.reason ? answer.reason : NULL);
+    lua_pushstring(L, *verdict.reason ? verdict.reason : NULL);
     return 4;
 }
 
