@@ -26,10 +26,10 @@ bool vs_store_is_gone(const char *uri, uint64_t incarnation) {
 }
 
 /* What stands in a store of this machine, of others nothing: they would have to be waited for. */
-static int look_at_namespace(const char *uri, const struct vs_wish *wish, const struct vs_header *header,
+static int look_at_namespace(const char *uri, const struct vs_settings *settings, const struct vs_header *header,
                              struct vs_ns_record *ns, struct vesta_error *err) {
     struct vs_store_opts opts = {
-        .namespace_ = header->namespace_, .group = header->group, .clock = wish->clock, .secret = wish->secret};
+        .namespace_ = header->namespace_, .group = header->group, .clock = settings->clock, .secret = settings->secret};
     struct vs_store *store;
     struct vs_reply reply;
     memset(ns, 0, sizeof *ns);
@@ -42,9 +42,9 @@ static int look_at_namespace(const char *uri, const struct vs_wish *wish, const 
 }
 
 /* Before a file is made that could never get a lease: the namespace may have another layout already. */
-static int check_layout(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+static int check_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
-    int rc = look_at_namespace(header->store, wish, header, &ns, err);
+    int rc = look_at_namespace(header->store, settings, header, &ns, err);
     if (rc != VESTA_OK || !ns.ver || ns.fingerprint == header->fingerprint) return rc;
     return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
                    header->namespace_, ns.layout, header->layout);
@@ -52,60 +52,60 @@ static int check_layout(const struct vs_wish *wish, const struct vs_header *head
 
 /* Another address than the file's.  An address may change; what may not is the store behind it: where none has granted
  * a lease yet, nothing tells it but its address. */
-static int check_address(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+static int check_address(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns = {.ver = 0};
     char has[VS_URI_MAX], asked[VS_URI_MAX];
-    bool is_local = vs_store_is_local(wish->store);
-    int rc = is_there(wish->store) ? look_at_namespace(wish->store, wish, header, &ns, err) : VESTA_OK;
+    bool is_local = vs_store_is_local(settings->store);
+    int rc = is_there(settings->store) ? look_at_namespace(settings->store, settings, header, &ns, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
     bool is_same = ns.ver && ns.incarnation == header->incarnation;
     if (header->incarnation && is_local == vs_store_is_local(header->store) && (!is_local || is_same)) return VESTA_OK;
     vs_store_public(header->store, has);
-    vs_store_public(wish->store, asked);
+    vs_store_public(settings->store, asked);
     return vs_fail(err, VESTA_EMISMATCH,
                    "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: say "
                    "where that one is now, or take another path; or end all that use the file and remove it",
-                   wish->path, has, asked);
+                   settings->path, has, asked);
 }
 
 /* A folder for state that was moved as a whole: its file still says where the store was. */
-static int follow_store(struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+static int follow_store(struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
     char beside[VS_URI_MAX];
     if (!vs_store_is_gone(header->store, header->incarnation)) return VESTA_OK;
-    if (wish->store[0] && !vs_same_address(wish->store, header->store)) return VESTA_OK;
-    int length = snprintf(beside, sizeof beside, "file:%s", wish->path);
+    if (settings->store[0] && !vs_same_address(settings->store, header->store)) return VESTA_OK;
+    int length = snprintf(beside, sizeof beside, "file:%s", settings->path);
     char *slash = strrchr(beside, '/');
     if (length < (int)sizeof beside && slash) *slash = '\0';
-    if (!wish->store[0] && look_at_namespace(beside, wish, header, &ns, err) == VESTA_OK && ns.ver &&
+    if (!settings->store[0] && look_at_namespace(beside, settings, header, &ns, err) == VESTA_OK && ns.ver &&
         ns.incarnation == header->incarnation) {
-        memcpy(wish->store, beside, sizeof beside);
+        memcpy(settings->store, beside, sizeof beside);
         return VESTA_OK;
     }
     return vs_fail(
         err, VESTA_EIO,
         "the folder %.120s, from where %.120s has its leases, is gone: bring it back, or say where it is now: "
         "--store file:DIR",
-        vs_store_folder(header->store), wish->path);
+        vs_store_folder(header->store), settings->path);
 }
 
 /* ------------------------------------------------------------------ the anchor */
 
-static int check_found(struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
-    int rc = vs_wish_matches(wish, header, err);
-    if (rc == VESTA_OK) rc = follow_store(wish, header, err);
-    if (rc == VESTA_OK && wish->store[0] && !vs_same_address(wish->store, header->store))
-        rc = check_address(wish, header, err);
+static int check_found(struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
+    int rc = vs_settings_matches(settings, header, err);
+    if (rc == VESTA_OK) rc = follow_store(settings, header, err);
+    if (rc == VESTA_OK && settings->store[0] && !vs_same_address(settings->store, header->store))
+        rc = check_address(settings, header, err);
     return rc;
 }
 
 /* Before a file is made that no one could use. */
-static int check_wanted(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
+static int check_wanted(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char warning[256];
     uint64_t values[VESTA_FIELDS_MAX];
-    int rc = vs_check_lifetime(&wish->layout, wish->clock, warning, sizeof warning, err);
-    if (rc == VESTA_OK) rc = vs_fields_parse(&wish->layout, wish->opts.fields, values, err);
-    if (rc == VESTA_OK) rc = vs_wish_header(wish, header, err);
+    int rc = vs_check_lifetime(&settings->layout, settings->clock, warning, sizeof warning, err);
+    if (rc == VESTA_OK) rc = vs_fields_parse(&settings->layout, settings->opts.fields, values, err);
+    if (rc == VESTA_OK) rc = vs_settings_header(settings, header, err);
     return rc;
 }
 
@@ -117,31 +117,32 @@ void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
              length > 70 ? path + length - 70 : path, strerror(no_file));
 }
 
-int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err) {
+int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct vs_anchor *out,
+                   struct vesta_error *err) {
     struct vs_header header;
-    int rc = vs_anchor_read(wish->path, wish->group, found, out, err);
+    int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
     if (rc != VESTA_OK) return rc;
-    if (*found) return check_found(wish, &out->header, err);
-    bool is_derived = wish->blocked && wish->store[0]; /* else the store could not be written either */
+    if (*found) return check_found(settings, &out->header, err);
+    bool is_derived = settings->blocked && settings->store[0]; /* else the store could not be written either */
     if (!makes && !is_derived) return VESTA_OK;
-    if ((rc = check_wanted(wish, &header, err)) != VESTA_OK) return rc;
-    if ((rc = check_layout(wish, &header, err)) != VESTA_OK) return rc;
+    if ((rc = check_wanted(settings, &header, err)) != VESTA_OK) return rc;
+    if ((rc = check_layout(settings, &header, err)) != VESTA_OK) return rc;
     if (is_derived) {
         char store[VS_URI_MAX];
-        vs_anchor_derive(&header, vs_store_public(header.store, store), wish->blocked, out);
+        vs_anchor_derive(&header, vs_store_public(header.store, store), settings->blocked, out);
         *found = true;
         return VESTA_OK;
     }
-    if ((rc = vs_anchor_make(wish->path, &header, out, err)) != VESTA_OK) return rc;
-    return check_found(wish, &out->header, err); /* another process may have been first, with another wish */
+    if ((rc = vs_anchor_make(settings->path, &header, out, err)) != VESTA_OK) return rc;
+    return check_found(settings, &out->header, err); /* another process may have been first, with other settings */
 }
 
 int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err) {
-    struct vs_wish wish;
+    struct vs_settings settings;
     struct vs_anchor anchor;
     bool found;
-    int rc = vs_wish_read(opts, &wish, err);
-    if (rc == VESTA_OK) rc = vs_anchor_find(&wish, true, &found, &anchor, err);
+    int rc = vs_settings_read(opts, &settings, err);
+    if (rc == VESTA_OK) rc = vs_anchor_find(&settings, true, &found, &anchor, err);
     if (rc == VESTA_OK) *header = anchor.header;
     return rc;
 }

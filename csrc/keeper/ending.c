@@ -88,7 +88,7 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     for (int64_t waited_us = 0; vs_map_must_rest(map); waited_us += REST_STEP_US) {
         if (waited_us >= REST_US_MAX)
             return vs_fail(err, VESTA_EIO, "the keeper of this file does not come to rest: a copy might repeat ids");
-        vs_futex_wake(&map->shared.want); /* and not vs_keeper_want: a keeper at rest would take that for a wish */
+        vs_futex_wake(&map->shared.want); /* and not vs_keeper_want: a keeper at rest would take that for a request */
         usleep(REST_STEP_US);
     }
     if (atomic_load(&map->shared.rest) != VS_RESTING)

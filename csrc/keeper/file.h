@@ -91,9 +91,9 @@ void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listi
 
 /* ---- files.c: the registry of this process's files */
 
-/* Enters the map of an anchor, which it makes where there is none; `wish` says store and secret.  With the process lock
- * held.  VESTA_EPAUSE: another thread is closing it just now. */
-int vs_file_enter(const struct vs_anchor *anchor, const struct vs_wish *wish, struct vs_file **out,
+/* Enters the map of an anchor, which it makes where there is none; `settings` says store and secret.  With the process
+ * lock held.  VESTA_EPAUSE: another thread is closing it just now. */
+int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                   struct vesta_error *err);
 /* Enters the map that takes the place of a used-up or removed one.  With the process lock held. */
 int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err);
@@ -120,10 +120,11 @@ bool vs_same_address(const char *a, const char *b);
  */
 bool vs_store_is_gone(const char *uri, uint64_t incarnation);
 
-/* The anchor of a wish, made where there is none and `makes`; *found says which.  Where its path cannot be written, it
- * follows from the wish and is always found.  A wish that it does not meet is an
- * error, and so is a store that is not its own, as far as this machine can tell without waiting. */
-int vs_anchor_find(struct vs_wish *wish, bool makes, bool *found, struct vs_anchor *out, struct vesta_error *err);
+/* The anchor of a settings, made where there is none and `makes`; *found says which.  Where its path cannot be written,
+ * it follows from the settings and is always found.  Settings that it does not meet are an error, and so is a store
+ * that is not its own, as far as this machine can tell without waiting. */
+int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct vs_anchor *out,
+                   struct vesta_error *err);
 
 /* What the anchor says of a generator that is opened so; made where there is none.  No map is touched. */
 int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err);

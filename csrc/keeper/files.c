@@ -47,33 +47,33 @@ static int check_header(const char *path, const struct vs_header *header, const 
                    "%.150s cannot be used: its header is damaged; move it away; a new one will be created", path);
 }
 
-static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const struct vs_wish *wish,
+static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const struct vs_settings *settings,
                      struct vesta_error *err) {
     struct vs_header *header = &file->anchor.header;
     file->anchor = *anchor;
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
-    if (rc == VESTA_OK) rc = check_header(wish->path, header, &file->layout, err);
+    if (rc == VESTA_OK) rc = check_header(settings->path, header, &file->layout, err);
     /* A copy asks by its own name.  Whether the host's stands in front is as it was: to ask the store's backend would
      * load it, and who keeps no lease is to do without. */
     bool is_local = strcmp(header->identity, header->path) == 0;
-    if (rc == VESTA_OK) rc = vs_wish_identity(wish->path, is_local, header, err);
-    if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, wish->clock, &file->mapping, file->why_lone, err);
+    if (rc == VESTA_OK) rc = vs_settings_identity(settings->path, is_local, header, err);
+    if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, settings->clock, &file->mapping, file->why_lone, err);
     return rc;
 }
 
-static int new_file(const struct vs_anchor *anchor, const struct vs_wish *wish, struct vs_file **out,
+static int new_file(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                     struct vesta_error *err) {
     struct vs_file *file = calloc(1, sizeof *file);
     if (!file) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = fill_file(file, anchor, wish, err);
+    int rc = fill_file(file, anchor, settings, err);
     if (rc != VESTA_OK) {
         free(file);
         return rc;
     }
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
-    if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, wish->clock);
-    file->clock = wish->clock;
-    snprintf(file->path, sizeof file->path, "%s", wish->path);
+    if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, settings->clock);
+    file->clock = settings->clock;
+    snprintf(file->path, sizeof file->path, "%s", settings->path);
     memcpy(file->store, anchor->header.store, sizeof file->store);
     file->next = files;
     files = file;
@@ -81,24 +81,24 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_wish *wish, 
     return VESTA_OK;
 }
 
-int vs_file_enter(const struct vs_anchor *anchor, const struct vs_wish *wish, struct vs_file **out,
+int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                   struct vesta_error *err) {
     struct vs_file *file = find_file(anchor);
     int rc = VESTA_OK;
     if (file && file->closing) return VESTA_EPAUSE;
-    if (!file && (rc = new_file(anchor, wish, &file, err)) != VESTA_OK) return rc;
-    if (wish->store[0]) snprintf(file->store, sizeof file->store, "%s", wish->store);
-    if (wish->secret) snprintf(file->secret, sizeof file->secret, "%s", wish->secret);
+    if (!file && (rc = new_file(anchor, settings, &file, err)) != VESTA_OK) return rc;
+    if (settings->store[0]) snprintf(file->store, sizeof file->store, "%s", settings->store);
+    if (settings->secret) snprintf(file->secret, sizeof file->secret, "%s", settings->secret);
     file->handles++;
     *out = file;
     return VESTA_OK;
 }
 
 int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err) {
-    struct vs_wish wish = {.clock = old->clock, .secret = *old->secret ? old->secret : NULL};
-    snprintf(wish.path, sizeof wish.path, "%s", old->path);
-    snprintf(wish.store, sizeof wish.store, "%s", old->store);
-    return vs_file_enter(&old->anchor, &wish, out, err);
+    struct vs_settings settings = {.clock = old->clock, .secret = *old->secret ? old->secret : NULL};
+    snprintf(settings.path, sizeof settings.path, "%s", old->path);
+    snprintf(settings.store, sizeof settings.store, "%s", old->store);
+    return vs_file_enter(&old->anchor, &settings, out, err);
 }
 
 /* Nobody can find this map any more: the file that named it is gone; or, where none could be made, there is one now. */

@@ -113,14 +113,14 @@ static bool is_stirred(struct keeping *k) {
     return is_well && age_us >= STORE_RETRY_US && k->store->ops->stirred && k->store->ops->stirred(k->store);
 }
 
-/* Sleeps until an instant, a wish or a stop. */
+/* Sleeps until an instant, a request for ids or a stop. */
 static void nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     const struct vesta_clock *clock = term->clock;
-    _Atomic uint32_t *word = &term->map->shared.want;
+    _Atomic uint32_t *want_at = &term->map->shared.want;
     note_store(keeping_of(term));
     lay_down(keeping_of(term), until_boot_us);
     for (;;) {
-        uint32_t want = atomic_load_explicit(word, memory_order_acquire);
+        uint32_t want = atomic_load_explicit(want_at, memory_order_acquire);
         int64_t left_us = until_boot_us - clock->boot_us(clock->self);
         struct keeping *k = keeping_of(term);
         k->is_orphan = k->is_orphan || is_orphan(k);
@@ -128,7 +128,7 @@ static void nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
         bool stop = term->is_stirred || told_to_stop(k->file) || vs_map_must_rest(term->map) || k->is_orphan;
         if (left_us <= 0 || stop || vs_term_is_replaced(term) || (on_want && want != term->want_seen)) return;
         beat(term);
-        vs_futex_wait(word, want, left_us < NAP_US ? left_us : NAP_US);
+        vs_futex_wait(want_at, want, left_us < NAP_US ? left_us : NAP_US);
     }
 }
 

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int open_file(struct vs_wish *wish, struct vs_file **out, struct vesta_error *err) {
+static int open_file(struct vs_settings *settings, struct vs_file **out, struct vesta_error *err) {
     struct vs_anchor anchor;
     bool found;
-    int rc = vs_anchor_find(wish, true, &found, &anchor, err);
+    int rc = vs_anchor_find(settings, true, &found, &anchor, err);
     if (rc != VESTA_OK) return rc;
     do {
         vs_process_lock();
-        rc = vs_file_enter(&anchor, wish, out, err);
+        rc = vs_file_enter(&anchor, settings, out, err);
         vs_process_unlock();
         if (rc == VESTA_EPAUSE) usleep(1000);
     } while (rc == VESTA_EPAUSE);
@@ -55,29 +55,29 @@ static void warn(struct vs_handle *handle, const struct vs_file *file) {
 }
 
 /* Over a mapping of this boot: the parts of a handle that need no store. */
-static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs_file *file, struct vesta_gen **out,
-                       struct vesta_error *err) {
-    struct vesta_layout layout = wish->layout;
+static int make_handle(const struct vs_settings *settings, struct vs_map *map, struct vs_file *file,
+                       struct vesta_gen **out, struct vesta_error *err) {
+    struct vesta_layout layout = settings->layout;
     uint64_t base = 0;
     struct vesta_gen *gen = calloc(1, sizeof *gen);
     struct vs_handle *handle = calloc(1, sizeof *handle);
     int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
-    if (rc == VESTA_OK && !wish->has_layout) rc = vesta_layout_parse(map->header.layout, &layout, err);
-    if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, wish->clock, handle->warning, sizeof handle->warning, err);
-    if (rc == VESTA_OK) rc = set_fields(&layout, wish->opts.fields, &base, err);
+    if (rc == VESTA_OK && !settings->has_layout) rc = vesta_layout_parse(map->header.layout, &layout, err);
+    if (rc == VESTA_OK) rc = vs_check_lifetime(&layout, settings->clock, handle->warning, sizeof handle->warning, err);
+    if (rc == VESTA_OK) rc = set_fields(&layout, settings->opts.fields, &base, err);
     if (rc != VESTA_OK) {
         free(handle);
         free(gen);
         return rc;
     }
-    vs_gen_init(gen, map, &layout, base, wish->clock);
+    vs_gen_init(gen, map, &layout, base, settings->clock);
     handle->file = file;
     handle->is_private = file == NULL;
     const char *store = file ? file->store : map->header.store;
     vs_store_public(store, handle->store);
-    handle->keeps = may_keep(wish->opts.flags, store);
+    handle->keeps = may_keep(settings->opts.flags, store);
     if (file) warn(handle, file);
-    handle->chooses = wish->opts.flags & VESTA_CHOOSES;
+    handle->chooses = settings->opts.flags & VESTA_CHOOSES;
     gen->handle = handle;
     if (file) {
         vs_process_lock();
@@ -89,34 +89,34 @@ static int make_handle(const struct vs_wish *wish, struct vs_map *map, struct vs
 }
 
 /* One slot without a lease, up to the layout's end. */
-static int open_private(const struct vs_wish *wish, struct vesta_gen **out, struct vesta_error *err) {
+static int open_private(const struct vs_settings *settings, struct vesta_gen **out, struct vesta_error *err) {
     struct vs_header header;
-    int rc = vs_wish_header(wish, &header, err);
+    int rc = vs_settings_header(settings, &header, err);
     if (rc != VESTA_OK) return rc;
     struct vs_map *map = vs_mapping_private();
     if (!map) return vs_fail(err, VESTA_ENOMEM, "no memory for a private map");
     map->header = header;
-    vs_map_format(map, wish->clock);
-    rc = make_handle(wish, map, NULL, out, err);
+    vs_map_format(map, settings->clock);
+    rc = make_handle(settings, map, NULL, out, err);
     if (rc != VESTA_OK) {
         vs_mapping_unmap(map);
         return rc;
     }
     const struct vs_shape *shape = &(*out)->shape;
-    uint64_t from = vs_tick_at(shape, wish->clock->unix_us(wish->clock->self));
+    uint64_t from = vs_tick_at(shape, settings->clock->unix_us(settings->clock->self));
     vs_slot_publish(map, vs_slot_take(map, &(struct vs_claim){.worker = header.worker, .owner = {0, 0}, .from = from}),
                     vs_tick_end(shape), 0);
     return VESTA_OK;
 }
 
 int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err) {
-    struct vs_wish wish;
+    struct vs_settings settings;
     struct vs_file *file;
-    int rc = vs_wish_read(opts, &wish, err);
+    int rc = vs_settings_read(opts, &settings, err);
     if (rc != VESTA_OK) return rc;
-    if (wish.opts.flags & VESTA_UNSAFE_PRIVATE) return open_private(&wish, gen, err);
-    if ((rc = open_file(&wish, &file, err)) != VESTA_OK) return rc;
-    rc = make_handle(&wish, file->mapping.map, file, gen, err);
+    if (settings.opts.flags & VESTA_UNSAFE_PRIVATE) return open_private(&settings, gen, err);
+    if ((rc = open_file(&settings, &file, err)) != VESTA_OK) return rc;
+    rc = make_handle(&settings, file->mapping.map, file, gen, err);
     if (rc != VESTA_OK) vs_file_leave(NULL, file);
     return rc;
 }

@@ -82,15 +82,15 @@ static bool goes_without(const struct vesta_opts *opts, int blocked, const char 
 }
 
 /* Makes the folder, or looks whether it could be made, and finds its one name. */
-static int find_folder(const struct vesta_opts *opts, struct vs_wish *wish, char folder[PATH_MAX], char real[PATH_MAX],
-                       struct vesta_error *err) {
-    wish->blocked = vs_anchor_blocked(folder);
-    int failed = wish->looks_only ? wish->blocked : vs_make_dirs(folder, wish->group) != 0 ? errno : 0;
+static int find_folder(const struct vesta_opts *opts, struct vs_settings *settings, char folder[PATH_MAX],
+                       char real[PATH_MAX], struct vesta_error *err) {
+    settings->blocked = vs_anchor_blocked(folder);
+    int failed = settings->looks_only ? settings->blocked : vs_make_dirs(folder, settings->group) != 0 ? errno : 0;
     if (!failed || access(folder, F_OK) == 0) {
         if (realpath(folder, real)) return VESTA_OK;
-        if (!wish->looks_only || errno != ENOENT)
+        if (!settings->looks_only || errno != ENOENT)
             return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
-    } else if (!goes_without(opts, wish->blocked, folder)) {
+    } else if (!goes_without(opts, settings->blocked, folder)) {
         return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(failed));
     }
     memcpy(real, folder, PATH_MAX);
@@ -98,7 +98,8 @@ static int find_folder(const struct vesta_opts *opts, struct vs_wish *wish, char
 }
 
 /* <state>/<namespace>.gen, or the path given; absolute, so that it can be an identity. */
-static int find_path(const struct vesta_opts *opts, const char *state, struct vs_wish *wish, struct vesta_error *err) {
+static int find_path(const struct vesta_opts *opts, const char *state, struct vs_settings *settings,
+                     struct vesta_error *err) {
     char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
     const char *ns = opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE;
     int length = opts->path ? snprintf(given, sizeof given, "%s", opts->path)
@@ -109,25 +110,25 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
     if (*name == '\0')
         return vs_fail(err, VESTA_EOPTION, "the path '%s' names a folder, not a file", VS_QUOTE(given, strlen(given)));
     snprintf(folder, sizeof folder, "%.*s", slash == given ? 1 : slash ? (int)(slash - given) : 1, slash ? given : ".");
-    int rc = find_folder(opts, wish, folder, real, err);
+    int rc = find_folder(opts, settings, folder, real, err);
     if (rc != VESTA_OK) return rc;
-    length = snprintf(wish->path, sizeof wish->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
+    length = snprintf(settings->path, sizeof settings->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     if ((size_t)length >= VS_IDENTITY_MAX)
         return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1,
-                       wish->path);
+                       settings->path);
     return VESTA_OK;
 }
 
-static int find_places(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
+static int find_places(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err) {
     char state[PATH_MAX] = "";
     bool is_nowhere = !opts->path && vs_state_dir(state, sizeof state) != 0;
     if (is_nowhere && !opts->store)
         return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
     if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* cannot be written, and so is only a name */
-    int rc = find_path(opts, state, wish, err);
+    int rc = find_path(opts, state, settings, err);
     if (rc != VESTA_OK) return rc;
     if (opts->store && (rc = vs_store_check(opts->store, err)) != VESTA_OK) return rc;
-    snprintf(wish->store, sizeof wish->store, "%s", opts->store ? opts->store : "");
+    snprintf(settings->store, sizeof settings->store, "%s", opts->store ? opts->store : "");
     return VESTA_OK;
 }
 
@@ -153,7 +154,7 @@ static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) 
     return vs_fail(err, VESTA_EOPTION, "the store's secret must have 1 to %d bytes", VS_SECRET_MAX - 1);
 }
 
-/* ------------------------------------------------------------------ the wish */
+/* ------------------------------------------------------------------ the settings */
 
 /* A later version's struct goes on behind the last member: what the caller has not got is 0, what this library has not
  * got must be. */
@@ -173,33 +174,33 @@ static int take_opts(const struct vesta_opts *from, struct vesta_opts *to, struc
     return VESTA_OK;
 }
 
-static int read_wish(const struct vesta_opts *given, struct vs_wish *wish, struct vesta_error *err) {
-    const struct vesta_opts *opts = &wish->opts;
-    int rc = take_opts(given, &wish->opts, err);
+static int read_settings(const struct vesta_opts *given, struct vs_settings *settings, struct vesta_error *err) {
+    const struct vesta_opts *opts = &settings->opts;
+    int rc = take_opts(given, &settings->opts, err);
     if (rc != VESTA_OK) return rc;
-    wish->secret = opts->secret;
-    wish->clock = opts->clock ? opts->clock : vs_clock_system();
-    wish->has_layout = opts->layout != NULL;
-    rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &wish->layout, err);
+    settings->secret = opts->secret;
+    settings->clock = opts->clock ? opts->clock : vs_clock_system();
+    settings->has_layout = opts->layout != NULL;
+    rc = vesta_layout_parse(opts->layout ? opts->layout : DEFAULT_LAYOUT, &settings->layout, err);
     if (rc == VESTA_OK && opts->namespace_) rc = vs_namespace_check(opts->namespace_, err);
     if (rc == VESTA_OK) rc = check_numbers(opts, err);
     if (rc == VESTA_OK) rc = check_lease(opts, err);
     if (rc == VESTA_OK) rc = check_identity(opts, err);
     if (rc == VESTA_OK) rc = check_secret(opts, err);
-    if (rc == VESTA_OK) rc = find_group(opts->group, &wish->group, err);
-    if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, wish, err);
+    if (rc == VESTA_OK) rc = find_group(opts->group, &settings->group, err);
+    if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, settings, err);
     return rc;
 }
 
-int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
-    memset(wish, 0, sizeof *wish);
-    return read_wish(opts, wish, err);
+int vs_settings_read(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err) {
+    memset(settings, 0, sizeof *settings);
+    return read_settings(opts, settings, err);
 }
 
-int vs_wish_look(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err) {
-    memset(wish, 0, sizeof *wish);
-    wish->looks_only = true;
-    return read_wish(opts, wish, err);
+int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err) {
+    memset(settings, 0, sizeof *settings);
+    settings->looks_only = true;
+    return read_settings(opts, settings, err);
 }
 
 /* In ticks: whole units only, because a part of one would say nothing about time. */
@@ -211,10 +212,10 @@ static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_la
 }
 
 /* The store named, else the one in the folder for state. */
-static int name_store(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
+static int name_store(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char state[PATH_MAX];
-    if (wish->store[0]) {
-        snprintf(header->store, sizeof header->store, "%s", wish->store);
+    if (settings->store[0]) {
+        snprintf(header->store, sizeof header->store, "%s", settings->store);
         return VESTA_OK;
     }
     if (vs_state_dir(state, sizeof state) != 0)
@@ -224,7 +225,7 @@ static int name_store(const struct vs_wish *wish, struct vs_header *header, stru
     return vs_store_check(header->store, err);
 }
 
-int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
+int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
     char host[64] = "";
     if (header->own_identity) return VESTA_OK;
     if (!is_local) vs_host_name(host, sizeof host);
@@ -265,19 +266,19 @@ static int check_together(const struct vesta_opts *opts, const struct vs_header 
     return rc == VESTA_OK ? rc : vs_fail(err, rc, "%s %s", member, why.text);
 }
 
-static int name_lease(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
-    const struct vesta_opts *opts = &wish->opts;
+static int name_lease(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
+    const struct vesta_opts *opts = &settings->opts;
     const char *lease = opts->lease ? opts->lease : vs_store_is_local(header->store) ? "local" : "balanced";
     snprintf(header->lease, sizeof header->lease, "%s", lease);
     int rc = check_together(opts, header, err);
     if (rc != VESTA_OK) return rc;
     header->own_identity = opts->identity != NULL;
     if (opts->identity) snprintf(header->identity, sizeof header->identity, "%s", opts->identity);
-    return vs_wish_identity(wish->path, vs_store_is_local(header->store), header, err);
+    return vs_settings_identity(settings->path, vs_store_is_local(header->store), header, err);
 }
 
-int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err) {
-    const struct vesta_opts *opts = &wish->opts;
+int vs_settings_header(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
+    const struct vesta_opts *opts = &settings->opts;
     memset(header, 0, sizeof *header);
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
         return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: no number has a default");
@@ -285,31 +286,31 @@ int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct 
         return vs_fail(err, VESTA_ENOGEN,
                        "there is no generator file %.120s, and no worker number or store was given to "
                        "make one: no number has a default",
-                       wish->path);
-    int rc = opts->has_worker ? vs_worker_check(&wish->layout, opts->worker, err) : VESTA_OK;
+                       settings->path);
+    int rc = opts->has_worker ? vs_worker_check(&settings->layout, opts->worker, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
-    if (!(opts->flags & VESTA_UNSAFE_PRIVATE) && (rc = name_store(wish, header, err)) != VESTA_OK) return rc;
+    if (!(opts->flags & VESTA_UNSAFE_PRIVATE) && (rc = name_store(settings, header, err)) != VESTA_OK) return rc;
     header->pacing = opts->pacing ? opts->pacing : VESTA_PACING_CLOCK;
-    header->fingerprint = wish->layout.fingerprint;
-    header->ahead_ticks_max = ahead_ticks(opts, &wish->layout);
+    header->fingerprint = settings->layout.fingerprint;
+    header->ahead_ticks_max = ahead_ticks(opts, &settings->layout);
     header->has_worker = opts->has_worker != 0;
     header->worker = opts->has_worker ? opts->worker : 0;
-    header->group = wish->group;
-    vesta_layout_text(&wish->layout, header->layout);
+    header->group = settings->group;
+    vesta_layout_text(&settings->layout, header->layout);
     snprintf(header->namespace_, sizeof header->namespace_, "%s",
              opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
-    memcpy(header->path, wish->path, sizeof header->path);
+    memcpy(header->path, settings->path, sizeof header->path);
     if (vs_maps_dir(header->maps) != 0)
         return vs_fail(err, VESTA_EOPTION, "VESTA_MAPS is no absolute path, or longer than %d bytes", VS_MAPS_MAX - 1);
-    return opts->flags & VESTA_UNSAFE_PRIVATE ? VESTA_OK : name_lease(wish, header, err);
+    return opts->flags & VESTA_UNSAFE_PRIVATE ? VESTA_OK : name_lease(settings, header, err);
 }
 
 /* ------------------------------------------------------------------ an existing file */
 
-static int mismatch(struct vesta_error *err, const struct vs_wish *wish, const char *what, const char *has,
+static int mismatch(struct vesta_error *err, const struct vs_settings *settings, const char *what, const char *has,
                     const char *asked) {
-    size_t length = strlen(wish->path);
-    const char *path = length > 60 ? wish->path + length - 60 : wish->path;
+    size_t length = strlen(settings->path);
+    const char *path = length > 60 ? settings->path + length - 60 : settings->path;
     return vs_fail(
         err, VESTA_EMISMATCH,
         "%s has %s %.120s, not %.120s as asked: keep it, or give this one a path and a namespace of its own; "
@@ -321,29 +322,29 @@ static const char *pacing_name(enum vesta_pacing pacing) {
     return pacing == VESTA_PACING_HISTORY ? "history" : "clock";
 }
 
-static int match_worker(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
+static int match_worker(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char has[32] = "drawn at random", asked[32];
-    if (!wish->opts.has_worker || (header->has_worker && header->worker == wish->opts.worker)) return VESTA_OK;
-    snprintf(asked, sizeof asked, "%" PRIu64, wish->opts.worker);
+    if (!settings->opts.has_worker || (header->has_worker && header->worker == settings->opts.worker)) return VESTA_OK;
+    snprintf(asked, sizeof asked, "%" PRIu64, settings->opts.worker);
     if (header->has_worker) snprintf(has, sizeof has, "%" PRIu64, header->worker);
-    return mismatch(err, wish, "the worker number", has, asked);
+    return mismatch(err, settings, "the worker number", has, asked);
 }
 
-int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err) {
-    const struct vesta_opts *opts = &wish->opts;
+int vs_settings_matches(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
+    const struct vesta_opts *opts = &settings->opts;
     char asked[VESTA_LAYOUT_TEXT_MAX];
-    if (wish->has_layout && header->fingerprint != wish->layout.fingerprint) {
-        vesta_layout_text(&wish->layout, asked);
-        return mismatch(err, wish, "the layout", header->layout, asked);
+    if (settings->has_layout && header->fingerprint != settings->layout.fingerprint) {
+        vesta_layout_text(&settings->layout, asked);
+        return mismatch(err, settings, "the layout", header->layout, asked);
     }
     if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
-        return mismatch(err, wish, "the namespace", header->namespace_, opts->namespace_);
+        return mismatch(err, settings, "the namespace", header->namespace_, opts->namespace_);
     if (opts->lease && strcmp(header->lease, opts->lease) != 0)
-        return mismatch(err, wish, "the lease", header->lease, opts->lease);
+        return mismatch(err, settings, "the lease", header->lease, opts->lease);
     if (opts->identity && strcmp(header->identity, opts->identity) != 0)
-        return mismatch(err, wish, "the identity", header->identity, opts->identity);
+        return mismatch(err, settings, "the identity", header->identity, opts->identity);
     if (opts->pacing && opts->pacing != (enum vesta_pacing)header->pacing)
-        return mismatch(err, wish, "the pacing", pacing_name((enum vesta_pacing)header->pacing),
+        return mismatch(err, settings, "the pacing", pacing_name((enum vesta_pacing)header->pacing),
                         pacing_name(opts->pacing));
     struct vesta_layout own;
     if (opts->ahead_ms_max != 0 && vesta_layout_parse(header->layout, &own, NULL) == VESTA_OK &&
@@ -352,9 +353,9 @@ int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, 
         uint64_t units = header->ahead_ticks_max >> own.field[own.seq].width;
         snprintf(has, sizeof has, "%" PRIu64 " ms", units * (uint64_t)own.unit_ms);
         snprintf(asked, sizeof asked, "%" PRId64 " ms", opts->ahead_ms_max);
-        return mismatch(err, wish, "ahead_ms_max", has, asked);
+        return mismatch(err, settings, "ahead_ms_max", has, asked);
     }
-    return match_worker(wish, header, err);
+    return match_worker(settings, header, err);
 }
 
 int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_clock *clock, char *warning, size_t size,

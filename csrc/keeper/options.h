@@ -8,7 +8,7 @@
 
 #define VS_SECRET_MAX 512
 
-struct vs_wish {
+struct vs_settings {
     struct vesta_opts opts; /* as this library knows them */
     const struct vesta_clock *clock;
     bool has_layout;
@@ -23,20 +23,21 @@ struct vs_wish {
 
 /* Checks each option by itself, fills in the defaults that need no file, and makes the file's folder.  Where that
  * cannot be made, `blocked` says so, if ids can go on without it.  Errors: as vesta_open. */
-int vs_wish_read(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err);
+int vs_settings_read(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err);
 
 /* The same for who only looks: makes nothing; where the folder is not there yet, the path is as it was written. */
-int vs_wish_look(const struct vesta_opts *opts, struct vs_wish *wish, struct vesta_error *err);
+int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err);
 
-/* The header of a file that this wish would make.  Errors: VESTA_ENOGEN where too little was said, VESTA_EOPTION. */
-int vs_wish_header(const struct vs_wish *wish, struct vs_header *header, struct vesta_error *err);
+/* The header of a file that these settings would make.  Errors: VESTA_ENOGEN where too little was said, VESTA_EOPTION.
+ */
+int vs_settings_header(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err);
 
 /* Fills in who asks the store (one of this machine, or not) for a file of that path, unless that was given.  Errors:
  * VESTA_EOPTION. */
-int vs_wish_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err);
+int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err);
 
 /* VESTA_OK if an existing file is what was asked for, else VESTA_EMISMATCH with both values. */
-int vs_wish_matches(const struct vs_wish *wish, const struct vs_header *header, struct vesta_error *err);
+int vs_settings_matches(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err);
 
 /* What may stand together, whoever said it: flags, a config, C or Lua.  Errors: VESTA_EOPTION, with the option to blame
  * and a text that goes on from its name. */

@@ -198,7 +198,7 @@ static void hash_text(struct key_hash *hash, const char *text) {
     hash_bytes(hash, text, strlen(text) + 1);
 }
 
-/* Of all that a map must agree in with its anchor: two wishes that differ would replace each other's map in turn.  The
+/* Of all that a map must agree in with its anchor: two settings that differ would replace each other's map in turn. The
  * store by its address, as a namespace has no incarnation before its first lease. */
 void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out) {
     struct key_hash hash = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};

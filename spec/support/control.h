@@ -87,7 +87,7 @@ static bool is_idle(void) {
     pthread_mutex_lock(&c->lock);
     bool idle = c->idle && !c->reload;
     for (int i = 0; i < SPACES * VS_CAUSES; i++)
-        idle = idle && !c->matter[i].asked;
+        idle = idle && !c->question[i].asked;
     pthread_mutex_unlock(&c->lock);
     return idle;
 }

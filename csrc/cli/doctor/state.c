@@ -215,31 +215,31 @@ void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space
     struct vesta_opts opts = vs_conf_opts_of(space);
     struct vs_mapping mapping = {.map = NULL};
     struct vs_anchor anchor;
-    struct vs_wish wish;
+    struct vs_settings settings;
     struct vesta_error err;
     char maps[VS_MAPS_MAX];
     bool found;
     if (doctor->any_namespace) opts.namespace_ = NULL;
-    if (vs_wish_look(&opts, &wish, &err) != VESTA_OK ||
-        vs_anchor_find(&wish, false, &found, &anchor, &err) != VESTA_OK) {
+    if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
+        vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
         return;
     }
-    *layout = wish.layout;
+    *layout = settings.layout;
     if (found) memcpy(maps, anchor.header.maps, sizeof maps);
     if (found || vs_maps_dir(maps) == 0) look_at_maps(doctor, space->name, maps);
     if (!found) {
-        vs_doctor_found(doctor, VS_FINE, space->name, NULL, "%s does not exist yet and will be created", wish.path);
+        vs_doctor_found(doctor, VS_FINE, space->name, NULL, "%s does not exist yet and will be created", settings.path);
         look_at_layout(doctor, space->name, layout);
         return;
     }
     if (anchor.no_file) {
         char text[256];
-        vs_no_file_text(wish.path, anchor.no_file, text, sizeof text);
+        vs_no_file_text(settings.path, anchor.no_file, text, sizeof text);
         vs_doctor_found(doctor, VS_WARN, space->name, NULL, "%s", text);
     }
     look_at_map(doctor, space->name, &anchor, &mapping);
-    look_at_file(doctor, space->name, wish.path, &anchor.header, mapping.map);
+    look_at_file(doctor, space->name, settings.path, &anchor.header, mapping.map);
     doctor->incarnation = mapping.map ? vs_map_incarnation(mapping.map) : anchor.header.incarnation;
     if (!space->layout) vesta_layout_parse(anchor.header.layout, layout, NULL); /* a file keeps the one that it has */
     if (mapping.map) vs_mapping_close(&mapping);

@@ -67,7 +67,7 @@ static int64_t held_until_ms(const struct asked *asked, const struct vs_foreign 
 }
 
 /* The record that a number shall have at least. */
-static void wish_of(const struct asked *asked, const struct vs_foreign *row, struct vs_record *out) {
+static void wanted_of(const struct asked *asked, const struct vs_foreign *row, struct vs_record *out) {
     const struct vs_at *at = &asked->at;
     int64_t held_ms = held_until_ms(asked, row), used_ms = held_ms ? held_ms : at->store_ms;
     bool is_ever = held_ms >= vesta_layout_end_ms(&at->layout);
@@ -82,24 +82,25 @@ static bool is_mark(const struct vs_record *r) {
     return strncmp(r->identity, IDENTITY, strlen(IDENTITY)) == 0;
 }
 
-/* Compares with what stands there; `wish` becomes what has to be written. */
-static enum deed judge(const struct asked *asked, const struct vs_record *now, struct vs_record *wish) {
+/* Compares with what stands there; `wanted` becomes what has to be written. */
+static enum deed judge(const struct asked *asked, const struct vs_record *now, struct vs_record *wanted) {
     int64_t store_ms = asked->at.store_ms;
     if (now->ver == 0) return DEED_MARK;
     if (!is_mark(now) && vs_standing_of(now, store_ms) == VS_STANDS_HELD) return DEED_CLASH;
-    bool lasts = !wish->held || (now->held && now->lease_ms >= store_ms + wish->lease_ms - now->written_ms - SLACK_MS);
-    if (is_mark(now) && lasts && now->held == wish->held && now->until >= wish->until) return DEED_SAME;
-    if (wish->until < now->until) wish->until = now->until;
+    bool lasts =
+        !wanted->held || (now->held && now->lease_ms >= store_ms + wanted->lease_ms - now->written_ms - SLACK_MS);
+    if (is_mark(now) && lasts && now->held == wanted->held && now->until >= wanted->until) return DEED_SAME;
+    if (wanted->until < now->until) wanted->until = now->until;
     return DEED_RAISE;
 }
 
 /* Writes over what stands there; where somebody was faster, judges anew. */
-static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now, const struct vs_record *wish,
+static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now, const struct vs_record *wanted,
                      enum deed *deed) {
     struct vs_store *store = asked->at.store;
     struct vs_reply reply = {.outcome = VS_STORE_CONFLICT};
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        struct vs_record next = *wish;
+        struct vs_record next = *wanted;
         *deed = judge(asked, now, &next);
         if (*deed == DEED_SAME || *deed == DEED_CLASH) return VS_GO;
         next.ver = now->ver + 1;
@@ -116,23 +117,23 @@ static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now
 
 /* ------------------------------------------------------------------ telling */
 
-static void print_one(const struct asked *asked, const struct vs_foreign *row, const struct vs_record *wish,
+static void print_one(const struct asked *asked, const struct vs_foreign *row, const struct vs_record *wanted,
                       const struct vs_record *now, enum deed deed, bool first) {
     char iso[VESTA_ISO_MAX];
     int64_t held_ms = held_until_ms(asked, row);
     bool is_ever = held_ms >= vesta_layout_end_ms(&asked->at.layout);
     if (asked->json) {
         vs_outf("%s{\"worker\":%" PRIu64 ",\"deed\":\"%s\",\"held\":%s", first ? "" : ",", row->worker, deeds[deed],
-                wish->held ? "true" : "false");
-        if (wish->held && !is_ever) vs_outf(",\"held_until_ms\":%" PRId64, held_ms);
-        vs_outf(",\"until\":\"%" PRIu64 "\",\"who\":", wish->until);
+                wanted->held ? "true" : "false");
+        if (wanted->held && !is_ever) vs_outf(",\"held_until_ms\":%" PRId64, held_ms);
+        vs_outf(",\"until\":\"%" PRIu64 "\",\"who\":", wanted->until);
         vs_out_json(row->who);
         vs_outf("}");
     } else {
-        vs_outf("%6" PRIu64 "  %-5s  %s%-24s  ", row->worker, deeds[deed], wish->held ? "held until " : "free       ",
-                !wish->held ? ""
-                : is_ever   ? "the layout's end"
-                            : vs_iso(held_ms, iso));
+        vs_outf("%6" PRIu64 "  %-5s  %s%-24s  ", row->worker, deeds[deed], wanted->held ? "held until " : "free       ",
+                !wanted->held ? ""
+                : is_ever     ? "the layout's end"
+                              : vs_iso(held_ms, iso));
         vs_out_clean(row->who);
         vs_outf("\n");
     }
@@ -158,17 +159,17 @@ static void print_end(const struct asked *asked, size_t count) {
 
 /* ------------------------------------------------------------------ the run */
 
-static const struct vs_record *find(const struct vs_roll *roll, uint64_t worker) {
+static const struct vs_record *find(const struct vs_workers *workers, uint64_t worker) {
     static const struct vs_record none;
-    size_t low = 0, high = roll->count;
+    size_t low = 0, high = workers->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (roll->listed[middle].worker < worker)
+        if (workers->listed[middle].worker < worker)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < roll->count && roll->listed[low].worker == worker ? &roll->listed[low].record : &none;
+    return low < workers->count && workers->listed[low].worker == worker ? &workers->listed[low].record : &none;
 }
 
 static int by_worker(const void *a, const void *b) {
@@ -205,19 +206,20 @@ static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t
     return VS_GO;
 }
 
-static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t count, const struct vs_roll *roll) {
+static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t count,
+                    const struct vs_workers *workers) {
     int rc = VS_GO;
     if (asked->json) vs_outf("{\"from\":\"%s\",\"numbers\":[", kinds[asked->kind].name);
     for (size_t i = 0; i < count && rc == VS_GO; i++) {
-        struct vs_record wish, now = *find(roll, rows[i].worker), judged;
+        struct vs_record wanted, now = *find(workers, rows[i].worker), judged;
         enum deed deed;
-        wish_of(asked, &rows[i], &wish);
-        judged = wish;
+        wanted_of(asked, &rows[i], &wanted);
+        judged = wanted;
         deed = judge(asked, &now, &judged);
-        if (asked->yes) rc = write_one(asked, rows[i].worker, &now, &wish, &deed);
+        if (asked->yes) rc = write_one(asked, rows[i].worker, &now, &wanted, &deed);
         if (rc != VS_GO) break;
         asked->done[deed]++;
-        print_one(asked, &rows[i], &wish, &now, deed, i == 0);
+        print_one(asked, &rows[i], &wanted, &now, deed, i == 0);
     }
     if (rc == VS_GO) print_end(asked, count);
     return rc == VS_GO ? (asked->done[DEED_CLASH] ? VS_FAILED : VS_DONE) : rc;
@@ -256,7 +258,7 @@ static int check_layout(const struct asked *asked) {
 static int run(struct asked *asked) {
     struct vs_store *source = asked->from.store;
     struct vs_foreign_list list = {.count = 0};
-    struct vs_roll roll = {0};
+    struct vs_workers workers = {0};
     struct vs_reply reply;
     int rc = vs_at_need(&asked->at);
     if (rc == VS_GO) rc = check_layout(asked);
@@ -267,9 +269,9 @@ static int run(struct asked *asked) {
     take_zone(asked, list.rows, list.count);
     if (list.count) qsort(list.rows, list.count, sizeof *list.rows, by_worker);
     if (rc == VS_GO) rc = fits(asked, list.rows, list.count);
-    if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
-    if (rc == VS_GO) rc = mark_all(asked, list.rows, list.count, &roll);
-    free(roll.listed);
+    if (rc == VS_GO) rc = vs_at_list(&asked->at, &workers);
+    if (rc == VS_GO) rc = mark_all(asked, list.rows, list.count, &workers);
+    free(workers.listed);
     free(list.rows);
     return rc;
 }

@@ -22,7 +22,7 @@ struct asked {
 
 /* ------------------------------------------------------------------ show */
 
-static void print_ns(const struct asked *asked, const struct vs_roll *roll) {
+static void print_ns(const struct asked *asked, const struct vs_workers *workers) {
     const struct vs_at *at = &asked->at;
     char iso[VESTA_ISO_MAX], n[VS_GROUPED_MAX];
     int64_t ahead_ms = vs_at_ahead_ms(at->store_ms);
@@ -38,11 +38,11 @@ static void print_ns(const struct asked *asked, const struct vs_roll *roll) {
     vs_outf("clock        %s; this machine's is %.3f s %s\n", vs_iso(at->store_ms, iso),
             (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead");
     vs_outf("numbers      %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used\n",
-            roll->standing[VS_STANDS_HELD], roll->standing[VS_STANDS_EXPIRED], roll->standing[VS_STANDS_FREE],
-            vs_grouped(roll->never, n));
+            workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED], workers->standing[VS_STANDS_FREE],
+            vs_grouped(workers->never, n));
 }
 
-static void print_ns_json(const struct asked *asked, const struct vs_roll *roll) {
+static void print_ns_json(const struct asked *asked, const struct vs_workers *workers) {
     const struct vs_at *at = &asked->at;
     vs_outf("{\"namespace\":");
     vs_out_json(at->name);
@@ -56,17 +56,17 @@ static void print_ns_json(const struct asked *asked, const struct vs_roll *roll)
                 at->ns.static_first + at->ns.static_count - 1);
     vs_outf(",\"store_ms\":%" PRId64 ",\"ahead_ms\":%" PRId64, at->store_ms, vs_at_ahead_ms(at->store_ms));
     for (int i = 0; i < VS_STANDINGS; i++)
-        vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), roll->standing[i]);
-    vs_outf(",\"never\":%" PRIu64 "}\n", roll->never);
+        vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), workers->standing[i]);
+    vs_outf(",\"never\":%" PRIu64 "}\n", workers->never);
 }
 
 static int show_one(struct asked *asked) {
-    struct vs_roll roll;
+    struct vs_workers workers;
     int rc = vs_at_need(&asked->at);
-    if (rc == VS_GO) rc = vs_at_list(&asked->at, &roll);
+    if (rc == VS_GO) rc = vs_at_list(&asked->at, &workers);
     if (rc != VS_GO) return rc;
-    (asked->json ? print_ns_json : print_ns)(asked, &roll);
-    free(roll.listed);
+    (asked->json ? print_ns_json : print_ns)(asked, &workers);
+    free(workers.listed);
     return VS_DONE;
 }
 
@@ -312,15 +312,15 @@ static int advance(struct asked *asked) {
 /* ------------------------------------------------------------------ lower */
 
 /* Nothing was granted above the floor to be, or what was is named. */
-static int check_granted(const struct asked *asked, const struct vs_roll *roll, int64_t floor_ms) {
+static int check_granted(const struct asked *asked, const struct vs_workers *workers, int64_t floor_ms) {
     const struct vs_at *at = &asked->at;
     char iso[VESTA_ISO_MAX];
     uint64_t floor = vs_tick_at(&at->shape, floor_ms * 1000);
-    for (size_t i = 0; i < roll->count; i++) {
-        const struct vs_record *record = &roll->listed[i].record;
+    for (size_t i = 0; i < workers->count; i++) {
+        const struct vs_record *record = &workers->listed[i].record;
         if (record->until <= floor) continue;
         vs_say("nothing was done: number %" PRIu64 " was granted ids up to %s, above the new floor; %s",
-               roll->listed[i].worker, vs_iso(vs_tick_unix_us(&at->shape, record->until) / 1000, iso),
+               workers->listed[i].worker, vs_iso(vs_tick_unix_us(&at->shape, record->until) / 1000, iso),
                record->held ? "stop its holder and try again" : "leave the floor as it is, or wait until that time");
         return VS_FAILED;
     }
@@ -343,10 +343,10 @@ static int lower_to(struct asked *asked, int64_t floor_ms) {
 /* The floor that an advance would set now, by a clock that is right, in place of one that was set too high. */
 static int lower(struct asked *asked) {
     struct vs_at *at = &asked->at;
-    struct vs_roll roll = {0};
+    struct vs_workers workers = {0};
     char iso[VESTA_ISO_MAX];
     int rc = vs_at_need(at);
-    if (rc == VS_GO) rc = vs_at_list(at, &roll);
+    if (rc == VS_GO) rc = vs_at_list(at, &workers);
     if (rc == VS_GO) rc = check_clock(asked);
     int64_t floor_ms = at->store_ms + margin_ms(timing_of(asked));
     if (rc == VS_GO && at->ns.floor_ms <= floor_ms) {
@@ -354,7 +354,7 @@ static int lower(struct asked *asked) {
                at->ns.floor_ms ? "not above where" : "not set;");
         rc = VS_FAILED;
     }
-    if (rc == VS_GO) rc = check_granted(asked, &roll, floor_ms);
+    if (rc == VS_GO) rc = check_granted(asked, &workers, floor_ms);
     if (rc == VS_GO)
         fprintf(stderr,
                 "This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s where\n"
@@ -363,7 +363,7 @@ static int lower(struct asked *asked) {
                 at->name, vs_iso(floor_ms, iso), (double)margin_ms(timing_of(asked)) / 1000);
     if (rc == VS_GO) rc = confirm(asked);
     if (rc == VS_GO) rc = lower_to(asked, floor_ms);
-    free(roll.listed);
+    free(workers.listed);
     return rc == VS_GO ? show_one(asked) : rc;
 }
 

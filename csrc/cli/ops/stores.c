@@ -83,23 +83,23 @@ enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms
     return store_ms - record->written_ms > record->lease_ms ? VS_STANDS_EXPIRED : VS_STANDS_HELD;
 }
 
-int vs_at_list(struct vs_at *at, struct vs_roll *roll) {
+int vs_at_list(struct vs_at *at, struct vs_workers *workers) {
     struct vs_reply reply;
-    *roll = (struct vs_roll){0};
-    at->store->ops->list(at->store, &roll->listed, &roll->count, &reply);
+    *workers = (struct vs_workers){0};
+    at->store->ops->list(at->store, &workers->listed, &workers->count, &reply);
     if (reply.outcome != VS_STORE_OK) {
-        free(roll->listed);
-        roll->listed = NULL;
+        free(workers->listed);
+        workers->listed = NULL;
         return vs_at_told(at, &reply);
     }
     uint64_t used = 0;
     if (reply.store_ms > 0) at->store_ms = reply.store_ms;
-    for (size_t i = 0; i < roll->count; i++) {
-        if (roll->listed[i].worker > at->worker_max) continue;
-        roll->standing[vs_standing_of(&roll->listed[i].record, at->store_ms)]++;
-        used += !vs_is_static(&at->ns, roll->listed[i].worker);
+    for (size_t i = 0; i < workers->count; i++) {
+        if (workers->listed[i].worker > at->worker_max) continue;
+        workers->standing[vs_standing_of(&workers->listed[i].record, at->store_ms)]++;
+        used += !vs_is_static(&at->ns, workers->listed[i].worker);
     }
-    roll->never = at->worker_max - used + 1 - at->ns.static_count;
+    workers->never = at->worker_max - used + 1 - at->ns.static_count;
     return VS_GO;
 }
 

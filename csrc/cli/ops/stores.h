@@ -42,12 +42,12 @@ const char *vs_standing_name(enum vs_standing standing);
 enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms);
 
 /* Every number that was ever used, and how many stand how. */
-struct vs_roll {
+struct vs_workers {
     struct vs_listed *listed; /* free() it */
     size_t count;
     uint64_t standing[VS_STANDINGS], never; /* of the numbers that the layout has */
 };
-int vs_at_list(struct vs_at *at, struct vs_roll *roll);
+int vs_at_list(struct vs_at *at, struct vs_workers *workers);
 
 /* import.c: `vesta workers import`, with argv[0] = "workers". */
 int vs_workers_import(int argc, char **argv);

@@ -60,14 +60,14 @@ static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
             listed->worker <= at->worker_max ? "" : "  [not a number of this layout]");
 }
 
-static void print_table(const struct vs_at *at, const struct vs_roll *roll) {
+static void print_table(const struct vs_at *at, const struct vs_workers *workers) {
     char iso[VESTA_ISO_MAX], never[VS_GROUPED_MAX];
     vs_outf("%6s  %-7s  %8s  %10s  %-24s  %s\n", "NUMBER", "STATE", "LEFT", "CLOCK", "USED BELOW", "HOLDER, IDENTITY");
-    for (size_t i = 0; i < roll->count; i++)
-        print_row(at, &roll->listed[i]);
+    for (size_t i = 0; i < workers->count; i++)
+        print_row(at, &workers->listed[i]);
     vs_outf("%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used; at %s by the store's clock\n",
-            at->name, roll->standing[VS_STANDS_HELD], roll->standing[VS_STANDS_EXPIRED], roll->standing[VS_STANDS_FREE],
-            vs_grouped(roll->never, never), vs_iso(at->store_ms, iso));
+            at->name, workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED],
+            workers->standing[VS_STANDS_FREE], vs_grouped(workers->never, never), vs_iso(at->store_ms, iso));
 }
 
 /* ------------------------------------------------------------------ for programs */
@@ -90,16 +90,16 @@ static void print_row_json(const struct vs_at *at, const struct vs_listed *liste
             r->fingerprint == at->ns.fingerprint && listed->worker <= at->worker_max ? "true" : "false");
 }
 
-static void print_json(const struct vs_at *at, const struct vs_roll *roll) {
+static void print_json(const struct vs_at *at, const struct vs_workers *workers) {
     vs_outf("{\"namespace\":");
     vs_out_json(at->name);
     vs_outf(",\"store_ms\":%" PRId64 ",\"ahead_ms\":%" PRId64, at->store_ms, vs_at_ahead_ms(at->store_ms));
     for (int i = 0; i < VS_STANDINGS; i++)
-        vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), roll->standing[i]);
-    vs_outf(",\"never\":%" PRIu64 ",\"workers\":[", roll->never);
-    for (size_t i = 0; i < roll->count; i++) {
+        vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), workers->standing[i]);
+    vs_outf(",\"never\":%" PRIu64 ",\"workers\":[", workers->never);
+    for (size_t i = 0; i < workers->count; i++) {
         if (i) vs_outf(",");
-        print_row_json(at, &roll->listed[i]);
+        print_row_json(at, &workers->listed[i]);
     }
     vs_outf("]}\n");
 }
@@ -107,13 +107,13 @@ static void print_json(const struct vs_at *at, const struct vs_roll *roll) {
 /* ------------------------------------------------------------------ the command */
 
 static int look(struct vs_at *at, int json, bool redraw) {
-    struct vs_roll roll;
+    struct vs_workers workers;
     int rc = vs_at_need(at);
-    if (rc == VS_GO) rc = vs_at_list(at, &roll);
+    if (rc == VS_GO) rc = vs_at_list(at, &workers);
     if (rc != VS_GO) return rc;
     if (redraw) vs_outf("\033[H\033[J"); /* to the top, and clear */
-    (json ? print_json : print_table)(at, &roll);
-    free(roll.listed);
+    (json ? print_json : print_table)(at, &workers);
+    free(workers.listed);
     vs_out_flush();
     return VS_DONE;
 }

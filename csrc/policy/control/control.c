@@ -1,4 +1,4 @@
-/* control.c -- the control thread: waits to be asked, settles one matter after the other, can be seen to be stuck.
+/* control.c -- the control thread: waits to be asked, settles one question after the other, can be seen to be stuck.
  * Knows no verdict. */
 #include "policy/control/controls.h"
 
@@ -80,8 +80,8 @@ static void *control_main(void *arg) {
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {
         bool reload = c->reload, look = c->look || look_is_due(c);
-        int matter = reload || look ? -1 : vs_control_next(c);
-        if (!reload && !look && matter < 0) {
+        int question = reload || look ? -1 : vs_control_next(c);
+        if (!reload && !look && question < 0) {
             wait_to_be_asked(c);
             continue;
         }
@@ -93,8 +93,8 @@ static void *control_main(void *arg) {
         }
         if (reload)
             vs_control_renew(c);
-        else if (matter >= 0)
-            vs_control_settle(c, matter);
+        else if (question >= 0)
+            vs_control_settle(c, question);
         pthread_mutex_lock(&c->lock);
     }
     pthread_mutex_unlock(&c->lock);

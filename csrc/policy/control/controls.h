@@ -17,7 +17,7 @@ struct vs_back_off {
 };
 
 /* What is known about one cause of pauses in one namespace. */
-struct vs_matter {
+struct vs_question {
     bool asked; /* the thread has been told, and has not answered yet */
     struct vesta_gen *gen;
     struct vesta_pause pause; /* of who asked */
@@ -64,8 +64,8 @@ struct vs_control {
     pthread_cond_t event;
     bool ending, reload, look;
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
-    int turn;  /* the matter to be looked at first */
-    struct vs_matter matter[VS_CONTROL_SPACES_MAX * VS_CAUSES];
+    int turn;  /* the question to be looked at first */
+    struct vs_question question[VS_CONTROL_SPACES_MAX * VS_CAUSES];
     struct vs_policies_status status;
 };
 
@@ -87,10 +87,10 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err);
 /* judge.c */
 enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us);
-/* The next matter that was asked for, -1 if none; under the lock. */
+/* The next question that was asked for, -1 if none; under the lock. */
 int vs_control_next(struct vs_control *c);
 /* Settles it; without the lock. */
-void vs_control_settle(struct vs_control *c, int matter);
+void vs_control_settle(struct vs_control *c, int question);
 
 /* Calls one of a namespace's functions; counted, and seen by the watchdog. */
 enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,

@@ -28,7 +28,7 @@ static int cause_of(enum vesta_why why) {
     }
 }
 
-static void ask(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen, const struct vesta_pause *pause) {
+static void ask(struct vs_control *c, struct vs_question *m, struct vesta_gen *gen, const struct vesta_pause *pause) {
     if (m->asked) return;
     m->asked = true;
     m->gen = gen;
@@ -37,7 +37,7 @@ static void ask(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen
 }
 
 /* Under the lock. */
-static enum vs_next_step look_up(struct vs_control *c, struct vs_matter *m, struct vesta_gen *gen,
+static enum vs_next_step look_up(struct vs_control *c, struct vs_question *m, struct vesta_gen *gen,
                                  const struct vesta_pause *pause, int64_t *until_boot_us) {
     int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
     if (m->back_off.ms > 0) {
@@ -74,7 +74,7 @@ enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *g
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
     /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
-    enum vs_next_step next = look_up(c, &c->matter[space * VS_CAUSES + cause], gen, pause, until_boot_us);
+    enum vs_next_step next = look_up(c, &c->question[space * VS_CAUSES + cause], gen, pause, until_boot_us);
     pthread_mutex_unlock(&c->lock);
     return next;
 }
@@ -85,32 +85,32 @@ int vs_control_next(struct vs_control *c) {
     int count = c->opts.space_count * VS_CAUSES;
     for (int i = 0; i < count; i++) {
         int at = (c->turn + i) % count;
-        if (!c->matter[at].asked) continue;
+        if (!c->question[at].asked) continue;
         c->turn = at + 1;
         return at;
     }
     return -1;
 }
 
-static int space_of(int matter) {
-    return matter / VS_CAUSES;
+static int space_of(int question) {
+    return question / VS_CAUSES;
 }
 
-static enum vs_hook hook_of(int matter) {
-    return hooks[matter % VS_CAUSES];
+static enum vs_hook hook_of(int question) {
+    return hooks[question % VS_CAUSES];
 }
 
-static size_t pause_ctx(const struct vs_control *c, int matter, const struct vs_matter *was, struct vs_ctx *ctx) {
+static size_t pause_ctx(const struct vs_control *c, int question, const struct vs_question *was, struct vs_ctx *ctx) {
     const struct vesta_pause *pause = &was->pause;
     uint64_t ahead = pause->ahead_ticks < INT64_MAX ? pause->ahead_ticks : INT64_MAX;
     struct vesta_info info;
     size_t count = 0;
     vesta_get_info(was->gen, &info);
-    ctx[count++] = vs_ctx_text("namespace", c->space[space_of(matter)]);
+    ctx[count++] = vs_ctx_text("namespace", c->space[space_of(question)]);
     ctx[count++] = vs_ctx_integer("now_ms", vs_control_unix_ms(c));
     ctx[count++] = vs_ctx_integer("worker", (int64_t)info.worker);
     ctx[count++] = vs_ctx_integer("ahead_ms_max", info.ahead_ms_max);
-    if (hook_of(matter) == VS_ON_CLOCK_BACK)
+    if (hook_of(question) == VS_ON_CLOCK_BACK)
         ctx[count++] = vs_ctx_integer("back_ms", (pause->back_us + 999) / 1000);
     else
         ctx[count++] = vs_ctx_integer("ahead_ticks", (int64_t)ahead);
@@ -172,11 +172,11 @@ static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, con
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
-static void take_verdict(struct vs_control *c, int matter, const struct vs_matter *was,
-                        const struct vs_verdict *verdict) {
-    int space = space_of(matter);
-    enum vs_hook hook = hook_of(matter);
-    struct vs_matter *m = &c->matter[matter];
+static void take_verdict(struct vs_control *c, int question, const struct vs_question *was,
+                         const struct vs_verdict *verdict) {
+    int space = space_of(question);
+    enum vs_hook hook = hook_of(question);
+    struct vs_question *m = &c->question[question];
     int64_t now_us = vs_control_now_us(c);
     enum vs_next_step next = carry_out(c, space, was->gen, &was->pause, verdict);
     bool in_force = was->next != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
@@ -208,31 +208,31 @@ void vs_control_failed(struct vs_control *c, int space, const struct vs_failure 
     pthread_mutex_unlock(&c->lock);
 }
 
-static void take_failure(struct vs_control *c, int matter, const struct vs_failure *failure) {
-    struct vs_matter *m = &c->matter[matter];
-    vs_control_failed(c, space_of(matter), failure, &m->back_off);
+static void take_failure(struct vs_control *c, int question, const struct vs_failure *failure) {
+    struct vs_question *m = &c->question[question];
+    vs_control_failed(c, space_of(question), failure, &m->back_off);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
     m->next = VS_PENDING;
     pthread_mutex_unlock(&c->lock);
 }
 
-void vs_control_settle(struct vs_control *c, int matter) {
-    struct vs_matter *m = &c->matter[matter], was;
-    struct vs_failure failure = {.hook = hook_of(matter)};
+void vs_control_settle(struct vs_control *c, int question) {
+    struct vs_question *m = &c->question[question], was;
+    struct vs_failure failure = {.hook = hook_of(question)};
     struct vs_verdict verdict;
     struct vs_ctx ctx[VS_CTX_MAX];
     pthread_mutex_lock(&c->lock);
     was = *m;
-    bool has = atomic_load_explicit(&c->hooks[space_of(matter)], memory_order_relaxed) & 1U << failure.hook;
+    bool has = atomic_load_explicit(&c->hooks[space_of(question)], memory_order_relaxed) & 1U << failure.hook;
     if (!has) m->asked = false; /* who asked had missed the swap */
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
-    const struct vs_asked asked = {failure.hook, ctx, pause_ctx(c, matter, &was, ctx)};
-    failure.result = vs_control_call(c, space_of(matter), &asked, &verdict, &failure.err);
+    const struct vs_asked asked = {failure.hook, ctx, pause_ctx(c, question, &was, ctx)};
+    failure.result = vs_control_call(c, space_of(question), &asked, &verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
-        take_verdict(c, matter, &was, &verdict);
+        take_verdict(c, question, &was, &verdict);
     else
-        take_failure(c, matter, &failure);
+        take_failure(c, question, &failure);
     if (c->opts.changed) c->opts.changed(c->opts.self);
 }

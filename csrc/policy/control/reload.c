@@ -86,7 +86,7 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
         atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* as in vs_control_judge */
     }
     for (int i = 0; i < c->opts.space_count * VS_CAUSES; i++)
-        c->matter[i] = (struct vs_matter){.next = VS_PENDING};
+        c->question[i] = (struct vs_question){.next = VS_PENDING};
     c->status.generation++;
     c->status.reload_ok = true;
     c->status.reload_unix_ms = vs_control_unix_ms(c);
