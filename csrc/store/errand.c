@@ -3,6 +3,7 @@
 #include "os/thread.h"
 #include "store/reply.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,7 +20,9 @@ struct vs_errand {
 
 static void free_errand(struct vs_errand *errand) {
     pthread_cond_destroy(&errand->changed);
-    pthread_mutex_destroy(&errand->mutex);
+    int held = pthread_mutex_destroy(&errand->mutex);
+    assert(held == 0); /* the other side is still in it */
+    (void)held;
     free(errand);
 }
 
@@ -27,6 +30,7 @@ static void *go(void *arg) {
     struct vs_errand *errand = arg;
     errand->run(errand->work);
     pthread_mutex_lock(&errand->mutex);
+    assert(!errand->is_done);
     bool is_left = errand->is_left;
     errand->is_done = true;
     pthread_cond_broadcast(&errand->changed);
@@ -49,6 +53,7 @@ static int start(struct vs_errand *errand) {
 }
 
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work) {
+    assert(drop); /* it may be called where nobody waits, and in another thread */
     struct vs_errand *errand = calloc(1, sizeof *errand);
     pthread_condattr_t attr;
     if (!errand) return NULL;
@@ -78,6 +83,7 @@ static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
 bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store) {
     int64_t left_ms;
     pthread_mutex_lock(&errand->mutex);
+    assert(!errand->is_left); /* its thread may have freed it */
     while (!errand->is_done && (left_ms = vs_call_slice_ms(store)) > 0)
         wait_a_slice(errand, left_ms);
     bool is_done = errand->is_done;
@@ -95,6 +101,8 @@ bool vs_errand_is_done(struct vs_errand *errand) {
 void *vs_errand_take(struct vs_errand *errand) {
     void *work = errand->work;
     pthread_mutex_lock(&errand->mutex); /* its thread may hold it still */
+    assert(errand->is_done);            /* or it works on what is the caller's now */
+    assert(!errand->is_left);
     pthread_mutex_unlock(&errand->mutex);
     free_errand(errand);
     return work;
@@ -102,6 +110,7 @@ void *vs_errand_take(struct vs_errand *errand) {
 
 void vs_errand_leave(struct vs_errand *errand) {
     pthread_mutex_lock(&errand->mutex);
+    assert(!errand->is_left);
     bool is_done = errand->is_done;
     errand->is_left = true;
     pthread_mutex_unlock(&errand->mutex);

@@ -3,7 +3,9 @@
 #include "base/array.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -30,6 +32,7 @@ const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vest
     char known[160] = "file:";
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
+    assert(strlen(known) + 1 < sizeof known);
     vs_fail(err, VESTA_EOPTION, "no store like '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
     return NULL;
 }
@@ -57,6 +60,8 @@ static bool find_file(const struct backend *b, char *path, size_t size) {
 
 static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
     char path[PATH_MAX];
+    assert(pthread_mutex_trylock(&mutex) == EBUSY); /* one thread loads */
+    assert(!b->ops);                                /* and once: it stays */
     if (!find_file(b, path, sizeof path)) {
         vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
                 b->scheme, b->package);
@@ -101,6 +106,7 @@ const struct vs_store_ops *vs_module_present(size_t n) {
 }
 
 const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
+    assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
     struct backend *b = named(scheme);
     return b ? ops_of(b, true, err) : vs_module_unknown(scheme, err);
 }

@@ -9,25 +9,32 @@
 #include <string.h>
 
 void vs_sent(struct vs_reply *reply) {
+    assert(reply->outcome != VS_STORE_OK); /* what was done is not sent once more */
     reply->outcome = VS_STORE_UNKNOWN;
 }
 
 void vs_not_done(struct vs_reply *reply) {
+    assert(reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_DOWN); /* nobody has told more of it */
     reply->outcome = VS_STORE_DOWN;
 }
 
 void vs_done(struct vs_reply *reply) {
+    /* who was told what stands in its way asks anew, by another call */
+    assert(reply->outcome != VS_STORE_CONFLICT);
+    assert(reply->outcome != VS_STORE_MOVED);
     reply->outcome = VS_STORE_OK;
     reply->text[0] = '\0';
 }
 
 void vs_not_first(struct vs_reply *reply) {
+    assert(reply->outcome != VS_STORE_OK);
     reply->outcome = VS_STORE_CONFLICT;
     reply->text[0] = '\0';
 }
 
 bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome, const char *format, ...) {
     assert(outcome != VS_STORE_OK);
+    assert(outcome <= VS_STORE_UNKNOWN); /* handed on from a reply that no call has cleared */
     va_list args;
     va_start(args, format);
     vsnprintf(reply->text, sizeof reply->text, format, args);
@@ -38,19 +45,23 @@ bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome, const char *form
 
 bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {
     const char *why = length > 0 ? vs_record_read(text, length, &reply->record) : "it is empty";
+    assert(why || reply->record.ver > 0); /* 0 would say that there is none */
     return !why || vs_answer(reply, VS_STORE_REFUSED, "%.90s/%" PRIu64 " cannot be used: %s", where, worker, why);
 }
 
 bool vs_take_ns(struct vs_reply *reply, const char *text, size_t length, const char *where) {
     const char *why = length > 0 ? vs_ns_record_read(text, length, &reply->ns) : "it is empty";
+    assert(why || reply->ns.ver > 0);
     return !why || vs_answer(reply, VS_STORE_REFUSED, "%.90s/namespace cannot be used: %s", where, why);
 }
 
 void vs_meet(struct vs_met *met, const struct vs_reply *reply) {
+    assert(reply->ns.ver || !reply->ns.incarnation); /* none is there: nothing of an earlier one is left in the reply */
     *met = (struct vs_met){reply->ns.ver, reply->ns.incarnation};
 }
 
 bool vs_is_met(struct vs_met *met, struct vs_reply *reply) {
+    assert(met->ver || !met->incarnation);
     if (met->ver == 0) vs_meet(met, reply);
     if (reply->ns.ver && reply->ns.ver == met->ver && reply->ns.incarnation == met->incarnation) return true;
     return vs_answer(reply, VS_STORE_MOVED,
@@ -58,6 +69,7 @@ bool vs_is_met(struct vs_met *met, struct vs_reply *reply) {
 }
 
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver) {
+    assert(next->ver == old_ver + 1);
     bool same_owner = next->owner[0] == stands->owner[0] && next->owner[1] == stands->owner[1];
     bool goes_on = (same_owner && next->epoch == stands->epoch) || next->epoch == stands->epoch + 1;
     return stands->ver == old_ver && (old_ver == 0 || goes_on);
@@ -71,6 +83,8 @@ bool vs_is_same_write(const struct vs_record *record, const struct vs_record *st
 }
 
 struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room) {
+    assert(count <= *room);
+    assert(!*listed == !*room);
     if (count == *room) {
         size_t more = *room ? *room * 2 : 64;
         struct vs_listed *grown = realloc(*listed, more * sizeof *grown);
@@ -100,12 +114,16 @@ void vs_list_sort(struct vs_listed *listed, size_t count) {
 /* ------------------------------------------------------------------ a call's time */
 
 #define SLICE_MS 50
+_Static_assert(SLICE_MS < VS_STORE_CALL_MS, "a store that is cut is noticed before a call is over");
+_Static_assert(VS_STORE_CALL_MS <= VS_STORE_LIST_MS, "a listing may take longer than a call");
 
 void vs_call_begin(struct vs_store *store, int64_t ms_max) {
+    assert(ms_max > 0);
     store->until_us = store->clock->boot_us(store->clock->self) + ms_max * 1000;
 }
 
 int64_t vs_call_left_ms(const struct vs_store *store) {
+    assert(store->until_us > 0); /* a call has begun */
     int64_t cut_us = store->cut_us ? atomic_load(store->cut_us) : 0;
     int64_t until_us = cut_us && cut_us < store->until_us ? cut_us : store->until_us;
     int64_t left_us = until_us - store->clock->boot_us(store->clock->self);

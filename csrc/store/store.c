@@ -7,16 +7,32 @@
 #include "store/module.h"
 #include "store/reply.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static struct vs_slice scheme_of(const char *uri) {
     return (struct vs_slice){uri, strcspn(uri, ":")};
 }
 
+/* Who adds a store hears at its first use what its row lacks or contradicts. */
+static void check_row(const struct vs_store_ops *ops) {
+    size_t length = strlen(ops->scheme);
+    assert(strncmp(ops->form, ops->scheme, length) == 0);
+    assert(ops->form[length] == ':');
+    assert(ops->form[length + 1] == '/'); /* before any capital: see vs_store_is_formed */
+    assert(ops->is_local || !ops->is_folder);
+    assert(ops->is_local || ops->init); /* its tables do not appear with the first number */
+    assert(ops->is_local == !ops->tls);
+    assert(ops->is_local == !ops->secret);
+}
+
 const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err) {
     struct vs_slice scheme = scheme_of(uri);
     if (uri[scheme.length] != ':') return vs_module_unknown(scheme, err);
-    return vs_slice_is(scheme, vs_store_file.scheme) ? &vs_store_file : vs_module_find(scheme, err);
+    const struct vs_store_ops *ops =
+        vs_slice_is(scheme, vs_store_file.scheme) ? &vs_store_file : vs_module_find(scheme, err);
+    if (ops) check_row(ops);
+    return ops;
 }
 
 bool vs_store_is_known(const char *uri) {
@@ -26,7 +42,8 @@ bool vs_store_is_known(const char *uri) {
 
 static void put(char *buf, const char *between, const char *one) {
     size_t used = strlen(buf);
-    snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s", used ? between : "", one);
+    int length = snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s", used ? between : "", one);
+    assert(used + (size_t)length < VS_STORE_LIST_MAX); /* one store more than there is room for */
 }
 
 const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf) {
@@ -36,7 +53,8 @@ const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char 
     for (size_t i = 0; ops; ops = vs_module_present(i++)) {
         if (is && !is(ops, of)) continue;
         if (one[0]) put(buf, ", ", one);
-        snprintf(one, sizeof one, "%s%s", is ? ops->scheme : ops->form, is ? ":" : "");
+        int length = snprintf(one, sizeof one, "%s%s", is ? ops->scheme : ops->form, is ? ":" : "");
+        assert((size_t)length < sizeof one);
     }
     put(buf, " or ", one);
     return buf;
@@ -70,9 +88,26 @@ int vs_store_check(const char *uri, struct vesta_error *err) {
     return ops->check(uri, err);
 }
 
+/* What every backend takes over from the options.  Without cut_us its calls would outlast a stop. */
+static void check_opened(const struct vs_store *store, const struct vs_store_ops *ops,
+                         const struct vs_store_opts *opts) {
+    assert(store->ops == ops);
+    assert(store->clock == opts->clock);
+    assert(store->cut_us == opts->cut_us);
+    /* less, and a keeper that waits for an answer would be taken for a dead one */
+    assert(ops->is_local || store->call_ms_max > opts->call_ms_max);
+    assert(ops->is_local || store->list_ms_max > VS_STORE_LIST_MS);
+}
+
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
+    assert(opts->clock);
+    assert(opts->call_ms_max >= 0);
     int rc = vs_store_check(uri, err);
-    return rc == VESTA_OK ? vs_store_of(uri, err)->open(uri, opts, store, err) : rc;
+    if (rc != VESTA_OK) return rc;
+    const struct vs_store_ops *ops = vs_store_of(uri, err);
+    rc = ops->open(uri, opts, store, err);
+    if (rc == VESTA_OK) check_opened(*store, ops, opts);
+    return rc;
 }
 
 const char *vs_store_public(const char *uri, char *buf) {
@@ -93,11 +128,13 @@ void vs_store_init(struct vs_store *store, struct vs_reply *reply) {
 
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply) {
+    assert(fresh->incarnation); /* 0 is nobody's: who holds a lease would not see that the store is another now */
     store->ops->ns_read(store, reply);
     if (reply->outcome != VS_STORE_OK) return;
     uint64_t old_ver = reply->ns.ver;
     struct vs_ns_record next = old_ver ? reply->ns : *fresh;
     next.ver = old_ver;
     vs_ns_put_right(&next, timing, reply->store_ms, fresh->incarnation);
+    assert(next.floor_ms >= reply->ns.floor_ms); /* a floor only rises */
     store->ops->ns_swap(store, old_ver, &next, reply);
 }

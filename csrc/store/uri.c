@@ -4,6 +4,7 @@
 #include "base/slice.h"
 #include "store/reply.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static int decode(struct vs_slice slice, char *out, size_t size, const char *wha
             return vs_fail(err, VESTA_EOPTION, "the store's %s is longer than %zu bytes", what, size - 1);
         out[used++] = (char)c;
     }
+    assert(used < size);
     out[used] = '\0';
     return VESTA_OK;
 }
@@ -46,6 +48,7 @@ static int take_option(struct vs_slice slice, const char *const *keys, struct vs
         return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is no key=value", VS_QUOTE(slice.at, slice.length));
     for (int i = 0; keys[i]; i++) {
         if (!vs_slice_is(key, keys[i])) continue;
+        assert(i < VS_URI_KEYS_MAX); /* a backend has more keys than there is room for */
         if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI says %s twice", keys[i]);
         if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
         return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
@@ -53,6 +56,7 @@ static int take_option(struct vs_slice slice, const char *const *keys, struct vs
     char known[160] = "";
     for (int i = 0; keys[i]; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", keys[i]);
+    assert(strlen(known) + 1 < sizeof known);
     return vs_fail(err, VESTA_EOPTION, "the store's URI has an unknown key '%s': it may have %s",
                    VS_QUOTE(key.at, key.length), known);
 }
@@ -80,6 +84,7 @@ static bool split_user(struct vs_slice slice, struct vs_slice *user, struct vs_s
     if (!at) return false;
     *user = (struct vs_slice){slice.at, (size_t)(at - slice.at)};
     *hosts = (struct vs_slice){at + 1, slice.length - user->length - 1};
+    assert(hosts->at + hosts->length == slice.at + slice.length);
     return true;
 }
 
@@ -109,6 +114,7 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
     if (rc == VESTA_OK) rc = decode(hosts, out->hosts, sizeof out->hosts, "host", err);
     if (rc == VESTA_OK && (out->hosts[0] == '\0' || strpbrk(out->hosts, " \"'\\")))
         rc = vs_fail(err, VESTA_EOPTION, "the store's URI names no host, or one that cannot be");
+    assert(!out->path[0] || out->path[0] == '/'); /* which is what its readers leave out */
     return rc;
 }
 
@@ -133,6 +139,7 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
                        "'%s' is no HOST:PORT of a store; a user and a password stand before an @: USER:PASSWORD@HOST",
                        VS_QUOTE(text, is_v6 && end ? (size_t)(end - text) : strcspn(text, ":")));
     snprintf(host, size, "%.*s", (int)(end - begin), begin);
+    assert(host[end - begin] == '\0'); /* whole, or another host would be asked */
     return VESTA_OK;
 }
 
@@ -151,6 +158,7 @@ static int read_secret(const char *path, char *buf, size_t size, struct vesta_er
         return vs_fail(err, VESTA_EIO,
                        "the store's secret_file %.120s has no secret in its first line, or one longer than %zu bytes",
                        path, size - 1);
+    assert(length < size);
     buf[length] = '\0';
     return VESTA_OK;
 }
@@ -165,7 +173,10 @@ int vs_uri_secret(const struct vs_secret *from, char *buf, size_t size, struct v
 }
 
 int vs_uri_path(const struct vs_store_ops *ops, const char *uri, const char **path, struct vesta_error *err) {
-    *path = strchr(uri, ':') + 1;
+    size_t length = strlen(ops->scheme);
+    assert(strncmp(uri, ops->scheme, length) == 0); /* another backend's: see vs_store_of */
+    assert(uri[length] == ':');
+    *path = uri + length + 1;
     if (**path == '/') return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "the store '%s' needs an absolute path: %s", VS_QUOTE(uri, strlen(uri)),
                    ops->form);
