@@ -61,7 +61,7 @@ static void copy_args(struct whole *whole, const struct vs_args *args) {
 static bool remember(struct vs_request *r, bool json) {
     struct vs_waiting *waiting = &r->session->waiting;
     if (waiting->request) return true;
-    int count = r->session->multi ? 0 : r->args->count; /* EXEC has none: those are of a command that it ran */
+    int count = r->args->count;
     size_t size = sizeof(struct whole) + (size_t)count * sizeof *r->args->at;
     for (int i = 0; i < count; i++)
         size += r->args->at[i].length;
@@ -194,7 +194,7 @@ static bool may_wait_to_open(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     struct vs_session *s = r->session;
     int64_t now_us = clock->boot_us(clock->self);
-    if (!r->opening || s->multi) return false;
+    if (!r->opening) return false;
     if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->opening->wait_us_max;
     if (now_us + OPENING_STEP_US > s->waiting.deadline_us || s->draining) return false;
     r->ns = r->opening;

@@ -69,6 +69,25 @@ static void waits_as_a_whole(void) {
     close_server();
 }
 
+/* What an EXEC takes was counted when it was queued: a try takes ids, and reads nothing. */
+static void reads_nothing_while_it_waits(void) {
+    static const char untouched[] = "untouched";
+    open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
+    add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
+    SAY("MULTI\r\n", GET_ONE, "MGET orders orders default default orders orders orders\r\n", MGET_TEN);
+    CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+    do {
+        scratch.args.at[0].at = untouched;
+        pass_us(session.waiting.wait_us);
+        CHECK_EQ_I64(step("EXEC\r\n"), VS_STEP_WAITS);
+        CHECK(scratch.args.at[0].at == untouched && scratch.args.count == 0);
+    } while (session.waiting.ids_count < 14);
+    pass_us(session.waiting.wait_us);
+    SAY("EXEC\r\n");
+    CHECK_EQ_I64(count_bulks(), 18);
+    close_server();
+}
+
 static void gives_up_as_a_whole(void) {
     uint64_t ids[16], last = 0;
     open_server(FOUR_A_MS, VS_RESP, 1, VESTA_UNSAFE_PRIVATE);
@@ -151,6 +170,8 @@ static void is_aborted(void) {
     for (size_t i = 0; i < VS_COUNT(wrong); i++) {
         SAY("MULTI\r\n", GET_ONE, wrong[i]);
         CHECK_HAS(replies, "-ERR ");
+        SAY("HELLO 3\r\n");
+        CHECK_HAS(replies, "-ERR HELLO is not allowed in a transaction");
         SAY(GET_ONE);
         CHECK_STR(replies, "+QUEUED\r\n"); /* as Redis says, too */
         SAY("EXEC\r\n");
@@ -235,6 +256,7 @@ static void answers_in_parts(void) {
 static const struct check_case cases[] = {
     {"EXEC answers what was queued in one array, a wrong name in its place", answers_together},
     {"EXEC that comes too early answers nothing, keeps what it has, and answers whole when it can", waits_as_a_whole},
+    {"EXEC that waits is not read again: a try takes ids", reads_nothing_while_it_waits},
     {"EXEC that cannot wait longer is one error; its ids are spent, not repeated", gives_up_as_a_whole},
     {"EXEC queues behind who came first", queues_behind_others},
     {"a connection that closes while EXEC waits leaves nothing behind", closes_while_it_waits},

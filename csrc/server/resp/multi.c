@@ -1,18 +1,27 @@
 /* multi.c -- MULTI, EXEC, DISCARD: requests kept as bytes, and answered together.  Knows no handler's insides.
  *
- * EXEC first takes all ids that the queued commands want, and pauses where there are too few just now, keeping what it
- * has; only then it answers, in as many steps as the replies need, and nothing can pause or fail any more.  So a client
- * has the ids of a whole transaction or an error. */
+ * A command that is queued says which ids it will want.  EXEC first takes them all, and pauses where there are too few
+ * just now, keeping what it has; only then the commands are read again and answered, in as many steps as the replies
+ * need, and nothing can pause or fail any more.  So a client has the ids of a whole transaction or an error. */
 #include "server/resp/multi.h"
 #include "server/commands.h"
 #include "server/take.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define QUEUE_BYTES_MAX VS_RESP_REQUEST_MAX
 #define QUEUE_COUNT_MAX VESTA_BATCH_MAX
+
+/* Memory that grows, and is counted for the session. */
+struct heap {
+    char *at;
+    size_t used, size;
+};
+
+_Static_assert(VS_NAMESPACES_MAX <= SCHAR_MAX, "a namespace's index is a byte");
 
 struct vs_multi {
     enum {
@@ -21,21 +30,23 @@ struct vs_multi {
         TAKING,
         ANSWERING
     } mode;
-    bool failed; /* a command was refused: EXEC will be */
-    char *bytes; /* the queued requests, as they came */
-    size_t used, size, count;
-    size_t wanted; /* ids, by all that is queued */
-    size_t at;     /* EXEC: bytes that are done with, in this mode */
-    size_t taken;  /* EXEC: ids that belong to those */
-    bool short_of; /* TAKING: the command that was run last did not get all its ids */
+    bool failed;       /* a command was refused: EXEC will be */
+    struct heap queue; /* the queued requests, as they came */
+    size_t count;      /* of them */
+    size_t wanted;     /* ids, by all that is queued */
+    struct heap from;  /* the namespace of each, a byte */
+    size_t at, taken;  /* ANSWERING: bytes of the queue that are done with, and ids that went to those */
 };
 
+static void forget(struct vs_session *s, struct heap *heap) {
+    free(heap->at);
+    vs_session_give(s, heap->size);
+    *heap = (struct heap){0};
+}
+
 static void forget_queue(struct vs_session *s) {
-    struct vs_multi *m = s->multi;
-    free(m->bytes);
-    vs_session_give(s, m->size);
-    m->bytes = NULL;
-    m->used = m->size = 0;
+    forget(s, &s->multi->queue);
+    forget(s, &s->multi->from);
 }
 
 void vs_multi_end(struct vs_session *s) {
@@ -52,51 +63,66 @@ int vs_multi_count(const struct vs_session *s) {
 void vs_multi_fail(struct vs_session *s) {
     if (!s->multi) return;
     s->multi->failed = true;
-    forget_queue(s); /* nobody will read it */
+    forget_queue(s);
 }
 
 /* ------------------------------------------------------------------ queueing */
 
-static bool append(struct vs_session *s, const char *bytes, size_t length) {
-    struct vs_multi *m = s->multi;
-    if (m->size - m->used < length) {
-        size_t size = 2 * (m->used + length);
-        if (!vs_session_take(s, size - m->size)) return false;
-        char *more = realloc(m->bytes, size);
-        if (!more) return vs_session_give(s, size - m->size), false;
-        m->bytes = more;
-        m->size = size;
+static bool append(struct vs_session *s, struct heap *heap, const void *bytes, size_t length) {
+    if (heap->size - heap->used < length) {
+        size_t size = 2 * (heap->used + length);
+        if (!vs_session_take(s, size - heap->size)) return false;
+        char *more = realloc(heap->at, size);
+        if (!more) return vs_session_give(s, size - heap->size), false;
+        heap->at = more;
+        heap->size = size;
     }
-    memcpy(m->bytes + m->used, bytes, length);
-    m->used += length;
-    m->count++;
+    memcpy(heap->at + heap->used, bytes, length);
+    heap->used += length;
     return true;
 }
 
-/* What a command wants is known by letting it ask; what it would answer is said when it runs. */
-static void count_wanted(struct vs_request *r) {
-    r->session->multi->mode = COUNTING;
+/* What a command wants is known by letting it ask; what it would answer is said when it runs.  But where its namespace
+ * is not open yet that answer stands: were it open by then, the command would ask for ids that nobody has counted.
+ * false: it is refused. */
+static bool count_wanted(struct vs_request *r) {
+    struct vs_multi *m = r->session->multi;
+    m->mode = COUNTING;
     r->call->handler(r);
-    r->session->multi->mode = QUEUEING;
+    m->mode = QUEUEING;
+    if (r->opening) return false;
     r->out->used = r->start;
     r->code = 0;
+    if (m->wanted > VESTA_BATCH_MAX)
+        vs_refuse(r, "bad_count", "a transaction has at most %d ids: send several", VESTA_BATCH_MAX);
+    else if (m->from.used < m->wanted)
+        vs_refuse_memory(r);
+    return r->code == 0;
+}
+
+static void queue(struct vs_request *r, const char *bytes, size_t length) {
+    struct vs_multi *m = r->session->multi;
+    if (r->call->flags & VS_CALL_ALONE)
+        vs_refuse(r, "bad_command", "%s is not allowed in a transaction", r->call->name);
+    else if (m->failed)
+        return; /* nobody will read it */
+    else if (m->count == QUEUE_COUNT_MAX || m->queue.used + length > QUEUE_BYTES_MAX)
+        vs_refuse(r, "too_large", "a transaction has at most %d commands of %d bytes in all: send several",
+                  QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
+    else if (r->call->flags & VS_CALL_GIVES && !count_wanted(r))
+        return;
+    else if (!append(r->session, &m->queue, bytes, length))
+        vs_refuse_memory(r);
+    else
+        m->count++;
 }
 
 enum vs_reply_state vs_multi_queue(struct vs_request *r, const char *bytes, size_t length) {
-    struct vs_multi *m = r->session->multi;
-    if (!m->failed && r->call->flags & VS_CALL_GIVES) count_wanted(r);
-    if (r->call->flags & VS_CALL_ALONE)
-        vs_refuse(r, "bad_command", "%s is not allowed in a transaction", r->call->name);
-    else if (m->wanted > VESTA_BATCH_MAX)
-        vs_refuse(r, "bad_count", "a transaction has at most %d ids: send several", VESTA_BATCH_MAX);
-    else if (m->count == QUEUE_COUNT_MAX || m->used + length > QUEUE_BYTES_MAX)
-        vs_refuse(r, "too_large", "a transaction has at most %d commands of %d bytes in all: send several",
-                  QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
-    else if (!m->failed && !append(r->session, bytes, length))
-        vs_refuse_memory(r);
+    queue(r, bytes, length);
+    if (r->code != 0)
+        vs_multi_fail(r->session);
     else
         vs_resp_simple(r->out, "QUEUED");
-    if (r->code != 0) vs_multi_fail(r->session);
     return VS_ANSWERED;
 }
 
@@ -127,21 +153,26 @@ bool vs_multi_hands_out(const struct vs_session *s) {
     return s->multi && s->multi->mode != QUEUEING;
 }
 
+/* Notes for each id from which namespace it shall be; too few are noted where there is no memory for it. */
+static void count(struct vs_request *r, size_t n, const struct vs_slice *names) {
+    struct vs_app *app = r->session->app;
+    struct vs_multi *m = r->session->multi;
+    m->wanted += n;
+    for (size_t i = 0; i < n && m->wanted <= VESTA_BATCH_MAX; i++) {
+        const struct vs_namespace *ns = names ? vs_namespace_named(app, names[i].at, names[i].length) : r->ns;
+        char index = (char)(ns - app->ns);
+        if (!append(r->session, &m->from, &index, 1)) return;
+    }
+}
+
 enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct vs_slice *names) {
     struct vs_session *s = r->session;
     struct vs_multi *m = s->multi;
     if (m->mode == COUNTING) {
-        m->wanted += n;
+        count(r, n, names);
         return VS_WAITS;
     }
-    if (m->mode == TAKING) {
-        size_t have = s->waiting.ids_count - m->taken;
-        m->short_of = !vs_take_up_to(r, s->waiting.ids + m->taken, &have, n, names);
-        s->waiting.ids_count = m->taken + have;
-        if (!m->short_of) m->taken += n;
-        return VS_WAITS;
-    }
-    assert(m->taken + n <= s->waiting.ids_count);
+    assert(m->mode == ANSWERING && m->taken + n <= s->waiting.ids_count);
     memcpy(r->ids, s->waiting.ids + m->taken, n * sizeof *r->ids);
     m->taken += n;
     return VS_ANSWERED;
@@ -153,7 +184,7 @@ enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct v
 static size_t read_next(struct vs_request *r, struct vs_request *next) {
     struct vs_multi *m = r->session->multi;
     struct vs_args *args = &r->session->scratch->args;
-    int length = vs_resp_parse(m->bytes + m->at, m->used - m->at, &vs_resp_limits, args);
+    int length = vs_resp_parse(m->queue.at + m->at, m->queue.used - m->at, &vs_resp_limits, args);
     assert(length > 0); /* it was read once before */
     *next = *r;
     next->call = vs_resp_call(args);
@@ -169,22 +200,23 @@ static bool begin(struct vs_request *r) {
     return true;
 }
 
+/* How many ids in a row, from that one on, are to be of its namespace. */
+static size_t run_from(const struct vs_multi *m, size_t at) {
+    size_t run = 1;
+    while (at + run < m->wanted && m->from.at[at + run] == m->from.at[at])
+        run++;
+    return run;
+}
+
 static bool take_all(struct vs_request *r) {
-    struct vs_multi *m = r->session->multi;
-    while (m->at < m->used) {
-        struct vs_request next;
-        size_t length = read_next(r, &next);
-        m->short_of = false;
-        if (next.call->flags & VS_CALL_GIVES) next.call->handler(&next);
-        next.out->used = next.start;
-        if (m->short_of) {
-            r->pause = next.pause, r->ns = next.ns, r->gen = next.gen;
-            return false;
-        }
-        m->at += length;
+    struct vs_session *s = r->session;
+    struct vs_multi *m = s->multi;
+    while (s->waiting.ids_count < m->wanted) {
+        size_t have = s->waiting.ids_count;
+        vs_request_turn(r, s->app->ns + m->from.at[have]);
+        if (!vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + run_from(m, have), NULL)) return false;
     }
     m->mode = ANSWERING;
-    m->at = m->taken = 0;
     vs_resp_array(r->out, m->count);
     return true;
 }
@@ -195,7 +227,7 @@ enum vs_reply_state vs_on_exec(struct vs_request *r) {
     if (m->failed) return vs_refuse(r, "aborted", "Transaction discarded because of previous errors.");
     if (m->mode == QUEUEING && !begin(r)) return vs_refuse_memory(r);
     if (m->mode == TAKING && !take_all(r)) return VS_WAITS;
-    while (m->at < m->used) {
+    while (m->at < m->queue.used) {
         struct vs_request next;
         if (r->out->size - r->out->used < VS_REPLY_MAX) return VS_AGAIN;
         m->at += read_next(r, &next);
