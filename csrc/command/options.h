@@ -42,6 +42,7 @@ struct vs_option {
 #define VS_FLAG_TEXT(flag, member, limit, values, about) VS_TEXT(flag, &opts->member, values, about)
 #define VS_FLAG_LAYOUT VS_FLAG_TEXT
 #define VS_FLAG_PATH VS_FLAG_TEXT
+#define VS_FLAG_URI VS_FLAG_TEXT
 #define VS_FLAG_NAME VS_FLAG_TEXT
 #define VS_FLAG_FIELDS VS_FLAG_TEXT
 #define VS_FLAG_WORD VS_FLAG_TEXT

@@ -234,7 +234,7 @@ static int read_flags(const struct vs_conf_reading *reading, struct vesta_error 
         while (i < vs_conf_key_count && strcmp(vs_conf_keys[i].path, flag->key) != 0)
             i++;
         assert(i < vs_conf_key_count); /* flags are ours to name */
-        void *base = vs_conf_part_of(flag->key) ? (void *)&reading->config->space[0] : reading->config;
+        void *base = vs_conf_part_of(flag->key) ? (void *)&reading->config->ns[0] : reading->config;
         rc = put_from(reading, &vs_conf_keys[i], base, VS_FROM_FLAG, flag->text, err);
     }
     return rc;
@@ -243,14 +243,18 @@ static int read_flags(const struct vs_conf_reading *reading, struct vesta_error 
 /* ------------------------------------------------------------------ reading */
 
 /* Who names no namespace means the one that every program has. */
-static int need_space(const struct vs_conf_reading *reading, struct vesta_error *err) {
+static int need_namespace(const struct vs_conf_reading *reading, struct vesta_error *err) {
     const struct vs_config *config = reading->config;
-    const char *name = reading->opts->namespace_;
+    const struct vesta_opts *opts = reading->opts->opts;
+    const char *name = opts && opts->namespace_ ? opts->namespace_ : "default";
     void *entry;
-    return config->space_count || config->segment_count
-               ? VESTA_OK
-               : vs_conf_part_add(reading->config, vs_conf_part_of("namespaces.*."), name ? name : "default", &entry,
-                                  err);
+    if (config->ns_count || config->segment_count) return VESTA_OK;
+    int rc = vs_conf_part_add(reading->config, vs_conf_part_of("namespaces.*."), name, &entry, err);
+    if (rc != VESTA_OK || !opts) return rc;
+    struct vs_conf_namespace *ns = entry;
+    ns->opts = *opts;
+    ns->store = opts->store;
+    return VESTA_OK;
 }
 
 static int read_sources(struct vs_conf_reading *reading, struct vesta_error *err) {
@@ -258,7 +262,7 @@ static int read_sources(struct vs_conf_reading *reading, struct vesta_error *err
     int rc = vs_conf_defaults(config, "", config, err);
     if (rc == VESTA_OK && reading->source.path) rc = read_config(reading, err);
     if (rc == VESTA_OK && reading->source.path) rc = run_config(reading, err);
-    if (rc == VESTA_OK) rc = need_space(reading, err);
+    if (rc == VESTA_OK) rc = need_namespace(reading, err);
     if (rc == VESTA_OK) rc = read_environment(reading, err);
     if (rc == VESTA_OK) rc = read_flags(reading, err);
     return rc == VESTA_OK ? vs_conf_whole(reading, err) : rc;

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define VS_CONF_SPACES_MAX 64
+#define VS_CONF_NAMESPACES_MAX 64
 #define VS_CONF_STORES_MAX 16
 #define VS_CONF_SEGMENTS_MAX 16
 #define VS_CONF_LISTEN_MAX 8
@@ -49,33 +49,16 @@ struct vs_conf_store { /* stores.NAME */
     int64_t tls; /* 1: verify, 0: off */
 };
 
-/* How the kinds of vesta_options.h stand in a config. */
-#define VS_CONF_AS_TEXT const char *
-#define VS_CONF_AS_LAYOUT const char *
-#define VS_CONF_AS_PATH const char *
-#define VS_CONF_AS_NAME const char *
-#define VS_CONF_AS_FIELDS const char *
-#define VS_CONF_AS_WORD const char *
-#define VS_CONF_AS_CHOICE int64_t
-#define VS_CONF_AS_WORKER int64_t
-#define VS_CONF_AS_AHEAD int64_t
-#define VS_CONF_AS_SWITCH int64_t
-
-struct vs_conf_space { /* namespaces.NAME */
+/* A namespace as it was asked for; the server has it from here: struct vs_namespace is what becomes of it. */
+struct vs_conf_namespace { /* namespaces.NAME */
     const char *name;
     unsigned char origin[VS_CONF_KEYS_MAX];
-#define VS_CONF_MEMBER(type, member, kind, ...) VS_CONF_AS_##kind member;
-    VESTA_NAMESPACE_OPTIONS(VS_CONF_MEMBER) /* as written: `store` may be the name of one */
-#undef VS_CONF_MEMBER
-    const char *uri;     /* the store's URI; NULL: file:<state> */
-    const char *secret;  /* what that store knows us by; NULL: what its URI says */
-    int64_t wait_ms_max; /* how long a request may wait before the policy is asked; -1: the server's default */
-    int64_t park_ms_max; /* how long a policy's word may keep it waiting */
+    struct vesta_opts opts; /* to open it with; zero where nothing was said */
+    const char *store;      /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
+    int64_t wait_ms_max;    /* how long a request may wait before the policy is asked; -1: the server's default */
+    int64_t park_ms_max;    /* how long a policy's word may keep it waiting */
     struct vs_conf_policy policy;
 };
-
-/* How a namespace is opened; texts are the config's. */
-struct vesta_opts vs_conf_opts_of(const struct vs_conf_space *space);
 
 struct vs_conf_segment { /* segments[I]; read, but served by a later version */
     const char *name;    /* its place: "1" */
@@ -97,10 +80,11 @@ struct vs_conf_note {
 struct vs_config {
     const char *name; /* the file's path; NULL: there is none */
     unsigned char origin[VS_CONF_KEYS_MAX];
-    struct vs_conf_space space[VS_CONF_SPACES_MAX]; /* `default` first, then by name; the first serves who names none */
+    struct vs_conf_namespace
+        ns[VS_CONF_NAMESPACES_MAX]; /* `default` first, then by name; the first serves who names none */
     struct vs_conf_store store[VS_CONF_STORES_MAX];
     struct vs_conf_segment segment[VS_CONF_SEGMENTS_MAX];
-    int space_count, store_count, segment_count;
+    int ns_count, store_count, segment_count;
     struct vs_conf_list http, resp, admin; /* addresses; none: off */
     const char *resp_password, *admin_token;
     const char *http_socket_mode, *resp_socket_mode, *admin_socket_mode; /* octal */
@@ -129,7 +113,7 @@ struct vs_conf_flag {
 
 struct vs_conf_opts {
     const char *path;                /* NULL: no file */
-    const char *namespace_;          /* the one there is without a file; NULL: default */
+    const struct vesta_opts *opts;   /* of the one namespace there is without a file; outlives the config */
     const struct vs_conf_flag *flag; /* flag > environment > file > default */
     int flag_count;
 };

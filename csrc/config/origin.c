@@ -67,7 +67,7 @@ static bool print_list(FILE *out, const struct vs_conf_list *list) {
 static bool print_value(FILE *out, const struct vs_conf_key *key, const void *base) {
     const void *at = (const char *)base + key->offset;
     const char *text = *(const char *const *)at;
-    int64_t number = *(const int64_t *)at;
+    int64_t number = vs_conf_number(key, base);
     const struct vs_conf_policy *policy = at;
     size_t length;
     switch (key->kind) {

@@ -56,6 +56,34 @@ void vs_conf_add_note(struct vs_config *config, bool is_gap, const char *format,
     config->note_count = i + 1;
 }
 
+/* ------------------------------------------------------------------ numbers */
+
+int64_t vs_conf_number(const struct vs_conf_key *key, const void *base) {
+    const void *at = (const char *)base + key->offset;
+    const struct vesta_opts *opts = at;
+    int64_t number = key->stored == VS_CONF_AS_INT64 || key->stored == VS_CONF_AS_AHEAD ? *(const int64_t *)at : 0;
+    switch (key->stored) {
+    case VS_CONF_AS_ENUM: return *(const int *)at;
+    case VS_CONF_AS_WORKER: return opts->has_worker ? (int64_t)opts->worker : -1;
+    case VS_CONF_AS_AHEAD: return number == 0 ? -1 : number < 0 ? 0 : number;
+    default: return number;
+    }
+}
+
+static void store_number(const struct vs_conf_place *where, int64_t number) {
+    void *at = (char *)where->base + where->key->offset;
+    struct vesta_opts *opts = at;
+    switch (where->key->stored) {
+    case VS_CONF_AS_INT64: *(int64_t *)at = number; return;
+    case VS_CONF_AS_ENUM: *(int *)at = (int)number; return;
+    case VS_CONF_AS_WORKER:
+        opts->has_worker = number >= 0;
+        opts->worker = number >= 0 ? (uint64_t)number : 0;
+        return;
+    case VS_CONF_AS_AHEAD: *(int64_t *)at = number == 0 ? -1 : number < 0 ? 0 : number; return;
+    }
+}
+
 /* ------------------------------------------------------------------ parts */
 
 const struct vs_conf_part *vs_conf_part_of(const char *path) {
@@ -89,7 +117,7 @@ int vs_conf_part_add(struct vs_config *config, const struct vs_conf_part *part, 
 }
 
 unsigned char *vs_conf_origin(const struct vs_conf_key *key, void *base) {
-    return &((struct vs_conf_space *)base)->origin[key - vs_conf_keys]; /* at the same place in every part */
+    return &((struct vs_conf_namespace *)base)->origin[key - vs_conf_keys]; /* at the same place in every part */
 }
 
 const char *vs_conf_path(const struct vs_conf_key *key, const void *base, char *buf) {
@@ -108,12 +136,11 @@ int vs_conf_defaults(struct vs_config *config, const char *prefix, void *base, s
         const struct vs_conf_place at = {config, &vs_conf_keys[i], base};
         const struct vs_conf_part *part = vs_conf_part_of(at.key->path);
         if (strcmp(part ? part->prefix : "", prefix) != 0) continue;
-        int64_t nothing = at.key->min - 1;
         int rc = VESTA_OK;
         if (at.key->initial)
             rc = vs_conf_put_written(&at, at.key->initial, err);
         else if (at.key->kind == VS_CONF_INTEGER || at.key->kind == VS_CONF_CHOICE)
-            memcpy((char *)base + at.key->offset, &nothing, sizeof nothing);
+            store_number(&at, at.key->min - 1);
         if (rc != VESTA_OK) return rc;
     }
     return VESTA_OK;
@@ -171,10 +198,6 @@ static int check_text(const struct vs_conf_key *key, const char *text, size_t le
     return VESTA_OK;
 }
 
-static int64_t *number_at(const struct vs_conf_place *at) {
-    return (int64_t *)((char *)at->base + at->key->offset);
-}
-
 static int check_words(const struct vs_conf_place *at, const char *text, size_t length, int64_t *place,
                        struct vesta_error *err) {
     *place = vs_slice_place((struct vs_slice){text, length}, at->key->words, '|');
@@ -201,7 +224,7 @@ int vs_conf_put_text(const struct vs_conf_place *at, const char *text, size_t le
     int rc = at->key->words ? check_words(at, text, length, &place, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
     if (at->key->kind == VS_CONF_CHOICE) {
-        *number_at(at) = at->key->min + place;
+        store_number(at, at->key->min + place);
         return VESTA_OK;
     }
     return keep(at, text, length, (const char **)((char *)at->base + at->key->offset), err);
@@ -210,7 +233,7 @@ int vs_conf_put_text(const struct vs_conf_place *at, const char *text, size_t le
 int vs_conf_put_integer(const struct vs_conf_place *at, int64_t value, struct vesta_error *err) {
     if (at->key->kind == VS_CONF_INTEGER && (value < at->key->min || value > at->key->max))
         return vs_fail(err, VESTA_EOPTION, "is %" PRId64 ", which must be %s", value, EXPECTED(at->key));
-    *number_at(at) = value;
+    store_number(at, value);
     return VESTA_OK;
 }
 

@@ -83,44 +83,43 @@ static int check_tag(const char *text, struct vesta_error *err) {
 
 #define CONFIG(member) offsetof(struct vs_config, member)
 #define STORE(member) offsetof(struct vs_conf_store, member)
-#define SPACE(member) offsetof(struct vs_conf_space, member)
+#define NAMESPACE(member) offsetof(struct vs_conf_namespace, member)
 #define SEGMENT(member) offsetof(struct vs_conf_segment, member)
 
-/* A row of vesta_options.h as a key. */
+/* A row of vesta_options.h as a key.  A store is kept as it was written; whole.c finds its URI. */
 #define OPTION(type, member, kind, limit, flag, values, about, without)                                                \
-    {.path = "namespaces.*." #member,                                                                                  \
-     .offset = SPACE(member),                                                                                          \
-     OPTION_##kind(limit, values),                                                                                     \
-     .absent = without,                                                                                                \
-     .help = about},
-#define OPTION_TEXT(limit, values) .kind = VS_CONF_TEXT, .max = limit
-#define OPTION_LAYOUT(limit, values) OPTION_TEXT(limit, values), .check = check_layout
-#define OPTION_PATH(limit, values) OPTION_TEXT(limit, values), .check = check_path
-#define OPTION_NAME(limit, values) OPTION_TEXT(limit, values), .check = check_word
-#define OPTION_FIELDS(limit, values) .kind = VS_CONF_FIELDS, .max = limit
-#define OPTION_WORD(limit, values) .kind = VS_CONF_WORD, .words = values
-#define OPTION_CHOICE(limit, values) .kind = VS_CONF_CHOICE, .words = values, .min = 1
-#define OPTION_WORKER(limit, values) .kind = VS_CONF_INTEGER, .max = limit
-#define OPTION_AHEAD(limit, values) .kind = VS_CONF_INTEGER, .max = limit
-#define OPTION_SWITCH(limit, values) .kind = VS_CONF_SWITCH, .initial = "false"
+    {.path = "namespaces.*." #member, OPTION_##kind(opts.member, limit, values), .absent = without, .help = about},
+#define OPTION_TEXT(member, limit, values) .offset = NAMESPACE(member), .kind = VS_CONF_TEXT, .max = limit
+#define OPTION_LAYOUT(member, limit, values) OPTION_TEXT(member, limit, values), .check = check_layout
+#define OPTION_PATH(member, limit, values) OPTION_TEXT(member, limit, values), .check = check_path
+#define OPTION_NAME(member, limit, values) OPTION_TEXT(member, limit, values), .check = check_word
+#define OPTION_URI(member, limit, values) OPTION_TEXT(store, limit, values)
+#define OPTION_FIELDS(member, limit, values) .offset = NAMESPACE(member), .kind = VS_CONF_FIELDS, .max = limit
+#define OPTION_WORD(member, limit, values) .offset = NAMESPACE(member), .kind = VS_CONF_WORD, .words = values
+#define OPTION_CHOICE(member, limit, values)                                                                           \
+    .offset = NAMESPACE(member), .kind = VS_CONF_CHOICE, .words = values, .min = 1, .stored = VS_CONF_AS_ENUM
+#define OPTION_WORKER(member, limit, values)                                                                           \
+    .offset = NAMESPACE(opts), .kind = VS_CONF_INTEGER, .max = limit, .stored = VS_CONF_AS_WORKER
+#define OPTION_AHEAD(member, limit, values)                                                                            \
+    .offset = NAMESPACE(member), .kind = VS_CONF_INTEGER, .max = limit, .stored = VS_CONF_AS_AHEAD
 
 const struct vs_conf_key vs_conf_keys[] = {
     VESTA_NAMESPACE_OPTIONS(OPTION){.path = "namespaces.*.policy",
                                     .kind = VS_CONF_POLICY,
-                                    .offset = SPACE(policy),
+                                    .offset = NAMESPACE(policy),
                                     .max = PATH_BYTES_MAX,
                                     .is_live = true,
                                     .absent = "none: the fixed rules hold",
                                     .help = "who judges pauses: a shipped policy, a file, or { NAME, option = value }"},
     {.path = "namespaces.*.wait_ms_max",
      .kind = VS_CONF_INTEGER,
-     .offset = SPACE(wait_ms_max),
+     .offset = NAMESPACE(wait_ms_max),
      .max = MINUTE_MS,
      .absent = "1500; 100 where there is a policy",
      .help = "how long a request may wait for an id before the policy is asked"},
     {.path = "namespaces.*.park_ms_max",
      .kind = VS_CONF_INTEGER,
-     .offset = SPACE(park_ms_max),
+     .offset = NAMESPACE(park_ms_max),
      .max = 10 * MINUTE_MS,
      .initial = "10000",
      .help = "how long a policy may keep a request waiting in all"},
@@ -373,7 +372,7 @@ _Static_assert(VS_COUNT(vs_conf_keys) <= VS_CONF_KEYS_MAX, "origins have room fo
     .array = CONFIG(member), .count = CONFIG(member##_count), .size = sizeof(struct struct_), .max = limit
 
 const struct vs_conf_part vs_conf_parts[] = {
-    {.prefix = "namespaces.*.", PART(space, VS_CONF_SPACES_MAX, vs_conf_space), .check = vs_namespace_check},
+    {.prefix = "namespaces.*.", PART(ns, VS_CONF_NAMESPACES_MAX, vs_conf_namespace), .check = vs_namespace_check},
     {.prefix = "stores.*.", PART(store, VS_CONF_STORES_MAX, vs_conf_store), .check = check_store_name},
     {.prefix = "segments.#.", PART(segment, VS_CONF_SEGMENTS_MAX, vs_conf_segment)},
 };
@@ -381,29 +380,6 @@ const int vs_conf_part_count = VS_COUNT(vs_conf_parts);
 
 /* Every part, and the config itself, begins with its name and its origins. */
 #define SAME(a, b) (offsetof(struct a, name) == 0 && offsetof(struct a, origin) == offsetof(struct b, origin))
-_Static_assert(SAME(vs_config, vs_conf_space) && SAME(vs_conf_store, vs_conf_space) &&
-                   SAME(vs_conf_segment, vs_conf_space),
+_Static_assert(SAME(vs_config, vs_conf_namespace) && SAME(vs_conf_store, vs_conf_namespace) &&
+                   SAME(vs_conf_segment, vs_conf_namespace),
                "a name and origins stand in front");
-
-/* ------------------------------------------------------------------ a namespace, opened */
-
-#define OPENED_TEXT(said) said
-#define OPENED_LAYOUT(said) said
-#define OPENED_PATH(said) said
-#define OPENED_NAME(said) said
-#define OPENED_FIELDS(said) said
-#define OPENED_WORD(said) said
-#define OPENED_CHOICE(said) (said) > 0 ? (said) : 0
-#define OPENED_WORKER(said) (said) > 0 ? (uint64_t)(said) : 0
-#define OPENED_AHEAD(said) (said) < 0 ? 0 : (said) == 0 ? -1 : (said)
-#define OPENED_SWITCH(said) (int)(said)
-#define OPENED(type, member, kind, ...) .member = (type)(OPENED_##kind(space->member)),
-
-struct vesta_opts vs_conf_opts_of(const struct vs_conf_space *space) {
-    struct vesta_opts opts = {.size = sizeof opts,
-                              VESTA_NAMESPACE_OPTIONS(OPENED).namespace_ = space->name,
-                              .secret = space->secret,
-                              .has_worker = space->worker >= 0};
-    opts.store = space->uri;
-    return opts;
-}

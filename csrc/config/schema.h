@@ -19,12 +19,21 @@ enum vs_conf_kind {
     VS_CONF_FIELDS  /* a table of names and numbers, kept as "a=1 b=2" */
 };
 
+/* How a number stands at its offset. */
+enum vs_conf_stored {
+    VS_CONF_AS_INT64,
+    VS_CONF_AS_ENUM,
+    VS_CONF_AS_WORKER, /* the two members of a struct vesta_opts */
+    VS_CONF_AS_AHEAD   /* int64_t, as vesta_opts has it: 0 where nothing was said, -1 for none at all */
+};
+
 struct vs_conf_key {
     const char *path; /* * stands for a name, # for a place in a list */
     enum vs_conf_kind kind;
-    size_t offset;     /* in struct vs_config, or in the struct of the part that the * or # stands for */
-    int64_t min, max;  /* of a number; max: bytes of a text, entries of a list */
-    const char *words; /* of a choice: "off|verify" */
+    size_t offset; /* in struct vs_config, or in the struct of the part that the * or # stands for */
+    enum vs_conf_stored stored;
+    int64_t min, max;                                        /* of a number; max: bytes of a text, entries of a list */
+    const char *words;                                       /* of a choice: "off|verify" */
     int (*check)(const char *text, struct vesta_error *err); /* of a text; goes on from the key: "is no layout: ..." */
     const char *initial;                                     /* the default as text, or NULL */
     const char *absent;                                      /* what holds without a value, in words */
@@ -77,6 +86,9 @@ int vs_conf_put_policy(const struct vs_conf_place *at, const char *name, size_t 
                        struct vesta_error *err);
 /* A value as defaults, the environment and flags write it: digits, true, false, lists with commas. */
 int vs_conf_put_written(const struct vs_conf_place *at, const char *text, struct vesta_error *err);
+
+/* A number; min - 1 where nothing was said. */
+int64_t vs_conf_number(const struct vs_conf_key *key, const void *base);
 
 #define VS_CONF_EXPECTED_MAX 160
 const char *vs_conf_expected(const struct vs_conf_key *key, char *buf); /* "a whole number from 1 to 64" */

@@ -99,95 +99,96 @@ static const char *secret_of(const struct vs_conf_store *store) {
     return key ? secret_under(store, key) : NULL;
 }
 
-/* A store's name becomes its URI; a URI stays. */
-static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+/* The URI of a store that is written as a name, or as a URI. */
+static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
     struct vesta_error why;
-    space->uri = space->store;
-    if (!space->store || !r->source.path) return VESTA_OK;
-    struct vs_conf_store *store = find_store(r->config, space->store);
-    if (!store && !strchr(space->store, ':'))
-        return WRONG(r, "namespaces.*.store", space, err, "is '%s', which is no store; %s",
-                     VS_QUOTE(space->store, strlen(space->store)), STORE_NAMES(r->config));
+    ns->opts.store = ns->store;
+    if (!ns->store) return VESTA_OK;
+    struct vs_conf_store *store = find_store(r->config, ns->store);
+    if (!store && !strchr(ns->store, ':'))
+        return WRONG(r, "namespaces.*.store", ns, err, "is '%s', which is no store; %s",
+                     VS_QUOTE(ns->store, strlen(ns->store)), STORE_NAMES(r->config));
     const struct vs_conf_key *uri = key_of("stores.*.uri");
-    if (store && complete_uri(r, store, &space->uri, err) != VESTA_OK) return err->code;
-    space->secret = store ? secret_of(store) : NULL;
-    if (!store && uri->check(space->uri, err) != VESTA_OK)
-        return vs_conf_blame(r, key_of("namespaces.*.store"), space, err);
-    if (vs_store_check(space->uri, &why) == VESTA_OK) return VESTA_OK;
+    if (store && complete_uri(r, store, &ns->opts.store, err) != VESTA_OK) return err->code;
+    ns->opts.secret = store ? secret_of(store) : NULL;
+    if (!store && uri->check(ns->opts.store, err) != VESTA_OK)
+        return vs_conf_blame(r, key_of("namespaces.*.store"), ns, err);
+    if (vs_store_check(ns->opts.store, &why) == VESTA_OK) return VESTA_OK;
     return store ? WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text)
-                 : WRONG(r, "namespaces.*.store", space, err, "cannot be used: %s", why.text);
+                 : WRONG(r, "namespaces.*.store", ns, err, "cannot be used: %s", why.text);
 }
 
 /* ------------------------------------------------------------------ namespaces */
 
-static int check_layout(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+static int check_layout(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
     struct vesta_layout layout;
     struct vesta_error why;
     uint64_t values[VESTA_FIELDS_MAX];
     char warning[256];
-    if (!space->layout || vesta_layout_parse(space->layout, &layout, &why) != VESTA_OK) return VESTA_OK;
+    if (!ns->opts.layout || vesta_layout_parse(ns->opts.layout, &layout, &why) != VESTA_OK) return VESTA_OK;
     if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
-        return WRONG(r, "namespaces.*.layout", space, err, "cannot give ids: %s", why.text);
-    if (*warning) vs_conf_add_note(r->config, false, "namespaces.%s.layout: %s", space->name, warning);
-    if (space->worker > 0 && vs_worker_check(&layout, (uint64_t)space->worker, &why) != VESTA_OK)
-        return WRONG(r, "namespaces.*.worker", space, err, "does not fit the layout: %s", why.text);
-    if (space->fields && vs_fields_parse(&layout, space->fields, values, &why) != VESTA_OK)
-        return WRONG(r, "namespaces.*.fields", space, err, "does not fit the layout: %s", why.text);
+        return WRONG(r, "namespaces.*.layout", ns, err, "cannot give ids: %s", why.text);
+    if (*warning) vs_conf_add_note(r->config, false, "namespaces.%s.layout: %s", ns->name, warning);
+    if (ns->opts.has_worker && vs_worker_check(&layout, ns->opts.worker, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.worker", ns, err, "does not fit the layout: %s", why.text);
+    if (ns->opts.fields && vs_fields_parse(&layout, ns->opts.fields, values, &why) != VESTA_OK)
+        return WRONG(r, "namespaces.*.fields", ns, err, "does not fit the layout: %s", why.text);
     return VESTA_OK;
 }
 
-static int check_together(const struct vs_conf_reading *r, struct vs_conf_space *space, struct vesta_error *err) {
+static int check_together(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
     char path[VS_CONF_PATH_MAX];
     struct vesta_error why;
-    const struct vesta_opts opts = vs_conf_opts_of(space);
     const char *member;
-    if (vs_opts_together(&opts, &member, &why) == VESTA_OK) return VESTA_OK;
+    if (vs_opts_together(&ns->opts, &member, &why) == VESTA_OK) return VESTA_OK;
     snprintf(path, sizeof path, "namespaces.*.%s", member);
-    return WRONG(r, path, space, err, "%s", why.text);
+    return WRONG(r, path, ns, err, "%s", why.text);
 }
 
-static int check_spaces(const struct vs_conf_reading *r, struct vesta_error *err) {
+static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_config *config = r->config;
     int rc = VESTA_OK;
-    for (int i = 0; rc == VESTA_OK && i < config->space_count; i++) {
-        struct vs_conf_space *space = &config->space[i];
+    if (!r->source.path) return VESTA_OK; /* flags: vesta_open says what is wrong with them */
+    for (int i = 0; rc == VESTA_OK && i < config->ns_count; i++) {
+        struct vs_conf_namespace *ns = &config->ns[i];
         for (int j = 0; j < i; j++)
-            if (space->path && config->space[j].path && strcmp(space->path, config->space[j].path) == 0)
-                return WRONG(r, "namespaces.*.path", space, err, "is the file of namespaces.%s too; each has its own",
-                             config->space[j].name);
-        if (space->group && !getgrnam(space->group))
-            vs_conf_add_note(config, false, "namespaces.%s.group: there is no group %s on this machine", space->name,
-                             space->group);
-        rc = resolve_store(r, space, err);
-        if (!r->source.path) continue; /* flags: vesta_open says what is wrong with them */
-        if (rc == VESTA_OK) rc = check_together(r, space, err);
-        if (rc == VESTA_OK) rc = check_layout(r, space, err);
+            if (ns->opts.path && config->ns[j].opts.path && strcmp(ns->opts.path, config->ns[j].opts.path) == 0)
+                return WRONG(r, "namespaces.*.path", ns, err, "is the file of namespaces.%s too; each has its own",
+                             config->ns[j].name);
+        if (ns->opts.group && !getgrnam(ns->opts.group))
+            vs_conf_add_note(config, false, "namespaces.%s.group: there is no group %s on this machine", ns->name,
+                             ns->opts.group);
+        ns->opts.size = sizeof ns->opts;
+        ns->opts.namespace_ = ns->name;
+        rc = resolve_store(r, ns, err);
+        if (rc == VESTA_OK) rc = check_together(r, ns, err);
+        if (rc == VESTA_OK) rc = check_layout(r, ns, err);
     }
     return rc;
 }
 
 /* ------------------------------------------------------------------ policies */
 
-static int try_policy(struct vs_vm *vm, int policy, const char *space, struct vesta_error *err) {
+static int try_policy(struct vs_vm *vm, int policy, const char *ns, struct vesta_error *err) {
     const struct vesta_clock *clock = vs_clock_system();
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++)
-        rc = vs_policy_rehearse(vm, policy, &(struct vs_rehearsal){i, space, clock->unix_us(clock->self) / 1000}, err);
+        rc = vs_policy_rehearse(vm, policy, &(struct vs_rehearsal){i, ns, clock->unix_us(clock->self) / 1000}, err);
     return rc;
 }
 
 /* A file's are tried, within the limits that a server sets them: what `vesta check` finds well a server takes, without
  * trying it again. */
 static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
-    for (int i = 0; i < r->config->space_count; i++) {
-        struct vs_conf_space *space = &r->config->space[i];
+    for (int i = 0; i < r->config->ns_count; i++) {
+        struct vs_conf_namespace *ns = &r->config->ns[i];
         struct vesta_error why;
         int policy, rc = VESTA_OK;
-        if (space->policy.name) rc = vs_policy_load(vm, space->policy.name, space->policy.options, &policy, &why);
-        if (rc == VESTA_OK && space->policy.name && r->source.path) rc = try_policy(vm, policy, space->name, &why);
+        if (ns->policy.name) rc = vs_policy_load(vm, ns->policy.name, ns->policy.options, &policy, &why);
+        if (rc == VESTA_OK && ns->policy.name && r->source.path) rc = try_policy(vm, policy, ns->name, &why);
         if (rc == VESTA_OK) continue;
         if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
-        return WRONG(r, "namespaces.*.policy", space, err, "cannot be used: %s", why.text);
+        return WRONG(r, "namespaces.*.policy", ns, err, "cannot be used: %s", why.text);
     }
     return VESTA_OK;
 }
@@ -217,8 +218,8 @@ static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment
     if (s->tags.count == 0)
         return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
     for (int t = 0; t < s->tags.count; t++)
-        for (int i = 0; i < r->config->space_count; i++)
-            if (strcmp(s->tags.text[t], r->config->space[i].name) == 0)
+        for (int i = 0; i < r->config->ns_count; i++)
+            if (strcmp(s->tags.text[t], r->config->ns[i].name) == 0)
                 return WRONG(r, "segments.#.tags", s, err,
                              "has '%s', which is a namespace too; GET %s would mean two things", s->tags.text[t],
                              s->tags.text[t]);
@@ -238,8 +239,8 @@ static void note_unused(struct vs_config *config) {
     for (int i = 0; i < config->store_count; i++) {
         const char *name = config->store[i].name;
         bool used = false;
-        for (int k = 0; k < config->space_count; k++)
-            used |= config->space[k].store && strcmp(config->space[k].store, name) == 0;
+        for (int k = 0; k < config->ns_count; k++)
+            used |= config->ns[k].store && strcmp(config->ns[k].store, name) == 0;
         for (int k = 0; k < config->segment_count; k++) {
             const struct vs_conf_segment *s = &config->segment[k];
             used |= s->store && strcmp(s->store, name) == 0;
@@ -274,16 +275,16 @@ static bool is_shared(const struct vs_store_ops *ops, const char *unused) {
 
 /* A store of this machine alone does not help: what it draws, another machine's draws, too. */
 bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *why, size_t size) {
-    for (int i = 0; !config->single_host && i < config->space_count; i++) {
-        const struct vs_conf_space *space = &config->space[i];
+    for (int i = 0; !config->single_host && i < config->ns_count; i++) {
+        const struct vs_conf_namespace *ns = &config->ns[i];
         char worker[VS_CONF_PATH_MAX] = "--worker N", shared[VS_STORE_LIST_MAX];
-        if (space->worker >= 0 || (space->uri && !vs_store_is_local(space->uri))) continue;
-        if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", space->name);
+        if (ns->opts.has_worker || (ns->opts.store && !vs_store_is_local(ns->opts.store))) continue;
+        if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", ns->name);
         snprintf(why, size,
                  "other machines can reach it, and the number that '%s' draws from a store of this machine may be "
                  "another's, too: lease from a store that all share (%s %s), give each machine its own "
                  "number (%s), or say that this is the only one (%s)",
-                 space->name, by_flags ? "--store" : "store =", vs_store_list(is_shared, NULL, shared), worker,
+                 ns->name, by_flags ? "--store" : "store =", vs_store_list(is_shared, NULL, shared), worker,
                  by_flags ? "--single-host" : "single_host = true");
         return false;
     }
@@ -342,7 +343,7 @@ static int check_listens(const struct vs_conf_reading *r, struct vesta_error *er
 
 int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     int rc = check_stores(r, err);
-    if (rc == VESTA_OK) rc = check_spaces(r, err);
+    if (rc == VESTA_OK) rc = check_namespaces(r, err);
     if (rc == VESTA_OK) rc = check_policies(r, err);
     if (rc == VESTA_OK) rc = check_segments(r, err);
     if (rc == VESTA_OK) rc = check_listens(r, err);

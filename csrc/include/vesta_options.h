@@ -9,6 +9,7 @@
  *     TEXT     const char *                      of max bytes
  *     LAYOUT   const char *                      the same: a layout, or a preset
  *     PATH     const char *                      the same: where a file is
+ *     URI      const char *                      the same: where a store is
  *     NAME     const char *                      the same: of A-Z a-z 0-9 _ -
  *     SECRET   const char *                      the same, never shown
  *     FIELDS   const char *                      the same: "method=1 version=0"
@@ -44,7 +45,7 @@ enum vesta_flags {
            "what the 64 bits mean: a text or a preset", "the generator file's, else vesta-second")                     \
     OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "worker", "N", "claim exactly this worker number",               \
            "a number drawn at random and kept")                                                                        \
-    OPTION(const char *, store, TEXT, 1000, "store", "URI",                                                            \
+    OPTION(const char *, store, URI, 1000, "store", "URI",                                                             \
            "where worker numbers are leased: a URI, or in a config a name under stores", "file:<state>")               \
     OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "how leases are timed",          \
            "local where the store is on this machine, else balanced")                                                  \

@@ -97,6 +97,15 @@ static int find_folder(const struct vesta_opts *opts, struct vs_settings *settin
     return VESTA_OK;
 }
 
+/* A path is shown in logs and, as an identity, to the store: it is one line there. */
+static int check_path(const char *path, struct vesta_error *err) {
+    for (const char *at = path; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            return vs_fail(err, VESTA_EOPTION, "the path has the control character \\x%02x at byte %zu",
+                           (unsigned char)*at, (size_t)(at - path) + 1);
+    return VESTA_OK;
+}
+
 /* <state>/<namespace>.gen, or the path given; absolute, so that it can be an identity. */
 static int find_path(const struct vesta_opts *opts, const char *state, struct vs_settings *settings,
                      struct vesta_error *err) {
@@ -106,12 +115,13 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
                             : snprintf(given, sizeof given, "%s/%s.gen", state, ns);
     if (length <= 0 || (size_t)length >= sizeof given)
         return vs_fail(err, VESTA_EOPTION, "the path is empty or longer than %d bytes", PATH_MAX - 1);
+    int rc = check_path(given, err);
+    if (rc != VESTA_OK) return rc;
     const char *slash = strrchr(given, '/'), *name = slash ? slash + 1 : given;
     if (*name == '\0')
         return vs_fail(err, VESTA_EOPTION, "the path '%s' names a folder, not a file", VS_QUOTE(given, strlen(given)));
     snprintf(folder, sizeof folder, "%.*s", slash == given ? 1 : slash ? (int)(slash - given) : 1, slash ? given : ".");
-    int rc = find_folder(opts, settings, folder, real, err);
-    if (rc != VESTA_OK) return rc;
+    if ((rc = find_folder(opts, settings, folder, real, err)) != VESTA_OK) return rc;
     length = snprintf(settings->path, sizeof settings->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
     if ((size_t)length >= VS_IDENTITY_MAX)
         return vs_fail(err, VESTA_EOPTION, "the path is longer than %d bytes: %.100s...", VS_IDENTITY_MAX - 1,

@@ -79,6 +79,7 @@ int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *te
     case VS_ROW_TEXT:
     case VS_ROW_LAYOUT:
     case VS_ROW_PATH:
+    case VS_ROW_URI:
     case VS_ROW_NAME:
     case VS_ROW_SECRET:
     case VS_ROW_FIELDS:

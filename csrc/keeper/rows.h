@@ -10,6 +10,7 @@ enum vs_row_kind {
     VS_ROW_TEXT,
     VS_ROW_LAYOUT,
     VS_ROW_PATH,
+    VS_ROW_URI,
     VS_ROW_NAME,
     VS_ROW_SECRET,
     VS_ROW_FIELDS,

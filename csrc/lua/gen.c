@@ -340,9 +340,10 @@ static int read_options(lua_State *L, struct vesta_opts *opts, struct vesta_erro
 /* core.options(): { { name =, kind =, values =, max = }, ... }, for the checks of init.lua. */
 static int core_options(lua_State *L) {
     static const char *const kinds[] = {
-        [VS_ROW_TEXT] = "text",     [VS_ROW_LAYOUT] = "layout",  [VS_ROW_PATH] = "text",   [VS_ROW_NAME] = "text",
-        [VS_ROW_SECRET] = "secret", [VS_ROW_FIELDS] = "fields",  [VS_ROW_WORD] = "word",   [VS_ROW_CHOICE] = "word",
-        [VS_ROW_WORKER] = "whole",  [VS_ROW_AHEAD] = "whole_ms", [VS_ROW_SWITCH] = "flag", [VS_ROW_FLAG] = "flag"};
+        [VS_ROW_TEXT] = "text",   [VS_ROW_LAYOUT] = "layout", [VS_ROW_PATH] = "text",      [VS_ROW_URI] = "text",
+        [VS_ROW_NAME] = "text",   [VS_ROW_SECRET] = "secret", [VS_ROW_FIELDS] = "fields",  [VS_ROW_WORD] = "word",
+        [VS_ROW_CHOICE] = "word", [VS_ROW_WORKER] = "whole",  [VS_ROW_AHEAD] = "whole_ms", [VS_ROW_SWITCH] = "flag",
+        [VS_ROW_FLAG] = "flag"};
     const struct vs_row *row;
     lua_newtable(L);
     for (int i = 0; (row = vs_row_at(i)); i++) {

@@ -7,14 +7,13 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SECRET_MAX 1024 /* of a password, with its NUL */
 
-_Static_assert(VS_CONF_SPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
+_Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
 
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
@@ -22,7 +21,6 @@ struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *policy, *wait_ms, *connections, *address_connections, *memory_mib, *start_wait_ms;
     int single_host;
-    struct vesta_opts opts;
 };
 
 /* ------------------------------------------------------------------ reading flags */
@@ -47,7 +45,7 @@ static int read_secret(const char *path, const char **out) {
 }
 
 static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
-    struct vesta_opts *const opts = &flags->opts;
+    struct vesta_opts *const opts = &serving->opts;
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
         VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
@@ -87,6 +85,7 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
 #define GIVEN_TEXT(member) opts->member
 #define GIVEN_LAYOUT(member) opts->member
 #define GIVEN_PATH(member) opts->member
+#define GIVEN_URI(member) opts->member
 #define GIVEN_NAME(member) opts->member
 #define GIVEN_FIELDS(member) opts->member
 #define GIVEN_WORD(member) opts->member
@@ -96,8 +95,7 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
 #define GIVEN(type, member, kind, max, flag, ...) {GIVEN_##kind(member), flag, #member},
 
 /* A config may have several namespaces: flags of one would be a riddle. */
-static int refuse_space_flags(const struct flags *flags) {
-    const struct vesta_opts *opts = &flags->opts;
+static int refuse_namespace_flags(const struct vesta_opts *opts, const struct flags *flags) {
     const struct {
         bool given;
         const char *flag, *key;
@@ -120,9 +118,8 @@ static void add_flag(struct vs_serving *serving, const char *flag, const char *k
 static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     const char *password = NULL;
     int rc = read_secret(flags->password_file, &password);
-    snprintf(serving->worker, sizeof serving->worker, "%" PRIu64, flags->opts.worker);
     serving->conf.flag = serving->conf_flag;
-    serving->conf.namespace_ = flags->opts.namespace_;
+    serving->conf.opts = &serving->opts;
     add_flag(serving, "--http", "http.listen", flags->http);
     add_flag(serving, "--resp", "resp.listen", flags->resp);
     add_flag(serving, "--resp-password-file", "resp.password", password);
@@ -141,8 +138,6 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--log-file", "log.file", flags->log_file);
     add_flag(serving, "--wait-ms", "namespaces.*.wait_ms_max", flags->wait_ms);
     add_flag(serving, "--policy", "namespaces.*.policy", flags->policy);
-    add_flag(serving, "--store", "namespaces.*.store", flags->opts.store);
-    add_flag(serving, "--worker", "namespaces.*.worker", flags->opts.has_worker ? serving->worker : NULL);
     return rc;
 }
 
@@ -153,17 +148,6 @@ static void listen_at(struct vs_serving *serving, enum vs_protocol protocol, con
     for (int i = 0; i < list->count; i++)
         serving->listener[serving->listener_count++] = (struct vs_serving_listener){
             .protocol = protocol, .address = list->text[i], .mode = (unsigned)strtoul(mode, NULL, 8), .fd = -1};
-}
-
-/* Longer than the longest time unit, and than a lease's renewal takes: stock Redis clients do not try again, so a pause
- * that ends soon is no client's business.  Shorter than the shortest patience of a client, which is 2 s.  Where there
- * is a policy it is asked soon: to wait or not is its decision. */
-#define WAIT_MS_DEFAULT 1500
-#define WAIT_MS_POLICY_DEFAULT 100
-
-static int64_t wait_ms_max_of(const struct vs_conf_space *ns) {
-    if (ns->wait_ms_max >= 0) return ns->wait_ms_max;
-    return ns->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
 }
 
 /* vs_drop_rights wants NAME:GROUP, and so does --user. */
@@ -188,15 +172,8 @@ struct vs_limits vs_asked_limits(const struct vs_config *config) {
                               .memory_max = config->memory_mib_max << 20};
 }
 
-static void take_config(struct vs_serving *serving, const struct vesta_opts *flags) {
+static void take_config(struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
-    for (int i = 0; i < config->space_count; i++) {
-        const struct vs_conf_space *from = &config->space[i];
-        serving->ns[i].opts = serving->conf.path ? vs_conf_opts_of(from) : *flags;
-        serving->ns[i].wait_ms_max = wait_ms_max_of(from);
-        serving->ns[i].park_ms_max = from->park_ms_max;
-    }
-    serving->ns_count = config->space_count;
     listen_at(serving, VS_HTTP, &config->http, config->http_socket_mode);
     listen_at(serving, VS_RESP, &config->resp, config->resp_socket_mode);
     listen_at(serving, VS_ADMIN, &config->admin, config->admin_socket_mode);
@@ -227,12 +204,13 @@ static int read_config(struct vs_serving *serving) {
 }
 
 int vs_asked_read(struct vs_serving *serving, int argc, char **argv) {
-    struct flags flags = {.opts = VESTA_OPTS_INIT};
+    struct flags flags = {0};
+    serving->opts = (struct vesta_opts)VESTA_OPTS_INIT;
     int rc = read_flags(serving, &flags, &argc, argv);
-    if (rc == VS_GO && serving->conf.path) rc = refuse_space_flags(&flags);
+    if (rc == VS_GO && serving->conf.path) rc = refuse_namespace_flags(&serving->opts, &flags);
     if (rc == VS_GO) rc = gather_flags(serving, &flags);
     if (rc == VS_GO) rc = read_config(serving);
-    if (rc == VS_GO) take_config(serving, &flags.opts);
+    if (rc == VS_GO) take_config(serving);
     return rc;
 }
 

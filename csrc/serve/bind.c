@@ -92,8 +92,8 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
         if (!at->handed && strncmp(at->address, "unix:", 5) == 0) rc = vs_identity_own_file(who, at->address + 5, err);
     }
     if (rc == VESTA_OK && vs_state_dir(folder, sizeof folder) == 0) rc = vs_identity_own_dir(who, folder, err);
-    for (int i = 0; i < serving->ns_count && rc == VESTA_OK; i++) {
-        const struct vesta_opts *opts = &serving->ns[i].opts;
+    for (int i = 0; i < serving->config->ns_count && rc == VESTA_OK; i++) {
+        const struct vesta_opts *opts = &serving->config->ns[i].opts;
         const char *slash = opts->path ? strrchr(opts->path, '/') : NULL;
         if (slash && slash > opts->path &&
             snprintf(folder, sizeof folder, "%.*s", (int)(slash - opts->path), opts->path) < PATH_MAX)
@@ -120,8 +120,8 @@ static bool has_secret(const struct vs_serving *serving) {
     bool any = serving->config->resp_password || serving->config->admin_token;
     for (int i = 0; i < serving->config->store_count; i++)
         any = any || serving->config->store[i].auth || serving->config->store[i].password;
-    for (int i = 0; i < serving->ns_count; i++) {
-        const struct vesta_opts *opts = &serving->ns[i].opts;
+    for (int i = 0; i < serving->config->ns_count; i++) {
+        const struct vesta_opts *opts = &serving->config->ns[i].opts;
         any = any || opts->secret || (opts->store && (strchr(opts->store, '@') || strstr(opts->store, "secret_file")));
     }
     return any;

@@ -11,10 +11,9 @@
 #define FIELDS_MAX 256
 
 /* One handle a protocol, because the `method` field, where a layout has one, says over which an id was given. */
-static int open_gen(const struct vesta_opts *from, const struct vesta_layout *layout, enum vs_protocol protocol,
+static int open_gen(struct vesta_opts opts, const struct vesta_layout *layout, enum vs_protocol protocol,
                     struct vesta_gen **gen, struct vesta_error *err) {
     static const int method[VS_ID_PROTOCOLS] = {[VS_RESP] = 1, [VS_HTTP] = 2};
-    struct vesta_opts opts = *from;
     char fields[FIELDS_MAX];
     int at = vesta_layout_find(layout, "method");
     if (at >= 0 && !layout->field[at].fixed) {
@@ -36,11 +35,13 @@ static void close_gens(struct vs_namespace *ns) {
 /* The layout may be the file's own, and then the file is asked for it. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->app.ns[i];
-    const struct vesta_opts *opts = &serving->ns[i].opts;
+    struct vesta_opts opts = serving->config->ns[i].opts;
     struct vs_header header;
     struct vesta_layout layout;
-    int rc = opts->layout ? VESTA_OK : vs_anchor_look(opts, &header, err);
-    if (rc == VESTA_OK) rc = vesta_layout_parse(opts->layout ? opts->layout : header.layout, &layout, err);
+    opts.any_worker = !opts.has_worker && !opts.store;
+    if (vs_policies_wanted(serving)) opts.flags |= VESTA_CHOOSES;
+    int rc = opts.layout ? VESTA_OK : vs_anchor_look(&opts, &header, err);
+    if (rc == VESTA_OK) rc = vesta_layout_parse(opts.layout ? opts.layout : header.layout, &layout, err);
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
         rc = open_gen(opts, &layout, protocol, &ns->gen[protocol], err);
     if (rc == VESTA_OK)
@@ -64,21 +65,30 @@ static int name_by_file(const struct vesta_opts *opts, struct vs_namespace *ns) 
     return VS_GO;
 }
 
+/* Longer than the longest time unit, and than a lease's renewal takes: stock Redis clients do not try again, so a pause
+ * that ends soon is no client's business.  Shorter than the shortest patience of a client, which is 2 s.  Where there
+ * is a policy it is asked soon: to wait or not is its decision. */
+#define WAIT_MS_DEFAULT 1500
+#define WAIT_MS_POLICY_DEFAULT 100
+
+static int64_t wait_ms_max_of(const struct vs_conf_namespace *ns) {
+    if (ns->wait_ms_max >= 0) return ns->wait_ms_max;
+    return ns->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
+}
+
 int vs_namespaces_prepare(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     int rc = VS_GO;
-    for (int i = 0; i < serving->ns_count && rc == VS_GO; i++) {
-        struct vs_serving_namespace *from = &serving->ns[i];
+    for (int i = 0; i < serving->config->ns_count && rc == VS_GO; i++) {
+        const struct vs_conf_namespace *from = &serving->config->ns[i];
         struct vs_namespace *ns = &app->ns[app->ns_count++];
-        from->opts.any_worker = !from->opts.has_worker && !from->opts.store;
-        if (vs_policies_wanted(serving)) from->opts.flags |= VESTA_CHOOSES;
-        ns->wait_us_max = from->wait_ms_max * 1000;
+        ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->park_us_max = from->park_ms_max * 1000;
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just begun");
         if (!from->opts.namespace_ && from->opts.path)
             rc = name_by_file(&from->opts, ns);
         else
-            name_namespace(ns, from->opts.namespace_ ? from->opts.namespace_ : serving->config->space[i].name);
+            name_namespace(ns, from->name);
     }
     return rc;
 }

@@ -9,16 +9,16 @@
 #include <string.h>
 
 static const struct vs_conf_policy *policy_of(const struct vs_config *config, const char *name) {
-    for (int i = 0; i < config->space_count; i++)
-        if (strcmp(config->space[i].name, name) == 0) return &config->space[i].policy;
+    for (int i = 0; i < config->ns_count; i++)
+        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i].policy;
     return NULL;
 }
 
 static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_source *out,
                          struct vesta_error *err) {
-    for (int i = 0; i < serving->ns_count; i++) {
-        const struct vs_conf_policy *policy = policy_of(config, serving->config->space[i].name);
-        if (!policy) policy = &serving->config->space[i].policy; /* gone from the file, but served until a restart */
+    for (int i = 0; i < serving->config->ns_count; i++) {
+        const struct vs_conf_policy *policy = policy_of(config, serving->config->ns[i].name);
+        if (!policy) policy = &serving->config->ns[i].policy; /* gone from the file, but served until a restart */
         if (!policy->name) continue;
         out[i].name = strdup(policy->name);
         out[i].options = policy->options ? strdup(policy->options) : NULL;
@@ -52,8 +52,8 @@ static void wake(void *self) {
 
 bool vs_policies_wanted(const struct vs_serving *serving) {
     bool any = serving->conf.path; /* a policy may come with a reload */
-    for (int i = 0; i < serving->ns_count; i++)
-        any = any || serving->config->space[i].policy.name;
+    for (int i = 0; i < serving->config->ns_count; i++)
+        any = any || serving->config->ns[i].policy.name;
     return any;
 }
 

@@ -17,11 +17,6 @@
 #include "serve/systemd.h"
 #include "server/server.h"
 
-struct vs_serving_namespace {
-    struct vesta_opts opts;
-    int64_t wait_ms_max, park_ms_max;
-};
-
 struct vs_serving_listener {
     enum vs_protocol protocol;
     const char *address;
@@ -34,11 +29,10 @@ struct vs_serving_listener {
 
 struct vs_serving {
     struct vs_conf_opts conf; /* read it again for what holds now */
+    struct vesta_opts opts;   /* of the one namespace that flags tell of */
     struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
     struct vs_config *config; /* that of the start: what follows points into it */
     bool has_policies;        /* of that config; a reload reads anew */
-    struct vs_serving_namespace ns[VS_NAMESPACES_MAX];
-    int ns_count;
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     int threads;
@@ -46,9 +40,9 @@ struct vs_serving {
     struct vs_limits limits; /* of clients */
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
-    const char *user;                 /* NAME[:GROUP], to become once everything is bound; NULL: stay */
-    char user_group[140], worker[24]; /* texts made of several */
-    struct vs_control *control;       /* NULL: there are no policies, and none can come */
+    const char *user;           /* NAME[:GROUP], to become once everything is bound; NULL: stay */
+    char user_group[140];       /* NAME:GROUP of two keys */
+    struct vs_control *control; /* NULL: there are no policies, and none can come */
     struct vs_life *life;
     struct vs_start *start;
     int64_t ended_us; /* vs_monotonic_us when it was told to end; 0: it was not */

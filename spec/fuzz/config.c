@@ -31,13 +31,13 @@ static void check_value(void *self, const struct vs_conf_value *value) {
 static void check_config(const struct vs_config *config) {
     char names[64];
     MUST(config->threads >= 1 && config->threads <= 64);
-    MUST(config->space_count + config->segment_count > 0);
-    for (int i = 0; i < config->space_count; i++) {
-        const struct vs_conf_space *space = &config->space[i];
+    MUST(config->ns_count + config->segment_count > 0);
+    for (int i = 0; i < config->ns_count; i++) {
+        const struct vs_conf_namespace *ns = &config->ns[i];
         struct vesta_layout layout;
-        MUST(*space->name && strlen(space->name) < VESTA_NAMESPACE_MAX);
-        MUST(!space->layout || vesta_layout_parse(space->layout, &layout, NULL) == VESTA_OK);
-        MUST(space->wait_ms_max >= -1 && space->wait_ms_max <= 60000 && space->ahead_ms_max >= -1);
+        MUST(*ns->name && strlen(ns->name) < VESTA_NAMESPACE_MAX);
+        MUST(!ns->opts.layout || vesta_layout_parse(ns->opts.layout, &layout, NULL) == VESTA_OK);
+        MUST(ns->wait_ms_max >= -1 && ns->wait_ms_max <= 60000 && ns->opts.ahead_ms_max >= -1);
     }
     for (int i = 0; i < config->note_count; i++)
         check_line(config->note[i].text);

@@ -156,14 +156,12 @@ static struct vs_config *must_read_text(const char *text) {
 static void nothing_said_is_the_defaults(void) {
     struct vs_config *config = must_read(&(struct vs_conf_opts){0});
     NEED(config);
-    CHECK_EQ_I64(config->space_count, 1);
-    const struct vs_conf_space *space = &config->space[0];
-    CHECK_STR(space->name, "default");
-    CHECK(!space->layout && !space->store && !space->uri && !space->path && !space->policy.name && !space->fields);
-    CHECK_EQ_I64(space->worker, -1);
-    CHECK_EQ_I64(space->pacing, VESTA_PACING_DEFAULT);
-    CHECK_EQ_I64(space->ahead_ms_max, -1);
-    CHECK_EQ_I64(space->wait_ms_max, -1);
+    CHECK_EQ_I64(config->ns_count, 1);
+    const struct vs_conf_namespace *ns = &config->ns[0];
+    CHECK_STR(ns->name, "default");
+    CHECK(!ns->store && !ns->policy.name);
+    CHECK_EQ_I64(memcmp(&ns->opts, &(struct vesta_opts){0}, sizeof ns->opts), 0); /* vesta_open's own */
+    CHECK_EQ_I64(ns->wait_ms_max, -1);
     CHECK_EQ_I64(config->threads, 1);
     CHECK_EQ_I64(config->log_level, VS_LOG_INFO);
     CHECK_EQ_I64(config->log_format, 0);
@@ -179,22 +177,22 @@ static void nothing_said_is_the_defaults(void) {
 static void flags_have_the_last_word(void) {
     static const struct vs_conf_flag flags[] = {{"--threads", "threads", "7"},
                                                 {"--http", "http.listen", "off"},
-                                                {"--worker", "namespaces.*.worker", "3"},
                                                 {"--policy", "namespaces.*.policy", "borrow"}};
-    struct vs_conf_opts opts = {.namespace_ = "orders", .flag = flags, .flag_count = VS_COUNT(flags)};
+    struct vesta_opts ns = {.size = sizeof ns, .namespace_ = "orders", .has_worker = 1, .worker = 3};
+    struct vs_conf_opts opts = {.opts = &ns, .flag = flags, .flag_count = VS_COUNT(flags)};
     setenv("VESTA_THREADS", "5", 1);
     struct vs_config *config = must_read(&opts);
     unsetenv("VESTA_THREADS");
     NEED(config);
     CHECK_EQ_I64(config->threads, 7);
     CHECK_EQ_I64(config->http.count, 0);
-    CHECK_STR(config->space[0].name, "orders");
-    CHECK_EQ_I64(config->space[0].worker, 3);
-    CHECK_STR(config->space[0].policy.name, "borrow");
+    CHECK_STR(config->ns[0].name, "orders");
+    CHECK_EQ_I64((int64_t)config->ns[0].opts.worker, 3);
+    CHECK_STR(config->ns[0].policy.name, "borrow");
     vs_config_free(config);
     config = NULL;
     struct vesta_error err = {.text = ""};
-    opts.namespace_ = "a b";
+    ns.namespace_ = "a b";
     CHECK_EQ_I64(vs_config_read(&opts, &config, &err), VESTA_EOPTION);
     CHECK_HAS(err.text, "'a b' is no namespace");
     CHECK(!config); /* set on success only */
@@ -213,8 +211,8 @@ static void options_of_a_policy_are_text(void) {
     struct vs_config *config = must_read_text(text);
     unlink(path);
     NEED(config);
-    CHECK_STR(config->space[0].policy.name, path);
-    CHECK_STR(config->space[0].policy.options,
+    CHECK_STR(config->ns[0].policy.name, path);
+    CHECK_STR(config->ns[0].policy.options,
               "{[\"a\"]=1.50000000000000000e+00,[\"b\"]=2,[\"c\"]={\"x\\010\\034\",true,[\"k\"]=-1,},"
               "[\"d\"]=0x8000000000000000,[\"e\"]=1.00000000000000005e+300,}");
     vs_config_free(config);
@@ -299,7 +297,7 @@ static void every_allocation_fails_once(void) {
         failed = atomic_exchange(&fails_at, 0) == 0;
         if (rc == VESTA_OK) {
             NEED(config); /* Lua collects garbage and tries again, so not each failure is one of ours */
-            CHECK_EQ_I64(config->space[0].worker, 1);
+            CHECK_EQ_I64((int64_t)config->ns[0].opts.worker, 1);
         } else {
             CHECK_EQ_I64(rc, VESTA_ENOMEM);
             CHECK_HAS(err.text, "no memory");

@@ -102,6 +102,8 @@ static void paths(void) {
     char deep[6000], long_name[320];
     empty_folder();
     REFUSES(VESTA_EOPTION, "the path is empty", .path = "", .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "the path has the control character \\x0a at byte 7", .path = "/tmp/a\nb.gen",
+            .any_worker = 1);
     REFUSES(VESTA_EOPTION, "names a folder, not a file", .path = "/tmp/", .any_worker = 1);
     memset(deep, 'd', sizeof deep - 1);
     deep[0] = '/', deep[sizeof deep - 1] = '\0';

@@ -51,50 +51,50 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     vs_doctor_limits(doctor);
     vs_doctor_addresses(doctor);
     vs_doctor_folders(doctor);
-    for (int i = 0; i < config->space_count; i++) {
-        const struct vs_conf_space *space = &config->space[i];
+    for (int i = 0; i < config->ns_count; i++) {
+        const struct vs_conf_namespace *ns = &config->ns[i];
         struct vesta_layout layout = {0};
         doctor->incarnation = 0;
-        vs_doctor_space(doctor, space, &layout);
-        if (space->uri) vs_doctor_store(doctor, space, &layout);
-        if (space->policy.name) /* vs_config_read has loaded it */
-            vs_doctor_found(doctor, VS_FINE, space->name, NULL, "its policy %s loads", space->policy.name);
+        vs_doctor_namespace(doctor, ns, &layout);
+        if (ns->opts.store) vs_doctor_store(doctor, ns, &layout);
+        if (ns->policy.name) /* vs_config_read has loaded it */
+            vs_doctor_found(doctor, VS_FINE, ns->name, NULL, "its policy %s loads", ns->policy.name);
     }
     vs_config_free(config);
 }
 
 /* ------------------------------------------------------------------ the command */
 
+#define ADDRESSES 3
+
 static int run_doctor(int argc, char **argv) {
-    const char *path = NULL, *name = NULL;
-    struct vs_conf_flag flag[] = {{"--http", "http.listen", NULL},       {"--resp", "resp.listen", NULL},
-                                  {"--admin", "admin.listen", NULL},     {"--layout", "namespaces.*.layout", NULL},
-                                  {"--path", "namespaces.*.path", NULL}, {"--store", "namespaces.*.store", NULL}};
+    const char *path = NULL;
+    struct vs_conf_flag flag[ADDRESSES] = {
+        {"--http", "http.listen", NULL}, {"--resp", "resp.listen", NULL}, {"--admin", "admin.listen", NULL}};
+    struct vesta_opts ns = VESTA_OPTS_INIT;
     struct vs_doctor doctor = {.clock = vs_clock_system()};
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &path, "FILE", "the server's config file", 0, 0, NULL},
-        VS_TEXT("namespace", &name, "NAME", "the namespace, if there is no config (default: default)"),
-        VS_TEXT("path", &flag[4].text, "FILE", "its generator file (default: the namespace's in the state folder)"),
-        VS_TEXT("layout", &flag[3].text, "TEXT|PRESET", "the layout that its file should have"),
-        VS_TEXT("store", &flag[5].text, "URI", "where its numbers are leased"),
+        VS_TEXT("namespace", &ns.namespace_, "NAME", "the namespace, if there is no config (default: default)"),
+        VS_TEXT("path", &ns.path, "FILE", "its generator file (default: the namespace's in the state folder)"),
+        VS_TEXT("layout", &ns.layout, "TEXT|PRESET", "the layout that its file should have"),
+        VS_TEXT("store", &ns.store, "URI", "where its numbers are leased"),
         VS_TEXT("http", &flag[0].text, "ADDR", "an HTTP address to be served, or off"),
         VS_TEXT("resp", &flag[1].text, "ADDR", "the same for the Redis protocol"),
         VS_TEXT("admin", &flag[2].text, "ADDR", "the same for the admin routes"),
         VS_SWITCH("json", &doctor.json, "print JSON objects"),
         {0},
     };
-    struct vs_conf_flag given[6];
-    struct vs_conf_opts opts = {.flag = given};
+    struct vs_conf_flag given[ADDRESSES];
+    struct vs_conf_opts opts = {.opts = &ns, .flag = given};
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
-    if (path && (name || flag[3].text || flag[4].text || flag[5].text))
+    if (path && (ns.namespace_ || ns.layout || ns.path || ns.store))
         return vs_usage("-c cannot be combined with --namespace, --path, --layout or --store: the config sets them");
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < ADDRESSES; i++)
         if (flag[i].text) given[opts.flag_count++] = flag[i];
-    doctor.any_namespace = flag[4].text && !name;
     opts.path = path;
-    opts.namespace_ = name;
     vs_doctor_clock(&doctor);
     look_at_config(&doctor, &opts);
     return doctor.sick ? VS_FAILED : VS_DONE;

@@ -14,7 +14,6 @@ enum vs_health { VS_FINE, VS_WARN, VS_SICK };
 
 struct vs_doctor {
     int json;
-    bool any_namespace;   /* a file was named, and no namespace that it should be of */
     bool sick;            /* something was found that must be set right */
     uint64_t incarnation; /* of the store that granted the leases of the namespace looked at; 0: none has */
     const struct vs_config *config;
@@ -30,8 +29,8 @@ void vs_doctor_limits(struct vs_doctor *doctor);
 void vs_doctor_addresses(struct vs_doctor *doctor);
 
 void vs_doctor_folders(struct vs_doctor *doctor);
-void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout);
+void vs_doctor_namespace(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vesta_layout *layout);
 
-void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout);
+void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, const struct vesta_layout *layout);
 
 #endif

@@ -38,7 +38,7 @@ static struct vs_plan plan_of(const struct vs_config *config) {
     struct vs_process_usage usage = {.open_fds = 3};
     struct vs_plan plan = {
         .threads = (int)config->threads,
-        .namespaces = config->space_count,
+        .namespaces = config->ns_count,
         .listeners = {
             [VS_RESP] = config->resp.count, [VS_HTTP] = config->http.count, [VS_ADMIN] = config->admin.count}};
     vs_process_measure(&usage);

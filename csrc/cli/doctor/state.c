@@ -42,10 +42,10 @@ static void look_at_room(struct vs_doctor *doctor, const char *path) {
                         vs_grouped(bytes, room));
 }
 
-/* Where every namespace names its store, ids can go on without a file, which vs_doctor_space says. */
+/* Where every namespace names its store, ids can go on without a file, which vs_doctor_namespace says. */
 static enum vs_health folder_state(const struct vs_doctor *doctor) {
-    for (int i = 0; i < doctor->config->space_count; i++)
-        if (!doctor->config->space[i].store) return VS_SICK;
+    for (int i = 0; i < doctor->config->ns_count; i++)
+        if (!doctor->config->ns[i].store) return VS_SICK;
     return VS_WARN;
 }
 
@@ -107,9 +107,9 @@ void vs_doctor_folders(struct vs_doctor *doctor) {
                         "no folder for state");
     else
         look_at_folder(doctor, state);
-    for (int i = 0; i < config->space_count; i++) {
-        if (!config->space[i].path) continue;
-        folder_of(config->space[i].path, folder);
+    for (int i = 0; i < config->ns_count; i++) {
+        if (!config->ns[i].opts.path) continue;
+        folder_of(config->ns[i].opts.path, folder);
         if (strcmp(folder, last) != 0 && strcmp(folder, state) != 0) look_at_folder(doctor, folder);
         strcpy(last, folder);
     }
@@ -211,36 +211,34 @@ static void look_at_maps(struct vs_doctor *doctor, const char *name, const char 
 }
 
 /* What vesta_open would say to it, by the same code. */
-void vs_doctor_space(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vesta_layout *layout) {
-    struct vesta_opts opts = vs_conf_opts_of(space);
+void vs_doctor_namespace(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vesta_layout *layout) {
     struct vs_mapping mapping = {.map = NULL};
     struct vs_anchor anchor;
     struct vs_settings settings;
     struct vesta_error err;
     char maps[VS_MAPS_MAX];
     bool found;
-    if (doctor->any_namespace) opts.namespace_ = NULL;
-    if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
+    if (vs_settings_look(&ns->opts, &settings, &err) != VESTA_OK ||
         vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
-        vs_doctor_found(doctor, VS_SICK, space->name, NULL, "%s", err.text);
+        vs_doctor_found(doctor, VS_SICK, ns->name, NULL, "%s", err.text);
         return;
     }
     *layout = settings.layout;
     if (found) memcpy(maps, anchor.header.maps, sizeof maps);
-    if (found || vs_maps_dir(maps) == 0) look_at_maps(doctor, space->name, maps);
+    if (found || vs_maps_dir(maps) == 0) look_at_maps(doctor, ns->name, maps);
     if (!found) {
-        vs_doctor_found(doctor, VS_FINE, space->name, NULL, "%s does not exist yet and will be created", settings.path);
-        look_at_layout(doctor, space->name, layout);
+        vs_doctor_found(doctor, VS_FINE, ns->name, NULL, "%s does not exist yet and will be created", settings.path);
+        look_at_layout(doctor, ns->name, layout);
         return;
     }
     if (anchor.no_file) {
         char text[256];
         vs_no_file_text(settings.path, anchor.no_file, text, sizeof text);
-        vs_doctor_found(doctor, VS_WARN, space->name, NULL, "%s", text);
+        vs_doctor_found(doctor, VS_WARN, ns->name, NULL, "%s", text);
     }
-    look_at_map(doctor, space->name, &anchor, &mapping);
-    look_at_file(doctor, space->name, settings.path, &anchor.header, mapping.map);
+    look_at_map(doctor, ns->name, &anchor, &mapping);
+    look_at_file(doctor, ns->name, settings.path, &anchor.header, mapping.map);
     doctor->incarnation = mapping.map ? vs_map_incarnation(mapping.map) : anchor.header.incarnation;
-    if (!space->layout) vesta_layout_parse(anchor.header.layout, layout, NULL); /* a file keeps the one that it has */
+    if (!ns->opts.layout) vesta_layout_parse(anchor.header.layout, layout, NULL); /* a file keeps the one that it has */
     if (mapping.map) vs_mapping_close(&mapping);
 }

@@ -17,31 +17,31 @@ static bool is_to_come(const char *uri) {
     return vs_store_is_local(uri) && access(strchr(uri, ':') + 1, F_OK) != 0;
 }
 
-static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_space *space,
-                              const struct vesta_layout *layout, const struct vs_ns_record *ns) {
+static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_namespace *ns,
+                              const struct vesta_layout *layout, const struct vs_ns_record *stored) {
     char todo[VESTA_NAMESPACE_MAX + 100];
     snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ... (--again, if it was there)",
-             space->name);
-    if (ns->ver == 0 && vs_store_is_local(space->uri))
+             ns->name);
+    if (stored->ver == 0 && vs_store_is_local(ns->opts.store))
         vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: the namespace does not exist yet and will be created",
-                        space->name);
-    else if (ns->ver == 0)
-        vs_doctor_found(doctor, VS_SICK, "store", todo, "%s: the namespace is not in the store", space->name);
-    else if (doctor->incarnation && doctor->incarnation != ns->incarnation && !ns->floor_ms)
+                        ns->name);
+    else if (stored->ver == 0)
+        vs_doctor_found(doctor, VS_SICK, "store", todo, "%s: the namespace is not in the store", ns->name);
+    else if (doctor->incarnation && doctor->incarnation != stored->incarnation && !stored->floor_ms)
         vs_doctor_found(
             doctor, VS_SICK, "store",
             "name the store that did at its current address, restore its data, or use another path and namespace",
-            "%s: this is not the store that granted the generator file's leases", space->name);
-    else if (layout->fingerprint && layout->fingerprint != ns->fingerprint)
+            "%s: this is not the store that granted the generator file's leases", ns->name);
+    else if (layout->fingerprint && layout->fingerprint != stored->fingerprint)
         vs_doctor_found(doctor, VS_SICK, "store",
                         "open a new generator file with that --layout, or use a new namespace",
-                        "%s: in the store it has the layout %s", space->name, ns->layout);
+                        "%s: in the store it has the layout %s", ns->name, stored->layout);
     else
-        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it answers, and the namespace is there", space->name);
+        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it answers, and the namespace is there", ns->name);
 }
 
 /* Against the clock that leases are measured by. */
-static void look_at_clock(struct vs_doctor *doctor, const struct vs_conf_space *space, int64_t store_ms) {
+static void look_at_clock(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, int64_t store_ms) {
     int64_t ahead_ms = vs_at_ahead_ms(store_ms), off_ms = ahead_ms < 0 ? -ahead_ms : ahead_ms;
     bool is_far = off_ms > vs_lease_preset_at(VS_LEASE_BALANCED)->skew_ms;
     vs_doctor_found(doctor,
@@ -49,25 +49,25 @@ static void look_at_clock(struct vs_doctor *doctor, const struct vs_conf_space *
                     : off_ms > STEP_MS ? VS_WARN
                                        : VS_FINE,
                     "store", off_ms > STEP_MS ? "correct the one that is wrong" : NULL,
-                    "%s: this machine's clock is %.3f s %s the store's", space->name, (double)off_ms / 1000,
+                    "%s: this machine's clock is %.3f s %s the store's", ns->name, (double)off_ms / 1000,
                     ahead_ms < 0 ? "behind" : "ahead of");
 }
 
 /* A write over a version that is not there: refused to who may not write, a conflict for who may. */
-static void look_at_rights(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store,
-                           const struct vs_ns_record *ns) {
-    struct vs_record record = {.ver = NO_VERSION + 1, .fingerprint = ns->fingerprint};
+static void look_at_rights(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vs_store *store,
+                           const struct vs_ns_record *stored) {
+    struct vs_record record = {.ver = NO_VERSION + 1, .fingerprint = stored->fingerprint};
     struct vs_reply reply;
     store->ops->swap(store, 0, NO_VERSION, &record, &reply);
     if (reply.outcome == VS_STORE_CONFLICT)
-        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it can be read and written", space->name);
+        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it can be read and written", ns->name);
     else
         vs_doctor_found(doctor, VS_SICK, "store", "give the user the rights that docs/stores.md names",
-                        "%s: it cannot be written to: %s", space->name, reply.text);
+                        "%s: it cannot be written to: %s", ns->name, reply.text);
 }
 
-static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store,
-                            const struct vs_ns_record *ns) {
+static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vs_store *store,
+                            const struct vs_ns_record *stored) {
     struct vesta_layout layout;
     struct vs_listed *listed;
     struct vs_reply reply;
@@ -76,15 +76,15 @@ static void look_at_numbers(struct vs_doctor *doctor, const struct vs_conf_space
     for (size_t i = 0; reply.outcome == VS_STORE_OK && i < count; i++)
         held += vs_standing_of(&listed[i].record, reply.store_ms) == VS_STANDS_HELD;
     free(listed);
-    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return;
+    if (vesta_layout_parse(stored->layout, &layout, NULL) != VESTA_OK) return;
     uint64_t all = layout.worker >= 0 ? layout.field[layout.worker].max + 1 : 1;
     if (reply.outcome != VS_STORE_OK)
         vs_doctor_found(doctor, VS_SICK, "store", "`vesta workers` lists them", "%s: its numbers cannot be listed: %s",
-                        space->name, reply.text);
+                        ns->name, reply.text);
     else
         vs_doctor_found(doctor, held >= all ? VS_WARN : VS_FINE, "store",
                         held >= all ? "the next process to start will wait; see `vesta workers`" : NULL,
-                        "%s: %zu of %" PRIu64 " numbers are held", space->name, held, all);
+                        "%s: %zu of %" PRIu64 " numbers are held", ns->name, held, all);
 }
 
 /* ------------------------------------------------------------------ how far, and how safe */
@@ -111,9 +111,9 @@ static bool measure(struct vs_doctor *doctor, struct vs_store *store, int64_t *t
     return *trip_us < INT64_MAX;
 }
 
-static void look_at_distance(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
+static void look_at_distance(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vs_store *store) {
     const struct vs_lease_timing *own =
-        vs_lease_preset(space->lease && strcmp(space->lease, "local") != 0 ? space->lease : "balanced");
+        vs_lease_preset(ns->opts.lease && strcmp(ns->opts.lease, "local") != 0 ? ns->opts.lease : "balanced");
     char list[64] = "";
     int64_t trip_us;
     if (!measure(doctor, store, &trip_us)) return; /* what is wrong is told by others */
@@ -125,64 +125,64 @@ static void look_at_distance(struct vs_doctor *doctor, const struct vs_conf_spac
     bool is_well = fits(own, trip_us);
     vs_doctor_found(doctor, is_well ? VS_FINE : VS_WARN, "store",
                     is_well ? NULL : "choose a lease that fits, or a nearer store",
-                    "%s: a round trip takes %.4f s, which suits these leases: %s; the lease here is %s", space->name,
+                    "%s: a round trip takes %.4f s, which suits these leases: %s; the lease here is %s", ns->name,
                     (double)trip_us / 1e6, *list ? list : "none", own->name);
 }
 
 struct inspection {
     struct vs_doctor *doctor;
-    const struct vs_conf_space *space;
+    const struct vs_conf_namespace *ns;
 };
 
 static void tell_found(void *to, const char *what, const char *todo) {
     struct inspection *inspection = to;
-    vs_doctor_found(inspection->doctor, VS_SICK, "store", todo, "%s: %s", inspection->space->name, what);
+    vs_doctor_found(inspection->doctor, VS_SICK, "store", todo, "%s: %s", inspection->ns->name, what);
 }
 
-static void look_within(struct vs_doctor *doctor, const struct vs_conf_space *space, struct vs_store *store) {
-    struct inspection inspection = {doctor, space};
+static void look_within(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, struct vs_store *store) {
+    struct inspection inspection = {doctor, ns};
     struct vs_reply reply;
     if (!store->ops->inspect) return;
     store->ops->inspect(store, tell_found, &inspection, &reply);
     if (reply.outcome != VS_STORE_OK)
-        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: it cannot be examined: %s", space->name, reply.text);
+        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: it cannot be examined: %s", ns->name, reply.text);
 }
 
-static void look_at(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout,
+static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, const struct vesta_layout *layout,
                     struct vs_store *store) {
     struct vs_reply reply;
     store->ops->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
         vs_doctor_found(doctor, VS_SICK, "store",
                         reply.outcome == VS_STORE_DOWN ? "start it, or check the network path to it" : NULL, "%s: %s",
-                        space->name, reply.text);
+                        ns->name, reply.text);
         return;
     }
-    look_at_namespace(doctor, space, layout, &reply.ns);
-    if (!store->ops->is_local) look_at_clock(doctor, space, reply.store_ms);
+    look_at_namespace(doctor, ns, layout, &reply.ns);
+    if (!store->ops->is_local) look_at_clock(doctor, ns, reply.store_ms);
     if (reply.ns.ver == 0) return;
-    if (!store->ops->is_local) look_at_distance(doctor, space, store);
-    look_within(doctor, space, store);
-    look_at_rights(doctor, space, store, &reply.ns);
-    look_at_numbers(doctor, space, store, &reply.ns);
+    if (!store->ops->is_local) look_at_distance(doctor, ns, store);
+    look_within(doctor, ns, store);
+    look_at_rights(doctor, ns, store, &reply.ns);
+    look_at_numbers(doctor, ns, store, &reply.ns);
 }
 
-void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_space *space, const struct vesta_layout *layout) {
-    struct vs_store_opts opts = {.namespace_ = space->name,
+void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, const struct vesta_layout *layout) {
+    struct vs_store_opts opts = {.namespace_ = ns->name,
                                  .group = -1,
                                  .clock = doctor->clock,
-                                 .secret = space->secret,
+                                 .secret = ns->opts.secret,
                                  .call_ms_max = VS_OPERATOR_CALL_MS};
     struct vs_store *store;
     struct vesta_error err;
-    if (vs_store_check(space->uri, &err) != VESTA_OK) {
-        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
-    } else if (is_to_come(space->uri)) {
-        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it does not exist yet and will be created", space->name);
-    } else if (vs_store_open(space->uri, &opts, &store, &err) != VESTA_OK) {
-        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", space->name, err.text);
+    if (vs_store_check(ns->opts.store, &err) != VESTA_OK) {
+        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", ns->name, err.text);
+    } else if (is_to_come(ns->opts.store)) {
+        vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it does not exist yet and will be created", ns->name);
+    } else if (vs_store_open(ns->opts.store, &opts, &store, &err) != VESTA_OK) {
+        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", ns->name, err.text);
     } else {
-        look_at(doctor, space, layout, store);
+        look_at(doctor, ns, layout, store);
         store->ops->close(store);
     }
 }

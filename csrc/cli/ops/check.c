@@ -124,11 +124,11 @@ static void print_protocols(const struct vs_config *config) {
 
 static void print_summary(const struct vs_config *config) {
     vs_outf("%s: ok\n", VS_CONF_SHOWN(config->name));
-    for (int i = 0; i < config->space_count; i++) {
-        const struct vs_conf_space *ns = &config->space[i];
+    for (int i = 0; i < config->ns_count; i++) {
+        const struct vs_conf_namespace *ns = &config->ns[i];
         vs_outf("  %-14s  %s", i ? "" : "namespaces", ns->name);
-        vs_outf(": %s", ns->layout ? ns->layout : VS_LAYOUT_DEFAULT);
-        if (ns->worker >= 0) vs_outf(", worker %" PRId64, ns->worker);
+        vs_outf(": %s", ns->opts.layout ? ns->opts.layout : VS_LAYOUT_DEFAULT);
+        if (ns->opts.has_worker) vs_outf(", worker %" PRIu64, ns->opts.worker);
         if (ns->store) vs_outf(", store %s", without_password(ns->store, (char[SHOWN_MAX]){0}));
         if (ns->policy.name) vs_outf(", policy %s", ns->policy.name);
         vs_outf("\n");
@@ -141,9 +141,9 @@ static void print_summary(const struct vs_config *config) {
 
 static void print_summary_json(const struct vs_config *config) {
     vs_outf("{\"ok\":true,\"namespaces\":[");
-    for (int i = 0; i < config->space_count; i++) {
+    for (int i = 0; i < config->ns_count; i++) {
         vs_outf("%s", i ? "," : "");
-        vs_out_json(config->space[i].name);
+        vs_out_json(config->ns[i].name);
     }
     vs_outf("],\"notes\":[");
     for (int i = 0; i < config->note_count; i++) {
