@@ -6,6 +6,7 @@
  * and reads the limit afterwards, so the cursor it returns is past every tick that was or will be given. */
 #include "generator/generator.h"
 #include "generator/point.h"
+#include "id/id.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 
 /* splitmix64's finaliser: the same start in every process that shares the slot, so a fork cannot disagree. */
 static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
+    assert(spread > 0);
     uint64_t x = time * 0x9e3779b97f4a7c15u + worker;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -50,6 +52,7 @@ static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot,
 /* ------------------------------------------------------------------ pauses: cold, an id that is given must not pay */
 
 static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_t index, int64_t wait_us) {
+    assert(wait_us > 0 || wait_us == -1); /* 0 would be asked for again at once, for ever */
     *pause = (struct vesta_pause){.why = why, .slot = index, .wait_us = wait_us};
     return VESTA_EPAUSE;
 }
@@ -73,6 +76,7 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     const struct vs_shape *shape = &gen->shape;
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
+    assert(now <= vs_tick_end(shape));
     bool permitted = start < now + unit + gen->ahead_ticks_max ||
                      start < atomic_load_explicit(&map->slot[index].allowed, memory_order_relaxed);
     bool is_over = permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire);
@@ -138,6 +142,7 @@ static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slo
 /* Takes min(n, room) ticks at or after the clock in one CAS; an error moves nothing. */
 static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t n, uint64_t *first,
                              uint64_t *got, struct vesta_pause *pause) {
+    assert(gen->pacing != VESTA_PACING_HISTORY); /* the pacings do not share their bounds */
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
         /* the cursor before the clock: a reading can then not be older than what moved the cursor */
@@ -197,6 +202,7 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uin
 
 /* Reads the clock and raises `pass`.  VESTA_OK if there may be room now, else the pause. */
 static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
+    assert(gen->pacing == VESTA_PACING_HISTORY);
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return VESTA_ECLOSED;
@@ -269,6 +275,8 @@ static inline uint32_t active_of(const struct vs_map *map) {
 /* A closed slot is looked at once more: its successor may have been published meanwhile. */
 static COLD bool try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
                            struct vesta_pause *pause) {
+    assert(*active > 0);
+    assert(*rc != VESTA_OK); /* what was given is not asked for again */
     if (*rc != VESTA_ECLOSED) return false;
     uint32_t newest = active_of(map);
     if (newest != *active) {
@@ -417,6 +425,20 @@ int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t
     return vesta_allow_ahead(gen, pause, vs_tick_at(shape, from_us + ahead_us + shape->unit_us));
 }
 
+/* What every id of a handle rests on: its parts stand beside each other, and ticks below the marks of a slot. */
+static void assert_composes(const struct vesta_gen *gen) {
+    const struct vs_shape *shape = &gen->shape;
+    uint64_t end = vs_tick_end(shape), tick_bits = vs_place_tick(shape, end - 1);
+    uint64_t worker_bits = vs_worker_max(&gen->layout) * shape->worker_unit;
+    assert(end <= (uint64_t)1 << 62);
+    assert(!(tick_bits & worker_bits));
+    assert(!(gen->base & tick_bits));
+    assert(!(gen->base & worker_bits));
+    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start stays in its unit */
+    assert(shape->gap_bits <= shape->seq_bits);
+    assert(shape->unit_us == 1000 || shape->unit_us == 10000 || shape->unit_us == 1000000); /* tick.c, units */
+}
+
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
                  const struct vesta_clock *clock) {
     memset(gen, 0, sizeof *gen);
@@ -426,10 +448,13 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
     gen->clock = clock;
     gen->pacing = (enum vesta_pacing)map->header.pacing;
     gen->ahead_ticks_max = map->header.ahead_ticks_max;
+    assert(clock);
+    assert_composes(gen);
     vs_gen_move(gen, map);
 }
 
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
+    assert(map);
     /* release: pairs with the acquire in next_any; the map is whole */
     atomic_store_explicit(&gen->map, map, memory_order_release);
     VS_POINT(moved_map);

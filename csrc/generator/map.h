@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #define VS_ANCHOR_MAGIC "vesta.g"
 #define VS_MAP_MAGIC "vesta.m"
@@ -32,6 +33,7 @@
 /* Bits above every tick (time and seq have 62 at most). */
 #define VS_CLOSED ((uint64_t)1 << 63)              /* the lease has ended */
 #define VS_FRESH (VS_CLOSED | ((uint64_t)1 << 62)) /* taken, not published yet */
+_Static_assert((VS_FRESH & VS_CLOSED) && VS_FRESH != VS_CLOSED, "what is fresh gives nothing, and can be told apart");
 
 /* Before a snapshot keepers are to rest: to end what they had begun, and to claim nothing until somebody wants it. */
 enum vs_rest { VS_AWAKE = 0, VS_REST_ASKED, VS_RESTING };
@@ -127,6 +129,8 @@ _Static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic int64_t) == 8, "a
 _Static_assert(sizeof(struct vs_header) <= 4096, "the header fits its page");
 _Static_assert(sizeof(struct vs_shared) == 6 * VS_LINE, "the shared words are six lines");
 _Static_assert(sizeof(struct vs_slot) == 3 * VS_LINE, "a slot is three lines");
+_Static_assert(offsetof(struct vs_slot, tick) == 2 * VS_LINE, "what is written with every id shares no line");
+_Static_assert(offsetof(struct vs_map, shared) == 4096, "the header's page is its own");
 
 /* A word that only rises.  Release: pairs with the acquire loads of issuers; what made the bound right comes first. */
 static inline void vs_raise_u64(_Atomic uint64_t *word, uint64_t to) {

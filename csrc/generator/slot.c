@@ -3,6 +3,7 @@
 #include "generator/map.h"
 #include "generator/point.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void fill(struct vs_slot *slot, const struct vs_claim *claim) {
@@ -21,6 +22,7 @@ static void fill(struct vs_slot *slot, const struct vs_claim *claim) {
 }
 
 int vs_slot_take(struct vs_map *map, const struct vs_claim *claim) {
+    assert(!(claim->from & VS_CLOSED)); /* it becomes the cursor */
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
     if (used >= VS_SLOTS_MAX) return -1; /* looked at first: a count that wraps would give slot 0 again */
     VS_POINT(takes_slot);
@@ -45,6 +47,8 @@ void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_u
 }
 
 void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t deadline_boot_us) {
+    assert(index >= 0);
+    assert(index < VS_SLOTS_MAX);
     struct vs_slot *slot = &map->slot[index];
     vs_raise_u64(&slot->full_at, slot->from); /* full from the start: the first taker reads the clock */
     VS_POINT(publishes_full);
@@ -66,6 +70,7 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
 
 /* A taker that was refused has pushed the word past the limit; nothing there was given. */
 static uint64_t capped(const struct vs_slot *slot, uint64_t tick) {
+    assert(!(tick & VS_CLOSED)); /* a mark is no cursor */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     return tick < limit ? tick : limit;
 }
@@ -104,6 +109,8 @@ bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identit
 }
 
 bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor) {
+    assert(memcmp(anchor->magic, VS_ANCHOR_MAGIC, sizeof anchor->magic) == 0); /* the two are not alike */
+    assert(anchor->size == sizeof *anchor);
     return memcmp(map->magic, VS_MAP_MAGIC, sizeof map->magic) == 0 && map->format == VS_MAP_FORMAT &&
            map->size == sizeof(struct vs_map) && memcmp(map->key, anchor->key, sizeof map->key) == 0 &&
            map->fingerprint == anchor->fingerprint && map->pacing == anchor->pacing &&
