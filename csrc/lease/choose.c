@@ -1,6 +1,7 @@
 /* choose.c -- the default choice of a worker number over what a store lists.  Pure: the claim decides, not this. */
 #include "lease/lease.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* How many numbers in [0, max] are given out by hand. */
@@ -30,6 +31,7 @@ static bool unused(const struct vs_ns_record *ns, struct vs_listing listing, uin
         k++;
     }
     if (by_hand && ns->static_first <= k) k += by_hand;
+    assert(k <= max); /* whatever the store lists: another number would spill into the ids' other fields */
     *worker = k;
     return true;
 }

@@ -2,6 +2,7 @@
 #include "lease/steps.h"
 #include "generator/point.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ void vs_act_restart(struct vs_lease *lease, struct vs_action *out) {
 
 /* The way to a record: a choice, or the number given by hand where nobody has a say. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->attempt <= ATTEMPTS_MAX);
     vs_lease_forget_slot(lease);
     if (lease->attempt++ >= ATTEMPTS_MAX) {
         lease->attempt = 0;
@@ -39,6 +41,7 @@ void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 /* ------------------------------------------------------------------ the namespace */
 
 void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out) {
+    assert(lease->ns.floor_ms); /* no person, no new beginning: leases would start below what was granted */
     lease->incarnation = lease->ns.incarnation;
     lease->failed_in = 0;
     vs_act_restart(lease, out);
@@ -52,12 +55,14 @@ static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_recor
 
 /* Stopped, and looking now and then whether it was put right. */
 static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->failed_in);
     vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
 }
 
 /* The store is not the one that granted what we have. */
 static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     const struct vs_ns_record *ns = &ev->ns;
+    assert(lease->incarnation || lease->failed_in); /* else there is no store that this is not */
     if (was_put_right(lease, ns)) {
         vs_lease_say(lease, "the store was replaced and put right: leases start above all that was granted");
         bool is_open = lease->published && !lease->failed_in; /* a failstop has closed the slot */
@@ -79,6 +84,7 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
 /* On one host the first user makes the namespace.  In a shared store a person does: where it is missing, it may be
  * that somebody lost it. */
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(!lease->incarnation); /* one that has granted leases was lost, and is not made anew by us */
     if (lease->timing.is_shared) {
         vs_lease_say(lease, "the namespace is not in the store: mind its name, or make it: vesta store init (--again, "
                             "if it was there before)");
@@ -176,6 +182,7 @@ static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool
 }
 
 void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->slot < 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_READ)) return;
     lease->record = ev->record;
     if (ev->doubt_us) {
@@ -205,6 +212,11 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_SLOT);
+    assert(ev->slot >= VS_SLOT_NO_TOKEN);
+    assert(ev->slot < VS_SLOTS_MAX);
+    assert(lease->slot < 0);
+    assert(lease->from < vs_tick_end(&lease->shape));
     if (ev->slot == VS_SLOT_NO_TOKEN) {
         vs_lease_say(lease, VS_NO_RANDOM);
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_READ);
@@ -220,6 +232,8 @@ void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_CHOSEN);
+    assert(lease->slot < 0);
     if (!ev->found) {
         lease->attempt = 0;
         vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "every worker number of the namespace is held");
@@ -239,6 +253,9 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
 }
 
 void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_REPLY);
+    assert(lease->slot >= 0);
+    assert(!lease->published);
     if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record))) {
         /* Perhaps it is ours, or will be: look, and set it again under the same token until the store says so. */
         vs_act_unsettled(lease, ev, out, VS_PH_LOOK);

@@ -2,6 +2,7 @@
 #include "lease/steps.h"
 #include "generator/point.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *r)
 }
 
 void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_action *out) {
+    assert(lease->slot >= 0);
     if (vs_lease_went_back(lease, r)) {
         vs_lease_say(lease,
                      "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64
@@ -38,6 +40,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 
 /* A lease that the map already has: the record must still be ours. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
     bool ours = vs_lease_is_ours(lease, &ev->record);
     /* A claim that never arrived: should it still, its token is nobody's.  Or one that a restored store brought back,
@@ -67,6 +70,8 @@ static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
 }
 
 void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->published);
+    assert(!lease->failed_in); /* a failstop is no rest */
     if (ev->stop) {
         vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
         return;
@@ -101,6 +106,8 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_REPLY);
+    assert(lease->slot >= 0);
     if (ev->outcome == VS_STORE_UNKNOWN) {
         vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
@@ -129,6 +136,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
 
 /* After an unknown outcome: what stands in the store decides, and nothing is adopted by looking. */
 void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) return;
     if (vs_lease_went_back(lease, &ev->record)) {
         vs_lease_lost(lease, &ev->record, out);
@@ -148,6 +156,7 @@ void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 /* ------------------------------------------------------------------ ending */
 
 static void act_given_back(struct vs_lease *lease, struct vs_action *out) {
+    assert(lease->phase == VS_PH_CLOSING || lease->phase == VS_PH_RELEASE || lease->phase == VS_PH_RELEASE_LOOK);
     if (lease->leaves)
         vs_act_take_next(lease, out);
     else
@@ -155,6 +164,8 @@ static void act_given_back(struct vs_lease *lease, struct vs_action *out) {
 }
 
 void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_CLOSED);
+    assert(lease->published);
     if (!ev->found) { /* somebody else closed it and knows the cursor; the record runs out by itself */
         act_given_back(lease, out);
         return;
@@ -182,6 +193,8 @@ static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
 
 /* Giving back is a courtesy: a few tries, then the record runs out by itself. */
 void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_REPLY);
+    assert(lease->published);
     if (must_stop(lease, ev)) {
         vs_lease_lost(lease, &ev->record, out);
         return;
@@ -197,6 +210,8 @@ void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct v
 }
 
 void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_REPLY);
+    assert(lease->not_given_back);
     if (must_stop(lease, ev)) {
         vs_lease_lost(lease, &ev->record, out);
         return;

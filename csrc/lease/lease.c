@@ -2,6 +2,7 @@
 #include "lease/steps.h"
 #include "generator/point.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
     bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
     uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
+    assert(units > 0); /* a window of nothing would be renewed for ever */
     if (wanted > permitted && lease->timing.is_shared) wanted = permitted;
     return wanted > granted ? wanted : granted;
 }
@@ -62,6 +64,8 @@ bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
 }
 
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int64_t boot_us) {
+    assert(lease->slot >= 0);
+    assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* nothing is adopted by looking */
     lease->record = *stored;
     lease->until = lease->asked;
     lease->was_lost = false;
@@ -77,7 +81,15 @@ void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored, int6
 
 /* ------------------------------------------------------------------ actions */
 
+/* What is done to a slot, or under its token. */
+static bool needs_slot(enum vs_do kind) {
+    return kind == VS_DO_PUBLISH || kind == VS_DO_RAISE || kind == VS_DO_CLOSE || kind == VS_DO_SWAP;
+}
+
 void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, enum vs_do kind) {
+    assert(lease->slot >= 0 || !needs_slot(kind));
+    assert(lease->published || (kind != VS_DO_RAISE && kind != VS_DO_STAY));
+    assert(!lease->published || (kind != VS_DO_PUBLISH && kind != VS_DO_TAKE));
     lease->phase = phase;
     out->kind = kind;
     out->worker = lease->worker;
@@ -86,18 +98,23 @@ void vs_act(struct vs_lease *lease, struct vs_action *out, enum vs_phase phase, 
 
 void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms,
                   enum vs_phase after) {
+    assert(after != VS_PH_SLEEP);
+    assert(after != VS_PH_ENDED);
     vs_act(lease, out, VS_PH_SLEEP, VS_DO_SLEEP);
     lease->after = after;
     out->until_boot_us = ev->boot_us + (ms > 0 ? ms : 1) * 1000;
 }
 
 void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms) {
+    assert(lease->published); /* who wants an id need not wake who can give none */
     vs_act_sleep(lease, ev, out, ms, VS_PH_HELD);
     out->on_want = true;
 }
 
 void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
                  uint64_t until) {
+    assert(phase == VS_PH_CLAIM || phase == VS_PH_RENEW || phase == VS_PH_RELEASE);
+    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* nothing is asked of a store that went back */
     vs_act(lease, out, phase, VS_DO_SWAP);
     lease->asked = until;
     lease->sent_before_us = lease->sent_boot_us;
@@ -117,6 +134,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 }
 
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(!lease->published);
     lease->asked_cursor = lease->from;
     vs_act_swap(lease, ev, out, VS_PH_CLAIM, bound_wanted(lease, ev, lease->from));
     out->record.epoch = lease->record.epoch + 1;
@@ -139,6 +157,7 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 /* Between once and one and a half times that: who met the same trouble at the same time shall not come again at the
  * same time. */
 static int64_t spread(struct vs_lease *lease, int64_t ms) {
+    assert(ms >= VS_LEASE_RETRY_MS);
     lease->dice = lease->dice * 6364136223846793005u + 1442695040888963407u;
     return ms + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
 }
@@ -158,6 +177,8 @@ bool vs_lease_is_hasty(const struct vs_lease *lease, const struct vs_event *ev) 
 }
 
 void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next) {
+    assert(ev->outcome != VS_STORE_OK);
+    assert(next == VS_PH_LOOK || next == VS_PH_NS_READ);
     bool is_known = ev->outcome != VS_STORE_UNKNOWN;
     if (is_known && ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
     if (lease->unsettled++ + lease->troubles == 0 && !vs_lease_is_hasty(lease, ev)) {
@@ -172,6 +193,7 @@ void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct 
 }
 
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again) {
+    assert(ev->kind == VS_EV_REPLY);
     if (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) {
         lease->troubles = 0;
         if (ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
@@ -190,6 +212,7 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
 /* ------------------------------------------------------------------ the step */
 
 static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_WAKE);
     if (ev->stop) { /* whatever the store was last asked: issuing stops here */
         vs_act(lease, out, lease->published ? VS_PH_CLOSING : VS_PH_ENDED, lease->published ? VS_DO_CLOSE : VS_DO_END);
         return;
@@ -199,11 +222,15 @@ static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs
     case VS_PH_CHOOSE: vs_act_pick(lease, ev, out); break;
     case VS_PH_NS_READ: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
     case VS_PH_FAILSTOP: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break; /* was it put right? */
-    default: vs_act(lease, out, lease->after, VS_DO_READ); break;                 /* RESUME, READ, LOOK */
+    default:
+        assert(lease->after == VS_PH_RESUME || lease->after == VS_PH_READ || lease->after == VS_PH_LOOK);
+        vs_act(lease, out, lease->after, VS_DO_READ);
+        break;
     }
 }
 
 static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_DONE);
     if (lease->phase == VS_PH_PUBLISH) {
         lease->published = true;
         lease->said[0] = '\0';
@@ -223,8 +250,7 @@ static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     return asks && ev->lost;
 }
 
-void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    memset(out, 0, sizeof *out);
+static void step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (is_moot(lease, ev)) {
         vs_act_restart(lease, out);
         return;
@@ -264,7 +290,23 @@ void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     }
 }
 
+void vs_lease_step(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    memset(out, 0, sizeof *out);
+    step(lease, ev, out);
+    assert((out->kind == VS_DO_SLEEP) == (lease->phase == VS_PH_SLEEP));
+    assert((out->kind == VS_DO_END) == (lease->phase == VS_PH_ENDED));
+    assert(lease->slot >= 0 || !lease->published);
+    assert(lease->published || !lease->leaves);
+    assert(!lease->leaves || !lease->has_worker); /* a number given by hand is not left */
+}
+
 void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
+    assert(opts->identity);
+    assert(opts->holder);
+    assert(opts->slot >= 0 || !opts->published);
+    assert(opts->timing.renew_ms > 0);
+    assert(opts->timing.renew_ms < opts->timing.window_ms);
+    assert(opts->timing.deadline_ms < opts->timing.lease_ms); /* who is not heard of stops before others may start */
     memset(lease, 0, sizeof *lease);
     vs_shape_of(opts->layout, &lease->shape);
     lease->timing = opts->timing;

@@ -2,6 +2,7 @@
  * closed by a checksum, so that a person can read one and a torn write cannot be taken for one.  Pure. */
 #include "lease/record.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ static uint64_t checksum(const char *text, size_t length) {
 
 /* A text value ends with its line, so it must not hold another. */
 static void put_text(char *buf, size_t *at, const char *key, const char *value) {
+    assert(*at + strlen(key) + 1 + strlen(value) + 1 < VS_RECORD_TEXT_MAX);
     *at += (size_t)snprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, "%s ", key);
     for (; *value; value++)
         buf[(*at)++] = (unsigned char)*value < ' ' || *value == 127 ? '?' : *value;
@@ -25,6 +27,7 @@ static void put_text(char *buf, size_t *at, const char *key, const char *value) 
 }
 
 static __attribute__((format(printf, 3, 4))) void put(char *buf, size_t *at, const char *format, ...) {
+    assert(*at < VS_RECORD_TEXT_MAX);
     va_list args;
     va_start(args, format);
     *at += (size_t)vsnprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, format, args);
@@ -43,6 +46,7 @@ size_t vs_record_write(const struct vs_record *r, char *buf) {
     put_text(buf, &at, "identity", r->identity);
     put_text(buf, &at, "holder", r->holder);
     put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
 
@@ -55,6 +59,7 @@ size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
         put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
     put_text(buf, &at, "layout", r->layout);
     put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    assert(at < VS_RECORD_TEXT_MAX);
     return at;
 }
 
@@ -68,6 +73,7 @@ struct reader {
 
 /* The value of the next line, which must have this key; NULL on failure. */
 static const char *line(struct reader *in, const char *key, size_t *length) {
+    assert(in->failed || in->at <= in->end);
     size_t key_length = strlen(key);
     const char *stop = in->failed ? NULL : memchr(in->at, '\n', (size_t)(in->end - in->at));
     if (!stop || (size_t)(stop - in->at) < key_length + 1 || memcmp(in->at, key, key_length) != 0 ||
@@ -86,6 +92,7 @@ static int digit_of(char c) {
 }
 
 static uint64_t digits(struct reader *in, const char *text, size_t length, unsigned base) {
+    assert(base == 10 || base == 16);
     uint64_t value = 0;
     in->failed |= length == 0;
     for (size_t i = 0; i < length && !in->failed; i++) {

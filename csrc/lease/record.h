@@ -23,6 +23,8 @@ struct vs_record {
     char holder[VS_HOLDER_MAX]; /* for people: host and process */
 };
 
+_Static_assert(VS_IDENTITY_MAX + VS_HOLDER_MAX + 512 < VS_RECORD_TEXT_MAX, "there is room for its texts and numbers");
+
 /* One per namespace. */
 struct vs_ns_record {
     uint64_t ver;

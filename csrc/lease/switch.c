@@ -6,6 +6,7 @@
 #include "lease/steps.h"
 #include "generator/point.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 static void stay(struct vs_lease *lease, struct vs_action *out) {
@@ -14,6 +15,8 @@ static void stay(struct vs_lease *lease, struct vs_action *out) {
 }
 
 void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(lease->published);
+    assert(!lease->leaves);
     bool is_behind = ev->cursor > vs_tick_at(&lease->shape, ev->unix_us);
     if (lease->has_worker || !is_behind) { /* the clock has caught up meanwhile */
         stay(lease, out);
@@ -24,6 +27,8 @@ void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_
 }
 
 void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_CHOSEN);
+    assert(lease->published);
     bool is_other = ev->found && ev->worker != lease->worker && !vs_is_static(&lease->ns, ev->worker);
     if (!is_other) {
         vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
@@ -55,6 +60,8 @@ static bool is_worth_it(struct vs_lease *lease, const struct vs_event *ev) {
 }
 
 void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_REPLY);
+    assert(lease->next_worker != lease->worker);
     if (!is_worth_it(lease, ev)) {
         stay(lease, out);
         return;
@@ -65,6 +72,7 @@ void vs_step_switch_read(struct vs_lease *lease, const struct vs_event *ev, stru
 }
 
 void vs_act_take_next(struct vs_lease *lease, struct vs_action *out) {
+    assert(lease->leaves);
     vs_lease_forget_slot(lease);
     lease->attempt = 0;
     lease->worker = lease->next_worker;

@@ -4,6 +4,7 @@
 #include "id/id.h"
 #include "generator/point.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ void vs_map_say(struct vs_map *map, const char *text) {
 }
 
 bool vs_map_leave(struct vs_map *map, uint32_t slot, int64_t boot_us) {
+    assert(slot < VS_SLOTS_MAX);
     struct vs_shared *shared = &map->shared;
     int64_t was = atomic_load(&shared->left_boot_us);
     if (atomic_load(&shared->leave) == slot + 1) return true; /* and the keeper has not decided yet */
@@ -46,6 +48,7 @@ bool vs_term_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t
 }
 
 bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
+    assert(token); /* 0 is nobody, and everybody who has none */
     if (!atomic_compare_exchange_strong(&map->shared.keeper_token, &was, token)) return false;
     atomic_store(&map->shared.keeper_pid, pid);
     atomic_store(&map->shared.pulse_boot_us, boot_us + VS_PULSE_US);
@@ -53,6 +56,7 @@ bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid
 }
 
 void vs_term_beat(struct vs_term *term, int64_t for_us) {
+    assert(for_us >= 0);
     if (!term->token || vs_term_is_replaced(term)) return;
     int64_t until_us = term->clock->boot_us(term->clock->self) + (for_us > VS_PULSE_US ? for_us : VS_PULSE_US);
     atomic_store(&term->map->shared.pulse_boot_us, until_us);
@@ -65,6 +69,8 @@ bool vs_term_is_replaced(const struct vs_term *term) {
 /* ------------------------------------------------------------------ carrying out actions */
 
 void vs_term_choose(struct vs_term *term, struct vs_listing listing, struct vs_event *ev) {
+    assert(listing.listed || listing.count == 0);
+    assert(term->lease.phase == VS_PH_CHOOSE || term->lease.phase == VS_PH_SWITCH);
     uint64_t random, worker_max = vs_worker_max(term->layout);
     term->was_named = false;
     if (term->lease.has_worker)
@@ -77,11 +83,14 @@ void vs_term_choose(struct vs_term *term, struct vs_listing listing, struct vs_e
 }
 
 static void do_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+    assert(action->kind != VS_DO_SWAP || action->record.ver == action->old_ver + 1);
+    assert(action->kind != VS_DO_NS_SWAP || action->ns.ver == action->old_ver + 1);
     ev->kind = action->kind == VS_DO_CHOOSE ? VS_EV_CHOSEN : VS_EV_REPLY;
     ev->found = false;
     ev->text[0] = '\0';
     term->ops->ask(term, action, ev);
-    if (term->lease.phase == VS_PH_RENEW) /* a count, orders nothing */
+    assert(ev->outcome <= VS_STORE_UNKNOWN); /* who asks counts by it */
+    if (term->lease.phase == VS_PH_RENEW)    /* a count, orders nothing */
         atomic_fetch_add_explicit(&term->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
 }
 
@@ -93,6 +102,7 @@ static void do_sleep(struct vs_term *term, const struct vs_action *action) {
 }
 
 static void do_take(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
+    assert(term->lease.slot < 0); /* one lease at a time */
     ev->slot = VS_SLOT_NO_TOKEN;
     if (!term->ops->random(term, ev->owner, sizeof ev->owner)) return;
     const struct vs_lease *lease = &term->lease;
@@ -104,6 +114,7 @@ static void do_take(struct vs_term *term, const struct vs_action *action, struct
 
 /* The text is for people and may come late.  A used-up file stays one. */
 static bool set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
+    assert(from != VESTA_CLOSED);
     return atomic_compare_exchange_strong(&map->shared.stopped, &from, to);
 }
 
@@ -120,6 +131,7 @@ static void lift_late_stop(struct vs_map *map) {
 }
 
 static void do_publish(struct vs_term *term, const struct vs_action *action) {
+    assert(action->limit == term->lease.until); /* what was acknowledged, and no more */
     if (!term->lease.has_worker && !term->was_named && term->lease.record.epoch == 1)
         atomic_store_explicit(&term->map->shared.drew, term->pid, memory_order_relaxed);
     vs_slot_publish(term->map, action->slot, action->limit, action->deadline_boot_us);
@@ -177,7 +189,10 @@ static void carry_out(struct vs_term *term, const struct vs_action *action, stru
     case VS_DO_SWAP: do_ask(term, action, ev); break;
     case VS_DO_TAKE: do_take(term, action, ev), ev->kind = VS_EV_SLOT; break;
     case VS_DO_PUBLISH: do_publish(term, action); break;
-    case VS_DO_RAISE: vs_slot_raise(&map->slot[action->slot], action->limit, action->deadline_boot_us); break;
+    case VS_DO_RAISE:
+        assert(action->limit == term->lease.until);
+        vs_slot_raise(&map->slot[action->slot], action->limit, action->deadline_boot_us);
+        break;
     case VS_DO_CLOSE:
         ev->kind = VS_EV_CLOSED;
         ev->found = vs_slot_close(&map->slot[action->slot], &ev->cursor);
@@ -226,6 +241,7 @@ static bool must_enter_anew(const struct vs_term *term) {
 enum vs_term_end vs_term_serve(struct vs_term *term) {
     struct vs_event ev = {.kind = VS_EV_WAKE};
     struct vs_action action;
+    assert(term->lease.phase == VS_PH_NS_READ); /* begun, and not served before */
     for (;;) {
         enum vs_stop stop = term->ops->stop(term);
         if (stop == VS_HAND_OVER || (ev.kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
@@ -310,6 +326,7 @@ static uint64_t granted_most(const struct vs_map *map) {
 }
 
 void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lease_timing *timing) {
+    assert(term->clock);
     struct vs_map *map = term->map;
     struct vs_lease_opts opts = {
         .layout = term->layout,

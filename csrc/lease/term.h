@@ -44,6 +44,7 @@ enum vs_term_end { VS_TERM_LEFT, VS_TERM_GAVE_BACK, VS_TERM_USED_UP /* the file 
 
 /* One that seems silent has just begun its term, or woken with the machine: it is looked at again for so long. */
 #define VS_SILENCE_US 400000
+_Static_assert(VS_SILENCE_US < VS_PULSE_US, "who is looked at again is not replaced meanwhile");
 
 /* The keeper in its term, when it was looked at last. */
 struct vs_watched {

@@ -1,6 +1,8 @@
 /* timing.c -- how often leases are renewed and how long they last: the presets, and how a lease stands.  Pure. */
 #include "lease/steps.h"
+#include "base/array.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define BOUND_WINDOW_MS 5000
@@ -38,15 +40,18 @@ static const struct vs_lease_timing shared[] = {
      .call_ms = 4000,
      .is_shared = true},
 };
+_Static_assert(VS_COUNT(shared) == VS_LEASE_AUTONOMOUS - VS_LEASE_STRICT + 1, "each word of a lease has its timing");
 
 const struct vs_lease_timing *vs_lease_preset(const char *name) {
     if (strcmp(name, vs_lease_timing_file.name) == 0) return &vs_lease_timing_file;
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+    for (size_t i = 0; i < VS_COUNT(shared); i++)
         if (strcmp(name, shared[i].name) == 0) return &shared[i];
     return NULL;
 }
 
 const struct vs_lease_timing *vs_lease_preset_at(int64_t place) {
+    assert(place >= VS_LEASE_LOCAL);
+    assert(place <= VS_LEASE_AUTONOMOUS);
     return place == VS_LEASE_LOCAL ? &vs_lease_timing_file : &shared[place - VS_LEASE_STRICT];
 }
 
@@ -60,6 +65,7 @@ struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset,
 
 void vs_ns_put_right(struct vs_ns_record *ns, const struct vs_lease_timing *timing, int64_t store_ms,
                      uint64_t incarnation) {
+    assert(incarnation); /* 0 is none, and would be taken for that of a store not known yet */
     int64_t floor_ms = store_ms + timing->skew_ms + 2 * timing->window_ms;
     ns->ver++;
     ns->incarnation = incarnation;
