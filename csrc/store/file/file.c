@@ -15,6 +15,7 @@
 #include "os/random.h"
 #include "store/file/folder.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,8 @@
 #define PLACE_NAMESPACE 0 /* among the turns; a worker's is behind it */
 #define FENCED_US_MAX 2000000
 #define FENCED_NAP_US 2000
+_Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's record has a name among the others");
+_Static_assert(sizeof "18446744073709551615" <= VS_FOLDER_NAME_MAX, "and so has every worker's");
 
 struct file_store {
     struct vs_store base;
@@ -39,6 +42,7 @@ struct file_store {
 };
 
 static struct file_store *self_of(struct vs_store *store) {
+    assert(store->ops == &vs_store_file);
     return (struct file_store *)store;
 }
 
@@ -75,6 +79,7 @@ static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *
     struct file_store *self = self_of(store);
     if (!begin(self, reply)) return;
     if (load_record(self, worker, reply)) vs_done(reply);
+    assert(reply->outcome != VS_STORE_UNKNOWN); /* which is for writes */
     vs_folder_leave(&self->folder);
 }
 
@@ -85,6 +90,7 @@ static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
         vs_meet(&self->met, reply);
         vs_done(reply);
     }
+    assert(reply->outcome != VS_STORE_UNKNOWN);
     vs_folder_leave(&self->folder);
 }
 
@@ -101,6 +107,9 @@ struct change {
 
 /* Whether what stands there is what the change was decided on: false with the reply filled, perhaps by CONFLICT. */
 static bool is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
+    /* a record's turn is its own, the namespace's keeps out everybody */
+    assert((change->place == PLACE_NAMESPACE) == !change->record);
+    assert((change->places == 0) == !change->record);
     if (!load_ns(self, reply)) return false;
     if (change->record && (!vs_is_met(&self->met, reply) || !load_record(self, change->worker, reply))) return false;
     bool due =
@@ -126,6 +135,7 @@ static bool make(struct file_store *self, const struct change *change, struct vs
     bool made = vs_folder_turn(folder, change->place, change->places, true, reply) &&
                 vs_folder_announce(folder, change->name, reply, fenced) && is_due(self, change, reply) &&
                 vs_folder_make(folder, change->name, reply, fenced);
+    assert(!made || !*fenced);
     if (!made) vs_folder_drop(folder);
     vs_folder_end_turn(folder);
     return made;
@@ -138,6 +148,7 @@ static bool try_change(struct file_store *self, const struct change *change, str
         !vs_folder_write(&self->folder, change->name, change->text, change->length, reply))
         return false;
     if (make(self, change, reply, &fenced)) look_behind(self, change, reply);
+    assert(!fenced || reply->outcome != VS_STORE_OK); /* or what was acknowledged would be written once more */
     return fenced;
 }
 
@@ -177,6 +188,7 @@ static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct 
                          struct vs_reply *reply) {
     struct file_store *self = self_of(store);
     struct change change = {.name = NAMESPACE, .place = PLACE_NAMESPACE, .old_ver = old_ver};
+    assert(record->ver == old_ver + 1);
     if (!begin(self, reply)) return;
     change.length = vs_ns_record_write(record, change.text);
     change_it(self, &change, reply);
@@ -230,6 +242,7 @@ static void file_names(struct vs_store *store, void (*tell)(void *to, const char
     char place[PATH_MAX], path[PATH_MAX + 300];
     struct dirent *entry;
     vs_reply_clear(reply);
+    assert(self->dir[self->place_length] == '/'); /* behind it, the namespace */
     snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);
     DIR *dir = opendir(place);
     if (!dir) {
@@ -247,7 +260,9 @@ static void file_names(struct vs_store *store, void (*tell)(void *to, const char
 /* ------------------------------------------------------------------ opening */
 
 static void file_close(struct vs_store *store) {
-    free(self_of(store));
+    struct file_store *self = self_of(store);
+    assert(self->folder.fd < 0); /* no call is under way */
+    free(self);
 }
 
 static int file_check(const char *uri, struct vesta_error *err) {

@@ -6,6 +6,7 @@
 #include "os/queue.h"
 #include "os/random.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,9 @@
 
 #define TURN_US_MAX 200000 /* a turn is a dozen calls of the kernel, and none that waits for a disk to write */
 #define LEFT_S_MAX 60      /* a .new that is older was left by a process that is dead, or has to begin again */
+_Static_assert(sizeof ".-2147483648-0123456789abcdef.next" + VS_FOLDER_NAME_MAX <= sizeof((struct vs_folder *)0)->next,
+               "a name, and what a change puts behind it");
+_Static_assert(TURN_US_MAX < LEFT_S_MAX * 1000000, "who waits for its turn is not taken for dead");
 
 /* ------------------------------------------------------------------ the folder */
 
@@ -42,6 +46,8 @@ static bool trust(struct vs_folder *folder, struct vs_reply *reply) {
 }
 
 bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply) {
+    assert(folder->path[0] == '/');
+    assert(folder->fd < 0); /* a call within a call, or one that was never left */
     folder->turn_fd = -1;
     folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder->fd < 0) {
@@ -54,12 +60,15 @@ bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply) {
 }
 
 void vs_folder_leave(struct vs_folder *folder) {
+    assert(folder->fd >= 0);
     vs_folder_end_turn(folder);
     close(folder->fd);
     folder->fd = -1;
 }
 
 ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *text, struct vs_reply *reply) {
+    assert(folder->fd >= 0);
+    assert(strlen(name) < VS_FOLDER_NAME_MAX);
     int fd = openat(folder->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) return 0;
     ssize_t got = fd < 0 ? -1 : read(fd, text, VS_RECORD_TEXT_MAX);
@@ -93,6 +102,9 @@ static int open_turns(const struct vs_folder *folder) {
 }
 
 bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bool writes, struct vs_reply *reply) {
+    assert(folder->turn_fd < 0); /* one at a time: two that wait for each other's would both go on without */
+    assert(first < INT64_MAX);   /* places are bytes of a file, and begin behind the first */
+    assert(count <= INT64_MAX - first);
     int fd = folder->turn_fd = open_turns(folder);
     if (fd < 0) {
         vs_answer(reply, VS_STORE_REFUSED, "cannot open %.90s/lock: %.40s", folder->path, strerror(errno));
@@ -136,6 +148,11 @@ static bool cannot_write(const struct vs_folder *folder, const char *name, struc
 bool vs_folder_write(struct vs_folder *folder, const char *name, const char *text, size_t length,
                      struct vs_reply *reply) {
     uint64_t token;
+    assert(strlen(name) < VS_FOLDER_NAME_MAX);
+    assert(length > 0); /* an empty text is damage to whoever reads it, and so is half a one */
+    assert(length <= VS_RECORD_TEXT_MAX);
+    assert(folder->st.st_ino);   /* whose folder it is, and so whose the file is to be */
+    assert(folder->turn_fd < 0); /* a disk is waited for in nobody's turn */
     if (vs_random(&token, sizeof token) != 0) return cannot_write(folder, name, reply);
     snprintf(folder->fresh, sizeof folder->fresh, "%s.%d-%016" PRIx64 ".new", name, (int)getpid(), token);
     snprintf(folder->next, sizeof folder->next, "%s.%d-%016" PRIx64 ".next", name, (int)getpid(), token);
@@ -152,6 +169,7 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
 }
 
 void vs_folder_drop(const struct vs_folder *folder) {
+    assert(folder->fresh[0]); /* after vs_folder_write */
     unlinkat(folder->fd, folder->fresh, 0);
     unlinkat(folder->fd, folder->next, 0);
 }
@@ -171,11 +189,14 @@ static bool was_left(const struct vs_folder *folder, const char *entry, const ch
     return fstatat(folder->fd, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 && now_s - st.st_mtime > LEFT_S_MAX;
 }
 
+static bool is_of(const char *entry, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '.';
+}
+
 /* Another's change of this name; its own is the only one that may stay. */
 static bool is_rival(const struct vs_folder *folder, const char *entry, const char *name) {
-    size_t length = strlen(name);
-    return strncmp(entry, name, length) == 0 && entry[length] == '.' && ends_with(entry, ".next") &&
-           strcmp(entry, folder->next) != 0;
+    return is_of(entry, name) && ends_with(entry, ".next") && strcmp(entry, folder->next) != 0;
 }
 
 /* Every rival that was announced before this began is gone when it ends, or the reply says why not. */
@@ -184,6 +205,7 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry = NULL;
     bool done = dir != NULL;
+    assert(folder->next[0]); /* else this change would be its own rival */
     while (done && (errno = 0, entry = readdir(dir))) {
         if (was_left(folder, entry->d_name, name)) (void)unlinkat(folder->fd, entry->d_name, 0);
         if (is_rival(folder, entry->d_name, name))
@@ -201,6 +223,7 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
 /* A rename that finds nothing was fenced. */
 static bool move(const struct vs_folder *folder, const char *from, const char *to, const char *name,
                  struct vs_reply *reply, bool *fenced) {
+    assert(!*fenced); /* a change that was taken away has no next step */
     if (renameat(folder->fd, from, folder->fd, to) == 0) return true;
     int failed = errno;
     *fenced = failed == ENOENT;
@@ -210,10 +233,14 @@ static bool move(const struct vs_folder *folder, const char *from, const char *t
 }
 
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
+    assert(folder->turn_fd >= 0);
+    assert(is_of(folder->fresh, name)); /* which was written for it */
     return move(folder, folder->fresh, folder->next, name, reply, fenced) && take_rivals_away(folder, name, reply);
 }
 
 bool vs_folder_make(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
+    assert(folder->turn_fd >= 0);
+    assert(is_of(folder->next, name));
     return move(folder, folder->next, name, name, reply, fenced);
 }
 
@@ -223,6 +250,7 @@ static bool has_its_name(const struct vs_folder *folder) {
 }
 
 bool vs_folder_settle(const struct vs_folder *folder, struct vs_reply *reply) {
+    assert(folder->turn_fd < 0); /* a disk is waited for in nobody's turn */
     if (fsync(folder->fd) != 0)
         vs_answer(reply, VS_STORE_UNKNOWN, "cannot sync %.90s: %.40s", folder->path, strerror(errno));
     else if (!has_its_name(folder))
