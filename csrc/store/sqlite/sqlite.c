@@ -13,6 +13,7 @@
 #include "store/reply.h"
 #include "store/sqlite/turn.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -42,6 +43,7 @@ struct sqlite_store {
 };
 
 static struct sqlite_store *self_of(struct vs_store *store) {
+    assert(store->ops == &vs_store_sqlite);
     return (struct sqlite_store *)store;
 }
 
@@ -51,12 +53,14 @@ static const char schema[] =
     " PRIMARY KEY (ns, worker)) WITHOUT ROWID;"
     "PRAGMA application_id = 1987277921; PRAGMA user_version = 1;";
 _Static_assert(APPLICATION_ID == 1987277921, "the schema's application_id is ours");
+_Static_assert(SCHEMA_VERSION == 1, "and its user_version");
 
 /* ------------------------------------------------------------------ errors */
 
 /* What SQLite said of anything but a commit: nothing was done.  False. */
 static bool trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
     int kind = rc & 0xff;
+    assert(rc != SQLITE_OK);
     bool passes = kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_NOMEM || kind == SQLITE_INTERRUPT;
     return vs_answer(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, "%.80s: %.60s", self->path,
                      kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
@@ -110,7 +114,9 @@ static bool is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 static void close_db(struct sqlite_store *self) {
-    sqlite3_close(self->db);
+    int left = sqlite3_close(self->db);
+    assert(left == SQLITE_OK); /* a statement was not finalized, and keeps the file locked */
+    (void)left;
     self->db = NULL;
 }
 
@@ -125,6 +131,7 @@ static int wait_for_readers(void *arg, int tries) {
 /* Opens and locks, if that can be had at once; else nothing is to undo. */
 static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
+    assert(!self->db); /* a call within a call */
     enum vs_turn turn = vs_sqlite_turn_enter(&self->turn, reply);
     if (turn != VS_TURN_OURS) return turn;
     int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
@@ -148,6 +155,7 @@ static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
     vs_call_begin(&self->base, self->call_ms_max);
     while ((turn = try_begin(self, reply)) == VS_TURN_BUSY && vs_call_left_ms(&self->base) > 0)
         usleep(LOOK_US);
+    assert((turn == VS_TURN_OURS) == (self->db != NULL));
     int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
     reply->store_ms = now_ms > 0 ? now_ms : 0;
     if (turn != VS_TURN_BUSY) return turn == VS_TURN_OURS;
@@ -160,6 +168,8 @@ static bool begin(struct sqlite_store *self, struct vs_reply *reply) {
 
 /* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
 static bool commit(const struct sqlite_store *self, struct vs_reply *reply) {
+    assert(!sqlite3_get_autocommit(self->db)); /* a transaction is open, in our turn */
+    assert(self->turn.fd >= 0);
     vs_sent(reply);
     int rc = sqlite3_exec(self->db, "COMMIT", NULL, NULL, NULL), kind = rc & 0xff;
     if (rc == SQLITE_OK) return true;
@@ -172,7 +182,8 @@ static bool commit(const struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 static void end(struct sqlite_store *self) {
-    close_db(self); /* rolls back what was not committed */
+    assert(self->turn.fd >= 0); /* nobody else looks between the rollback and the end of the turn */
+    close_db(self);             /* rolls back what was not committed */
     vs_sqlite_turn_leave(&self->turn);
 }
 
@@ -221,8 +232,12 @@ static bool load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
 /* Writes a row; the last two parameters are its version and its text. */
 static bool save(const struct sqlite_store *self, const char *sql, uint64_t worker, uint64_t ver, const char *text,
                  size_t length, struct vs_reply *reply) {
+    assert(!sqlite3_get_autocommit(self->db)); /* else it would be done at once, and never looked at */
+    assert(length > 0);
+    assert(length <= VS_RECORD_TEXT_MAX);
     sqlite3_stmt *stmt = prepare(self, sql, worker, reply);
     if (!stmt) return false;
+    assert(sqlite3_bind_parameter_count(stmt) > 2); /* the namespace, and those two */
     int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)ver);
     if (rc == SQLITE_OK) rc = sqlite3_bind_blob(stmt, last, text, (int)length, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
@@ -239,11 +254,14 @@ static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply
     struct sqlite_store *self = self_of(store);
     if (!begin(self, reply)) return;
     if (load_record(self, worker, reply)) vs_done(reply);
+    assert(reply->outcome != VS_STORE_UNKNOWN); /* which is for writes */
     end(self);
 }
 
 /* As others will see it: what this connection remembers of its pages is no witness.  False with the reply filled. */
 static bool look_anew(struct sqlite_store *self, struct vs_reply *reply) {
+    assert(sqlite3_get_autocommit(self->db)); /* or closing would undo what is looked for */
+    assert(self->turn.fd >= 0);               /* and another might have written by then */
     close_db(self);
     int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
     sqlite3_busy_handler(self->db, wait_for_readers, self);
@@ -303,6 +321,7 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
         else
             vs_answer(reply, VS_STORE_DOWN, "%s", made.text);
     }
+    assert(reply->outcome != VS_STORE_UNKNOWN);
     end(self);
 }
 
@@ -317,6 +336,7 @@ static bool write_ns(struct sqlite_store *self, const struct vs_ns_record *recor
 static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                            struct vs_reply *reply) {
     struct sqlite_store *self = self_of(store);
+    assert(record->ver == old_ver + 1);
     if (!begin(self, reply)) return;
     bool known = load_ns(self, reply);
     if (known && reply->ns.ver != old_ver)
@@ -384,6 +404,7 @@ static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_
 static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
     unsigned char at[4];
     struct vs_reply reply;
+    assert(!self->db); /* closing would drop our own locks */
     if (vs_sqlite_turn_enter(&self->turn, &reply) != VS_TURN_OURS) return false;
     int fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool is_read = fd >= 0 && pread(fd, at, sizeof at, COUNTER_AT) == (ssize_t)sizeof at;
@@ -418,7 +439,10 @@ static int sqlite_check(const char *uri, struct vesta_error *err) {
 }
 
 static void sqlite_close(struct vs_store *store) {
-    free(self_of(store));
+    struct sqlite_store *self = self_of(store);
+    assert(!self->db); /* no call is under way */
+    assert(self->turn.fd < 0);
+    free(self);
 }
 
 static int sqlite_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store,

@@ -4,6 +4,7 @@
 #include "os/files.h"
 #include "os/queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -54,6 +55,7 @@ static void in_child(void) {
 
 /* From `was` to `is`. */
 static void note_turn(int was, int is) {
+    assert(!was != !is); /* one that begins, or ends */
     for (int i = 0; i < TURNS_MAX; i++) {
         int expected = was;
         if (atomic_compare_exchange_strong(&turns[i], &expected, is)) return;
@@ -70,6 +72,7 @@ static void watch_forks(void) {
 static int look_at_folder(const char *path, char *folder, struct stat *st) {
     snprintf(folder, PATH_MAX, "%s", path);
     char *slash = strrchr(folder, '/');
+    assert(slash); /* of an absolute path */
     slash[slash == folder ? 1 : 0] = '\0';
     return stat(folder, st);
 }
@@ -91,11 +94,13 @@ static int open_or_make(const char *path, int group) {
 
 static int open_turns(const struct vs_sqlite_turn *turn) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s-turn", turn->path);
+    int length = snprintf(path, sizeof path, "%s-turn", turn->path);
+    assert((size_t)length < sizeof path); /* the whole name: two databases must not have one turn */
     return open_or_make(path, turn->group);
 }
 
 enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply) {
+    assert(turn->fd < 0); /* one of its own it would wait for in vain */
     pthread_once(&once, watch_forks);
     if (atomic_load(&was_inside)) {
         vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent waited for %.80s: start it anew",
@@ -148,6 +153,7 @@ static int64_t locker_of(const char *path) {
 }
 
 int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
+    assert(turn->fd < 0); /* it would find this process */
     int fd = open_turns(turn);
     int64_t pid = fd >= 0 ? vs_queue_count(fd, 0) : 0;
     if (fd >= 0) close(fd);
@@ -181,6 +187,7 @@ int vs_sqlite_make_file(const struct vs_sqlite_turn *turn, struct vesta_error *e
     char folder[PATH_MAX];
     struct stat st;
     const char *path = turn->path, *slash = strrchr(path, '/');
+    assert(path[0] == '/');
     if (slash == path || slash[1] == '\0')
         return vs_fail(err, VESTA_EOPTION, "the store's path %.150s names no file in a folder", path);
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
