@@ -3,6 +3,7 @@
 #include "store/foreign.h"
 #include "store/mysql/link.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <mysqld_error.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ static bool take_row(struct mysql_store *self, const struct table *table, MYSQL_
                          table->name, row[0] ? row[0] : "NULL");
     }
     if (!vs_foreign_add(list, worker, until_ms, row[2] ? row[2] : "", reply)) return false;
+    assert(list->rows[list->count - 1].worker == worker);
     if (row[4]) list->rows[list->count - 1].wall_ms = strtoll(row[4], NULL, 10);
     return true;
 }
@@ -70,6 +72,8 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
     const struct table *table = &tables[kind];
     char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", query[1200];
     size_t length = name ? strlen(name) : 0;
+    assert(kind < VS_FOREIGN_KINDS);
+    assert(list->count == 0); /* whose rows would be told as this database's */
     vs_reply_clear(reply);
     if (!table->name || length > VS_FOREIGN_NAME_MAX) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: a database has no numbers of that kind", self->place.where);
@@ -80,8 +84,10 @@ void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const c
     /* the last row is ours: where it is missing, so may others be */
     int used = snprintf(query, sizeof query, "(");
     used += snprintf(query + used, sizeof query - (size_t)used, table->query, escaped, VS_FOREIGN_MAX + 1);
-    snprintf(query + used, sizeof query - (size_t)used, ") UNION ALL (SELECT 0, NULL, NULL, '%" PRIu64 "', NULL)",
-             ++self->nonce);
+    assert((size_t)used < sizeof query);
+    used += snprintf(query + used, sizeof query - (size_t)used,
+                     ") UNION ALL (SELECT 0, NULL, NULL, '%" PRIu64 "', NULL)", ++self->nonce);
+    assert((size_t)used < sizeof query); /* half of it would lack the row that says that it is whole */
     MYSQL_RES *result = mysql_query(self->my, query) == 0 ? mysql_store_result(self->my) : NULL;
     if (!result) {
         trouble(self, reply);

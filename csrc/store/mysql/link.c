@@ -61,6 +61,7 @@ static const struct meaning {
 /* `otherwise`: UNKNOWN for a write that was sent, DOWN for all else. */
 bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply) {
+    assert(otherwise != VS_STORE_CONFLICT); /* an answer to an earlier statement, which says nothing of this one */
     for (size_t i = 0; i < VS_COUNT(meanings); i++) {
         if (meanings[i].error != error) continue;
         bool sent = otherwise == VS_STORE_UNKNOWN && error == CR_SSL_CONNECTION_ERROR;
@@ -71,6 +72,7 @@ bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const cha
 }
 
 bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {
+    assert(self->my); /* what was dropped has nothing more to say */
     unsigned error = mysql_errno(self->my);
     vs_mysql_trouble(&self->place, error, mysql_error(self->my), reply->outcome, reply);
     bool is_told = reply->outcome == VS_STORE_REFUSED || reply->outcome == VS_STORE_CONFLICT;
@@ -174,6 +176,7 @@ static bool wants_tls(const struct mysql_place *place) {
 
 static void set_options(const struct mysql_place *place, MYSQL *my) {
     unsigned seconds = CONNECT_S, off = 0;
+    assert(place->read_s > 0);         /* the client takes 0 for ever */
     unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" would mean a socket somewhere */
     my_bool yes = 1;
     if (!place->uri.value[KEY_SOCKET][0]) mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
@@ -204,6 +207,9 @@ static void make(void *work) {
     struct making *making = work;
     const struct mysql_place *place = &making->place;
     const char *socket = place->uri.value[KEY_SOCKET][0] ? place->uri.value[KEY_SOCKET] : NULL;
+    assert(!making->my);
+    assert(place->uri.path[0] == '/'); /* and the database's name behind it */
+    assert(making->reply.outcome == VS_STORE_DOWN);
     MYSQL *my = mysql_init(NULL);
     if (!my) {
         vs_answer(&making->reply, VS_STORE_DOWN, "no memory for a connection");
@@ -230,6 +236,8 @@ static void drop_making(void *work) {
 static bool start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
+    assert(!self->making); /* one is on its way: its thread's work would be lost, and the connection with it */
+    assert(!self->my);
     struct making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
     making->place = self->place;
@@ -243,6 +251,7 @@ static bool start_making(struct mysql_store *self, bool needs_tables, struct vs_
 
 /* Waits for the connection that is on its way as long as this call may: the next one goes on waiting. */
 static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
+    assert(!self->my); /* it would be taken over, and never closed */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer(reply, VS_STORE_DOWN, "%.60s: no answer in time: the connection is still being made",
                          self->place.where);
@@ -252,6 +261,7 @@ static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
     making->my = NULL;
     if (!self->my) *reply = making->reply;
     drop_making(making);
+    assert(self->my || reply->outcome != VS_STORE_OK);
     return self->my != NULL;
 }
 
@@ -291,6 +301,7 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     leave_to_parent(self);
     vs_call_begin(&self->base, ms_max);
     self->called_us = self->base.until_us - ms_max * 1000;
+    assert(!self->my || !self->making); /* a connection, or one on its way */
     if (self->my && is_stale(self)) vs_mysql_drop(self);
     if (self->my) return true;
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
@@ -309,7 +320,8 @@ void vs_sql_add(struct vs_sql *sql, const char *format, ...) {
     va_start(args, format);
     int length = vsnprintf(sql->text + sql->length, sizeof sql->text - sql->length, format, args);
     va_end(args);
-    assert(length >= 0 && sql->length + (size_t)length < sizeof sql->text);
+    assert(length >= 0);
+    assert(sql->length + (size_t)length < sizeof sql->text);
     sql->length += (size_t)length;
 }
 
@@ -335,6 +347,9 @@ static bool await_answer(struct mysql_store *self) {
 }
 
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
+    assert(self->my);                            /* vs_mysql_begin was called, and said yes */
+    assert(self->process == vs_process_token()); /* a parent's connection is not to be spoken on */
+    assert(sql->text[sql->length] == '\0');
     if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
     if (!await_answer(self)) return vs_mysql_no_answer(self, "no answer in time", reply);
     return mysql_read_query_result(self->my) == 0 || vs_mysql_said_no(self, reply);
@@ -342,6 +357,7 @@ bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs
 
 bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
                    struct vs_reply *reply) {
+    assert(columns > 1); /* behind the nonce stands what was asked for */
     *rows = (struct vs_rows){NULL, NULL, NULL};
     if (!vs_mysql_send(self, sql, reply)) return false;
     rows->result = mysql_field_count(self->my) == columns ? mysql_use_result(self->my) : NULL;
@@ -356,6 +372,8 @@ static int give_up_rows(struct vs_rows *rows) {
 }
 
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply) {
+    assert(rows->result); /* which is gone after -1 */
+    assert(self->my);
     if (vs_call_slice_ms(&self->base) <= 0) {
         vs_mysql_no_answer(self, "no list in time", reply);
         return give_up_rows(rows);

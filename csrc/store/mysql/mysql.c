@@ -17,9 +17,11 @@
  *
  * The server's clock is counted from UTC_TIMESTAMP, which no time zone moves. */
 #include "store/mysql/link.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "os/random.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +32,8 @@ extern const struct vs_store_ops vs_store_mysql;
 
 #define PORT 3306
 #define WHOLE_MAX 160
+_Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * WHOLE_MAX + 2 * VESTA_NAMESPACE_MAX) + 1024 < VS_SQL_MAX,
+               "the longest write, in hex digits, fits a statement");
 #define IDLE_US 10000000 /* nobody has called for so long, */
 #define IDLE_NAP_MS 500  /* and nobody will just now */
 
@@ -45,8 +49,10 @@ _Static_assert(NONCE_BITS == 22, "the stamp is shifted by as many bits");
 enum { COL_NONCE, COL_RECORD, COL_VER, COL_NUMBER, COL_WRITTEN, COL_CLOCK, COL_READ_ONLY, COLUMNS };
 
 static const char *const keys[] = {"tls", "ca", "secret_file", "socket", "galera", NULL};
+_Static_assert(VS_COUNT(keys) == KEY_GALERA + 2, "a place for each key, and the end");
 
 static struct mysql_store *self_of(struct vs_store *store) {
+    assert(store->ops == &vs_store_mysql);
     return (struct mysql_store *)store;
 }
 
@@ -103,6 +109,7 @@ static bool check_columns(struct vs_reply *reply, bool agree) {
 }
 
 static bool take_record(const struct mysql_store *self, const struct row *row, struct vs_reply *reply) {
+    assert(!row->is_empty); /* which is no damage, and not to be told as one */
     if (!vs_take_record(reply, row->record, row->length, self->place.where, row->number)) return false;
     reply->record.written_ms = row->written_us > 0 ? row->written_us / 1000 : 0;
     return check_columns(reply, reply->record.ver == row->ver);
@@ -198,7 +205,8 @@ static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_
  * before this one's answer never will be. */
 static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                     struct vs_reply *reply) {
-    vs_sent(reply); /* until that is known */
+    assert(self->met.ver); /* or any namespace would do */
+    vs_sent(reply);        /* until that is known */
     if (!load_ns(self, reply) || !vs_is_met(&self->met, reply) || !load_record(self, worker, reply)) return;
     if (vs_is_same_write(record, &reply->record))
         vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: it said that nothing was written, and it was", self->place.where);
@@ -221,6 +229,7 @@ static void add_own(struct vs_sql *sql, uint64_t ver, const struct vs_record *ne
                           "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\nowner %016" PRIx64 "%016" PRIx64
                           "\n%%\nsum ________________\n",
                           VS_RECORD_FORMAT, ver, next->epoch, next->owner[0], next->owner[1]);
+    assert((size_t)length < sizeof like); /* half a pattern is like any record */
     vs_sql_bytes(sql, like, (size_t)length);
 }
 
@@ -229,6 +238,7 @@ static void add_last(struct vs_sql *sql, uint64_t ver, const struct vs_record *n
     int length =
         snprintf(like, sizeof like, "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\n%%\nsum ________________\n",
                  VS_RECORD_FORMAT, ver, next->epoch - 1);
+    assert((size_t)length < sizeof like);
     vs_sql_bytes(sql, like, (size_t)length);
 }
 
@@ -239,6 +249,7 @@ static void add_record(struct vs_sql *sql, const struct vs_record *record) {
 
 /* The namespace as it was met, locked. */
 static void add_met(const struct mysql_store *self, struct vs_sql *sql) {
+    assert(self->met.ver); /* knows_namespace came before */
     vs_sql_add(sql,
                " FROM vesta_namespace WHERE ver = %" PRIu64 " AND incarnation = %" PRIu64 " AND ns = ", self->met.ver,
                self->met.incarnation);
@@ -247,6 +258,7 @@ static void add_met(const struct mysql_store *self, struct vs_sql *sql) {
 }
 
 static void say_insert(struct mysql_store *self, uint64_t worker, const struct vs_record *record, struct vs_sql *sql) {
+    assert(record->ver == 1);
     vs_sql_add(sql,
                "INSERT INTO vesta_lease (ns, worker, ver, record, written_us) SELECT ns, %" PRIu64 ", %" PRIu64 ", ",
                worker, record->ver);
@@ -257,6 +269,7 @@ static void say_insert(struct mysql_store *self, uint64_t worker, const struct v
 
 static void say_update(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                        struct vs_sql *sql) {
+    assert(record->ver == old_ver + 1);
     vs_sql_add(sql, "UPDATE vesta_lease SET ver = %" PRIu64 ", written_us = (" STAMP " >> 22) * 1000, record = ",
                record->ver, vs_mysql_nonce(self) & NONCE_MASK);
     add_record(sql, record);
@@ -300,6 +313,7 @@ static void mysql_store_ns_read(struct vs_store *store, struct vs_reply *reply) 
 static void say_ns_swap(struct mysql_store *self, uint64_t old_ver, const struct vs_ns_record *record,
                         struct vs_sql *sql) {
     char text[VS_RECORD_TEXT_MAX];
+    assert(record->ver == old_ver + 1);
     size_t length = vs_ns_record_write(record, text);
     uint64_t nonce = vs_mysql_nonce(self) & NONCE_MASK;
     if (old_ver) {

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "store/mysql/link.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +69,9 @@ static void look_at(const char *name, const char *value, bool has_binlog,
         const struct setting *setting = &settings[i];
         bool matters = i == 0 || has_binlog;
         if (strcasecmp(name, setting->name) != 0 || strcmp(value, setting->wanted) == 0 || !matters) continue;
-        snprintf(what, sizeof what, "%s is %.20s", setting->name, value);
+        int length = snprintf(what, sizeof what, "%s is %.20s", setting->name, value);
+        assert((size_t)length < sizeof what); /* a longer setting was added */
+        (void)length;
         tell(to, what, setting->todo);
     }
 }
