@@ -5,6 +5,7 @@
 #include "os/thread.h"
 #include "store/zk/link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -20,6 +21,8 @@
 #define REACH_US 3000000
 #define PROBE_US 1000000
 #define ADDRESSES_MAX 32
+_Static_assert(SESSION_MS < DIAL_MS, "a silent server is left for the next before all are given up");
+_Static_assert(REACH_US + PROBE_US < DIAL_MS * 1000, "and why it is silent is known by then");
 
 static const char none_there[] = "no server can be reached there, or what answers is no ZooKeeper";
 
@@ -115,6 +118,8 @@ static void look_up(struct addresses *all, const char *host, unsigned port) {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
     struct addrinfo *found;
     char service[16];
+    assert(all->lists <= ADDRESSES_MAX);
+    assert(all->count <= ADDRESSES_MAX);
     snprintf(service, sizeof service, "%u", port);
     if (all->lists == ADDRESSES_MAX || getaddrinfo(host, service, &hints, &found) != 0) return;
     all->list[all->lists++] = found;
@@ -130,6 +135,7 @@ static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *
     bool more = vs_slice_split(*rest, ',', &one, rest);
     if (!more) one = *rest;
     if (!more) rest->at = NULL;
+    assert(one.length < sizeof name); /* half a name is another host's */
     snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
     *port = VS_ZK_PORT;
     return vs_uri_host(name, host, size, port, NULL) == VESTA_OK;
@@ -190,6 +196,8 @@ static void await_session(struct zk_making *making, struct zk_session *session) 
 void vs_zk_dial(void *work) {
     struct zk_making *making = work;
     char servers[1024];
+    assert(!making->session);
+    assert(making->reply.outcome == VS_STORE_DOWN);
     write_servers(servers, sizeof servers, making->place.hosts);
     struct zk_session *session = vs_zk_session_begin(servers, SESSION_MS);
     bool no_address = errno == ENOENT || errno == EINVAL; /* what the client makes of getaddrinfo's words */

@@ -4,6 +4,7 @@
 #include "store/foreign.h"
 #include "store/zk/link.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct names {
 /* The children of a node below the root.  False with the reply filled. */
 static bool children_of(struct zk_store *self, const char *node, struct names *names, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
+    assert(!names->at); /* of another node, which nobody would free */
+    assert(node[0] == '/' || !node[0]);
     vs_zk_path(self, path, "%s", node);
     vs_zk_ask(self, ZK_CHILDREN, path);
     const struct zk_answer *answer = vs_zk_next(self, reply);
@@ -30,6 +33,7 @@ static bool children_of(struct zk_store *self, const char *node, struct names *n
     if (!names->at) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
     memcpy(names->at, answer->text, answer->length);
     names->length = answer->length;
+    assert(!names->length || !names->at[names->length - 1]); /* each with its end */
     return true;
 }
 
@@ -37,6 +41,7 @@ static bool children_of(struct zk_store *self, const char *node, struct names *n
 static bool text_of(struct zk_store *self, const char *node, char *text, size_t size, bool *found,
                     struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
+    assert(node[0] == '/');
     vs_zk_path(self, path, "%s", node);
     vs_zk_ask(self, ZK_GET, path);
     const struct zk_answer *answer = vs_zk_next(self, reply);
@@ -99,6 +104,8 @@ void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char
     struct zk_store *self = (struct zk_store *)store;
     struct names names = {NULL, 0};
     char parent[VS_ZK_PATH_MAX];
+    assert(kind < VS_FOREIGN_KINDS);
+    assert(list->count == 0); /* whose rows would be told as this ZooKeeper's */
     vs_reply_clear(reply);
     if (!is_of_a_zookeeper(kind, name)) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: a ZooKeeper has no numbers of that kind", self->place.where);

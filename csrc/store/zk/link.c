@@ -2,6 +2,7 @@
 #include "store/zk/link.h"
 #include "os/process.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static const char *words_of(int rc) {
 
 bool vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply) {
     const char *where = self->place.where;
+    assert(rc != ZOK);
     if (rc == ZNONODE)
         return vs_answer(reply, VS_STORE_REFUSED,
                          "%.70s: its root is missing: run `vesta store init`, once (--again, if it was there before)",
@@ -42,6 +44,7 @@ static void leave_read(struct zk_store *self) {
 }
 
 void vs_zk_give_up(struct zk_store *self) {
+    assert(!self->first == !self->end);
     while (self->first) {
         struct zk_call *call = self->first;
         self->first = call->next;
@@ -96,6 +99,8 @@ bool vs_zk_stirred(struct vs_store *store) {
 }
 
 static bool start_making(struct zk_store *self, struct vs_reply *reply) {
+    assert(!self->making); /* one is on its way: its thread's work would be lost, and the session with it */
+    assert(!self->session);
     struct zk_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
     making->place = self->place;
@@ -108,6 +113,7 @@ static bool start_making(struct zk_store *self, struct vs_reply *reply) {
 
 /* Waits for the session that is on its way as long as this call may: the next one goes on waiting. */
 static bool await_making(struct zk_store *self, struct vs_reply *reply) {
+    assert(!self->session); /* it would be taken over, and never ended */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer(reply, VS_STORE_DOWN, "%.70s: no answer in time: the connection is still being made",
                          self->place.where);
@@ -117,6 +123,7 @@ static bool await_making(struct zk_store *self, struct vs_reply *reply) {
     making->session = NULL;
     if (!self->session) *reply = making->reply;
     vs_zk_drop_making(making);
+    assert(self->session || reply->outcome != VS_STORE_OK);
     return self->session;
 }
 
@@ -147,6 +154,8 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
 void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], const char *format, ...) {
     va_list args;
     int length = snprintf(path, VS_ZK_PATH_MAX, "%s", self->root);
+    assert(path[0] == '/'); /* a store's root is a node of its own: see read_uri */
+    assert(length > 1);
     va_start(args, format);
     vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
     va_end(args);
@@ -156,6 +165,9 @@ void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], c
 static struct zk_call *put(struct zk_store *self, struct zk_call *call) {
     self->is_short |= !call;
     if (!call) return NULL;
+    assert(!call->next);
+    assert(!self->first == !self->end);
+    assert(!self->end || !self->end->next); /* answers come in the order of this list */
     if (self->end) self->end->next = call;
     if (!self->first) self->first = call;
     self->end = call;
@@ -163,11 +175,13 @@ static struct zk_call *put(struct zk_store *self, struct zk_call *call) {
 }
 
 void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path) {
+    assert(self->process == vs_process_token()); /* a parent's session is not to be spoken on */
     struct zk_call *call = self->session ? put(self, vs_zk_call(self->session, false)) : NULL;
     if (call) vs_zk_call_ask(call, request, path);
 }
 
 struct zk_call *vs_zk_multi(struct zk_store *self) {
+    assert(self->process == vs_process_token());
     struct zk_call *call = self->session ? vs_zk_call(self->session, true) : NULL;
     self->is_short |= !call;
     return call;
@@ -189,6 +203,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     int64_t slice_ms;
     struct zk_call *call = self->first;
     leave_read(self);
+    assert(!call || call->session == self->session); /* none of a session that was dropped */
     if (!call || self->is_short) {
         vs_zk_no_answer(self, "no memory for a request", reply);
         return NULL;
@@ -222,6 +237,7 @@ void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
     char clock[VS_ZK_PATH_MAX];
     if (!vs_zk_connect(self, ms_max, reply)) return false;
+    assert(!self->first); /* the time's answer is the first */
     int64_t age_us = self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us;
     self->asks_time = self->clock_ms == 0 || age_us > CLOCK_MS * 1000;
     if (!self->asks_time) return true;
@@ -241,6 +257,7 @@ bool vs_zk_time(struct zk_store *self, struct vs_reply *reply) {
         if (answer->multi.stat.mtime <= 0) return vs_zk_no_answer(self, "an answer to something else", reply);
         vs_zk_learn_time(self, &answer->multi.stat);
     }
+    assert(self->clock_ms > 0); /* vs_zk_begin has asked for it where it was not known */
     reply->store_ms = self->clock_ms + (self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us) / 1000;
     return true;
 }

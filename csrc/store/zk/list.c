@@ -2,6 +2,7 @@
  * for at once, so thousands of records take a few round trips. */
 #include "store/zk/link.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct numbers {
 };
 
 static bool keep(struct numbers *numbers, uint64_t number) {
+    assert(numbers->count <= numbers->room);
     if (numbers->count == numbers->room) {
         size_t room = numbers->room ? 2 * numbers->room : 256;
         uint64_t *grown = realloc(numbers->at, room * sizeof *grown);
@@ -33,6 +35,7 @@ static bool next_children(struct zk_store *self, const uint64_t *group, struct n
     if (!answer) return false;
     if (answer->rc == ZNONODE) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    assert(!answer->length || !answer->text[answer->length - 1]); /* each name with its end */
     for (size_t i = 0; i < answer->length; i += strlen(answer->text + i) + 1) {
         uint64_t number;
         if (!vs_is_number(answer->text + i, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
@@ -81,6 +84,7 @@ static bool list_records(struct zk_store *self, const struct numbers *workers, s
     }
     for (size_t i = 0; i < workers->count; i++)
         if (!next_listed(self, workers->at[i], listed, count, &room, reply)) return false;
+    assert(*count <= workers->count);
     return true;
 }
 

@@ -1,9 +1,15 @@
 /* nodes.c -- see nodes.h. */
 #include "store/zk/nodes.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+_Static_assert(sizeof((struct zk_store *)0)->root + VESTA_NAMESPACE_MAX +
+                       sizeof "/w/18446744073709551615/18446744073709551615" <
+                   VS_ZK_PATH_MAX,
+               "a record's path is never cut");
 
 void vs_zk_ns_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]) {
     vs_zk_path(self, path, "/%s", self->namespace_);
@@ -30,7 +36,9 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     uint64_t z = (uint64_t)czxid + UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return incarnation ^ ((z ^ z >> 31) & ~UINT64_C(1));
+    uint64_t mixed = incarnation ^ ((z ^ z >> 31) & ~UINT64_C(1));
+    assert(mixed & 1 || !(incarnation & 1));
+    return mixed;
 }
 
 /* The next answer is a get's: NULL with the reply filled; *found: whether there is such a node. */
@@ -119,6 +127,7 @@ static bool next_exists(struct zk_store *self, bool *found, struct vs_reply *rep
 bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct zk_beside *beside,
                        struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
+    assert(view->has_ns); /* else the tag is nobody's */
     vs_zk_tag_path(self, view->stored, path);
     vs_zk_ask(self, ZK_EXISTS, path);
     vs_zk_workers_path(self, path);

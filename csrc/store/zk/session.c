@@ -46,7 +46,9 @@ void vs_zk_session_end(void *work) {
     struct zk_session *session = work;
     if (session->zh) zookeeper_close(session->zh); /* completes what is under way */
     pthread_cond_destroy(&session->changed);
-    pthread_mutex_destroy(&session->mutex);
+    int held = pthread_mutex_destroy(&session->mutex);
+    assert(held == 0); /* somebody still waits for an answer */
+    (void)held;
     free(session);
 }
 
@@ -81,6 +83,7 @@ bool vs_zk_session_is_lost(struct zk_session *session) {
 
 bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms) {
     struct timespec until;
+    assert(ms >= 0);
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += ms / 1000;
     until.tv_nsec += ms % 1000 * 1000000;
@@ -108,6 +111,8 @@ struct zk_call *vs_zk_call(struct zk_session *session, bool multi) {
 }
 
 static void free_call(struct zk_call *call) {
+    assert(call->is_done); /* or its client would still write to it */
+    assert(call->is_left); /* or its caller would still read it */
     free(call->answer.text);
     free(call->ops);
     free(call);
@@ -115,6 +120,7 @@ static void free_call(struct zk_call *call) {
 
 void vs_zk_call_leave(struct zk_call *call) {
     pthread_mutex_lock(&call->session->mutex);
+    assert(!call->is_left);
     bool is_done = call->is_done;
     call->is_left = true;
     pthread_mutex_unlock(&call->session->mutex);
@@ -187,6 +193,7 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
         if (!names->data[i]) return ZMARSHALLINGERROR;
         length += strlen(names->data[i]) + 1;
     }
+    assert(!answer->text); /* a call is asked once */
     answer->text = malloc(length + 1);
     if (!answer->text) return ZSYSTEMERROR;
     for (int i = 0; i < names->count; i++) {
@@ -194,6 +201,7 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
         memcpy(answer->text + answer->length, names->data[i], size);
         answer->length += size;
     }
+    assert(answer->length == length);
     return ZOK;
 }
 
@@ -206,6 +214,8 @@ static void on_children(int rc, const struct String_vector *names, const struct 
 static void on_multi(int rc, const void *data) {
     const struct zk_call *call = data;
     struct zk_multi *multi = &answer_of(data)->multi;
+    assert(call->ops->count > 0);
+    assert(call->ops->count <= VS_ZK_OPS_MAX);
     multi->rc = rc;
     multi->count = call->ops->count;
     multi->stat = call->ops->stat;
@@ -225,6 +235,8 @@ static void sent(struct zk_call *call, int rc) {
 
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path) {
     zhandle_t *zh = call->session->zh;
+    assert(path[0] == '/');
+    assert(!call->ops); /* a multi is sent by vs_zk_call_multi */
     switch (request) {
     case ZK_GET: sent(call, zoo_aget(zh, path, 0, on_get, call)); return;
     case ZK_EXISTS: sent(call, zoo_aexists(zh, path, 0, on_exists, call)); return;
@@ -232,12 +244,15 @@ void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *p
     case ZK_CHILDREN: sent(call, zoo_aget_children2(zh, path, 0, on_children, call)); return;
     case ZK_SYNC: sent(call, zoo_async(zh, path, on_sync, call)); return;
     }
+    assert(!"a request of enum zk_request"); /* who waits for its answer waits as long as a call may */
 }
 
 /* The next operation, with a copy of its path. */
 static zoo_op_t *next_op(struct zk_call *call, const char *path, const char **kept) {
     struct zk_ops *ops = call->ops;
     assert(ops->count < VS_ZK_OPS_MAX);
+    assert(path[0] == '/');
+    assert(strlen(path) < VS_ZK_PATH_MAX); /* half of it is another node's */
     snprintf(ops->path[ops->count], VS_ZK_PATH_MAX, "%s", path);
     *kept = ops->path[ops->count];
     return &ops->op[ops->count++];
@@ -253,6 +268,8 @@ void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
 void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, size_t length, bool for_anyone) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
+    assert(body || length == 0);
+    assert(length <= VS_RECORD_TEXT_MAX); /* what is longer is not read back whole */
     const struct ACL_vector *acl = for_anyone ? &ZOO_OPEN_ACL_UNSAFE : &ZOO_CREATOR_ALL_ACL;
     zoo_create_op_init(op, kept, body, body ? (int)length : -1, acl, ZOO_PERSISTENT, NULL, 0);
 }
@@ -260,6 +277,8 @@ void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, s
 void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
+    assert(body || length == 0);
+    assert(length <= VS_RECORD_TEXT_MAX);
     zoo_set_op_init(op, kept, body, body ? (int)length : -1, version, &call->ops->stat);
 }
 
@@ -271,6 +290,7 @@ void vs_zk_op_delete(struct zk_call *call, const char *path, int version) {
 
 void vs_zk_call_multi(struct zk_call *call) {
     struct zk_ops *ops = call->ops;
+    assert(ops->count > 0); /* the client says of an empty one that all of it was done */
     for (int i = 0; i < ops->count; i++)
         ops->result[i].err = ZRUNTIMEINCONSISTENCY;
     int rc = zoo_amulti(call->session->zh, ops->count, ops->op, ops->result, on_multi, call);

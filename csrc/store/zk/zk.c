@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/slice.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +27,20 @@
 
 extern const struct vs_store_ops vs_store_zk;
 
+_Static_assert(sizeof((struct zk_place *)0)->auth >
+                   sizeof((struct vs_uri *)0)->user + sizeof((struct vs_uri *)0)->password,
+               "user:password of a URI");
+_Static_assert(sizeof((struct zk_store *)0)->root >= sizeof((struct vs_uri *)0)->path, "and its path");
+_Static_assert(sizeof((struct zk_place *)0)->hosts >= sizeof((struct vs_uri *)0)->hosts, "and its hosts");
+
 #define IDLE_MS 2000 /* who does not call for so long closes its connection: a server lets in 60 of one address */
 
 enum { KEY_SECRET_FILE, KEY_ACL };
 static const char *const keys[] = {"secret_file", "acl", NULL};
+_Static_assert(sizeof keys / sizeof *keys == KEY_ACL + 2, "a place for each key, and the end");
 
 static struct zk_store *self_of(struct vs_store *store) {
+    assert(store->ops == &vs_store_zk);
     return (struct zk_store *)store;
 }
 
@@ -79,6 +88,7 @@ static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
 /* The next answer is a multi's.  False with the reply filled. */
 static bool next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
+    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* not another request's answer */
     if (answer) *multi = answer->multi;
     return answer;
 }
@@ -113,6 +123,7 @@ enum fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
 
 /* What the server says of a write that it did not do. */
 static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, bool is_first, struct vs_reply *reply) {
+    assert(made->rc != ZOK);
     bool is_same = made->count > 1 && made->each[0] == ZOK && made->each[1] == ZOK;
     vs_not_done(reply);
     if (made->count > 1 && made->each[0] == ZOK && made->each[1] == ZNONODE) {
@@ -137,6 +148,7 @@ struct writing {
 /* The record as it stands behind the write, by a get that was sent with it: it is this write, of that transaction; or
  * somebody has written over it already, and this one's answer is that of the very next change of the node. */
 static bool shows(struct zk_store *self, uint64_t worker, const struct writing *writing, struct vs_reply *reply) {
+    assert(writing->made.rc == ZOK);
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_record(self, worker, &view, &seen)) {
@@ -179,6 +191,8 @@ static enum fate send_write(struct zk_store *self, uint64_t worker, const struct
                               .length = vs_record_write(record, text),
                               .version = view->has_record ? view->stat.version + 1 : 1,
                               .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
+    assert(view->has_ns);            /* whose version the write stands on */
+    assert(writing.before_zxid > 0); /* or the answer to an earlier write would do */
     put_write(self, worker, view, text, writing.length);
     vs_sent(reply);
     if (!next_multi(self, &writing.made, reply)) return FATE_TOLD;
@@ -209,6 +223,7 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
     for (int tries = 0; tries < 3; tries++) { /* once for its group that was missing, once for somebody in between */
         if (tries) vs_sent(reply);            /* a denial is believed when what stands there was seen */
         if (!vs_zk_look_at_both(self, worker, &view, reply) || !vs_is_met(&self->met, reply)) return;
+        assert(view.has_record == (reply->record.ver > 0));
         if (!vs_follows(record, &reply->record, old_ver)) {
             say_other(record, tries > 0, reply);
             return;
@@ -229,6 +244,8 @@ static void put_ns(struct zk_store *self, const struct vs_ns_record *stored, con
                    const struct zk_beside *beside) {
     char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length = vs_ns_record_write(stored, text);
+    assert(view->has_ns || !beside->tag); /* nothing is beside what is not there */
+    assert(view->has_ns || !beside->workers);
     struct zk_call *multi = vs_zk_multi(self);
     if (!multi) return;
     vs_zk_ns_path(self, path);
@@ -251,6 +268,7 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
                      struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
+    assert(made->rc == ZOK);
     if (!vs_zk_next_ns(self, &view, &seen)) {
         memcpy(reply->text, seen.text, sizeof reply->text);
         return false;
@@ -289,7 +307,9 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
     struct zk_store *self = self_of(store);
     struct zk_view view;
     struct zk_beside beside = {false, false};
+    assert(record->ver == old_ver + 1);
     if (!vs_zk_begin(self, self->call_ms_max, reply) || !vs_zk_look_at_ns(self, &view, reply)) return;
+    assert(view.has_ns == (reply->ns.ver > 0));
     if (reply->ns.ver != old_ver) {
         vs_not_first(reply);
         return;
@@ -369,6 +389,7 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
         char name[sizeof uri->hosts];
         more = vs_slice_split(rest, ',', &one, &rest);
         if (!more) one = rest;
+        assert(one.length < sizeof name);
         snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
         rc = vs_uri_host(name, host, sizeof host, &port, err);
     }
