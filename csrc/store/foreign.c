@@ -1,12 +1,15 @@
 /* foreign.c -- rows of other generators, and the little JSON that they write.  Knows no server. */
 #include "store/foreign.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until_ms, const char *who,
                     struct vs_reply *reply) {
+    assert(list->count <= list->room);
+    assert(list->count <= VS_FOREIGN_MAX);
     if (list->count == VS_FOREIGN_MAX) {
         return vs_answer(reply, VS_STORE_REFUSED, "there are more than %d numbers", VS_FOREIGN_MAX);
     }
@@ -27,6 +30,7 @@ bool vs_foreign_add(struct vs_foreign_list *list, uint64_t worker, int64_t until
 static const char *value_of(const char *json, const char *key) {
     char quoted[40];
     int length = snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    assert((size_t)length < sizeof quoted); /* it would stand behind the end of what was found */
     const char *at = strstr(json, quoted);
     if (!at) return NULL;
     at += length;
@@ -40,6 +44,7 @@ bool vs_foreign_number(const char *json, const char *key, int64_t *out) {
     size_t length = at ? strspn(at, "0123456789") : 0;
     if (length == 0 || length > 18 || !strchr(",} \t\r\n", at[length])) return false;
     *out = strtoll(at, NULL, 10);
+    assert(*out >= 0); /* -1 has a meaning of its own: VS_FOREIGN_FREE */
     return true;
 }
 
