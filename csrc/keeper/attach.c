@@ -3,8 +3,10 @@
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
+#include "os/lock.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +34,7 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
         .namespace_ = header->namespace_, .group = header->group, .clock = settings->clock, .secret = settings->secret};
     struct vs_store *store;
     struct vs_reply reply;
+    assert(!vs_process_is_locked());
     memset(ns, 0, sizeof *ns);
     int rc = vs_store_open(uri, &opts, &store, err);
     if (rc != VESTA_OK) return rc;
@@ -44,6 +47,7 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
 /* Before a file is made that could never get a lease: the namespace may have another layout already. */
 static int check_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
+    assert(!header->incarnation); /* no store has granted anything to a file that is not made yet */
     int rc = look_at_namespace(header->store, settings, header, &ns, err);
     if (rc != VESTA_OK || !ns.ver || ns.fingerprint == header->fingerprint) return rc;
     return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
@@ -55,6 +59,7 @@ static int check_layout(const struct vs_settings *settings, const struct vs_head
 static int check_address(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns = {.ver = 0};
     char has[VS_URI_MAX], asked[VS_URI_MAX];
+    assert(settings->store[0]);
     bool is_local = vs_store_is_local(settings->store);
     int rc = is_there(settings->store) ? look_at_namespace(settings->store, settings, header, &ns, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
@@ -111,6 +116,7 @@ static int check_wanted(const struct vs_settings *settings, struct vs_header *he
 
 void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
     size_t length = strlen(path);
+    assert(no_file);
     snprintf(out, size,
              "cannot make %s: %.30s: ids go on with a map that only this user's processes with the same options share; "
              "if it is lost, a number given by hand waits 5 s; make the folder writable, or name another path",
@@ -120,6 +126,8 @@ void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
 int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct vs_anchor *out,
                    struct vesta_error *err) {
     struct vs_header header;
+    assert(settings->path[0]);       /* a private generator has no file */
+    assert(!vs_process_is_locked()); /* it goes to the disk */
     int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
     if (rc != VESTA_OK) return rc;
     if (*found) return check_found(settings, &out->header, err);

@@ -6,18 +6,23 @@
 #include "os/lock.h"
 #include "os/process.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define ANSWER_US 5000000 /* then the records are too old to choose from */
 #define LOOK_US 500000    /* so that a stop is noticed even if a wake-up is lost */
+_Static_assert(LOOK_US < VS_PULSE_US, "a keeper that asks is not taken for one that is silent");
 
 /* ------------------------------------------------------------------ the keeper's side */
 
 static void open_question(struct vs_file *file, const struct vs_lease *lease, struct vs_listing listing) {
     struct vs_question *q = &file->question;
     vs_process_lock();
+    assert(file->keeper_in == vs_process_token()); /* it is the keeper who asks, and one thing at a time */
+    assert(!atomic_load(&q->open));
+    assert(!q->listed);
     q->listed = listing.listed;
     q->choice = (struct vesta_choice){
         .attempt = lease->attempt,
@@ -40,6 +45,7 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, st
 static void wait_for_answer(struct vs_file *file, struct vs_term *term) {
     const struct vesta_clock *clock = term->clock;
     _Atomic uint32_t *word = &term->map->shared.want;
+    assert(!vs_process_is_locked());
     int64_t until_us = clock->boot_us(clock->self) + ANSWER_US;
     for (;;) {
         uint32_t want = atomic_load_explicit(word, memory_order_acquire);
@@ -54,6 +60,8 @@ static void wait_for_answer(struct vs_file *file, struct vs_term *term) {
 
 void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listing listing, struct vs_event *ev) {
     struct vs_question *q = &file->question;
+    assert(term->map == file->mapping.map);
+    assert(term->lease.phase == VS_PH_CHOOSE || term->lease.phase == VS_PH_SWITCH);
     listing = vs_listing_up_to(listing, vs_worker_max(&file->layout));
     open_question(file, &term->lease, listing);
     wait_for_answer(file, term);
@@ -61,6 +69,7 @@ void vs_question_ask(struct vs_file *file, struct vs_term *term, struct vs_listi
     atomic_store(&q->open, 0);
     q->listed = NULL;
     bool any = !q->none && q->worker == VESTA_ANY_WORKER;
+    assert(q->none || any || q->worker <= vs_worker_max(&file->layout)); /* vesta_choose has seen to it */
     ev->found = !q->none;
     ev->worker = q->worker;
     ev->is_fixed = q->fixed;
@@ -75,6 +84,7 @@ _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0
 
 /* Whether the keeper of this process asks; with the process lock held. */
 static bool is_asked(const struct vs_file *file) {
+    assert(vs_process_is_locked());
     return file && file->keeper_in == vs_process_token() && atomic_load(&file->question.open);
 }
 
@@ -99,6 +109,7 @@ int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **out, struct ve
     const struct vs_question *q = asked ? &file->question : NULL;
     struct vesta_choice *choice = asked ? malloc(sizeof *choice + q->choice.count * sizeof *choice->record) : NULL;
     if (choice) {
+        assert(q->listed || q->choice.count == 0);
         *choice = q->choice;
         choice->record = (struct vesta_record *)(choice + 1);
         for (size_t i = 0; i < choice->count; i++)

@@ -4,6 +4,7 @@
 #include "keeper/file.h"
 #include "os/lock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ static struct vs_file *file_of(struct vesta_gen *gen) {
     vs_process_lock();
     struct vs_file *file = gen->handle->file;
     vs_process_unlock();
+    assert(file); /* a private generator was turned away */
     return file;
 }
 

@@ -3,7 +3,9 @@
 #include "id/id.h"
 #include "keeper/file.h"
 #include "os/lock.h"
+#include "os/process.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ bool vs_is_used_up(const struct vs_map *map) {
  * all locks that the process has on it. */
 static struct vs_file *find_file(const struct vs_anchor *anchor) {
     char name[VS_MAP_NAME_MAX];
+    assert(vs_process_is_locked());
     if (vs_mapping_name(&anchor->header, name) != 0) return NULL;
     for (struct vs_file *file = files; file; file = file->next) {
         bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
@@ -30,6 +33,8 @@ static struct vs_file *find_file(const struct vs_anchor *anchor) {
 }
 
 bool vs_file_has(const char *name) {
+    assert(vs_process_is_locked());
+    assert(!strchr(name, '/')); /* in whichever folder */
     for (const struct vs_file *file = files; file; file = file->next) {
         const char *slash = strrchr(file->mapping.name, '/');
         if (slash && strcmp(slash + 1, name) == 0) return true;
@@ -70,6 +75,7 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_settings *se
         free(file);
         return rc;
     }
+    assert(file->mapping.fd >= 0); /* without one there is no lock that elects a keeper */
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
     if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, settings->clock);
     file->clock = settings->clock;
@@ -85,6 +91,8 @@ int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *sett
                   struct vesta_error *err) {
     struct vs_file *file = find_file(anchor);
     int rc = VESTA_OK;
+    assert(settings->clock);
+    assert(!file || file->closing || file->handles > 0); /* who leaves last takes it off the list */
     if (file && file->closing) return VESTA_EPAUSE;
     if (!file && (rc = new_file(anchor, settings, &file, err)) != VESTA_OK) return rc;
     if (settings->store[0]) snprintf(file->store, sizeof file->store, "%s", settings->store);
@@ -95,6 +103,7 @@ int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *sett
 }
 
 int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err) {
+    assert(old->handles > 0);
     struct vs_settings settings = {.clock = old->clock, .secret = *old->secret ? old->secret : NULL};
     snprintf(settings.path, sizeof settings.path, "%s", old->path);
     snprintf(settings.store, sizeof settings.store, "%s", old->store);
@@ -104,6 +113,7 @@ int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct v
 /* Nobody can find this map any more: the file that named it is gone; or, where none could be made, there is one now. */
 static bool is_forlorn(const struct vs_file *file) {
     struct stat st;
+    assert(!vs_process_is_locked());
     if (!file->mapping.name[0]) return false;
     bool is_there = lstat(file->path, &st) == 0;
     return file->anchor.no_file ? is_there : !is_there && errno == ENOENT;
@@ -111,8 +121,11 @@ static bool is_forlorn(const struct vs_file *file) {
 
 static void forget(struct vs_file *file, bool is_forlorn) {
     struct vs_file **at = &files;
-    while (*at != file)
-        at = &(*at)->next;
+    assert(vs_process_is_locked());
+    assert(file->handles == 0);
+    assert(file->keeper_in != vs_process_token()); /* its thread would go on in memory that is given back */
+    for (; *at != file; at = &(*at)->next)
+        assert(*at);
     *at = file->next;
     if (is_forlorn && vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, true)) vs_mapping_remove(&file->mapping);
     vs_mapping_close(&file->mapping); /* and with it the locks on it */
@@ -121,6 +134,9 @@ static void forget(struct vs_file *file, bool is_forlorn) {
 /* The keeper is joined without the process lock, which it may need; `closing` keeps others out meanwhile. */
 void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
+    assert(file->handles > 0);
+    assert(!file->closing);
+    assert(!handle || file->question.choosers >= handle->chooses);
     if (handle) file->question.choosers -= handle->chooses;
     bool last = --file->handles == 0;
     file->closing = last;

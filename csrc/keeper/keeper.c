@@ -10,6 +10,7 @@
 #include "os/thread.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@
 #define ELECTION_US 200000 /* how often the others look whether the keeper has died */
 #define NAP_US 500000      /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
 #define STORE_RETRY_US 1000000
+_Static_assert(NAP_US < VS_PULSE_US, "a keeper that naps is not taken for one that is silent");
+_Static_assert(STORE_RETRY_US > ELECTION_US, "whom the store turned away stands back for longer than others wait");
 #define GIVE_BACK_US 3000000 /* who ends waits no longer than that for a store to take the lease back */
 
 struct keeping {
@@ -29,6 +32,8 @@ struct keeping {
     bool is_orphan;       /* another map has the name of ours: newcomers are there, and all are to follow */
     bool elected;         /* the lock is ours; not that of whose place was taken because it was silent */
 };
+
+_Static_assert(offsetof(struct keeping, term) == 0, "a term is the head of its keeping");
 
 /* How a term was come by. */
 struct seat {
@@ -52,6 +57,7 @@ static bool told_to_stop(struct vs_file *file) {
 static int check_store(struct keeping *k, struct vesta_error *err) {
     uint64_t known = vs_map_incarnation(k->file->mapping.map);
     struct vs_reply reply;
+    assert(!vs_process_is_locked());
     if (vs_same_address(k->uri, k->file->anchor.header.store)) return VESTA_OK;
     k->store->ops->ns_read(k->store, &reply);
     bool answered = reply.outcome == VS_STORE_OK;
@@ -69,6 +75,7 @@ static void note_store(struct keeping *k) {
     struct vs_header *header = &k->file->anchor.header;
     uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
     if (!k->term.lease.published) return;
+    assert(k->uri[0]); /* a lease came from somewhere */
     if (header->incarnation == incarnation && strcmp(header->store, k->uri) == 0) return;
     vs_process_lock();
     header->incarnation = incarnation;
@@ -110,6 +117,7 @@ static bool is_stirred(struct keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
     int64_t age_us = k->term.clock->boot_us(k->term.clock->self) - lease->renewed_boot_us;
+    assert(!is_well || k->store);
     return is_well && age_us >= STORE_RETRY_US && k->store->ops->stirred && k->store->ops->stirred(k->store);
 }
 
@@ -117,6 +125,7 @@ static bool is_stirred(struct keeping *k) {
 static void nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     const struct vesta_clock *clock = term->clock;
     _Atomic uint32_t *want_at = &term->map->shared.want;
+    assert(!vs_process_is_locked());
     note_store(keeping_of(term));
     lay_down(keeping_of(term), until_boot_us);
     for (;;) {
@@ -187,13 +196,17 @@ static void ask(struct vs_term *term, const struct vs_action *action, struct vs_
     struct keeping *k = keeping_of(term);
     const struct vs_store_ops *ops = k->store->ops;
     struct vs_reply reply;
+    assert(!vs_process_is_locked()); /* a store may take as long as it likes */
     vs_term_beat(term, call_us_max(k->store, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: do_choose(k, ev); return;
     case VS_DO_NS_READ: ops->ns_read(k->store, &reply); break;
     case VS_DO_NS_SWAP: ops->ns_swap(k->store, action->old_ver, &action->ns, &reply); break;
     case VS_DO_READ: ops->read(k->store, action->worker, &reply); break;
-    default: ops->swap(k->store, action->worker, action->old_ver, &action->record, &reply); break;
+    default:
+        assert(action->kind == VS_DO_SWAP);
+        ops->swap(k->store, action->worker, action->old_ver, &action->record, &reply);
+        break;
     }
     ev->outcome = reply.outcome;
     ev->store_ms = reply.store_ms;
@@ -234,6 +247,7 @@ static bool keep_term(struct vs_file *file, const struct seat *seat) {
     struct vs_map *map = file->mapping.map;
     struct vesta_error err = {.text = "no memory for a keeper"};
     int rc = VESTA_ENOMEM;
+    assert(seat->token);
     if (k) {
         char secret[VS_SECRET_MAX];
         vs_process_lock();
@@ -336,6 +350,9 @@ void vs_keeper_want(struct vs_map *map) {
 }
 
 int vs_keeper_start(struct vs_file *file) {
+    assert(vs_process_is_locked());
+    assert(file->handles > 0);
+    assert(!file->closing);
     if (file->keeper_in == vs_process_token()) return 0;
     sigset_t all, was;
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
@@ -366,6 +383,9 @@ static bool may_join(struct vs_file *file) {
 }
 
 static void end_thread(struct vs_file *file, enum vs_stop how) {
+    assert(how != VS_KEEP_ON);
+    assert(!vs_process_is_locked()); /* it may need that to come to its end */
+    assert(!pthread_equal(file->thread, pthread_self()));
     int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* what was under way is nobody's concern any more */
     atomic_store(&file->cut_us, file->clock->boot_us(file->clock->self) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
@@ -377,6 +397,8 @@ struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
     if (!may_join(file)) return (struct vs_kept){0};
     end_thread(file, how);
     vs_process_lock();
+    assert(file->keeper_in == vs_process_token()); /* nobody else has ended it, or begun another */
+    assert(file->joining_in == vs_process_token());
     struct vs_kept kept = file->kept;
     file->keeper_in = file->joining_in = 0;
     vs_process_unlock();

@@ -7,6 +7,7 @@
 #include "os/lock.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,6 +39,9 @@ static int set_fields(const struct vesta_layout *layout, const char *fields, uin
 
 /* With the process lock held. */
 static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
+    assert(vs_process_is_locked());
+    assert(gen->handle->file == file);
+    assert(file->handles > file->question.choosers); /* this handle is one of them, and is not counted yet */
     file->question.choosers += gen->handle->chooses;
     atomic_store_explicit(&gen->asks, &file->question.open, memory_order_release);
 }
@@ -59,6 +63,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
                        struct vesta_gen **out, struct vesta_error *err) {
     struct vesta_layout layout = settings->layout;
     uint64_t base = 0;
+    assert(!file || file->mapping.map == map);
     struct vesta_gen *gen = calloc(1, sizeof *gen);
     struct vs_handle *handle = calloc(1, sizeof *handle);
     int rc = gen && handle ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
@@ -104,8 +109,9 @@ static int open_private(const struct vs_settings *settings, struct vesta_gen **o
     }
     const struct vs_shape *shape = &(*out)->shape;
     uint64_t from = vs_tick_at(shape, settings->clock->unix_us(settings->clock->self));
-    vs_slot_publish(map, vs_slot_take(map, &(struct vs_claim){.worker = header.worker, .owner = {0, 0}, .from = from}),
-                    vs_tick_end(shape), 0);
+    int slot = vs_slot_take(map, &(struct vs_claim){.worker = header.worker, .owner = {0, 0}, .from = from});
+    assert(slot == 0); /* the map is this call's alone */
+    vs_slot_publish(map, slot, vs_tick_end(shape), 0);
     return VESTA_OK;
 }
 
@@ -123,6 +129,8 @@ int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct ves
 
 void vesta_close(struct vesta_gen *gen) {
     if (!gen) return;
+    assert(!gen->handle->is_private || !gen->handle->past);
+    assert(gen->handle->is_private == !gen->handle->file);
     if (gen->handle->is_private)
         vs_mapping_unmap(atomic_load(&gen->map));
     else
@@ -144,6 +152,7 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     struct vs_past *past = malloc(sizeof *past);
     struct vs_file *file;
+    assert(!handle->is_private);
     if (!past) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = vs_file_enter_next(handle->file, &file, err);
     if (rc != VESTA_OK) {
@@ -162,6 +171,7 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
  * there may be nobody else on it. */
 static bool is_left(const struct vs_handle *handle) {
     const struct vs_file *file = handle->file;
+    assert(vs_process_is_locked()); /* another thread of the handle may be moving on */
     return vs_is_used_up(file->mapping.map) || (!handle->keeps && !vs_mapping_is_named(&file->mapping));
 }
 

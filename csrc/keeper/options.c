@@ -10,6 +10,7 @@
 #include "os/host.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
@@ -84,6 +85,7 @@ static bool goes_without(const struct vesta_opts *opts, int blocked, const char 
 /* Makes the folder, or looks whether it could be made, and finds its one name. */
 static int find_folder(const struct vesta_opts *opts, struct vs_settings *settings, char folder[PATH_MAX],
                        char real[PATH_MAX], struct vesta_error *err) {
+    assert(folder[0]);
     settings->blocked = vs_anchor_blocked(folder);
     int failed = settings->looks_only ? settings->blocked : vs_make_dirs(folder, settings->group) != 0 ? errno : 0;
     if (!failed || access(folder, F_OK) == 0) {
@@ -111,6 +113,7 @@ static int find_path(const struct vesta_opts *opts, const char *state, struct vs
                      struct vesta_error *err) {
     char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
     const char *ns = opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE;
+    assert(opts->path || state[0]);
     int length = opts->path ? snprintf(given, sizeof given, "%s", opts->path)
                             : snprintf(given, sizeof given, "%s/%s.gen", state, ns);
     if (length <= 0 || (size_t)length >= sizeof given)
@@ -215,6 +218,7 @@ int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings
 
 /* In ticks: whole units only, because a part of one would say nothing about time. */
 static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
+    assert(layout->unit_ms > 0);
     int64_t units = opts->ahead_ms_max / layout->unit_ms;
     if (opts->ahead_ms_max == 0)
         units = layout->unit_ms == 1000 ? 1 : 0; /* a second is too long to be refused for a small step back */
@@ -224,6 +228,7 @@ static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_la
 /* The store named, else the one in the folder for state. */
 static int name_store(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char state[PATH_MAX];
+    assert(!header->store[0]);
     if (settings->store[0]) {
         snprintf(header->store, sizeof header->store, "%s", settings->store);
         return VESTA_OK;
@@ -237,6 +242,7 @@ static int name_store(const struct vs_settings *settings, struct vs_header *head
 
 int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
     char host[64] = "";
+    assert(path[0]); /* or every generator of the host would ask by one name */
     if (header->own_identity) return VESTA_OK;
     if (!is_local) vs_host_name(host, sizeof host);
     int length = snprintf(header->identity, sizeof header->identity, "%s%s%s", host, is_local ? "" : ":", path);
@@ -269,6 +275,8 @@ static int check_together(const struct vesta_opts *opts, const struct vs_header 
     struct vesta_opts whole = *opts;
     struct vesta_error why;
     const char *member;
+    assert(header->store[0]);
+    assert(header->pacing != VESTA_PACING_DEFAULT);
     whole.lease = header->lease;
     whole.store = header->store;
     whole.pacing = (enum vesta_pacing)header->pacing;
@@ -278,6 +286,7 @@ static int check_together(const struct vesta_opts *opts, const struct vs_header 
 
 static int name_lease(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
+    assert(!(opts->flags & VESTA_UNSAFE_PRIVATE));
     const char *lease = opts->lease ? opts->lease : vs_store_is_local(header->store) ? "local" : "balanced";
     snprintf(header->lease, sizeof header->lease, "%s", lease);
     int rc = check_together(opts, header, err);
@@ -289,6 +298,7 @@ static int name_lease(const struct vs_settings *settings, struct vs_header *head
 
 int vs_settings_header(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
+    assert(settings->clock); /* they were read */
     memset(header, 0, sizeof *header);
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
         return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: no number has a default");
@@ -343,6 +353,7 @@ static int match_worker(const struct vs_settings *settings, const struct vs_head
 int vs_settings_matches(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
     char asked[VESTA_LAYOUT_TEXT_MAX];
+    assert(header->format == VS_ANCHOR_FORMAT);
     if (settings->has_layout && header->fingerprint != settings->layout.fingerprint) {
         vesta_layout_text(&settings->layout, asked);
         return mismatch(err, settings, "the layout", header->layout, asked);

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/slice.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ static const struct vs_row rows[] = {
     VESTA_NAMESPACE_OPTIONS(ROW) VESTA_HANDLE_OPTIONS(ROW) /* a flag that has a name in every language: */
     {"unsafe_private", VS_ROW_FLAG, offsetof(struct vesta_opts, flags), VESTA_UNSAFE_PRIVATE, NULL}};
 _Static_assert(VS_COUNT(rows) < NAMES_MAX, "unknown_option has room for every name");
+_Static_assert(sizeof(enum vesta_pacing) == sizeof(int), "a choice is put as an int");
 
 const struct vs_row *vs_row_at(int i) {
     return i >= 0 && i < (int)VS_COUNT(rows) ? &rows[i] : NULL;
@@ -47,6 +49,7 @@ static int unknown_option(const char *name, struct vesta_error *err) {
 
 int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_t number, struct vesta_error *err) {
     char *at = (char *)opts + row->offset;
+    assert((size_t)(row - rows) < VS_COUNT(rows)); /* its offset is believed */
     uint64_t max = row->kind == VS_ROW_SWITCH || row->kind == VS_ROW_FLAG ? 1 : row->max;
     if (number > max)
         return vs_fail(err, VESTA_EOPTION, "%s is %" PRIu64 ", which must be a whole number from 0 to %" PRIu64,
@@ -65,6 +68,7 @@ int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_
 
 /* An enum, whose first value is 1. */
 static int put_choice(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err) {
+    assert(row->values);
     int value = vs_slice_place((struct vs_slice){text, strlen(text)}, row->values, '|') + 1;
     if (!value)
         return vs_fail(err, VESTA_EOPTION, "%s is '%s', which must be one of %s", vs_row_name(row),
@@ -75,6 +79,8 @@ static int put_choice(const struct vs_row *row, struct vesta_opts *opts, const c
 
 int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err) {
     uint64_t number;
+    assert((size_t)(row - rows) < VS_COUNT(rows));
+    assert(text); /* NULL would be the default, unasked */
     switch (row->kind) {
     case VS_ROW_TEXT:
     case VS_ROW_LAYOUT:

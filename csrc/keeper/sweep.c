@@ -5,6 +5,7 @@
 #include "os/host.h"
 #include "os/lock.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,6 +64,9 @@ static void look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
 }
 
 void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
+    assert(vs_process_is_locked());
+    assert(made->is_new);
+    assert(made->name[0] == '/');
     const char *own = strrchr(made->name, '/') + 1;
     char maps[VS_MAP_NAME_MAX];
     snprintf(maps, sizeof maps, "%.*s", (int)(own - made->name), made->name);

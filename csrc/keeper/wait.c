@@ -2,6 +2,8 @@
 #include "keeper/file.h"
 #include "os/clock.h"
 
+#include <assert.h>
+
 /* A sleep this short would overshoot: the last of a wait is spun away by asking again. */
 #define SPIN_US 70
 
@@ -9,6 +11,7 @@
 static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
                      int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
+    assert(pause->why); /* it was paused */
     int64_t now = clock->boot_us(clock->self);
     if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
         *until_boot_us = INT64_MAX; /* for ever */
@@ -17,6 +20,7 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
     if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false; /* the caller is who answers */
     int64_t wait_us = vs_pause_step_us(pause, *until_boot_us - now);
     if (wait_us < 0) return false;
+    assert(wait_us > 0); /* else this spins, and calls it waiting */
     if (clock != vs_clock_system())
         clock->sleep_us(clock->self, wait_us);
     else if (wait_us > SPIN_US)

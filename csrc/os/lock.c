@@ -3,6 +3,7 @@
 #include "os/clock.h"
 #include "os/lock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -15,12 +16,17 @@
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local bool is_ours; /* this thread has the mutex */
 
 static void lock_mutex(void) {
+    assert(!is_ours); /* it would wait for itself */
     pthread_mutex_lock(&process_mutex);
+    is_ours = true;
 }
 
 static void unlock_mutex(void) {
+    assert(is_ours);
+    is_ours = false;
     pthread_mutex_unlock(&process_mutex);
 }
 
@@ -35,11 +41,17 @@ void vs_process_lock(void) {
 
 bool vs_process_trylock(void) {
     pthread_once(&once, hold_over_fork);
-    return pthread_mutex_trylock(&process_mutex) == 0;
+    assert(!is_ours);
+    is_ours = pthread_mutex_trylock(&process_mutex) == 0;
+    return is_ours;
 }
 
 void vs_process_unlock(void) {
     unlock_mutex();
+}
+
+bool vs_process_is_locked(void) {
+    return is_ours;
 }
 
 static bool set_lock(int fd, int64_t byte, short type) {

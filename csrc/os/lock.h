@@ -11,6 +11,8 @@
 void vs_process_lock(void);
 bool vs_process_trylock(void);
 void vs_process_unlock(void);
+/* Whether this thread has it: for assertions. */
+bool vs_process_is_locked(void);
 
 /* Locks one byte by fcntl: these locks belong to the process, so a forked child neither has nor blocks them.  Keep one
  * descriptor a file and process: closing any drops the locks.
