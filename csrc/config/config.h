@@ -15,6 +15,7 @@
 #define VS_CONFIG_H
 
 #include "log/log.h"
+#include "policy/policy.h"
 #include "vesta.h"
 
 #include <stdbool.h>
@@ -35,8 +36,9 @@ struct vs_conf_list {
 };
 
 struct vs_conf_policy {
-    const char *name;    /* a shipped policy or a file's path; NULL: none, the fixed rules hold */
-    const char *options; /* Lua text of a table, for vs_policy_load; NULL: none */
+    const char *name;           /* a shipped policy or a file's path; NULL: none, the fixed rules hold */
+    const char *options;        /* Lua text of a table, for vs_policy_read; NULL: none */
+    struct vs_policy_text text; /* as it was read and tried */
 };
 
 /* Numbers are -1 and texts NULL where nothing was said and no default is a value, unless said otherwise.

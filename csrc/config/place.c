@@ -35,6 +35,8 @@ void vs_config_free(struct vs_config *config) {
         next = text->next;
         free(text);
     }
+    for (int i = 0; i < VS_CONF_NAMESPACES_MAX; i++)
+        vs_policy_text_free(&config->ns[i].policy.text);
     free(config);
 }
 

@@ -169,37 +169,19 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
 
 /* ------------------------------------------------------------------ policies */
 
-static int try_policy(struct vs_vm *vm, int policy, const char *ns, struct vesta_error *err) {
+/* Within the limits that a server sets: what `vesta check` finds well a server takes, without trying it again. */
+static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
     const struct vesta_clock *clock = vs_clock_system();
-    int rc = VESTA_OK;
-    for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++)
-        rc = vs_policy_rehearse(vm, policy, &(struct vs_rehearsal){i, ns, clock->unix_us(clock->self) / 1000}, err);
-    return rc;
-}
-
-/* A file's are tried, within the limits that a server sets them: what `vesta check` finds well a server takes, without
- * trying it again. */
-static int load_policies(const struct vs_conf_reading *r, struct vs_vm *vm, struct vesta_error *err) {
     for (int i = 0; i < r->config->ns_count; i++) {
         struct vs_conf_namespace *ns = &r->config->ns[i];
         struct vesta_error why;
-        int policy, rc = VESTA_OK;
-        if (ns->policy.name) rc = vs_policy_load(vm, ns->policy.name, ns->policy.options, &policy, &why);
-        if (rc == VESTA_OK && ns->policy.name && r->source.path) rc = try_policy(vm, policy, ns->name, &why);
-        if (rc == VESTA_OK) continue;
+        if (!ns->policy.name) continue;
+        int rc = vs_policy_read(ns->policy.name, ns->policy.options, &ns->policy.text, &why);
+        if (rc == VESTA_OK) rc = vs_policy_try(&ns->policy.text, ns->name, clock->unix_us(clock->self) / 1000, &why);
         if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
-        return WRONG(r, "namespaces.*.policy", ns, err, "cannot be used: %s", why.text);
+        if (rc != VESTA_OK) return WRONG(r, "namespaces.*.policy", ns, err, "cannot be used: %s", why.text);
     }
     return VESTA_OK;
-}
-
-static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
-    struct vs_vm *vm;
-    int rc = vs_vm_open(&(struct vs_vm_limits){0}, &vm, err);
-    if (rc != VESTA_OK) return rc;
-    rc = load_policies(r, vm, err);
-    vs_vm_close(vm);
-    return rc;
 }
 
 /* ------------------------------------------------------------------ segments */

@@ -233,7 +233,34 @@ int vs_source_read(const char *what, const char *path, char *buf, size_t size, s
     return VESTA_OK;
 }
 
-static int load_file(struct vs_vm *vm, const char *path, const char *options, int *policy, struct vesta_error *err) {
+/* A text's end, behind the copy; NULL stays NULL. */
+static char *copy_text(const char *text, char *at, const char **out) {
+    *out = text ? strcpy(at, text) : NULL;
+    return text ? at + strlen(text) + 1 : at;
+}
+
+static size_t size_of(const char *text) {
+    return text ? strlen(text) + 1 : 0;
+}
+
+/* In one piece of memory, which begins with the chunk. */
+int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *out, struct vesta_error *err) {
+    char *at = malloc(size_of(from->chunk) + size_of(from->options) + size_of(from->name) + from->length);
+    if (!at) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    at = copy_text(from->chunk, at, &out->chunk);
+    at = copy_text(from->options, at, &out->options);
+    at = copy_text(from->name, at, &out->name);
+    out->text = memcpy(at, from->text, from->length);
+    out->length = from->length;
+    return VESTA_OK;
+}
+
+void vs_policy_text_free(struct vs_policy_text *text) {
+    free((char *)text->chunk);
+    *text = (struct vs_policy_text){0};
+}
+
+static int read_file(const char *path, const char *options, struct vs_policy_text *out, struct vesta_error *err) {
     char chunk[PATH_MAX + 1];
     size_t length, size = VS_SOURCE_BYTES_MAX + 1; /* one more, to see that a file has too many */
     if (snprintf(chunk, sizeof chunk, "@%s", path) >= (int)sizeof chunk)
@@ -242,19 +269,28 @@ static int load_file(struct vs_vm *vm, const char *path, const char *options, in
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = vs_source_read("the policy", path, text, size, &length, err);
     if (rc == VESTA_OK)
-        rc = vs_policy_load_text(vm, &(struct vs_policy_text){chunk, text, length, options}, policy, err);
+        rc = vs_policy_text_copy(&(struct vs_policy_text){chunk, text, length, options, path}, out, err);
     free(text);
     return rc;
 }
 
-int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err) {
+int vs_policy_read(const char *name, const char *options, struct vs_policy_text *out, struct vesta_error *err) {
     size_t length = strlen(name);
     if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".lua") == 0))
-        return load_file(vm, name, options, policy, err);
+        return read_file(name, options, out, err);
     const struct vs_shipped *shipped = strcmp(name, helpers) == 0 ? NULL : vs_shipped_find(name);
     if (!shipped) return unknown_policy(name, err);
     char chunk[64];
     snprintf(chunk, sizeof chunk, "@%s.lua", name);
-    const struct vs_policy_text text = {chunk, shipped->text, shipped->length, options};
-    return vs_policy_load_text(vm, &text, policy, err);
+    const struct vs_policy_text text = {chunk, shipped->text, shipped->length, options, name};
+    return vs_policy_text_copy(&text, out, err);
+}
+
+int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err) {
+    struct vs_policy_text text;
+    int rc = vs_policy_read(name, options, &text, err);
+    if (rc != VESTA_OK) return rc;
+    rc = vs_policy_load_text(vm, &text, policy, err);
+    vs_policy_text_free(&text);
+    return rc;
 }

@@ -7,7 +7,7 @@
  *   declared.c what it declares of its options
  *   ctx.c      what its functions are told
  *   call.c     calling its functions, reading verdicts
- *   rehearse.c calling them before they hold, in situations as they come
+ *   rehearse.c calling them before they are put to work, in situations as they come
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
  *
  * Threads: one at a time for a vm. */
@@ -42,12 +42,17 @@ void vs_vm_close(struct vs_vm *vm);
  * VESTA_EIO; VESTA_ENOMEM.  A failed load leaves the vm as it was. */
 int vs_policy_load(struct vs_vm *vm, const char *name, const char *options, int *policy, struct vesta_error *err);
 
-/* As vs_policy_load, from a text; `chunk` names it in errors ("=stdin", "@rules.lua"). */
+/* As vs_policy_load, in two steps: a policy as text, so that what is put to work is what was tried, whatever became of
+ * its file.  `chunk` names it in errors ("=stdin", "@rules.lua"); NULL: there is none. */
 struct vs_policy_text {
     const char *chunk, *text;
     size_t length;
-    const char *options;
+    const char *options, *name; /* name: as it was asked for; may be NULL */
 };
+/* Own: free with vs_policy_text_free. */
+int vs_policy_read(const char *name, const char *options, struct vs_policy_text *text, struct vesta_error *err);
+int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *text, struct vesta_error *err);
+void vs_policy_text_free(struct vs_policy_text *text);
 int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err);
 
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */
@@ -159,15 +164,9 @@ struct vs_asked {
 enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
                                    struct vs_verdict *verdict, struct vesta_error *err);
 
-/* Tries the policy's function for one situation, 0 to vs_situation_count - 1, if it has that function.  Any answer will
- * do.  What a policy keeps of these calls it should not keep at work: load it anew.
- * Errors: VESTA_EOPTION: the function fails; with its name, the situation, file and line. */
-extern const int vs_situation_count;
-struct vs_rehearsal {
-    int situation;
-    const char *space;
-    int64_t now_ms;
-};
-int vs_policy_rehearse(struct vs_vm *vm, int policy, const struct vs_rehearsal *rehearsal, struct vesta_error *err);
+/* Loads the policy into a vm of its own and calls each of its functions in the situations of lua/vesta/hooks.lua.  Any
+ * answer will do.  Nothing of it is kept: a policy may count its calls.
+ * Errors: vs_policy_load's; VESTA_EOPTION: a function fails; with its name, the situation, file and line. */
+int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err);
 
 #endif

@@ -1,5 +1,6 @@
-/* rehearse.c -- a policy's functions, called once in each of a few situations before it holds: what fails when a worker
- * number is to be had should be found at a desk.  Any answer is a good one; how it fits this machine is not judged. */
+/* rehearse.c -- a policy's functions, called once in each of a few situations before it is put to work: what fails when
+ * a worker number is to be had should be found at a desk.  Any answer is a good one; how it fits this machine is not
+ * judged. */
 #include "policy/policy.h"
 
 #include "base/array.h"
@@ -16,7 +17,6 @@ static const struct situation {
     enum vs_hook hook;
     const char *name, *otherwise; /* behind "when it is tried"; than lua/vesta/hooks.lua has the fields */
 } situations[] = {VS_SITUATION_ROWS(SITUATION)};
-const int vs_situation_count = VS_COUNT(situations);
 
 struct scene {
     struct vs_ctx ctx[VS_CTX_MAX];
@@ -78,17 +78,28 @@ static void set_scene(struct scene *scene, const struct situation *situation, co
     }
 }
 
-int vs_policy_rehearse(struct vs_vm *vm, int policy, const struct vs_rehearsal *rehearsal, struct vesta_error *err) {
-    assert(rehearsal->situation >= 0 && rehearsal->situation < vs_situation_count);
-    const struct situation *at = &situations[rehearsal->situation];
-    struct scene scene = {.count = 0};
+static int rehearse(struct vs_vm *vm, int policy, const struct situation *at, struct scene *scene,
+                    struct vesta_error *err) {
     struct vs_verdict verdict;
     struct vesta_error why = {0};
-    if (!vs_policy_has(vm, policy, at->hook)) return VESTA_OK;
-    set_scene(&scene, at, rehearsal->space, rehearsal->now_ms);
-    const struct vs_asked asked = {at->hook, scene.ctx, scene.count};
+    const struct vs_asked asked = {at->hook, scene->ctx, scene->count};
     enum vs_call_result result = vs_policy_call(vm, policy, &asked, &verdict, &why);
     if (result == VS_CALL_OK) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "%s fails when it is tried %s (%s): %s", vs_hook_name(at->hook), at->name,
                    vs_call_result_name(result), why.text);
+}
+
+int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err) {
+    struct vs_vm *vm;
+    int policy, rc = vs_vm_open(NULL, &vm, err);
+    if (rc != VESTA_OK) return rc;
+    rc = vs_policy_load_text(vm, text, &policy, err);
+    for (size_t i = 0; rc == VESTA_OK && i < VS_COUNT(situations); i++) {
+        struct scene scene = {.count = 0};
+        if (!vs_policy_has(vm, policy, situations[i].hook)) continue;
+        set_scene(&scene, &situations[i], namespace_, now_ms);
+        rc = rehearse(vm, policy, &situations[i], &scene, err);
+    }
+    vs_vm_close(vm);
+    return rc;
 }

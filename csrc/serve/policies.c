@@ -14,22 +14,20 @@ static const struct vs_conf_policy *policy_of(const struct vs_config *config, co
     return NULL;
 }
 
-static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_source *out,
+static int copy_policies(const struct vs_serving *serving, const struct vs_config *config, struct vs_policy_text *out,
                          struct vesta_error *err) {
-    for (int i = 0; i < serving->config->ns_count; i++) {
+    int rc = VESTA_OK;
+    for (int i = 0; rc == VESTA_OK && i < serving->config->ns_count; i++) {
         const struct vs_conf_policy *policy = policy_of(config, serving->config->ns[i].name);
         if (!policy) policy = &serving->config->ns[i].policy; /* gone from the file, but served until a restart */
-        if (!policy->name) continue;
-        out[i].name = strdup(policy->name);
-        out[i].options = policy->options ? strdup(policy->options) : NULL;
-        if (!out[i].name || !out[i].options != !policy->options) return vs_fail(err, VESTA_ENOMEM, "no memory");
+        if (policy->name) rc = vs_policy_text_copy(&policy->text, &out[i], err);
     }
-    return VESTA_OK;
+    return rc;
 }
 
 /* At the start the config has just been read; what holds later is read from where that was: file, environment, flags.
  */
-static int read_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
+static int read_sources(void *self, struct vs_policy_text *out, struct vesta_error *err) {
     struct vs_serving *serving = self;
     struct vs_config *config;
     char keys[256];
@@ -65,7 +63,6 @@ int vs_policies_open(struct vs_serving *serving) {
                                    .space_count = app->ns_count,
                                    .gen = gens,
                                    .sources = read_sources,
-                                   .tried = serving->conf.path, /* as the config is checked */
                                    .changed = wake,
                                    .self = serving};
     struct vesta_error err;

@@ -270,8 +270,8 @@ static void each_call_has_its_own_options(void) {
     struct vesta_error err = {.text = ""};
     int policy = -1;
     NEED(vm != NULL);
-    const struct vs_policy_text source = {"@p.lua", text, strlen(text),
-                                          "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}"};
+    const struct vs_policy_text source = {"@p.lua", text, strlen(text), "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}",
+                                          NULL};
     vs_policy_load_text(vm, &source, &policy, &err);
     CHECK_STR(err.text, "");
     for (int i = 0; policy >= 0 && i < 3; i++) {
@@ -298,7 +298,7 @@ static void options_arrive_whole(void) {
     for (size_t i = 0; i < 2 * VS_COUNT(cases); i++) {
         struct vs_verdict verdict = {0};
         int policy = (int)i / 2;
-        const struct vs_policy_text source = {"@p.lua", text, strlen(text), cases[i / 2].given};
+        const struct vs_policy_text source = {"@p.lua", text, strlen(text), cases[i / 2].given, NULL};
         if (i % 2 == 0) vs_policy_load_text(vm, &source, &policy, &err);
         CHECK_STR(err.text, "");
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
@@ -351,7 +351,8 @@ static void more_than_memory_can_hold(void) {
     const struct vs_asked asked = {VS_CHOOSE_WORKER, &ctx, 1};
     CHECK_EQ_I64(vs_policy_call(vm, policy, &asked, &verdict, &err), VS_CALL_MEMORY);
     const struct vs_ctx none = {.name = "records", .kind = VS_CTX_RECORDS};
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err), VS_CALL_OK);
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
+                 VS_CALL_OK);
     CHECK_EQ_U64(verdict.worker, 0);
     vs_vm_close(vm);
 }

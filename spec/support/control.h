@@ -4,6 +4,7 @@
 #define SPEC_HOST_H
 
 #include "policy/control/controls.h"
+#include "base/error.h"
 #include "log/log.h"
 #include "tools.h"
 
@@ -47,6 +48,8 @@ __attribute__((unused)) static void pass_ms(int64_t ms) {
     atomic_fetch_add(&desk.boot_us, ms * MS);
 }
 
+static const char *const desk_names[SPACES] = {"default", "orders"};
+
 /* Writes the policy of a namespace; NULL: it has none. */
 static void write_policy(int space, const char *source) {
     FILE *file = source ? fopen(desk.path[space], "w") : NULL;
@@ -55,12 +58,18 @@ static void write_policy(int space, const char *source) {
     if (!file || fputs(source, file) < 0 || fclose(file) != 0) abort();
 }
 
-static int desk_sources(void *self, struct vs_policy_source *out, struct vesta_error *err) {
+/* As a server's config reads them. */
+static int desk_sources(void *self, struct vs_policy_text *out, struct vesta_error *err) {
+    struct vesta_error why;
+    int rc = VESTA_OK;
     (void)self;
-    (void)err;
-    for (int i = 0; i < SPACES; i++)
-        if (desk.has[i]) out[i].name = strdup(desk.path[i]);
-    return VESTA_OK;
+    for (int i = 0; i < SPACES && rc == VESTA_OK; i++) {
+        if (!desk.has[i]) continue;
+        rc = vs_policy_read(desk.path[i], NULL, &out[i], &why);
+        if (rc == VESTA_OK) rc = vs_policy_try(&out[i], desk_names[i], atomic_load(&desk.unix_us) / 1000, &why);
+        if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", desk_names[i], why.text);
+    }
+    return rc;
 }
 
 static void desk_changed(void *self) {
@@ -68,8 +77,7 @@ static void desk_changed(void *self) {
 }
 
 static int open_control(struct vesta_error *err) {
-    static const char *const names[SPACES] = {"default", "orders"};
-    struct vs_control_opts opts = {.space = names,
+    struct vs_control_opts opts = {.space = desk_names,
                                    .space_count = SPACES,
                                    .sources = desk_sources,
                                    .changed = desk_changed,

@@ -22,7 +22,7 @@ __attribute__((unused)) static struct vs_vm *open_vm(const struct vs_vm_limits *
 /* The policy's number, or -1 with *err. */
 __attribute__((unused)) static int load(struct vs_vm *vm, const char *text, struct vesta_error *err) {
     int policy = -1;
-    int rc = vs_policy_load_text(vm, &(struct vs_policy_text){"@p.lua", text, strlen(text), NULL}, &policy, err);
+    int rc = vs_policy_load_text(vm, &(struct vs_policy_text){.chunk = "@p.lua", .text = text, .length = strlen(text)}, &policy, err);
     return rc == VESTA_OK ? policy : -1;
 }
 

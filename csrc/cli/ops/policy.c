@@ -165,12 +165,13 @@ static void print_functions(const char *name, const struct vs_vm *vm, int policy
 }
 
 /* As a server does that loads it: a function that fails when it is needed is found now. */
-static int try_functions(struct vs_vm *vm, int policy) {
+static int try_functions(const char *name, const char *options) {
+    struct vs_policy_text text;
     struct vesta_error err;
-    for (int i = 0; i < vs_situation_count; i++)
-        if (vs_policy_rehearse(vm, policy, &(struct vs_rehearsal){i, "default", vs_now_ms()}, &err) != VESTA_OK)
-            return say_error(&err);
-    return VS_DONE;
+    if (vs_policy_read(name, options, &text, &err) != VESTA_OK) return say_error(&err);
+    int rc = vs_policy_try(&text, "default", vs_now_ms(), &err);
+    vs_policy_text_free(&text);
+    return rc == VESTA_OK ? VS_DONE : say_error(&err);
 }
 
 static int print_policy(const char *name, struct vs_vm *vm, int policy, int json) {
@@ -194,7 +195,8 @@ static int check(const struct asked *asked, int count, char **names) {
             worst = VS_FAILED;
             continue;
         }
-        if (try_functions(vm, policy) != VS_DONE || print_policy(names[i], vm, policy, asked->json) != VS_DONE)
+        if (try_functions(names[i], asked->options) != VS_DONE ||
+            print_policy(names[i], vm, policy, asked->json) != VS_DONE)
             worst = VS_FAILED;
         vs_vm_close(vm);
     }

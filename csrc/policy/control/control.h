@@ -4,7 +4,7 @@
  *   control.c  the thread, what it is asked for, how the policies are
  *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
  *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
- *   reload.c   a set of policies: read, tried, put in the place of the old one */
+ *   reload.c   a set of policies: loaded, put in the place of the old one */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
 
@@ -12,31 +12,24 @@
 
 #define VS_CONTROL_SPACES_MAX VS_POLICIES_MAX
 
-/* Which policy a namespace has.  Own: whoever takes it frees both texts. */
-struct vs_policy_source {
-    char *name;    /* for vs_policy_load; NULL: none */
-    char *options; /* NULL: none */
-};
-
 struct vs_control_opts {
     const char *const *space; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
     int space_count;          /* 1 to VS_CONTROL_SPACES_MAX */
     /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
      * the array leases are none of its business */
     struct vesta_gen *const *gen;
-    /* Says which policies there are now: fills out[0..space_count), which is zero.  Called at the start and with each
-     * reload, then by the control thread.  Errors: what is wrong with the sources. */
-    int (*sources)(void *self, struct vs_policy_source *out, struct vesta_error *err);
-    bool tried;                  /* whoever says so has tried them: they are loaded once, to be put to work */
+    /* Says which policies there are now, each of them tried: fills out[0..space_count), which is zero; the control
+     * frees what is there, also after an error.  Called at the start and with each reload, then by the control thread.
+     * Errors: what is wrong with the sources. */
+    int (*sources)(void *self, struct vs_policy_text *out, struct vesta_error *err);
     void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */
     void *self;
     const struct vesta_clock *clock; /* NULL: the machine's */
     struct vs_vm_limits limits;
 };
 
-/* Loads and tries the policies, starts the thread.  Own: end with vs_control_close.
- * Errors: what the sources and vs_policy_load say, with namespace and policy; VESTA_EOPTION for a function that fails
- * when it is tried; VESTA_ENOMEM. */
+/* Loads the policies, starts the thread.  Own: end with vs_control_close.
+ * Errors: what the sources and vs_policy_load_text say; VESTA_ENOMEM. */
 struct vs_control;
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
 

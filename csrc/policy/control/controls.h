@@ -43,7 +43,7 @@ struct vs_leasing {
 
 struct vs_policy_set {
     struct vs_vm *vm;
-    struct vs_policy_source source[VS_CONTROL_SPACES_MAX];
+    struct vs_policy_text text[VS_CONTROL_SPACES_MAX];
     int policy[VS_CONTROL_SPACES_MAX]; /* -1: none */
 };
 

@@ -140,7 +140,7 @@ static enum vs_next_step switch_number(struct vs_control *c, int space, struct v
     if (rc == VESTA_OK) return VS_WAIT;
     if (rc == VESTA_EOPTION && !c->switch_told) {
         vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': this worker number was given by hand", "namespace",
-               c->space[space], "policy", c->set->source[space].name, NULL);
+               c->space[space], "policy", c->set->text[space].name, NULL);
         c->switch_told = true;
     }
     return VS_REFUSE; /* or it was changed less than a minute ago */
@@ -166,7 +166,7 @@ static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wa
 static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, const struct vesta_pause *pause,
                          const struct vs_verdict *verdict) {
     assert(verdict->kind < VS_COUNT(sentences) && sentences[verdict->kind]);
-    vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->space[space], "policy", c->set->source[space].name,
+    vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->space[space], "policy", c->set->text[space].name,
            "hook", vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms),
            "reason", *verdict->reason ? verdict->reason : NULL, "back_ms",
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
@@ -200,7 +200,7 @@ void vs_control_failed(struct vs_control *c, int space, const struct vs_failure 
     int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
     if (ms > BACK_OFF_MS_MAX) ms = BACK_OFF_MS_MAX;
     vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->space[space], "policy",
-           c->set->source[space].name, "hook", vs_hook_name(failure->hook), "failure",
+           c->set->text[space].name, "hook", vs_hook_name(failure->hook), "failure",
            vs_call_result_name(failure->result), "error", failure->err.text, "again_in_ms", VS_DIGITS(ms), NULL);
     pthread_mutex_lock(&c->lock);
     *back_off = (struct vs_back_off){ms, vs_control_now_us(c) + ms * 1000};

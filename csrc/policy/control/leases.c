@@ -20,7 +20,7 @@
 /* ------------------------------------------------------------------ asking */
 
 static const char *policy_name(const struct vs_control *c, int space) {
-    return c->set->source[space].name;
+    return c->set->text[space].name;
 }
 
 static bool has(const struct vs_control *c, int space, enum vs_hook hook) {

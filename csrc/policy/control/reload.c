@@ -1,4 +1,4 @@
-/* reload.c -- a set of policies: read from its sources, tried, and put in the place of the old one, or not at all. */
+/* reload.c -- a set of policies: loaded from its sources, and put in the place of the old one, or not at all. */
 #include "policy/control/controls.h"
 
 #include "base/error.h"
@@ -11,10 +11,8 @@
 void vs_policy_set_free(struct vs_policy_set *set) {
     if (!set) return;
     vs_vm_close(set->vm);
-    for (int i = 0; i < VS_CONTROL_SPACES_MAX; i++) {
-        free(set->source[i].name);
-        free(set->source[i].options);
-    }
+    for (int i = 0; i < VS_CONTROL_SPACES_MAX; i++)
+        vs_policy_text_free(&set->text[i]);
     free(set);
 }
 
@@ -22,50 +20,21 @@ static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vest
     struct vesta_error why;
     int rc = vs_vm_open(&c->opts.limits, &set->vm, err);
     for (int i = 0; rc == VESTA_OK && i < c->opts.space_count; i++) {
-        const struct vs_policy_source *source = &set->source[i];
         set->policy[i] = -1;
-        if (!source->name) continue;
+        if (!set->text[i].chunk) continue;
         vs_control_busy(c, true);
-        rc = vs_policy_load(set->vm, source->name, source->options, &set->policy[i], &why);
+        rc = vs_policy_load_text(set->vm, &set->text[i], &set->policy[i], &why);
         vs_control_busy(c, false);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->space[i], why.text);
     }
     return rc;
 }
 
-/* ------------------------------------------------------------------ trying */
-
-static int try_policy(struct vs_control *c, struct vs_policy_set *set, int space, struct vesta_error *err) {
-    struct vesta_error why;
-    int rc = VESTA_OK;
-    for (int i = 0; rc == VESTA_OK && i < vs_situation_count; i++) {
-        vs_control_busy(c, true);
-        const struct vs_rehearsal rehearsal = {i, c->space[space], vs_control_unix_ms(c)};
-        rc = vs_policy_rehearse(set->vm, set->policy[space], &rehearsal, &why);
-        vs_control_busy(c, false);
-    }
-    return rc == VESTA_OK ? rc : vs_fail(err, rc, "namespace '%s': %s", c->space[space], why.text);
-}
-
-static int try_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {
-    int rc = VESTA_OK;
-    for (int i = 0; rc == VESTA_OK && i < c->opts.space_count; i++)
-        if (set->policy[i] >= 0) rc = try_policy(c, set, i, err);
-    return rc;
-}
-
-/* What is tried here is loaded once more: a policy that counts its calls begins at its first. */
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err) {
     struct vs_policy_set *set = calloc(1, sizeof *set);
     if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = c->opts.sources(c->opts.self, set->source, err);
+    int rc = c->opts.sources(c->opts.self, set->text, err);
     if (rc == VESTA_OK) rc = load_all(c, set, err);
-    if (rc == VESTA_OK && !c->opts.tried) rc = try_all(c, set, err);
-    if (rc == VESTA_OK && !c->opts.tried) {
-        vs_vm_close(set->vm);
-        set->vm = NULL;
-        rc = load_all(c, set, err);
-    }
     if (rc != VESTA_OK) {
         vs_policy_set_free(set);
         return rc;

@@ -208,7 +208,7 @@ def _(world):
                                  ("on_store_down", "return 'wait'", "with a store that is silent (garbage): "),
                                  ("on_lease_lost", "while true do end", "with a number that was lost (instructions): ")):
         said = refused_start(Chooser(world, policy(world, **{function: body}), sqlite_of(world)), code=2)
-        assert "namespace 'default': %s fails when it is tried %s%s:1:" % (function, part, world.path("policy.lua")) in said, said
+        assert "--policy cannot be used: %s fails when it is tried %s%s:1:" % (function, part, world.path("policy.lua")) in said, said
     assert not os.path.exists(world.path("vesta.db")) or not leases(world)
 
 
