@@ -436,6 +436,7 @@ static void assert_composes(const struct vesta_gen *gen) {
     assert(!(gen->base & worker_bits));
     assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start stays in its unit */
     assert(shape->gap_bits <= shape->seq_bits);
+    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* one gap is not crossed twice */
     assert(shape->unit_us == 1000 || shape->unit_us == 10000 || shape->unit_us == 1000000); /* tick.c, units */
 }
 

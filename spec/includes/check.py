@@ -22,9 +22,10 @@ from claims import report  # noqa: E402
 LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 FILES_MAX = 25  # in one folder of csrc: what is more has subjects, which are rooms of the same target
-# What --measures calls many.
-FILES_MAX = 25
-PARAMETERS_MAX = 5
+# Where an assertion stands for every two functions at least: a wrong step here would cost ids.
+ASSERTED = ("generator", "lease", "keeper", "store")
+ASSERTIONS_MIN = 0.5
+PARAMETERS_MAX = 5  # more are counted by --measures
 
 # Whom a folder knows stands in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are no archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
@@ -227,6 +228,24 @@ def ok_in_one_place(root):
                 yield f"{os.path.relpath(path, root)}:{number}: an outcome becomes OK by vs_done only"
 
 
+def assertions(path):
+    return len(re.findall(r"\b(?:_Static_assert|assert)\s*\(", code_only(lines_of(path))))
+
+
+def asserted_in(root, folder):
+    """How many assertions a folder has, and how many functions."""
+    files = list(walk(root, [os.path.join("csrc", folder)], (".c", ".h")))
+    return sum(assertions(path) for path in files), sum(1 for path in files for _ in functions(path))
+
+
+def asserted(root):
+    for folder in ASSERTED:
+        found, count = asserted_in(root, folder)
+        if found < ASSERTIONS_MIN * count:
+            yield (f"csrc/{folder}: {found} assertions in {count} functions, at least {ASSERTIONS_MIN} a function: "
+                   f"assert what only our own code can break, and nothing that the line above says")
+
+
 RULES = [
     ("every folder of csrc says what it knows", folders_known),
     ("every folder of csrc has its README", folders_explained),
@@ -239,6 +258,7 @@ RULES = [
     (f"no function is longer than {LINES_FUNCTION_MAX} lines", functions_short),
     ("the public header compiles alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
+    (f"at least {ASSERTIONS_MIN} assertions a function in {', '.join(ASSERTED)}", asserted),
 ]
 
 
@@ -248,12 +268,6 @@ def draw(root):
         known = (("-" if any(one in below(graph, other) for other in graph[folder]) else "") + one for one in graph[folder])
         print(f"{folder:<10} > {' '.join(known)}".rstrip(" >"))
     return 0
-
-
-def asserted_in(root, folder):
-    """How many assertions a folder has, and how many functions."""
-    files = list(walk(root, [os.path.join("csrc", folder)], (".c", ".h")))
-    return sum(assertions(path) for path in files), sum(1 for path in files for _ in functions(path))
 
 
 def parameters(head):
@@ -267,21 +281,17 @@ def parameters(head):
     return 0
 
 
-def assertions(path):
-    return len(re.findall(r"\b(?:_Static_assert|assert)\s*\(", code_only(lines_of(path))))
-
-
 def measures(root):
     """(what, how many, of what) of csrc, a row a line."""
     fan_in = Counter(header for _, _, header in includes(root) if "/" in header or header == "vesta.h")
     files = list(walk(root, ["csrc"], (".c", ".h")))
-    of_folder = Counter(os.path.relpath(path, os.path.join(root, "csrc")).split(os.sep)[0] for path in files)
     heads = [(path, length, head) for path in files for _, length, head in functions(path)]
     longest = max(((length, re.findall(r"(\w+)\s*\(", head)[0]) for _, length, head in heads), default=(0, "-"))
     wide = [head for _, _, head in heads if parameters(head) > PARAMETERS_MAX]
     yield from (("files that include", count, header) for header, count in fan_in.most_common(5))
-    full = [(name, count) for name, count in sorted(of_folder.items()) if count > FILES_MAX]
-    yield from ((f"files, over {FILES_MAX}", count, f"csrc/{name}") for name, count in full)
+    yield f"folders over {FILES_MAX} files", len(list(folders_small(root))), ""
+    yield ("files, the fullest folder", *max((len(files), os.path.relpath(folder, root))
+                                             for folder, _, files in os.walk(os.path.join(root, "csrc"))))
     for what, count in (("across files", sum(not head.startswith("static") for head in wide)),
                         ("static", sum(head.startswith("static") for head in wide))):
         yield f"functions over {PARAMETERS_MAX} parameters", count, what
@@ -294,13 +304,15 @@ def measures(root):
 
 def measure(root):
     for what, count, whose in measures(root):
-        print(f"{what:<28} {count:>6}  {whose}")
+        print(f"{what:<28} {count:>6}  {whose}".rstrip())
     return 0
 
 
 # One planted file a rule: what stands in it breaks that rule and no other.
 PLANTS = {
-    ok_in_one_place: ("csrc/store/mine.c", "void f(struct vs_reply *reply) {\n    reply->outcome = VS_STORE_OK;\n}\n"),
+    asserted: ("csrc/keeper/bare.c", "void f(void) {\n    /* assert(1) */\n}\n"),
+    ok_in_one_place: ("csrc/store/mine.c",
+                      "void f(struct vs_reply *reply) {\n    assert(reply);\n    reply->outcome = VS_STORE_OK;\n}\n"),
     folders_known: ("csrc/attic/README", "a\n" * 5),
     folders_explained: ("csrc/id/README", "id\n"),
     folders_small: ("csrc/id/many/one_more.h", ""),
