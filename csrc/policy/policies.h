@@ -11,7 +11,7 @@
 /* What the server does next about a pause. */
 enum vs_next_step {
     VS_NO_VERDICT, /* no policy has a say, or it failed: the fixed rules hold */
-    VS_PENDING,    /* the policy is being asked: park the request, come again when woken or a little later */
+    VS_PENDING,    /* the policy is being asked: let the request wait, come again when woken or a little later */
     VS_WAIT,       /* wait on, until *until_boot_us at the most */
     VS_TRY_AGAIN,  /* something was done about it (borrow, switch): ask the generator again, now */
     VS_REFUSE      /* tell the client at once */

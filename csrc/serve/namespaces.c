@@ -83,7 +83,7 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         const struct vs_conf_namespace *from = &serving->config->ns[i];
         struct vs_namespace *ns = &app->ns[app->ns_count++];
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
-        ns->park_us_max = from->park_ms_max * 1000;
+        ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
         vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just begun");
         if (!from->opts.namespace_ && from->opts.path)
             rc = name_by_file(&from->opts, ns);

@@ -24,9 +24,9 @@ enum vs_namespace_state {
 struct vs_namespace {
     char name[VESTA_NAMESPACE_MAX];
     size_t name_length;
-    int64_t wait_us_max; /* how long a request may wait for an id without a policy's word */
-    int64_t park_us_max; /* ... and how long by it */
-    _Atomic int state;   /* enum vs_namespace_state */
+    int64_t wait_us_max;        /* how long a request may wait for an id without a policy */
+    int64_t policy_wait_us_max; /* ... and how long by one */
+    _Atomic int state;          /* enum vs_namespace_state */
     /* where it is open; set before it is */
     struct vesta_gen
         *gen[VS_ID_PROTOCOLS]; /* one file, two handles: the `method` field says which protocol made an id */

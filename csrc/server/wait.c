@@ -134,7 +134,7 @@ static bool may_wait_for_lease(struct vs_request *r, int64_t now_us) {
 /* A policy that says "wait" again and again says it once: a request has one limit. */
 static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
-    int64_t until_us_max = now_us + r->ns->park_us_max;
+    int64_t until_us_max = now_us + r->ns->policy_wait_us_max;
     if (s->waiting.policy_until_us == 0) s->waiting.policy_until_us = until_us < until_us_max ? until_us : until_us_max;
     return may_wait_on(r, now_us, s->waiting.policy_until_us, BY_POLICY_STEP_US);
 }

@@ -179,7 +179,7 @@ static enum vs_next_step judge(void *self, int ns, struct vesta_gen *gen, const 
 /* A server with a policy, of which the clock is 3 s behind. */
 static void open_judged(enum vs_next_step says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
-    app.ns[0].park_us_max = 2000000;
+    app.ns[0].policy_wait_us_max = 2000000;
     app.policies = (struct vs_policies){.self = &policy, .judge = judge};
     memset(&policy, 0, sizeof policy);
     policy.says = says;

@@ -182,7 +182,7 @@ enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
     vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
     vs_json_bool(out, "draining", r->session->draining);
     vs_json_int(out, "connections", vs_budget_open(app->budget, VS_PROTOCOLS));
-    vs_json_uint(out, "parked", vs_total(app, &app->counts[0]->waiting));
+    vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
     put_policy(out, app);
     vs_json_open(out, "namespaces", '[');
     for (int i = 0; i < app->ns_count; i++)

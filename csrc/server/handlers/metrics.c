@@ -335,7 +335,7 @@ static const struct family {
      false},
     {"vesta_client_memory_bytes", "Memory held for clients", GAUGE, put_memory, false},
     {"vesta_client_memory_limit_bytes", "Most memory that may be held for clients", GAUGE, put_memory_max, false},
-    {"vesta_parked_requests", "Requests that wait for an id", GAUGE, put_waiting, false},
+    {"vesta_waiting_requests", "Requests that wait for an id", GAUGE, put_waiting, false},
     {"vesta_policy_calls_total", "Calls of policies", COUNTER, put_calls, true},
     {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, true},
     {"vesta_policy_generation", "How many sets of policies were put to work", GAUGE, put_generation, true},

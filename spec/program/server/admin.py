@@ -50,7 +50,7 @@ def _(world):
         server.redis("MGET", "default", "default")
         status, head, said = server.ask("GET", "/admin/status")
         assert status == 200 and "Content-Type: application/json\r\n" in head and "no-store" in head, head
-        same((said["pid"], said["draining"], said["parked"], said["policies"]["generation"], said["policies"]["stuck"],
+        same((said["pid"], said["draining"], said["waiting"], said["policies"]["generation"], said["policies"]["stuck"],
               said["policies"]["reload_ok"]), (server.process.pid, False, 0, 1, False, True))
         (space,) = said["namespaces"]
         same((space["name"], space["ready"], space["holds_lease"], space["worker"], space["pacing"], space["ids"]),
@@ -92,7 +92,7 @@ def _(world):
             busy.sendall(get("/v1/ids?n=6"))
             again.connect(server.path)
             again.sendall(b"POST /admin/drain HTTP/1.1\r\n")  # half a request keeps its connection
-            while server.ask("GET", "/admin/status")[2]["parked"] != 1:
+            while server.ask("GET", "/admin/status")[2]["waiting"] != 1:
                 pass
             same(server.ask("POST", "/admin/drain")[0], 202)
             again.sendall(b"Host: t\r\n\r\n")

@@ -164,7 +164,7 @@ def _(world):
             idle, busy, half = (server.connect(server.http) for _ in range(3))
             half.sendall(b"GET /genid HT")
             busy.sendall(get("/v1/ids?n=8"))  # two a second, and six at most before a second has passed
-            while "\nvesta_parked_requests 1\n" not in server.get("/metrics").body:
+            while "\nvesta_waiting_requests 1\n" not in server.get("/metrics").body:
                 time.sleep(0.02)
             server.process.send_signal(number)
             refuses_soon(server)

@@ -91,7 +91,7 @@ def _(world):
     with Server(world, "--wait-ms", "20000", layout=slow, pacing="clock") as server:
         socks = [server.connect(server.resp) for _ in range(5)]
         socks[0].sendall(command("MGET", *["default"] * 20))
-        while values(server)["vesta_parked_requests"] != "1":
+        while values(server)["vesta_waiting_requests"] != "1":
             time.sleep(0.01)
         now = values(server)
         same(now['vesta_connections{proto="resp"}'], "5")
@@ -103,7 +103,7 @@ def _(world):
             sock.close()
         while values(server)['vesta_connections{proto="resp"}'] != "0":
             time.sleep(0.01)
-        same(values(server)["vesta_parked_requests"], "0")
+        same(values(server)["vesta_waiting_requests"], "0")
 
 
 @claim("a request that waited for an id has its wait in its duration, and those behind it, too")
@@ -192,7 +192,7 @@ def _(world):
         with server.connect(server.http) as busy, server.connect(server.http) as looking:
             busy.sendall(get("/v1/ids?n=6"))
             looking.sendall(b"GET /readyz HTTP/1.1\r\n")  # half a request keeps its connection while the server drains
-            while values(server)["vesta_parked_requests"] != "1" or values(server)['vesta_connections{proto="http"}'] != "3":
+            while values(server)["vesta_waiting_requests"] != "1" or values(server)['vesta_connections{proto="http"}'] != "3":
                 time.sleep(0.01)
             server.process.terminate()
             refuses_soon(server)

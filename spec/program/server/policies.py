@@ -79,8 +79,8 @@ def hold(server, socks):
         poll.register(sock, select.POLLIN)
         sock.sendall(command("GET", "default"))
     end_s = time.monotonic() + 60 * SLOW
-    while server.metric("vesta_parked_requests") < len(socks):
-        assert time.monotonic() < end_s, "waited for %d to be held, and %d are" % (len(socks), server.metric("vesta_parked_requests"))
+    while server.metric("vesta_waiting_requests") < len(socks):
+        assert time.monotonic() < end_s, "waited for %d to wait, and %d do" % (len(socks), server.metric("vesta_waiting_requests"))
         for fd, _ in poll.poll(20):
             assert by_fd[fd].recv(1000)
             by_fd[fd].sendall(command("GET", "default"))
@@ -354,10 +354,10 @@ def _(world):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closing tears the connection
             sock.close()
         for _ in range(1000):
-            if server.metric("vesta_parked_requests") == 0:
+            if server.metric("vesta_waiting_requests") == 0:
                 break
             time.sleep(0.02)
-        same(server.metric("vesta_parked_requests"), 0)
+        same(server.metric("vesta_waiting_requests"), 0)
         server.step("+0")
         soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
 

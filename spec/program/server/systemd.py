@@ -1,5 +1,5 @@
 """systemd.py -- what `vesta serve` and a service manager say to each other: sd_notify(3) to a real socket, the watchdog,
-sockets that a parent hands over, and parked requests at TERM."""
+sockets that a parent hands over, and waiting requests at TERM."""
 import fcntl
 import os
 import re
@@ -256,7 +256,7 @@ def _(world):
 
 # ------------------------------------------------------------------ the drain
 
-@claim("requests that are parked at TERM are answered, every one that was accepted, and no id is given twice")
+@claim("requests that wait at TERM are answered, every one that was accepted, and no id is given twice")
 def _(world):
     for threads in ("1", "2"):
         with Server(world, "--wait-ms", "4000", "--threads", threads, "--namespace", "t" + threads, layout=SLOW_SECOND,
