@@ -38,10 +38,10 @@ static void lease_text(struct vesta_gen *gen, const char *head, char *buf, size_
 }
 
 /* What a keeper said last may be older than its death: what to do is said in any case. */
-static void host_text(struct vesta_gen *gen, const char *path, char *buf, size_t size) {
+static void serve_text(struct vesta_gen *gen, const char *path, char *buf, size_t size) {
     char said[VS_SAID_MAX];
     keeper_text(gen, said);
-    snprintf(buf, size, "no lease%s%s; a host must keep this file: vesta serve --path %s", said[0] ? ": " : "", said,
+    snprintf(buf, size, "no lease%s%s; a server must keep this file: vesta serve --path %s", said[0] ? ": " : "", said,
              path);
 }
 
@@ -66,7 +66,7 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
         break;
     case VESTA_LEASE:
         if (handle && handle->file && !handle->keeps)
-            host_text(gen, handle->file->path, buf, size);
+            serve_text(gen, handle->file->path, buf, size);
         else
             lease_text(gen, "no lease", buf, size);
         break;

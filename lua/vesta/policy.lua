@@ -1,6 +1,6 @@
 --- vesta.policy -- loads policies and asks them, in the caller's Lua state.  Knows no generator and no C: vesta.judge
 -- puts its answers to work, vesta.testing shows them to who writes a policy.
--- What a policy sees here is what the host lets it see, so that a file runs unchanged in both; it is no sandbox, for
+-- What a policy sees here is what the server lets it see, so that a file runs unchanged in both; it is no sandbox, for
 -- whoever opens a generator with a policy runs that code as his own.
 local helpers = require "vesta.policy.helpers"
 local hooks = require "vesta.hooks"
@@ -65,7 +65,7 @@ local function find(text, what, from, plainly)
   return string.find(text, what, from, true)
 end
 
--- The whitelist of the host (csrc/policy/sandbox.c): what every Lua has, and no patterns.
+-- The whitelist of the server (csrc/policy/sandbox.c): what every Lua has, and no patterns.
 local OFFERED = {
   _G = { "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type" },
   string = { "byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper" },

@@ -1,7 +1,7 @@
 --- vesta.resty -- waiting and keeping inside nginx (OpenResty, or nginx with the Lua module).
 -- A worker must never sleep in C: a pause is slept through with ngx.sleep where the phase allows it, and handed to
 -- the caller elsewhere.  A worker talks to no store but file:, also where the file that it opens names another: then a
--- host beside nginx keeps the lease, and what is wanted here wakes its keeper.
+-- server beside nginx keeps the lease, and a request for ids here wakes its keeper.
 local resty = {}
 
 -- Phases in which nginx can suspend the handler.
@@ -106,7 +106,7 @@ end
 --- Opens a generator inside nginx.  Called by vesta.open with checked options.
 function resty.open(core, options)
   if options.store and not options.store:find "^file:" then
-    return nil, ('store "%s" cannot be used inside nginx: let a host keep the lease '):format(options.store)
+    return nil, ('store "%s" cannot be used inside nginx: let a server keep the lease '):format(options.store)
       .. "(vesta serve --path FILE --store URI) and open the same path here", "bad_option"
   end
   local wait_ms_max = options.wait_ms_max or 0
@@ -120,7 +120,7 @@ function resty.open(core, options)
 end
 
 --- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.  Starts none
--- where a host keeps the file.
+-- where a server keeps the file.
 function resty.keep(gen)
   if ngx.get_phase() == "init" then
     error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)

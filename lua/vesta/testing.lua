@@ -1,6 +1,6 @@
 --- vesta.testing -- a world for who writes a policy: a clock that is set, a store that goes down, records of workers.
 -- Plain Lua, no C: runs under busted with any Lua, and within `vesta policy test`, where the policy itself runs in the
--- host's sandbox.
+-- server's sandbox.
 --
 --     local world = testing.world { policy = { "borrow", borrow_ms_max = 500 } }
 --     world:step_clock(-3000)
