@@ -14,14 +14,14 @@
 ---The stable name of a failure.
 ---@alias vesta.code
 ---| "full"         # the time unit's sequence is used up
----| "clock_back"   # the clock is behind what was already seen
----| "clock_ahead"  # the clock leapt forward and is not confirmed yet
+---| "clock_back"   # the clock is behind a time already seen
+---| "clock_ahead"  # the clock jumped forward and is not confirmed yet
 ---| "ahead"        # the cursor is ahead of the clock
 ---| "lease"        # no lease is held yet, or its range is used up
 ---| "choose"       # a policy must pick a worker
 ---| "epoch_end"    # the layout's time is over
 ---| "closed"       # the generator was closed, or its map is being replaced: try again
----| "failstop"     # the store denies what it granted: a person must look
+---| "failstop"     # the store denies what it granted: an operator must act
 ---| "bad_layout"   # a layout text that cannot be
 ---| "bad_field"    # a field's value is missing, too large or unknown
 ---| "bad_id"       # not an id, or not one of this layout
@@ -201,7 +201,7 @@ function gen:info() end
 function gen:keep() end
 
 ---Gives the lease back: the next id needs a new claim.  Blocks for the store.
----Errors: io, bad_option (private, or a file that a host keeps for nginx).
+---Errors: io, bad_option (private, or a file that a server keeps for nginx).
 ---@return true? ok
 ---@return string? message
 ---@return vesta.code? code
@@ -361,7 +361,7 @@ function vesta.parse(text, base) end
 ---@class vesta.resty
 local resty = {}
 
----Starts this worker's keeper, or none where a host keeps the file.  For init_worker_by_lua; raises in
+---Starts this worker's keeper, or none where a server keeps the file.  For init_worker_by_lua; raises in
 ---init_by_lua.  Errors: io, no_memory.
 ---@param generator vesta.gen
 ---@return true? ok

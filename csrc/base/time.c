@@ -166,10 +166,10 @@ int vs_time_read(struct vs_slice text, int64_t *unix_ms, struct vesta_error *err
     }
     if (!take_instant(text, &instant))
         return vs_fail(err, VESTA_EFIELD,
-                       "'%s' is no time: write RFC 3339 with a zone, 2026-01-31T12:00:00Z, or Unix milliseconds",
+                       "'%s' is not a time: write RFC 3339 with a zone, 2026-01-31T12:00:00Z, or Unix milliseconds",
                        VS_QUOTE(text.at, text.length));
     const char *fault = instant_fault(&instant);
-    if (fault) return vs_fail(err, VESTA_EFIELD, "'%s' is no time: %s", VS_QUOTE(text.at, text.length), fault);
+    if (fault) return vs_fail(err, VESTA_EFIELD, "'%s' is not a time: %s", VS_QUOTE(text.at, text.length), fault);
     *unix_ms = instant_ms(&instant);
     return VESTA_OK;
 }

@@ -51,14 +51,14 @@ static int lua_env(lua_State *L) {
     size_t length;
     const char *name = luaL_checklstring(L, 1, &length), *value;
     if (length == 0 || strlen(name) != length || strchr(name, '='))
-        return luaL_error(L, "env: '%s' is no variable's name", VS_QUOTE(name, length));
+        return luaL_error(L, "env: '%s' is not a variable's name", VS_QUOTE(name, length));
     if ((value = getenv(name))) {
         int kind = lua_type(L, 2);
         if (kind == LUA_TNUMBER && lua_stringtonumber(L, value) == 0)
-            return luaL_error(L, "env: %s is '%s', which must be a number as its default is", VS_QUOTE(name, length),
+            return luaL_error(L, "env: %s is '%s', which must be a number, as its default is", VS_QUOTE(name, length),
                               VS_QUOTE(value, strlen(value)));
         if (kind == LUA_TBOOLEAN && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-            return luaL_error(L, "env: %s is '%s', which must be true or false as its default is",
+            return luaL_error(L, "env: %s is '%s', which must be true or false, as its default is",
                               VS_QUOTE(name, length), VS_QUOTE(value, strlen(value)));
         if (kind == LUA_TBOOLEAN)
             lua_pushboolean(L, *value == 't');
@@ -109,7 +109,7 @@ static int lua_file(lua_State *L) {
     struct vesta_error why;
     size_t length;
     const char *name = luaL_checklstring(L, 1, &length);
-    if (length == 0 || strlen(name) != length) return luaL_error(L, "file: '%s' is no path", VS_QUOTE(name, length));
+    if (length == 0 || strlen(name) != length) return luaL_error(L, "file: '%s' is not a path", VS_QUOTE(name, length));
     resolve(L, name);
     const char *path = lua_tostring(L, -1);
     if (vs_source_read("the file", path, bytes, sizeof bytes, &length, &why) != VESTA_OK)

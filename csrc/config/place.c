@@ -190,7 +190,7 @@ const char *vs_conf_expected(const struct vs_conf_key *key, char *buf) {
 
 /* What holds for every text, wherever it stands. */
 static int check_text(const struct vs_conf_key *key, const char *text, size_t length, struct vesta_error *err) {
-    if (length == 0) return vs_fail(err, VESTA_EOPTION, "is empty; leave the key out where nothing is meant");
+    if (length == 0) return vs_fail(err, VESTA_EOPTION, "is empty; leave the key out instead");
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
             return vs_fail(err, VESTA_EOPTION, "has the control character \\x%02x at byte %zu%s",
@@ -256,10 +256,9 @@ int vs_conf_list_add(const struct vs_conf_place *at, const char *text, size_t le
     struct vs_conf_list *list = list_at(at);
     if (list->count == at->key->max)
         return vs_fail(err, VESTA_EOPTION, "has more than %" PRId64 " entries", at->key->max);
-    int rc =
-        length > ENTRY_BYTES_MAX
-            ? vs_fail(err, VESTA_EOPTION, "has an entry of %zu bytes, at most %d are possible", length, ENTRY_BYTES_MAX)
-            : keep(at, text, length, &list->text[list->count], err);
+    int rc = length > ENTRY_BYTES_MAX ? vs_fail(err, VESTA_EOPTION, "has an entry of %zu bytes, at most %d are allowed",
+                                                length, ENTRY_BYTES_MAX)
+                                      : keep(at, text, length, &list->text[list->count], err);
     if (rc != VESTA_OK) return rc;
     for (int i = 0; i < list->count; i++)
         if (strcmp(list->text[i], list->text[list->count]) == 0)

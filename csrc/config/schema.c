@@ -35,7 +35,7 @@ static int check_path(const char *text, struct vesta_error *err) {
 
 static int check_address(const char *text, struct vesta_error *err) {
     return strncmp(text, "unix:", 5) == 0 && text[5] != '/'
-               ? vs_fail(err, VESTA_EOPTION, "has '%s': behind unix: the path must begin with /",
+               ? vs_fail(err, VESTA_EOPTION, "has '%s': after unix: the path must begin with /",
                          VS_QUOTE(text, strlen(text)))
                : VESTA_OK;
 }
@@ -61,21 +61,20 @@ static int check_mode(const char *text, struct vesta_error *err) {
 
 static int check_word(const char *text, struct vesta_error *err) {
     if (text[strspn(text, WORD_LETTERS)] == '\0') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "is '%s', which must be of the letters A-Z a-z 0-9 _ -",
-                   VS_QUOTE(text, strlen(text)));
+    return vs_fail(err, VESTA_EOPTION, "is '%s', which must consist of A-Z a-z 0-9 _ -", VS_QUOTE(text, strlen(text)));
 }
 
 static int check_store_name(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
     if (length > 0 && length < NAME_BYTES_MAX && name[strspn(name, WORD_LETTERS)] == '\0') return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "'%s' is no name of a store: 1 to %d of A-Z a-z 0-9 _ -", VS_QUOTE(name, length),
-                   NAME_BYTES_MAX - 1);
+    return vs_fail(err, VESTA_EOPTION, "'%s' is not a store's name: use 1 to %d of A-Z a-z 0-9 _ -",
+                   VS_QUOTE(name, length), NAME_BYTES_MAX - 1);
 }
 
 static int check_tag(const char *text, struct vesta_error *err) {
     struct vesta_error why;
     if (strcmp(text, "*") == 0 || vs_namespace_check(text, &why) == VESTA_OK) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "has '%s', which is no tag: \"*\" for all, or 1 to %d of A-Z a-z 0-9 _ . : -",
+    return vs_fail(err, VESTA_EOPTION, "has '%s', which is not a tag: \"*\" for all, or 1 to %d of A-Z a-z 0-9 _ . : -",
                    VS_QUOTE(text, strlen(text)), VESTA_NAMESPACE_MAX - 1);
 }
 
@@ -135,7 +134,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .offset = STORE(auth),
      .max = SECRET_MAX,
      .absent = "none",
-     .help = "what ZooKeeper is told to know us by, user:password"},
+     .help = "what ZooKeeper identifies us by, user:password"},
     {.path = "stores.*.password",
      .kind = VS_CONF_SECRET,
      .offset = STORE(password),
@@ -147,7 +146,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .offset = STORE(tls),
      .words = "off|verify",
      .initial = "verify",
-     .help = "over a network: encrypt and check who answers, or neither"},
+     .help = "over a network: encrypt and verify the server, or neither"},
     {.path = "segments.#.store",
      .kind = VS_CONF_TEXT,
      .offset = SEGMENT(store),
@@ -195,14 +194,15 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 4,
      .check = check_mode,
      .initial = "0660",
-     .help = "rights of the file of a unix: address, in octal, whatever the umask: who may write it may connect"},
+     .help =
+         "mode of the socket file of a unix: address, in octal, regardless of the umask: who may write it may connect"},
     {.path = "http.idle_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(http_idle_ms_max),
      .min = 100,
      .max = DAY_MS,
      .initial = "60000",
-     .help = "how long an HTTP client may rest before it is cut off"},
+     .help = "how long an HTTP client may be idle before it is disconnected"},
     {.path = "http.connections_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(http_connections_max),
@@ -225,21 +225,22 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 4,
      .check = check_mode,
      .initial = "0660",
-     .help = "rights of the file of a unix: address, in octal, whatever the umask: who may write it may connect"},
+     .help =
+         "mode of the socket file of a unix: address, in octal, regardless of the umask: who may write it may connect"},
     {.path = "resp.password",
      .kind = VS_CONF_SECRET,
      .offset = CONFIG(resp_password),
      .max = SECRET_MAX,
      .absent = "none",
      .variable = "VESTA_RESP_PASSWORD",
-     .help = "what Redis clients must AUTH with"},
+     .help = "the password that Redis clients must give to AUTH"},
     {.path = "resp.idle_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(resp_idle_ms_max),
      .min = 100,
      .max = DAY_MS,
      .initial = "300000", /* connection pools rest longer than browsers */
-     .help = "how long a Redis client may rest before it is cut off"},
+     .help = "how long a Redis client may be idle before it is disconnected"},
     {.path = "resp.connections_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(resp_connections_max),
@@ -253,7 +254,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .min = 100,
      .max = DAY_MS,
      .initial = "10000",
-     .help = "how long a Redis client has to say the password"},
+     .help = "how long a Redis client may take to authenticate"},
     {.path = "admin.listen",
      .kind = VS_CONF_LIST,
      .offset = CONFIG(admin),
@@ -261,21 +262,22 @@ const struct vs_conf_key vs_conf_keys[] = {
      .check = check_address,
      .absent = "off",
      .variable = "VESTA_ADMIN",
-     .help = "addresses of the admin's routes"},
+     .help = "addresses of the admin routes"},
     {.path = "admin.socket_mode",
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(admin_socket_mode),
      .max = 4,
      .check = check_mode,
      .initial = "0600",
-     .help = "rights of the file of a unix: address, in octal, whatever the umask: who may write it may command"},
+     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: who may write it may "
+             "control the server"},
     {.path = "admin.token",
      .kind = VS_CONF_SECRET,
      .offset = CONFIG(admin_token),
      .max = SECRET_MAX,
      .absent = "none",
      .variable = "VESTA_ADMIN_TOKEN",
-     .help = "what the admin's requests must carry; not needed on unix:"},
+     .help = "the token that admin requests must carry; not needed on unix:"},
     {.path = "admin.connections_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(admin_connections_max),
@@ -290,7 +292,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 64,
      .initial = "1",
      .variable = "VESTA_THREADS",
-     .help = "loops that serve, one a thread"},
+     .help = "event loops, one per thread"},
     {.path = "connections_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(connections_max),
@@ -318,7 +320,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .words = "debug|info|warn|error",
      .initial = "info",
      .variable = "VESTA_LOG_LEVEL",
-     .help = "what is below it is not told"},
+     .help = "the least severe level that is logged"},
     {.path = "log.format",
      .kind = VS_CONF_CHOICE,
      .offset = CONFIG(log_format),
@@ -339,15 +341,15 @@ const struct vs_conf_key vs_conf_keys[] = {
      .offset = CONFIG(user),
      .max = NAME_BYTES_MAX,
      .check = check_word,
-     .absent = "stay who we are",
-     .help = "whom to become after binding"},
+     .absent = "the user who starts it",
+     .help = "the user to switch to after binding"},
     {.path = "group",
      .kind = VS_CONF_TEXT,
      .offset = CONFIG(group),
      .max = NAME_BYTES_MAX,
      .check = check_word,
      .absent = "the user's",
-     .help = "the group to become"},
+     .help = "the group to switch to"},
     {.path = "single_host",
      .kind = VS_CONF_SWITCH,
      .offset = CONFIG(single_host),

@@ -35,13 +35,13 @@ const char *vs_conf_given(lua_State *L, char *buf) {
     case LUA_TNIL: return "nil";
     case LUA_TTABLE: return "a table";
     case LUA_TFUNCTION: return "a function";
-    default: return "no data";
+    default: return "not data";
     }
 }
 
 static int wrong_type(struct walk *w, const struct vs_conf_key *key) {
     if (key->kind == VS_CONF_SECRET) /* whatever it is, it is not shown */
-        return vs_fail(w->err, VESTA_EOPTION, "is no text");
+        return vs_fail(w->err, VESTA_EOPTION, "is not a text");
     bool quoted = lua_type(w->L, -1) == LUA_TSTRING && (key->kind == VS_CONF_INTEGER || key->kind == VS_CONF_SWITCH);
     return vs_fail(w->err, VESTA_EOPTION, "is %s, which must be %s%s", VS_CONF_GIVEN(w), EXPECTED(key),
                    quoted ? ", without quotes" : "");
@@ -78,13 +78,11 @@ int vs_conf_check_list(struct walk *w, int64_t max, size_t *count) {
     size_t n = 0, length = lua_rawlen(w->L, -1);
     for (lua_pushnil(w->L); lua_next(w->L, -2); lua_pop(w->L, 1)) {
         if (!lua_isinteger(w->L, -2) || (size_t)lua_tointeger(w->L, -2) - 1 >= length)
-            return vs_fail(w->err, VESTA_EOPTION,
-                           "is no list: its entries must stand at 1, 2, 3 and so on, without a hole");
+            return vs_fail(w->err, VESTA_EOPTION, "is not a list: its keys must be 1, 2, 3 and so on, without gaps");
         n++;
     }
     if (n != length)
-        return vs_fail(w->err, VESTA_EOPTION,
-                       "is no list: its entries must stand at 1, 2, 3 and so on, without a hole");
+        return vs_fail(w->err, VESTA_EOPTION, "is not a list: its keys must be 1, 2, 3 and so on, without gaps");
     if (n == 0) return vs_fail(w->err, VESTA_EOPTION, "is an empty list");
     if ((int64_t)n > max)
         return vs_fail(w->err, VESTA_EOPTION, "has %zu entries, at most %" PRId64 " are possible", n, max);
@@ -126,7 +124,7 @@ static int add_number(struct walk *w, struct text *t) {
     else if (isfinite(number))
         snprintf(digits, sizeof digits, "%.17e", number); /* so that it stays a float */
     else
-        return vs_fail(w->err, VESTA_EOPTION, "has an option that is %s, which is no number", VS_CONF_GIVEN(w));
+        return vs_fail(w->err, VESTA_EOPTION, "has an option that is %s, which is not a number", VS_CONF_GIVEN(w));
     add(t, digits, strlen(digits));
     return VESTA_OK;
 }
@@ -147,7 +145,7 @@ static int add_value(struct walk *w, struct text *t, int depth) {
         add_quoted(t, text, length);
         return VESTA_OK;
     case LUA_TTABLE: return add_table(w, t, depth + 1);
-    default: return vs_fail(w->err, VESTA_EOPTION, "has an option that is %s, which is no data", VS_CONF_GIVEN(w));
+    default: return vs_fail(w->err, VESTA_EOPTION, "has an option that is %s, which is not data", VS_CONF_GIVEN(w));
     }
 }
 
@@ -210,14 +208,15 @@ static int read_policy(struct walk *w, const struct vs_conf_place *at) {
     if (lua_type(w->L, -1) != LUA_TTABLE) return wrong_type(w, at->key);
     if (lua_rawgeti(w->L, -1, 1) != LUA_TSTRING) {
         lua_pop(w->L, 1);
-        return vs_fail(w->err, VESTA_EOPTION, "has no name of a policy in front: { \"borrow\", borrow_ms_max = 500 }");
+        return vs_fail(w->err, VESTA_EOPTION,
+                       "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }");
     }
     name = lua_tolstring(w->L, -1, &length);
     lua_pop(w->L, 1); /* still in its table */
     int rc = add_table(w, &t, 0);
     if (rc != VESTA_OK) return rc;
     if (t.used > OPTIONS_BYTES_MAX)
-        return vs_fail(w->err, VESTA_EOPTION, "has options of %zu bytes, at most %d are possible", t.used,
+        return vs_fail(w->err, VESTA_EOPTION, "has options of %zu bytes, at most %d are allowed", t.used,
                        OPTIONS_BYTES_MAX);
     options[t.used] = '\0';
     return put_policy(w, at, name, length, t.used > 2 ? options : NULL);
@@ -280,16 +279,16 @@ static int read_fields(struct walk *w, const struct vs_conf_place *at) {
         lua_getfield(w->L, -1, name);
         lua_Integer value = lua_type(w->L, -1) == LUA_TNUMBER ? lua_tointegerx(w->L, -1, &exact) : (exact = 0);
         if (!exact || value < 0)
-            rc = vs_fail(w->err, VESTA_EOPTION, "has '%s' = %s, which must be a whole number from 0 on",
+            rc = vs_fail(w->err, VESTA_EOPTION, "has '%s' = %s, which must be a whole number of 0 or more",
                          VS_QUOTE(name, length), VS_CONF_GIVEN(w));
         else if (length >= VESTA_NAME_MAX || strpbrk(name, "= \t\r\n"))
-            rc = vs_fail(w->err, VESTA_EOPTION, "has '%s', which is no name of a field", VS_QUOTE(name, length));
+            rc = vs_fail(w->err, VESTA_EOPTION, "has '%s', which is not a field's name", VS_QUOTE(name, length));
         lua_pop(w->L, 1);
         if (rc != VESTA_OK) return rc;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%lld", used ? " " : "", name, value);
     }
     return used ? vs_conf_put_text(at, text, used, w->err)
-                : vs_fail(w->err, VESTA_EOPTION, "is an empty table; leave the key out where nothing is meant");
+                : vs_fail(w->err, VESTA_EOPTION, "is an empty table; leave the key out instead");
 }
 
 int vs_conf_read_value(struct walk *w, const struct vs_conf_key *key, void *base) {

@@ -71,7 +71,7 @@ static int unknown(struct walk *w, const struct siblings *s, const char *shown, 
     else
         for (int i = 0; i < s->count; i++)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? ", " : "keys here are ", s->name[i]);
-    vs_fail(w->err, VESTA_EOPTION, "is no key; %s", text);
+    vs_fail(w->err, VESTA_EOPTION, "is not a key; %s", text);
     snprintf(path, sizeof path, "%s%s", shown, VS_QUOTE(name, strlen(name)));
     return vs_conf_blame_path(w->reading, path, w->err);
 }
@@ -120,7 +120,7 @@ static int walk_named(struct walk *w, const struct vs_conf_part *part, const cha
         lua_pop(w->L, 1);
     }
     if (rc != VESTA_OK || count > 0) return rc;
-    vs_fail(w->err, VESTA_EOPTION, "is an empty table; leave the key out where nothing is meant");
+    vs_fail(w->err, VESTA_EOPTION, "is an empty table; leave the key out instead");
     return blame_table(w, shown);
 }
 

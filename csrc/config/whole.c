@@ -106,7 +106,7 @@ static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespa
     if (!ns->store) return VESTA_OK;
     struct vs_conf_store *store = find_store(r->config, ns->store);
     if (!store && !strchr(ns->store, ':'))
-        return WRONG(r, "namespaces.*.store", ns, err, "is '%s', which is no store; %s",
+        return WRONG(r, "namespaces.*.store", ns, err, "is '%s', which is not a store; %s",
                      VS_QUOTE(ns->store, strlen(ns->store)), STORE_NAMES(r->config));
     const struct vs_conf_key *uri = key_of("stores.*.uri");
     if (store && complete_uri(r, store, &ns->opts.store, err) != VESTA_OK) return err->code;
@@ -153,7 +153,7 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
         struct vs_conf_namespace *ns = &config->ns[i];
         for (int j = 0; j < i; j++)
             if (ns->opts.path && config->ns[j].opts.path && strcmp(ns->opts.path, config->ns[j].opts.path) == 0)
-                return WRONG(r, "namespaces.*.path", ns, err, "is the file of namespaces.%s too; each has its own",
+                return WRONG(r, "namespaces.*.path", ns, err, "is the file of namespaces.%s too; each needs its own",
                              config->ns[j].name);
         if (ns->opts.group && !getgrnam(ns->opts.group))
             vs_conf_add_note(config, false, "namespaces.%s.group: there is no group %s on this machine", ns->name,
@@ -189,12 +189,12 @@ static int check_policies(const struct vs_conf_reading *r, struct vesta_error *e
 static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
     if (!s->store == !s->stores.count)
         return WRONG(r, "segments.#.store", s, err, "%s",
-                     s->store ? "and stores are both there; one is needed" : "is missing, or stores: one is needed");
+                     s->store ? "and stores are both set; only one may be" : "is missing; set it, or stores");
     for (int i = 0; i < s->stores.count + (s->store != NULL); i++) {
         const char *name = s->store ? s->store : s->stores.text[i];
         if (!find_store(r->config, name))
             return WRONG(r, s->store ? "segments.#.store" : "segments.#.stores", s, err,
-                         "has '%s', which is no store; %s", VS_QUOTE(name, strlen(name)), STORE_NAMES(r->config));
+                         "has '%s', which is not a store; %s", VS_QUOTE(name, strlen(name)), STORE_NAMES(r->config));
     }
     if (!s->table) return WRONG(r, "segments.#.table", s, err, "is missing: %s", key_of("segments.#.table")->help);
     if (s->tags.count == 0)
@@ -229,7 +229,7 @@ static void note_unused(struct vs_config *config) {
             for (int t = 0; t < s->stores.count; t++)
                 used |= strcmp(s->stores.text[t], name) == 0;
         }
-        if (!used) vs_conf_add_note(config, false, "stores.%s is used by nobody", name);
+        if (!used) vs_conf_add_note(config, false, "stores.%s is not used", name);
     }
 }
 
@@ -263,8 +263,8 @@ bool vs_config_is_numbered(const struct vs_config *config, bool by_flags, char *
         if (ns->opts.has_worker || (ns->opts.store && !vs_store_is_local(ns->opts.store))) continue;
         if (!by_flags) snprintf(worker, sizeof worker, "namespaces.%s.worker", ns->name);
         snprintf(why, size,
-                 "other machines can reach it, and the number that '%s' draws from a store of this machine may be "
-                 "another's, too: lease from a store that all share (%s %s), give each machine its own "
+                 "other machines can reach it, and the number that '%s' draws from this machine's own store may be "
+                 "drawn by another, too: lease from a store that all share (%s %s), give each machine its own "
                  "number (%s), or say that this is the only one (%s)",
                  ns->name, by_flags ? "--store" : "store =", vs_store_list(is_shared, NULL, shared), worker,
                  by_flags ? "--single-host" : "single_host = true");
@@ -294,12 +294,13 @@ static int check_address(const struct vs_conf_reading *r, size_t which, const ch
         return is_unix(address) || r->config->admin_token
                    ? VESTA_OK
                    : WRONG(r, path, r->config, err,
-                           "has %s, and there is no token: set %s, or listen on unix:PATH, whose file's rights decide",
+                           "has %s, but there is no token: set %s, or listen on unix:PATH, whose file mode decides who "
+                           "may connect",
                            address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
     if (local) return VESTA_OK;
     if (which == 1 && !r->config->resp_password)
         return WRONG(r, path, r->config, err,
-                     "has %s, which other machines can reach, and there is no password: %s, or listen on 127.0.0.1 or "
+                     "has %s, which other machines can reach, but there is no password: %s, or listen on 127.0.0.1 or "
                      "unix:PATH",
                      address, r->source.path ? "set resp.password" : "give --resp-password-file FILE");
     return check_numbered(r, path, address, err);

@@ -101,7 +101,7 @@ static int read_handle_field(const struct vesta_layout *layout, struct vs_slice 
     struct vs_slice name, value;
     if (!vs_slice_split(word, '=', &name, &value) ||
         vesta_parse(VESTA_DECIMAL, value.at, value.length, &out->value) != VESTA_OK)
-        return vs_fail(err, VESTA_EFIELD, "'%s' is no field's value: write name=number",
+        return vs_fail(err, VESTA_EFIELD, "'%s' is not a field's value: write name=number",
                        VS_QUOTE(word.at, word.length));
     if (name.length >= VESTA_NAME_MAX || memchr(name.at, 0, name.length)) return no_field(layout, name, err);
     memcpy(name_buf, name.at, name.length);

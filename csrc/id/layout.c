@@ -72,7 +72,7 @@ static int place_field(struct draft *d, struct vs_slice word, struct vs_slice na
     int said, i = find_unsaid(d, name, &said);
     if (said > 0 && i < 0 && (d->from_preset || !vs_slice_is(name, "seq")))
         return bad(d, word, "this field is written twice"), -1;
-    if (said == SEQ_PARTS_MAX) return bad(d, word, "a sequence stands in one part or in two"), -1;
+    if (said == SEQ_PARTS_MAX) return bad(d, word, "a sequence has one part or two"), -1;
     if (i < 0 && d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': the preset has no such field, it has %s",
                        VS_QUOTE(word.at, word.length), VS_NAMES(l)),
@@ -83,7 +83,7 @@ static int place_field(struct draft *d, struct vs_slice word, struct vs_slice na
 
 static int read_constant(struct draft *d, struct vs_slice word, struct vs_slice text, struct vesta_field *field) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &field->value) != VESTA_OK)
-        return bad(d, word, "the constant behind '=' must be a decimal number");
+        return bad(d, word, "the constant after '=' must be a decimal number");
     if (field->value > field->max)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu",
                        VS_QUOTE(word.at, word.length), field->width, (unsigned long long)field->max);
@@ -99,7 +99,7 @@ static int read_field(struct draft *d, struct vs_slice word, struct vs_slice nam
     uint64_t bits;
     bool has_constant = vs_slice_split(rest, '=', &width, &constant);
     if (!is_name(name)) return bad(d, word, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
-    if (is_reserved(name)) return bad(d, word, "a field cannot have this name, it means something else beside an id");
+    if (is_reserved(name)) return bad(d, word, "a field cannot have this name: it means something else next to an id");
     if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > WIDTH_MAX)
         return bad(d, word, "a field's width is 1 to 53 bits");
     memcpy(field.name, name.at, name.length);
@@ -160,7 +160,7 @@ static int read_option(struct draft *d, struct vs_slice word, struct vs_slice na
         *options[i].has = true;
         return options[i].read(d, word, value);
     }
-    return bad(d, word, "beside fields, name:width, there are unit=, epoch= and seq_start=");
+    return bad(d, word, "besides fields (name:width) there are only unit=, epoch= and seq_start=");
 }
 
 static int read_words(struct draft *d, const char *text) {
@@ -168,7 +168,7 @@ static int read_words(struct draft *d, const char *text) {
     while (vs_slice_next(&text, &word)) {
         bool option = vs_slice_split(word, '=', &name, &rest) && !memchr(name.at, ':', name.length);
         if (!option && !vs_slice_split(word, ':', &name, &rest))
-            return bad(d, word, "this is no field, name:width, and a preset's name stands first and alone");
+            return bad(d, word, "this is not a field (name:width), and a preset's name comes first and alone");
         int rc = option ? read_option(d, word, name, rest) : read_field(d, word, name, rest);
         if (rc != VESTA_OK) return rc;
     }
@@ -259,12 +259,13 @@ static int join_parts(struct draft *d) {
     struct vesta_field *high = &l->field[l->seq], low = l->field[i];
     int width = high->width + low.width;
     if (i == l->seq + 1)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the sequence's parts adjoin, they are one: seq:%d", width);
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: the sequence's parts are adjacent: write them as one, seq:%d", width);
     if (l->seq < l->time)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: a sequence of two parts stands below the time with both");
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: both parts of a sequence must be below the time");
     if (width > WIDTH_MAX)
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: the sequence's parts have %d bits together, at most %d are possible", width,
+                       "bad layout: the sequence's parts have %d bits together, at most %d are allowed", width,
                        WIDTH_MAX);
     high->width = (uint8_t)width;
     high->max = (UINT64_C(1) << width) - 1;
@@ -322,7 +323,7 @@ static int check_whole(struct draft *d) {
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: 1ms, 10ms or 1s");
     if (!d->has_epoch && !d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: epoch= is missing, when time 0 is: epoch=2026-01-01T00:00:00Z");
+                       "bad layout: epoch= is missing, which says when time 0 is: epoch=2026-01-01T00:00:00Z");
     return check_spread(d);
 }
 

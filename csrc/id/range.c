@@ -30,7 +30,7 @@ static int too_many(const struct span *s, uint64_t need, size_t max, struct vest
         if (is_free_above(s, i))
             used += (size_t)snprintf(names + used, sizeof names - used, " %s", s->layout->field[i].name);
     return vs_fail(err, VESTA_EFULL,
-                   "the interval has %llu pairs of ids, not %zu: fields above time part it; name the value of%s",
+                   "the interval has %llu pairs of ids, not %zu: fields above the time split it; name the value of%s",
                    (unsigned long long)need, max, names);
 }
 

@@ -250,14 +250,14 @@ struct vesta_gen;
 
 enum vesta_why {
     VESTA_FULL = 1,    /* the time unit's sequence is used up */
-    VESTA_CLOCK_BACK,  /* the clock is behind what was already seen */
-    VESTA_CLOCK_AHEAD, /* the clock leapt forward against the machine's uptime and is not confirmed yet */
+    VESTA_CLOCK_BACK,  /* the clock is behind a time already seen */
+    VESTA_CLOCK_AHEAD, /* the clock jumped forward against the machine's uptime and is not confirmed yet */
     VESTA_AHEAD,       /* the cursor is ahead of the clock (a lease's start, borrowed ticks) */
     VESTA_LEASE,       /* no lease is held, or its range is used up; the keeper is asked for more */
     VESTA_CHOOSE,      /* a policy of this process must pick a worker: vesta_choose */
     VESTA_END,         /* the layout's time is over */
     VESTA_CLOSED,      /* the map is used up, or was removed; vesta_keep moves the handle to the next one */
-    VESTA_FAILSTOP     /* the store went back or denies what it granted: a person must look */
+    VESTA_FAILSTOP     /* the store went back or denies what it granted: an operator must act */
 };
 
 struct vesta_pause {

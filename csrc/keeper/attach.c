@@ -68,8 +68,9 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
     vs_store_public(header->store, has);
     vs_store_public(settings->store, asked);
     return vs_fail(err, VESTA_EMISMATCH,
-                   "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: say "
-                   "where that one is now, or take another path; or end all that use the file and remove it",
+                   "%.100s has the store %.90s, not %.90s as asked, which is not the one that granted its leases: give "
+                   "the current address of the one that did, or use another path; or stop all processes that use the "
+                   "file and remove it",
                    settings->path, has, asked);
 }
 
@@ -87,11 +88,10 @@ static int follow_store(struct vs_settings *settings, const struct vs_header *he
         memcpy(settings->store, beside, sizeof beside);
         return VESTA_OK;
     }
-    return vs_fail(
-        err, VESTA_EIO,
-        "the folder %.120s, from where %.120s has its leases, is gone: bring it back, or say where it is now: "
-        "--store file:DIR",
-        vs_store_folder(header->store), settings->path);
+    return vs_fail(err, VESTA_EIO,
+                   "the folder %.120s, from where %.120s has its leases, is gone: restore it, or say where it is now: "
+                   "--store file:DIR",
+                   vs_store_folder(header->store), settings->path);
 }
 
 /* ------------------------------------------------------------------ the anchor */
@@ -117,10 +117,11 @@ static int check_wanted(const struct vs_settings *settings, struct vs_header *he
 void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
     size_t length = strlen(path);
     assert(no_file);
-    snprintf(out, size,
-             "cannot make %s: %.30s: ids go on with a map that only this user's processes with the same options share; "
-             "if it is lost, a number given by hand waits 5 s; make the folder writable, or name another path",
-             length > 70 ? path + length - 70 : path, strerror(no_file));
+    snprintf(
+        out, size,
+        "cannot create %s: %.30s: ids go on with a map that only this user's processes with the same options share; "
+        "if it is lost, a number given by hand waits 5 s; make the folder writable, or name another path",
+        length > 70 ? path + length - 70 : path, strerror(no_file));
 }
 
 int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct vs_anchor *out,

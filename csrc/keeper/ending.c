@@ -96,6 +96,7 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
     if (atomic_load(&map->shared.rest) != VS_RESTING)
         return vs_fail(err, VESTA_EIO, "an id was asked for meanwhile, so a lease may have been claimed again");
     if (vs_is_used_up(map) || !vs_mapping_is_named(&file->mapping))
-        return vs_fail(err, VESTA_EIO, "others went on with another map meanwhile, which is not at rest: call again");
+        return vs_fail(err, VESTA_EIO,
+                       "others have moved on to another map meanwhile, which is not at rest: call again");
     return VESTA_OK;
 }

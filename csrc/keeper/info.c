@@ -53,16 +53,16 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
         snprintf(buf, size, "the sequence of this time unit is used up; the next begins in %.6f s", wait_s);
         break;
     case VESTA_CLOCK_BACK:
-        snprintf(buf, size, "the clock is %.3f s behind what was already seen; ids go on in %.3f s", back_s, wait_s);
+        snprintf(buf, size, "the clock is %.3f s behind the latest time seen; ids resume in %.3f s", back_s, wait_s);
         break;
     case VESTA_CLOCK_AHEAD:
         snprintf(buf, size,
-                 "the clock leapt forward against the machine's uptime; it is believed after a minute, in "
-                 "%.1f s, unless it is set right before",
+                 "the clock jumped forward against the machine's uptime; it is accepted after a minute, in %.1f s, "
+                 "unless it is corrected first",
                  wait_s);
         break;
     case VESTA_AHEAD:
-        snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock; ids go on in %.3f s", pause->ahead_ticks, wait_s);
+        snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock; ids resume in %.3f s", pause->ahead_ticks, wait_s);
         break;
     case VESTA_LEASE:
         if (handle && handle->file && !handle->keeps)
@@ -70,9 +70,9 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
         else
             lease_text(gen, "no lease", buf, size);
         break;
-    case VESTA_FAILSTOP: lease_text(gen, "stopped, a person must look", buf, size); break;
+    case VESTA_FAILSTOP: lease_text(gen, "stopped, an operator must act", buf, size); break;
     case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
-    case VESTA_END: snprintf(buf, size, "the layout's time is over"); break;
+    case VESTA_END: snprintf(buf, size, "the layout's time has ended"); break;
     case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed; a new one takes its place"); break;
     }
 }

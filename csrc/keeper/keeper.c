@@ -64,10 +64,9 @@ static int check_store(struct keeping *k, struct vesta_error *err) {
     if (answered && known && reply.ns.ver && reply.ns.incarnation == known) return VESTA_OK;
     k->store->ops->close(k->store);
     return vs_fail(err, VESTA_EMISMATCH, "%.180s",
-                   answered
-                       ? "the store at the address given is not the one that granted this file's leases: name that "
-                         "one where it is now, or take another path"
-                       : reply.text);
+                   answered ? "the store at the address given is not the one that granted this file's leases: name its "
+                              "current address, or use another path"
+                            : reply.text);
 }
 
 /* Which store granted the lease, and where it is, is told to those who start after the next boot. */
@@ -266,7 +265,7 @@ static bool keep_term(struct vs_file *file, const struct seat *seat) {
         vs_term_rest(&k->term);
         if (*secret) opts.secret = secret;
         if (vs_store_is_gone(k->uri, vs_map_incarnation(map)))
-            rc = vs_fail(&err, VESTA_EIO, "the store's folder %.120s is gone: bring it back", k->uri + 5);
+            rc = vs_fail(&err, VESTA_EIO, "the store's folder %.120s is gone: restore it", k->uri + 5);
         else
             rc = vs_store_open(k->uri, &opts, &k->store, &err);
         if (rc == VESTA_OK) rc = check_store(k, &err);

@@ -36,7 +36,8 @@ int vs_namespace_check(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
     if (length == 0 || length >= VESTA_NAMESPACE_MAX || strspn(name, allowed) != length || name[0] == '.')
-        return vs_fail(err, VESTA_EOPTION, "'%s' is no namespace: 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
+        return vs_fail(err, VESTA_EOPTION,
+                       "'%s' is not a namespace: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
                        VS_QUOTE(name, length), VESTA_NAMESPACE_MAX - 1);
     return VESTA_OK;
 }
@@ -93,7 +94,7 @@ static int find_folder(const struct vesta_opts *opts, struct vs_settings *settin
         if (!settings->looks_only || errno != ENOENT)
             return vs_fail(err, VESTA_EIO, "cannot find the folder %.150s: %s", folder, strerror(errno));
     } else if (!goes_without(opts, settings->blocked, folder)) {
-        return vs_fail(err, VESTA_EIO, "cannot make the folder %.150s: %s", folder, strerror(failed));
+        return vs_fail(err, VESTA_EIO, "cannot create the folder %.150s: %s", folder, strerror(failed));
     }
     memcpy(real, folder, PATH_MAX);
     return VESTA_OK;
@@ -136,7 +137,7 @@ static int find_places(const struct vesta_opts *opts, struct vs_settings *settin
     char state[PATH_MAX] = "";
     bool is_nowhere = !opts->path && vs_state_dir(state, sizeof state) != 0;
     if (is_nowhere && !opts->store)
-        return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
+        return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
     if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* cannot be written, and so is only a name */
     int rc = find_path(opts, state, settings, err);
     if (rc != VESTA_OK) return rc;
@@ -156,8 +157,8 @@ static int check_identity(const struct vesta_opts *opts, struct vesta_error *err
     const char *identity = opts->identity ? opts->identity : "none";
     size_t length = strlen(identity);
     if (length == 0 || length >= VS_IDENTITY_MAX || strpbrk(identity, "\r\n"))
-        return vs_fail(err, VESTA_EOPTION, "'%s' is no identity: 1 to %d bytes in one line", VS_QUOTE(identity, length),
-                       VS_IDENTITY_MAX - 1);
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not an identity: use 1 to %d bytes in one line",
+                       VS_QUOTE(identity, length), VS_IDENTITY_MAX - 1);
     return VESTA_OK;
 }
 
@@ -179,7 +180,7 @@ static int take_opts(const struct vesta_opts *from, struct vesta_opts *to, struc
         if (((const char *)from)[i])
             return vs_fail(err, VESTA_EOPTION,
                            "vesta_opts has %zu bytes, of which byte %zu is set, and libvesta " VESTA_VERSION
-                           " knows %zu: leave the newer options alone, or take the library of your vesta.h",
+                           " knows %zu: leave the newer options alone, or use the library that belongs to your vesta.h",
                            from->size, i, sizeof *to);
     memset(to, 0, sizeof *to);
     memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
@@ -234,7 +235,7 @@ static int name_store(const struct vs_settings *settings, struct vs_header *head
         return VESTA_OK;
     }
     if (vs_state_dir(state, sizeof state) != 0)
-        return vs_fail(err, VESTA_EIO, "no folder for state: set VESTA_STATE, or make /var/lib/vesta writable");
+        return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
     if (snprintf(header->store, sizeof header->store, "file:%s", state) >= (int)sizeof header->store)
         return vs_fail(err, VESTA_EIO, "the state folder's path is too long: %.100s", state);
     return vs_store_check(header->store, err);
@@ -257,15 +258,14 @@ int vs_opts_together(const struct vesta_opts *opts, const char **member, struct 
     if (opts->lease && strcmp(opts->lease, "autonomous") == 0 && opts->pacing != VESTA_PACING_HISTORY)
         return vs_fail(
             err, VESTA_EOPTION,
-            "is autonomous, which needs history pacing: ids that follow the clock would use its window up in "
-            "minutes");
+            "is autonomous, which needs history pacing: ids that follow the clock would use up its window in minutes");
     if (is_local && opts->store && !vs_store_is_local(opts->store))
-        return vs_fail(err, VESTA_EOPTION, "is local, which is for a store on this machine: take strict or balanced");
+        return vs_fail(err, VESTA_EOPTION, "is local, which is for a store on this machine: use strict or balanced");
     *member = "ahead_ms_max";
     if (is_local && opts->ahead_ms_max > LOCAL_AHEAD_MS_MAX)
         return vs_fail(err, VESTA_EOPTION,
                        "%" PRId64 " is more than the %lld ms that a local lease has room for: if its store "
-                       "were lost, `vesta store advance` would not pass such ids; take at most that",
+                       "were lost, `vesta store advance` would not pass such ids; use at most that",
                        opts->ahead_ms_max, LOCAL_AHEAD_MS_MAX);
     return VESTA_OK;
 }
@@ -301,11 +301,11 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
     assert(settings->clock); /* they were read */
     memset(header, 0, sizeof *header);
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
-        return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: no number has a default");
+        return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker number: there is no default");
     if (!opts->has_worker && !opts->any_worker && !opts->store)
         return vs_fail(err, VESTA_ENOGEN,
-                       "there is no generator file %.120s, and no worker number or store was given to "
-                       "make one: no number has a default",
+                       "there is no generator file %.120s, and no worker number or store was given to create one: "
+                       "there is no default number",
                        settings->path);
     int rc = opts->has_worker ? vs_worker_check(&settings->layout, opts->worker, err) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
@@ -321,7 +321,8 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
              opts->namespace_ ? opts->namespace_ : DEFAULT_NAMESPACE);
     memcpy(header->path, settings->path, sizeof header->path);
     if (vs_maps_dir(header->maps) != 0)
-        return vs_fail(err, VESTA_EOPTION, "VESTA_MAPS is no absolute path, or longer than %d bytes", VS_MAPS_MAX - 1);
+        return vs_fail(err, VESTA_EOPTION, "VESTA_MAPS is not an absolute path, or is longer than %d bytes",
+                       VS_MAPS_MAX - 1);
     return opts->flags & VESTA_UNSAFE_PRIVATE ? VESTA_OK : name_lease(settings, header, err);
 }
 
@@ -331,11 +332,10 @@ static int mismatch(struct vesta_error *err, const struct vs_settings *settings,
                     const char *asked) {
     size_t length = strlen(settings->path);
     const char *path = length > 60 ? settings->path + length - 60 : settings->path;
-    return vs_fail(
-        err, VESTA_EMISMATCH,
-        "%s has %s %.120s, not %.120s as asked: keep it, or give this one a path and a namespace of its own; "
-        "or end all that use the file and remove it, and it is made anew",
-        path, what, has, asked);
+    return vs_fail(err, VESTA_EMISMATCH,
+                   "%s has %s %.120s, not %.120s as asked: keep it, or use another path and namespace; or stop all "
+                   "processes that use the file and remove it, and it is created anew",
+                   path, what, has, asked);
 }
 
 static const char *pacing_name(enum vesta_pacing pacing) {
@@ -390,8 +390,8 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
     vesta_iso(end_ms, iso);
     if (now_ms >= end_ms)
         return vs_fail(err, VESTA_EEPOCH,
-                       "the layout's time ended at %s: its ids can be read, not made; take a later "
-                       "epoch or more time bits, under a new namespace",
+                       "the layout's time ended at %s: its ids can be read, not made; use a later epoch or more time "
+                       "bits, under a new namespace",
                        iso);
     warning[0] = '\0';
     if (end_ms - now_ms < WARN_MS)

@@ -64,7 +64,7 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
     const struct vs_ns_record *ns = &ev->ns;
     assert(lease->incarnation || lease->failed_in); /* else there is no store that this is not */
     if (was_put_right(lease, ns)) {
-        vs_lease_say(lease, "the store was replaced and put right: leases start above all that was granted");
+        vs_lease_say(lease, "the store was replaced and repaired: leases start above all that was granted");
         bool is_open = lease->published && !lease->failed_in; /* a failstop has closed the slot */
         vs_act(lease, out, is_open ? VS_PH_MOVING : VS_PH_RECOVER, is_open ? VS_DO_CLOSE : VS_DO_RECOVER);
         return;
@@ -74,8 +74,8 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
         return;
     }
     vs_lease_say(lease,
-                 "the store %s: what it granted before is not in it; bring its data back, give the namespace a new "
-                 "name, or: vesta store advance",
+                 "the store %s: what it granted before is not in it; restore its data, use a new namespace, or run: "
+                 "vesta store advance",
                  ns->ver == 0 ? "was emptied" : "was replaced");
     lease->failed_in = lease->incarnation;
     vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
@@ -86,8 +86,9 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(!lease->incarnation); /* one that has granted leases was lost, and is not made anew by us */
     if (lease->timing.is_shared) {
-        vs_lease_say(lease, "the namespace is not in the store: mind its name, or make it: vesta store init (--again, "
-                            "if it was there before)");
+        vs_lease_say(lease,
+                     "the namespace is not in the store: check its name, or create it: vesta store init (--again, "
+                     "if it was there before)");
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
@@ -177,7 +178,7 @@ static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool
                      " was granted, up to the layout's end, to %.60s; take another number",
                      lease->worker, r->holder);
     else
-        vs_lease_say(lease, "the layout's time is over for number %" PRIu64 ", by the clock or the namespace's floor",
+        vs_lease_say(lease, "the layout's time has ended for number %" PRIu64 ", by the clock or the namespace's floor",
                      lease->worker);
 }
 
@@ -186,7 +187,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     if (vs_lease_trouble(lease, ev, out, VS_PH_READ)) return;
     lease->record = ev->record;
     if (ev->doubt_us) {
-        vs_lease_say(lease, "the clock leapt and is not believed yet");
+        vs_lease_say(lease, "the clock jumped and is not trusted yet");
         vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, VS_PH_READ);
         return;
     }

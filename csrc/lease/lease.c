@@ -59,7 +59,7 @@ int64_t vs_lease_store_now(const struct vs_lease *lease, int64_t boot_us) {
 bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
     int64_t ahead_ms = ev->unix_us / 1000 - ev->store_ms;
     if (!lease->timing.is_shared || ahead_ms <= lease->timing.skew_ms) return false;
-    vs_lease_say(lease, "this machine's clock is %.1f s ahead of the store's: set it right", (double)ahead_ms / 1000);
+    vs_lease_say(lease, "this machine's clock is %.1f s ahead of the store's: correct it", (double)ahead_ms / 1000);
     return true;
 }
 

@@ -46,7 +46,7 @@ static bool is_worth_it(struct vs_lease *lease, const struct vs_event *ev) {
     uint64_t next = lease->next_worker, now = vs_tick_at(&lease->shape, ev->unix_us);
     if (ev->outcome != VS_STORE_OK || ev->doubt_us) {
         vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
-                     ev->outcome == VS_STORE_OK ? "the clock leapt and is not believed yet"
+                     ev->outcome == VS_STORE_OK ? "the clock jumped and is not trusted yet"
                      : ev->text[0]              ? ev->text
                                                 : "the store did not answer");
         return false;

@@ -78,7 +78,7 @@ static int read_double(double d, const char *what, int code, uint64_t *value, st
     if (d > EXACT_MAX && d - d == 0) /* larger, and not infinite */
         return vs_fail(err, code, "%s passed as a double (precision lost): pass a string, not %s", what, text);
     if (!(d >= 0 && d <= EXACT_MAX) || d != (double)(uint64_t)d)
-        return vs_fail(err, code, "%s must be a whole number from 0 on, not %s", what, text);
+        return vs_fail(err, code, "%s must be a whole number of 0 or more, not %s", what, text);
     *value = (uint64_t)d;
     return VESTA_OK;
 }
@@ -102,7 +102,7 @@ static int read_u64(lua_State *L, int arg, const char *what, int code, bool bits
         lua_Integer i = lua_tointeger(L, arg);
         char text[32];
         snprintf(text, sizeof text, "%lld", (long long)i);
-        if (i < 0 && !bits) return vs_fail(err, code, "%s must be a whole number from 0 on, not %s", what, text);
+        if (i < 0 && !bits) return vs_fail(err, code, "%s must be a whole number of 0 or more, not %s", what, text);
         *value = (uint64_t)i;
         return VESTA_OK;
     }

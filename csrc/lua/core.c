@@ -91,7 +91,7 @@ static int core_parse(lua_State *L) {
     const char *text = lua_tolstring(L, 1, &length);
     if (vesta_parse(base, text, length, &id) == VESTA_OK) return vs_lua_push_id(L, id);
     struct vesta_error err;
-    vs_fail(&err, VESTA_EID, "'%s' is no id in %s", VS_QUOTE(text, length), BASES[base]);
+    vs_fail(&err, VESTA_EID, "'%s' is not an id in %s", VS_QUOTE(text, length), BASES[base]);
     return vs_lua_push_error(L, &err);
 }
 

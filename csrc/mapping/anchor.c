@@ -27,16 +27,16 @@ static void folder_of(const char *path, char *folder) {
 }
 
 static int check_folder(const char *folder, struct stat *st, struct vesta_error *err) {
-    if (stat(folder, st) != 0) return io_error(err, "look at the folder", folder);
+    if (stat(folder, st) != 0) return io_error(err, "stat the folder", folder);
     if (!(st->st_mode & S_IWOTH)) return VESTA_OK;
     if (!(st->st_mode & S_ISVTX))
         return vs_fail(err, VESTA_EIO,
-                       "%.150s may be written by everybody (mode %o), who could put another file in the place of ours: "
-                       "chmod o-w it, or take a folder of your own",
+                       "%.150s is writable by everyone (mode %o), who could replace our file: chmod o-w it, or use a "
+                       "folder of your own",
                        folder, st->st_mode & 07777);
     if (st->st_uid == geteuid() || st->st_uid == 0) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
-                   "%.150s may be written by everybody and is user %ld's: take a folder of your own, or of root",
+                   "%.150s is writable by everyone and belongs to user %ld: use a folder of your own, or root's",
                    folder, (long)st->st_uid);
 }
 
@@ -62,13 +62,12 @@ static int check_owner(const char *path, const struct stat *file, int group, str
     int rc = check_folder(dir, &folder, err);
     if (rc != VESTA_OK) return rc;
     if (!is_trusted(file, &folder, group))
-        return vs_fail(
-            err, VESTA_EIO,
-            "%.150s is user %ld's, who could change it under us: run as that user, name the group that shares "
-            "it, or remove the file and a new one will be made",
-            path, (long)file->st_uid);
+        return vs_fail(err, VESTA_EIO,
+                       "%.150s belongs to user %ld, who could change it under us: run as that user, name the group "
+                       "that shares it, or remove the file and a new one will be created",
+                       path, (long)file->st_uid);
     if (file->st_mode & S_IWOTH)
-        return vs_fail(err, VESTA_EIO, "%.150s may be written by everybody (mode %o): chmod o-w it", path,
+        return vs_fail(err, VESTA_EIO, "%.150s is writable by everyone (mode %o): chmod o-w it", path,
                        file->st_mode & 07777);
     return VESTA_OK;
 }
@@ -77,7 +76,7 @@ static int check_owner(const char *path, const struct stat *file, int group, str
 
 static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, struct vesta_error *err) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return io_error(err, "look at", path);
+    if (fstat(fd, &st) != 0) return io_error(err, "stat", path);
     if (S_ISDIR(st.st_mode)) return errno = EISDIR, io_error(err, "open", path);
     if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
     int rc = vs_file_system_check(fd, path, "a generator file", err);
@@ -164,7 +163,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     if (link(temp, path) != 0 && errno != EEXIST) rc = io_error(err, "make", path);
     unlink(temp);
     if (rc == VESTA_OK) rc = vs_anchor_read(path, header->group, &found, out, err);
-    if (rc == VESTA_OK && !found) rc = vs_fail(err, VESTA_EIO, "%.150s was removed as soon as it was made", path);
+    if (rc == VESTA_OK && !found) rc = vs_fail(err, VESTA_EIO, "%.150s was removed as soon as it was created", path);
     return rc;
 }
 

@@ -28,7 +28,7 @@ static struct vs_map *make_tomb(const struct vs_map *map, const char *name) {
     atomic_store(&tomb->shared.stopped, VESTA_FAILSTOP);
     for (int i = 0; i < VS_SLOTS_MAX; i++)
         atomic_store(&tomb->slot[i].tick, VS_CLOSED);
-    snprintf(said, sizeof said, "%.100s was cut short while in use: find out by whom, and start this program again",
+    snprintf(said, sizeof said, "%.100s was truncated while in use: find out by whom, and start this program again",
              name);
     for (size_t i = 0; i < sizeof said; i++)
         atomic_store(&tomb->shared.keeper[i], said[i]);

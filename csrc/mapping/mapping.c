@@ -110,16 +110,16 @@ static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, e
     struct stat st;
     struct vs_file_identity now;
     struct vs_header header;
-    if (fstat(fd, &st) != 0) return io_error(err, "look at", name);
+    if (fstat(fd, &st) != 0) return io_error(err, "stat", name);
     if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd))
         return vs_fail(err, VESTA_EIO,
                        "%.150s is %s: somebody has taken the name of our map; remove it, or %s %.150s, and the next "
                        "map has another name",
                        name,
-                       !S_ISREG(st.st_mode)   ? "no regular file"
+                       !S_ISREG(st.st_mode)   ? "not a regular file"
                        : is_ours(&st, anchor) ? "not in memory (tmpfs)"
                                               : "another user's",
-                       anchor->no_file ? "take another path than" : "remove", anchor->header.path);
+                       anchor->no_file ? "use a path other than" : "remove", anchor->header.path);
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;
@@ -177,7 +177,7 @@ static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock
     /* really reserved: a full file system must be an error here, not a SIGBUS later */
     if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0)
         return io_error(err, "make room for a map in", anchor->header.maps);
-    if (fstat(fd, &st) != 0) return io_error(err, "look at", "a map");
+    if (fstat(fd, &st) != 0) return io_error(err, "stat", "a map");
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK || (rc = map_file(fd, "a map", &map, err)) != VESTA_OK) return rc;
     map->header = anchor->header;
@@ -216,7 +216,7 @@ static int make_named(const char *name, const struct vs_anchor *anchor, const st
     if (vs_random(&random, sizeof random) != 0) return io_error(err, "get random bytes for", name);
     snprintf(temp, sizeof temp, "%s.%016" PRIx64, name, random);
     int fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) return io_error(err, "make a map in", anchor->header.maps);
+    if (fd < 0) return io_error(err, "create a map in", anchor->header.maps);
     int rc = own(fd, anchor) == 0 ? VESTA_OK : io_error(err, "give away", temp);
     if (rc == VESTA_OK) rc = fill(fd, anchor, clock, out, err);
     if (rc == VESTA_OK && give_name(temp, name, replaces) != 0) {
@@ -235,7 +235,7 @@ static int replace(const char *name, int stale_fd, const struct vs_anchor *ancho
                    struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
     (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* who waits for ever for another helps nobody */
-    if (fstat(stale_fd, &st) != 0) return io_error(err, "look at", name);
+    if (fstat(stale_fd, &st) != 0) return io_error(err, "stat", name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
     snprintf(stale.name, sizeof stale.name, "%s", name);
     return vs_mapping_is_named(&stale) ? make_named(name, anchor, clock, true, out, err) : VESTA_EPAUSE;
@@ -290,11 +290,12 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
     if (vs_maps_are_shared(anchor->header.maps))
         rc = open_named(name, anchor, clock, out, &may_fail, &own);
     else
-        vs_fail(&own, VESTA_EIO, "%.100s is no memory (tmpfs)", anchor->header.maps);
+        vs_fail(&own, VESTA_EIO, "%.100s is not in memory (tmpfs)", anchor->header.maps);
     if (rc == VESTA_OK) vs_guard_add(out->map, out->name);
     if (rc == VESTA_OK) return VESTA_OK;
     if (!may_fail) return vs_fail(err, rc, "%s", own.text);
-    snprintf(why, VS_WHY_MAX, "%.140s: this process has a lease of its own, which it gives back at its end", own.text);
+    snprintf(why, VS_WHY_MAX, "%.140s: this process has a lease of its own, which it gives back when it ends",
+             own.text);
     return make_lone(anchor, clock, out, err);
 }
 

@@ -39,7 +39,7 @@ int vs_identity_find(const char *user, const char *group, struct vs_identity *ou
     if (!found && is_number(user, &number)) found = getpwuid(number);
     if (!found)
         return vs_fail(err, VESTA_EOPTION,
-                       "there is no user '%s' on this machine: make one, as with `adduser --system`",
+                       "there is no user '%s' on this machine: create one, for example with `adduser --system`",
                        VS_QUOTE(user, strlen(user)));
     out->uid = found->pw_uid;
     out->gid = found->pw_gid;
@@ -59,7 +59,7 @@ int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct 
     if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* who made it knows whose it is */
     if (vs_make_dirs(path, -1) == 0) return own(who, path, err);
     if (errno == EROFS) return VESTA_OK; /* vesta_open knows how to go on, or says why not */
-    return vs_fail(err, VESTA_EIO, "%s cannot be made: %s", path, strerror(errno));
+    return vs_fail(err, VESTA_EIO, "%s cannot be created: %s", path, strerror(errno));
 }
 
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err) {

@@ -54,16 +54,15 @@ static bool is_vouched_for(unsigned long type) {
 int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err) {
     struct statfs fs;
     if (fstatfs(fd, &fs) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot look at the file system of %.150s: %s", path, strerror(errno));
+        return vs_fail(err, VESTA_EIO, "cannot stat the file system of %.150s: %s", path, strerror(errno));
     unsigned long type = (unsigned long)fs.f_type & 0xffffffff;
     const struct kind *refused = find(bad, sizeof bad / sizeof *bad, type);
     if (refused)
-        return vs_fail(err, VESTA_EIO, "%.150s lies on %s: %s must be on a file system of this machine", path,
+        return vs_fail(err, VESTA_EIO, "%.150s is on %s: %s must be on a file system of this machine", path,
                        refused->name, what);
     if (find(good, sizeof good / sizeof *good, type) || is_vouched_for(type)) return VESTA_OK;
-    return vs_fail(
-        err, VESTA_EIO,
-        "%.100s lies on a file system of type 0x%lx, which is not known to keep what it promises: take ext4, "
-        "XFS or Btrfs, or vouch for it by VESTA_FILE_SYSTEMS=0x%lx",
-        path, type, type);
+    return vs_fail(err, VESTA_EIO,
+                   "%.100s is on a file system of type 0x%lx, which is not known to keep what it promises: use ext4, "
+                   "XFS or Btrfs, or vouch for it with VESTA_FILE_SYSTEMS=0x%lx",
+                   path, type, type);
 }

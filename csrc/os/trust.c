@@ -22,13 +22,13 @@ static int check_step(const char *path, const struct stat *st, const char *paren
     if (!anyone_writes(above)) return VESTA_OK;
     if (!(above->st_mode & S_ISVTX))
         return vs_fail(err, VESTA_EIO,
-                       "anyone may replace what lies in %.150s: take its right to write from others, or set the sticky "
-                       "bit (chmod +t)",
+                       "anyone may replace what is in %.150s: remove write permission for others (chmod o-w), or set "
+                       "the sticky bit (chmod +t)",
                        parent);
     if (is_ours(st, group)) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
-                   "%.150s was made by user %u, and anyone can make something in %.150s: give it to the user who runs "
-                   "this (chown), or take another folder",
+                   "%.150s was made by user %u, and anyone can create files in %.150s: give it to the user who runs "
+                   "this (chown), or use another folder",
                    path, (unsigned)st->st_uid, parent);
 }
 
@@ -36,12 +36,12 @@ int vs_path_check(const char *path, int group, struct vesta_error *err) {
     char at[PATH_MAX], whole[PATH_MAX];
     struct stat st, above;
     if (!realpath(path, at) || stat(at, &st) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot look at %.150s: %s", path, strerror(errno));
+        return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", path, strerror(errno));
     while (strcmp(at, "/") != 0) {
         strcpy(whole, at);
         char *slash = strrchr(at, '/');
         slash[slash == at ? 1 : 0] = '\0';
-        if (stat(at, &above) != 0) return vs_fail(err, VESTA_EIO, "cannot look at %.150s: %s", at, strerror(errno));
+        if (stat(at, &above) != 0) return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", at, strerror(errno));
         int rc = check_step(whole, &st, at, &above, group, err);
         if (rc != VESTA_OK) return rc;
         st = above;
@@ -52,7 +52,7 @@ int vs_path_check(const char *path, int group, struct vesta_error *err) {
 int vs_folder_check(const char *path, int group, struct vesta_error *err) {
     struct stat st;
     if (stat(path, &st) == 0 && anyone_writes(&st))
-        return vs_fail(err, VESTA_EIO, "anyone may write in %.150s: take that right from others (chmod o-w)", path);
+        return vs_fail(err, VESTA_EIO, "anyone may write in %.150s: remove that permission (chmod o-w)", path);
     return vs_path_check(path, group, err);
 }
 

@@ -153,7 +153,7 @@ static void read_worker(lua_State *L, struct call *call, int at) {
         return;
     }
     if (lua_type(L, at) != LUA_TNUMBER || !whole || worker < 0)
-        garbage(L, call, at, "a worker number from 0 on, or nil and a reason");
+        garbage(L, call, at, "a worker number of 0 or more, or nil and a reason");
     call->verdict.kind = VS_VERDICT_WORKER;
     call->verdict.worker = (uint64_t)worker;
 }
@@ -179,9 +179,9 @@ static void read_more(lua_State *L, struct call *call, int at) {
         const char *text = lua_tolstring(L, at, &length);
         vs_calm(verdict->reason, sizeof verdict->reason, text, length);
     } else if (verdict->kind != VS_VERDICT_WAIT && verdict->kind != VS_VERDICT_BORROW) {
-        garbage(L, call, at, "a text behind the first value: why");
+        garbage(L, call, at, "a text after the first value: why");
     } else if (lua_type(L, at) != LUA_TNUMBER || !(amount_ms >= 0 && amount_ms < (lua_Number)VS_AMOUNT_MS_MAX + 1)) {
-        garbage(L, call, at, "a number of milliseconds from 0 to a day behind 'wait' and 'borrow', or a text: why");
+        garbage(L, call, at, "a number of milliseconds from 0 to a day after 'wait' and 'borrow', or a text: why");
     } else {
         verdict->amount_ms = (int64_t)amount_ms;
     }

@@ -94,7 +94,7 @@ static void unknown_key(lua_State *L, const struct load *load, const char *key) 
     for (int hook = 0; hook < VS_HOOKS; hook++)
         names[5 + hook] = vs_hook_name((enum vs_hook)hook);
     const char *near = vs_nearest(key, names);
-    COMPLAIN(L, load, "'%s' is nothing that a policy has%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
+    COMPLAIN(L, load, "'%s' is not a key of a policy%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
              near ? "'?" : "");
 }
 

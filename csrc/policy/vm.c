@@ -201,13 +201,14 @@ static void explain(const struct vs_lua *lua, enum vs_call_result result, struct
         if (lua->exhausted)
             vs_fail(err, code, "no memory");
         else
-            vs_fail(err, code, "%sended for its memory: it may have %zu KiB, and no text or table more than %zu KiB",
+            vs_fail(err, code,
+                    "%sended for using too much memory: it may have %zu KiB, and no text or table more than %zu KiB",
                     lua->where, lua->limits.memory_bytes / 1024, VS_BLOCK_BYTES_MAX / 1024);
         return;
     default: break;
     }
     if (lua_type(lua->L, -1) == LUA_TSTRING) text = lua_tolstring(lua->L, -1, &length); /* no conversion: no memory */
-    vs_fail(err, code, "the error it raised is no text but a %s", luaL_typename(lua->L, -1));
+    vs_fail(err, code, "the error it raised is not a text but a %s", luaL_typename(lua->L, -1));
     if (text && err) vs_calm(err->text, sizeof err->text, text, length);
 }
 

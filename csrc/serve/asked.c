@@ -50,30 +50,31 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         {"config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL},
         VS_TEXT("http", &flags->http, "ADDR", "HOST:PORT, [IPv6]:PORT, unix:PATH or off (default: 127.0.0.1:8088)"),
         VS_TEXT("http-idle-ms", &flags->http_idle_ms, "MS",
-                "how long an HTTP client may rest before it is cut off (default: 60000)"),
+                "how long an HTTP client may be idle before it is disconnected (default: 60000)"),
         VS_TEXT("resp", &flags->resp, "ADDR", "the Redis protocol's address, or off (default: 127.0.0.1:8089)"),
         VS_TEXT("resp-password-file", &flags->password_file, "FILE",
                 "the password that Redis clients must give, alone on a line (default: none)"),
         VS_TEXT("resp-idle-ms", &flags->resp_idle_ms, "MS",
-                "how long a Redis client may rest before it is cut off (default: 300000)"),
-        VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin's routes (default: off)"),
+                "how long a Redis client may be idle before it is disconnected (default: 300000)"),
+        VS_TEXT("admin", &flags->admin, "ADDR", "the address of the admin routes (default: off)"),
         VS_TEXT("connections", &flags->connections, "N",
                 "how many connections HTTP and Redis clients may have together (default: 10000)"),
         VS_TEXT("address-connections", &flags->address_connections, "N",
                 "how many of them one address may have at each protocol (default: half)"),
         VS_TEXT("memory-mib", &flags->memory_mib, "N", "how much memory clients may hold (default: 128)"),
-        VS_TEXT("threads", &flags->threads, "N", "loops, one a thread (default: 1)"),
+        VS_TEXT("threads", &flags->threads, "N", "event loops, one per thread (default: 1)"),
         VS_TEXT("wait-ms", &flags->wait_ms, "MS",
                 "how long a request may wait for an id (default: 1500; 100 with a policy)"),
         VS_TEXT("start-wait-ms", &flags->start_wait_ms, "MS",
-                "give up where there is no worker number by then (default: 0, wait for ever)"),
+                "give up if there is no worker number by then (default: 0, wait for ever)"),
         VS_SWITCH("single-host", &flags->single_host, "no other machine gives ids of this namespace"),
         VS_TEXT("policy", &flags->policy, "NAME|FILE",
-                "who judges pauses that outlast that; HUP loads it anew (default: nobody)"),
-        VS_TEXT("user", &flags->user, "NAME[:GROUP]", "whom to become once the addresses are bound"),
-        VS_TEXT("log-level", &flags->level, "debug|info|warn|error", "what is below it is not told (default: info)"),
+                "the policy that decides about longer pauses; HUP reloads it (default: none)"),
+        VS_TEXT("user", &flags->user, "NAME[:GROUP]", "the user to switch to once the addresses are bound"),
+        VS_TEXT("log-level", &flags->level, "debug|info|warn|error",
+                "the least severe level that is logged (default: info)"),
         VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
-        VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 opens it anew"),
+        VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 reopens it"),
         VS_GENERATOR_OPTIONS,
         {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
     int rc = vs_options(table, argc, argv);
@@ -104,8 +105,8 @@ static int refuse_namespace_flags(const struct vesta_opts *opts, const struct fl
                 {flags->policy, "policy", "policy"}};
     for (size_t i = 0; i < VS_COUNT(rows); i++)
         if (rows[i].given)
-            return vs_usage("--%s and --config do not go together: the config says namespaces.NAME%s%s", rows[i].flag,
-                            rows[i].key ? "." : "", rows[i].key ? rows[i].key : "");
+            return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s%s",
+                            rows[i].flag, rows[i].key ? "." : "", rows[i].key ? rows[i].key : "");
     return VS_GO;
 }
 

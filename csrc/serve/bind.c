@@ -148,5 +148,5 @@ void vs_tell_rights(const struct vs_serving *serving) {
         vs_log(VS_LOG_INFO, "serving with the rights of a user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
                "gid", VS_DIGITS(getegid()), NULL);
     else if (geteuid() == 0)
-        vs_log(VS_LOG_WARN, "serving as root: give --user, so that a fault cannot do what root can", NULL);
+        vs_log(VS_LOG_WARN, "serving as root: use --user, so that a fault cannot do what root can", NULL);
 }

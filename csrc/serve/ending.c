@@ -34,9 +34,8 @@ static void end_before(int number) {
 }
 
 static void end_now(int number) {
-    static const char text[] =
-        "vesta: ended although something hangs, 5 s after it was told to end: a worker number may "
-        "not be given back, and is free when its lease has run out\n";
+    static const char text[] = "vesta: forced to exit 5 s after it was told to stop, because something hangs: a worker "
+                               "number may not have been given back, and is free once its lease has expired\n";
     (void)number;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(VS_FAILED);
@@ -88,7 +87,7 @@ static int tell_all(const struct release *release, struct vs_crew *crew) {
         bool hangs = (crew && !vs_crew_did(crew, i, 0)) || !release->of[i].begun;
         if (hangs ? !vs_namespace_is_open(&app->ns[i]) : release->of[i].rc == VESTA_OK) continue;
         tell(&app->ns[i],
-             hangs ? "its store does not answer; it is free when its lease has run out" : release->of[i].err.text);
+             hangs ? "its store does not answer; it is free once its lease has expired" : release->of[i].err.text);
         kept++;
     }
     return kept;
@@ -96,7 +95,7 @@ static int tell_all(const struct release *release, struct vs_crew *crew) {
 
 /* Threads that hang use what would be freed. */
 static _Noreturn void leave(struct vs_serving *serving) {
-    vs_log(VS_LOG_WARN, "stopped, although a store's call still hangs", NULL);
+    vs_log(VS_LOG_WARN, "stopped, although a call to a store still hangs", NULL);
     vs_unbind_all(serving);
     _exit(VS_FAILED);
 }

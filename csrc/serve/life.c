@@ -61,7 +61,8 @@ static void end_reload(struct vs_life *life) {
     if (over) life->reloading = false;
     pthread_mutex_unlock(&life->mutex);
     if (over)
-        vs_notify("READY=1\nSTATUS=%s", status->reload_ok ? "reloaded" : "the reload failed, the old policies hold");
+        vs_notify("READY=1\nSTATUS=%s",
+                  status->reload_ok ? "reloaded" : "the reload failed; the old policies stay in use");
 }
 
 /* Says nothing when something is stuck: then the manager ends us, and starts another. */
@@ -71,7 +72,7 @@ static void tell_watchdog(struct vs_life *life) {
         now_us - life->watchdog_told_us < life->watchdog_us / 2 - TICK_US / 2)
         return;
     if (life->status.stuck || !vs_serve_alive(&life->serving->app, ALIVE_MS)) {
-        vs_log(VS_LOG_ERROR, "stuck: the service manager's watchdog is not told", "what",
+        vs_log(VS_LOG_ERROR, "stuck: the service manager's watchdog is not notified", "what",
                life->status.stuck ? "a policy" : "a loop", NULL);
         return;
     }
@@ -177,8 +178,8 @@ void vs_life_stopping(void *self) {
     pthread_mutex_lock(&life->mutex);
     life->stopping = true; /* that leases end is no news from here on */
     pthread_mutex_unlock(&life->mutex);
-    vs_log(VS_LOG_INFO, "stopping: what is in flight is still answered", NULL);
-    vs_notify("STOPPING=1\nSTATUS=answering what is in flight");
+    vs_log(VS_LOG_INFO, "stopping: requests in flight are still answered", NULL);
+    vs_notify("STOPPING=1\nSTATUS=answering requests in flight");
 }
 
 /* ------------------------------------------------------------------ signals */
@@ -203,9 +204,9 @@ static void reload(struct vs_life *life) {
 static void reopen(void) {
     struct vesta_error err;
     if (vs_log_reopen(&err) == VESTA_OK)
-        vs_log(VS_LOG_INFO, "the log is open anew", NULL);
+        vs_log(VS_LOG_INFO, "the log was reopened", NULL);
     else
-        vs_log(VS_LOG_ERROR, "the log goes on in the old file", "error", err.text, NULL);
+        vs_log(VS_LOG_ERROR, "the log could not be reopened and continues in the old file", "error", err.text, NULL);
 }
 
 void vs_life_signal(void *self, int number) {

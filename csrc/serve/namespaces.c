@@ -84,7 +84,7 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         struct vs_namespace *ns = &app->ns[app->ns_count++];
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;
-        vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just begun");
+        vs_namespace_set(ns, VS_NAMESPACE_OPENING, "the server has just started");
         if (!from->opts.namespace_ && from->opts.path)
             rc = name_by_file(&from->opts, ns);
         else

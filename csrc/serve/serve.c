@@ -20,9 +20,10 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     int local = vs_address_is_local(at->address, &err);
     if (local < 0) return vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text);
     if (at->protocol == VS_ADMIN && !serving->config->admin_token && strncmp(at->address, "unix:", 5) != 0)
-        return vs_usage("--admin %s: who can connect could command it, so it needs a token (VESTA_ADMIN_TOKEN, or "
-                        "admin.token in the config), or a unix socket, whose file's rights decide",
-                        at->address);
+        return vs_usage(
+            "--admin %s: anyone who can connect could control the server, so it needs a token (VESTA_ADMIN_TOKEN, or "
+            "admin.token in the config), or a unix socket, whose file mode decides who may connect",
+            at->address);
     if (local || at->protocol == VS_ADMIN) return VS_GO;
     if (at->protocol == VS_RESP && !serving->app.resp_password)
         return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
@@ -62,9 +63,8 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
 
 /* One event a protocol, with all its addresses. */
 static void tell_protocol(const struct vs_serving *serving, enum vs_protocol protocol) {
-    static const char *const sentences[VS_PROTOCOLS] = {[VS_RESP] = "serving the Redis protocol",
-                                                        [VS_HTTP] = "serving HTTP",
-                                                        [VS_ADMIN] = "serving the admin's routes"};
+    static const char *const sentences[VS_PROTOCOLS] = {
+        [VS_RESP] = "serving the Redis protocol", [VS_HTTP] = "serving HTTP", [VS_ADMIN] = "serving the admin routes"};
     char addresses[1024] = "", trial[512];
     const struct vs_serving_listener *first = NULL;
     for (int i = 0; i < serving->listener_count; i++) {

@@ -53,7 +53,7 @@ void vs_notify(const char *format, ...) {
     if (length >= (int)sizeof text) length = (int)sizeof text - 1;
     int rc = send_to(path, text, (size_t)length);
     if (rc != 0)
-        vs_log(VS_LOG_WARN, "the service manager cannot be told; is NOTIFY_SOCKET right?", "socket", path, "error",
+        vs_log(VS_LOG_WARN, "cannot notify the service manager; is NOTIFY_SOCKET right?", "socket", path, "error",
                strerror(rc), "notice", text, NULL);
 }
 
@@ -91,14 +91,14 @@ static int check_socket(int fd, const char *name, struct vesta_error *err) {
     if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &length) != 0 ||
         getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0)
-        return vs_fail(err, VESTA_EIO, "descriptor %d ('%s'), handed over by LISTEN_FDS, is no socket: %s", fd,
+        return vs_fail(err, VESTA_EIO, "descriptor %d ('%s'), handed over by LISTEN_FDS, is not a socket: %s", fd,
                        SHOWN(name), strerror(errno));
     if (family != AF_INET && family != AF_INET6 && family != AF_UNIX)
-        return vs_fail(err, VESTA_EIO, "socket %d ('%s') is neither of the internet nor of the file system", fd,
+        return vs_fail(err, VESTA_EIO, "socket %d ('%s') is neither an internet socket nor a unix socket", fd,
                        SHOWN(name));
     if (type != SOCK_STREAM)
-        return vs_fail(err, VESTA_EIO, "socket %d ('%s') carries no streams: use ListenStream= in the .socket unit", fd,
-                       SHOWN(name));
+        return vs_fail(err, VESTA_EIO, "socket %d ('%s') is not a stream socket: use ListenStream= in the .socket unit",
+                       fd, SHOWN(name));
     if (!listens)
         return vs_fail(err, VESTA_EIO, "socket %d ('%s') does not listen: use Accept=no in the .socket unit", fd,
                        SHOWN(name));
@@ -134,7 +134,7 @@ static int count_handed(int max, struct vesta_error *err) {
     int64_t count = number_of("LISTEN_FDS");
     if (!text || number_of("LISTEN_PID") != getpid()) return 0; /* they were another process's */
     if (count < 0 || count > max)
-        return vs_fail(err, VESTA_EIO, "LISTEN_FDS is '%s', and not a number of sockets from 0 to %d",
+        return vs_fail(err, VESTA_EIO, "LISTEN_FDS is '%s', which must be a number of sockets from 0 to %d",
                        VS_QUOTE(text, strlen(text)), max);
     return (int)count;
 }

@@ -13,10 +13,10 @@
 /* What it met, and for how long ids go on all the same. */
 static void look_at_keeper(const char *name, const struct vesta_info *info, struct vs_news *news) {
     if (*info->keeper && vs_news_take(news, info->keeper, vs_monotonic_us()))
-        vs_log(VS_LOG_WARN, "the lease's keeper has met trouble", "namespace", name, "keeper", info->keeper,
+        vs_log(VS_LOG_WARN, "the keeper of the lease has a problem", "namespace", name, "keeper", info->keeper,
                "lease_ms_left", info->holds_lease ? VS_DIGITS(info->lease_end_ms - vs_now_ms()) : NULL, NULL);
     if (*info->keeper || news->count == 0 || !info->holds_lease) return;
-    vs_log(VS_LOG_INFO, "the lease's keeper is well again", "namespace", name, NULL);
+    vs_log(VS_LOG_INFO, "the keeper of the lease has recovered", "namespace", name, NULL);
     *news = (struct vs_news){.count = 0};
 }
 
@@ -25,7 +25,7 @@ static const char *until(const struct vesta_pause *pause, char buf[40]) {
     switch (pause->why) {
     case VESTA_LEASE: return "the store acknowledges a lease";
     case VESTA_CHOOSE: return "a policy has chosen a worker number";
-    case VESTA_FAILSTOP: return "a person has put the store right";
+    case VESTA_FAILSTOP: return "an operator has repaired the store";
     case VESTA_CLOSED: return "the next map is in place";
     case VESTA_END: return "never";
     default: break;
@@ -33,7 +33,7 @@ static const char *until(const struct vesta_pause *pause, char buf[40]) {
     int64_t at_ms = vs_now_ms() + pause->wait_us / 1000;
     time_t at = (time_t)(at_ms / 1000);
     struct tm tm;
-    if (pause->wait_us < 0 || !gmtime_r(&at, &tm)) return "it is not known";
+    if (pause->wait_us < 0 || !gmtime_r(&at, &tm)) return "unknown";
     size_t used = strftime(buf, 32, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(buf + used, 40 - used, ".%03dZ", (int)(at_ms % 1000));
     return buf;
@@ -42,15 +42,15 @@ static const char *until(const struct vesta_pause *pause, char buf[40]) {
 static const char *to_do(const struct vesta_pause *pause, const struct vesta_info *info) {
     switch (pause->why) {
     case VESTA_FULL: return "ask for fewer, or use a layout that gives more: vesta fit";
-    case VESTA_CLOCK_BACK: return "set the clock right; policies may wait, borrow or switch meanwhile: on_clock_back";
-    case VESTA_CLOCK_AHEAD: return "set the clock right; if it is right, nothing: it is believed then";
-    case VESTA_AHEAD: return "nothing, if the store was put right; else set the clock right";
+    case VESTA_CLOCK_BACK: return "correct the clock; policies may wait, borrow or switch meanwhile: on_clock_back";
+    case VESTA_CLOCK_AHEAD: return "correct the clock; if it is right, do nothing: it will be accepted";
+    case VESTA_AHEAD: return "nothing, if the store was repaired; otherwise correct the clock";
     case VESTA_LEASE:
-        return *info->keeper ? "mend what the keeper met: vesta doctor" : "look at the store: vesta doctor";
-    case VESTA_CHOOSE: return "look at the policy's choose_worker: vesta policy check";
-    case VESTA_FAILSTOP: return "look at the store, then: vesta store advance";
+        return *info->keeper ? "fix what the keeper reports: vesta doctor" : "check the store: vesta doctor";
+    case VESTA_CHOOSE: return "check the policy's choose_worker: vesta policy check";
+    case VESTA_FAILSTOP: return "check the store, then run: vesta store advance";
     case VESTA_CLOSED: return "nothing";
-    case VESTA_END: return "a new namespace with another layout";
+    case VESTA_END: return "use a new namespace with another layout";
     }
     return "vesta doctor";
 }

@@ -121,6 +121,6 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
 }
 
 enum vs_reply_state vs_refuse_memory(struct vs_request *r) {
-    return vs_refuse(r, "overloaded", "clients hold as much memory as they may (%lld MiB): try again later",
+    return vs_refuse(r, "overloaded", "clients hold all the memory they are allowed (%lld MiB): try again later",
                      (long long)(vs_budget_limits(r->session->app->budget)->memory_max >> 20));
 }

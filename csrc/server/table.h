@@ -30,16 +30,19 @@ ROUTE(vs_on_leaf_segment, 0, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
 ROUTE(vs_on_leaf_decode, 0, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
       "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
 ROUTE(vs_on_healthz, VS_CALL_OPS, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
-ROUTE(vs_on_readyz, VS_CALL_OPS, "/readyz", VS_READ_METHODS, NULL, true, "/readyz -- ids can be had; if not, why")
+ROUTE(vs_on_readyz, VS_CALL_OPS, "/readyz", VS_READ_METHODS, NULL, true,
+      "/readyz -- whether ids can be had, and if not, why")
 ROUTE(vs_on_metrics, VS_CALL_OPS, "/metrics", VS_READ_METHODS, NULL, false, "/metrics -- for Prometheus")
-ROUTE(vs_on_version, VS_CALL_OPS, "/version", VS_READ_METHODS, NULL, true, "/version -- of vesta and its Lua")
-ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, NULL, true, "/admin/status -- what goes on")
+ROUTE(vs_on_version, VS_CALL_OPS, "/version", VS_READ_METHODS, NULL, true,
+      "/version -- the versions of vesta and its Lua")
+ROUTE(vs_on_admin_status, VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, NULL, true,
+      "/admin/status -- the state of the server")
 ROUTE(vs_on_admin_reload, VS_CALL_ADMIN, "/admin/reload", VS_POST, NULL, true,
-      "/admin/reload -- by POST, as HUP: policies are read again")
+      "/admin/reload -- by POST, as HUP: policies are reloaded")
 ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
-      "/admin/drain -- by POST, as TERM: what is in flight is answered, then the server ends")
+      "/admin/drain -- by POST, as TERM: requests in flight are answered, then the server stops")
 ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
-      "/admin/log?level=debug|info|warn|error -- by POST: what is told from now on")
+      "/admin/log?level=debug|info|warn|error -- by POST: the log level from now on")
 ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this page")
 CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/blocks", VS_ANY_METHOD, "ns,n", true,
      "VESTA.BLOCK name n -- up to n (1..100000) ids as a range; /v1/blocks?ns=NAME&n=1..100000")
@@ -51,9 +54,9 @@ RESP("INCR", vs_on_count, 1, 1, VS_CALL_KEY, " tag -- counts; a namespace does n
 RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_KEY, " tag n -- counts; a namespace does not, use VESTA.NEXT")
 RESP("DECR", vs_on_count, 1, 1, VS_CALL_KEY, " tag -- refused: nothing counts down")
 RESP("DECRBY", vs_on_count, 2, 2, VS_CALL_KEY, " tag n -- refused: nothing counts down")
-RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- what follows is answered at EXEC, together")
+RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- the commands that follow are answered together at EXEC")
 RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW, " -- the answers since MULTI")
-RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- forgets what came since MULTI")
+RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the commands since MULTI")
 RESP("WATCH", vs_on_watch, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_NOW, " name... -- accepted, without effect")
 RESP("UNWATCH", vs_on_ok, 0, 0, 0, " -- accepted, without effect")
 RESP("ECHO", vs_on_echo, 1, 1, 0, " text")
@@ -61,13 +64,13 @@ RESP("TIME", vs_on_time, 0, 0, 0, " -- seconds and microseconds")
 RESP("HELLO", vs_on_hello, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_ALONE,
      " [2|3 [AUTH user password] [SETNAME name]]")
 RESP("AUTH", vs_on_auth, 1, 2, VS_CALL_STRANGER | VS_CALL_ALONE, " [user] password")
-RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- the connection is as it was when it was new")
+RESP("RESET", vs_on_reset, 0, 0, VS_CALL_STRANGER | VS_CALL_NOW, " -- resets the connection to its initial state")
 RESP("QUIT", vs_on_quit, 0, VS_RESP_ARGS_MAX - 1, VS_CALL_STRANGER | VS_CALL_NOW, " -- closes the connection")
 RESP("CLIENT", vs_on_client, 1, VS_RESP_ARGS_MAX - 1, 0,
      " SETNAME name | GETNAME | ID | INFO | LIST | SETINFO key value | NO-EVICT on|off | NO-TOUCH on|off")
 RESP("SELECT", vs_on_select, 1, 1, 0, " 0..15 -- accepted, without effect")
 RESP("COMMAND", vs_on_command, 0, VS_RESP_ARGS_MAX - 1, 0, " [COUNT | LIST | INFO name... | DOCS name...]")
-RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- what there is to say of them")
+RESP("CONFIG", vs_on_config, 2, VS_RESP_ARGS_MAX - 1, 0, " GET pattern... -- the settings that match")
 RESP("INFO", vs_on_info, 0, VS_RESP_ARGS_MAX - 1, 0, " [section...]")
 RESP("DBSIZE", vs_on_dbsize, 0, 0, 0, " -- 0: nothing is stored")
 RESP("READONLY", vs_on_ok, 0, 0, 0, " -- accepted, without effect")

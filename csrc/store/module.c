@@ -33,7 +33,7 @@ const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vest
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
     assert(strlen(known) + 1 < sizeof known);
-    vs_fail(err, VESTA_EOPTION, "no store like '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
+    vs_fail(err, VESTA_EOPTION, "there is no store '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
     return NULL;
 }
 
@@ -75,7 +75,7 @@ static const struct vs_store_ops *load(const struct backend *b, struct vesta_err
         return NULL;
     }
     if (module->abi == VS_MODULE_ABI && module->reply_bytes == sizeof(struct vs_reply)) return module->ops;
-    vs_fail(err, VESTA_EOPTION, "%.150s is of another version of vesta: install both anew", path);
+    vs_fail(err, VESTA_EOPTION, "%.150s belongs to another version of vesta: reinstall both", path);
     return NULL;
 }
 

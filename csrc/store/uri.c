@@ -45,7 +45,8 @@ static int decode(struct vs_slice slice, char *out, size_t size, const char *wha
 static int take_option(struct vs_slice slice, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
     struct vs_slice key, value;
     if (!vs_slice_split(slice, '=', &key, &value))
-        return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is no key=value", VS_QUOTE(slice.at, slice.length));
+        return vs_fail(err, VESTA_EOPTION, "'%s' in the store's URI is not key=value",
+                       VS_QUOTE(slice.at, slice.length));
     for (int i = 0; keys[i]; i++) {
         if (!vs_slice_is(key, keys[i])) continue;
         assert(i < VS_URI_KEYS_MAX); /* a backend has more keys than there is room for */
@@ -90,14 +91,14 @@ static bool split_user(struct vs_slice slice, struct vs_slice *user, struct vs_s
 int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, struct vesta_error *err) {
     memset(out, 0, sizeof *out);
     const char *slashes = strstr(text, "://");
-    if (!slashes) return vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' behind its scheme");
+    if (!slashes) return vs_fail(err, VESTA_EOPTION, "the store's URI has no '//' after its scheme");
     struct vs_slice rest = {slashes + 3, strlen(slashes + 3)}, options, hosts, path, user;
     int rc = VESTA_OK;
     if (vs_slice_split(rest, '?', &hosts, &options)) {
         rest = hosts;
         rc = memchr(options.at, '@', options.length)
                  ? vs_fail(err, VESTA_EOPTION,
-                           "the store's URI has an '@' behind its '?': write a '?' in a password as "
+                           "the store's URI has an '@' after its '?': write a '?' in a password as "
                            "%%3F, and an '@' in an option as %%40")
                  : take_options(options, keys, out, err);
     }
@@ -112,7 +113,7 @@ int vs_uri_parse(const char *text, const char *const *keys, struct vs_uri *out, 
     if (rc == VESTA_OK && split_user(hosts, &user, &hosts)) rc = take_user(user, out, err);
     if (rc == VESTA_OK) rc = decode(hosts, out->hosts, sizeof out->hosts, "host", err);
     if (rc == VESTA_OK && (out->hosts[0] == '\0' || strpbrk(out->hosts, " \"'\\")))
-        rc = vs_fail(err, VESTA_EOPTION, "the store's URI names no host, or one that cannot be");
+        rc = vs_fail(err, VESTA_EOPTION, "the store's URI names no host, or an impossible one");
     assert(!out->path[0] || out->path[0] == '/'); /* which is what its readers leave out */
     return rc;
 }
@@ -135,7 +136,7 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
                 (rest[0] == '\0' || (rest[0] == ':' && read_port(rest + 1, port)));
     if (!well) /* what stands behind a colon and is no port may be a password */
         return vs_fail(err, VESTA_EOPTION,
-                       "'%s' is no HOST:PORT of a store; a user and a password stand before an @: USER:PASSWORD@HOST",
+                       "'%s' is not a HOST:PORT of a store; a user and a password go before an @: USER:PASSWORD@HOST",
                        VS_QUOTE(text, is_v6 && end ? (size_t)(end - text) : strcspn(text, ":")));
     snprintf(host, size, "%.*s", (int)(end - begin), begin);
     assert(host[end - begin] == '\0'); /* whole, or another host would be asked */

@@ -53,7 +53,7 @@ local function is_whole(value, max)
 end
 
 local function whole(value)
-  if not is_whole(value, EXACT_MAX) then return nil, "a whole number from 0 on" end
+  if not is_whole(value, EXACT_MAX) then return nil, "a whole number of 0 or more" end
   return value
 end
 
@@ -88,7 +88,7 @@ local function fields(value)
   local words = {}
   for name, number in pairs(value) do
     if type(name) ~= "string" or not name:find "^[%w_]+$" then return nil, "a table with field names as keys" end
-    if not is_whole(number, EXACT_MAX) then return nil, "a table whose values are whole numbers from 0 on" end
+    if not is_whole(number, EXACT_MAX) then return nil, "a table whose values are whole numbers of 0 or more" end
     words[#words + 1] = ("%s=%.0f"):format(name, number)
   end
   table.sort(words)

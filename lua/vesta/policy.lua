@@ -133,13 +133,13 @@ local function read(name)
       return text, path, "io"
     end
   end
-  return nil, ("there is none: it is %s, or a path with a / in it or .lua at its end"):format(listed(SHIPPED)),
+  return nil, ("there is none: it must be %s, or a path with a / in it or .lua at its end"):format(listed(SHIPPED)),
     "unknown_name"
 end
 
 -- Text only: a precompiled chunk can break the Lua state that runs it.
 local function compile(text, chunk, env)
-  if text:byte(1) == 27 then return nil, "it is a precompiled chunk, and a policy is text" end
+  if text:byte(1) == 27 then return nil, "it is a precompiled chunk, but a policy must be text" end
   if not setfenv then return load(text, chunk, "t", env) end
   local run, message = loadstring(text, chunk)
   return run and setfenv(run, env), message
@@ -186,7 +186,7 @@ local function whole_options(result, given)
   local rules = rawget(result, "options")
   if rules == nil then return given end
   local ok, whole, wrong = pcall(helpers.read_options, { options = given }, rules)
-  if not ok then return nil, "options has a rule that is none: " .. error_text(whole) end
+  if not ok then return nil, "options has an invalid rule: " .. error_text(whole) end
   return whole, wrong
 end
 
@@ -235,11 +235,11 @@ local function check_more(hook, word, ...)
     if type(value) == "string" then
       reason = plain(value)
     elseif value ~= nil and word ~= "wait" and word ~= "borrow" then
-      wrong = garbage(hook, value, "a text behind the first value: why")
+      wrong = garbage(hook, value, "a text after the first value: why")
     elseif type(value) == "number" and value >= 0 and value < MS_MAX + 1 then
       amount_ms = math.floor(value)
     elseif value ~= nil then
-      wrong = garbage(hook, value, 'milliseconds from 0 to a day behind "wait" and "borrow", or a text: why')
+      wrong = garbage(hook, value, 'milliseconds from 0 to a day after "wait" and "borrow", or a text: why')
     end
   end
   return wrong, amount_ms, reason
@@ -256,7 +256,7 @@ end
 
 local function check_answer(hook, word, ...)
   if not is_answer(hook, word) then
-    return false, garbage(hook, word, #VERDICTS[hook] == 0 and "a worker number from 0 on, or nil and a reason"
+    return false, garbage(hook, word, #VERDICTS[hook] == 0 and "a worker number of 0 or more, or nil and a reason"
       or listed(VERDICTS[hook]))
   end
   local wrong, amount_ms, reason = check_more(hook, word, ...)

@@ -93,7 +93,7 @@ def _():
         drawn.issues()
 
 
-@claim("a record that somebody puts back as it was earlier: its holder stops until a person has put the store right")
+@claim("a record that somebody puts back as it was earlier: its holder stops until an operator has repaired the store")
 def _():
     with Schedule(place) as s:
         ada = s.start("ada", worker=9)

@@ -80,7 +80,7 @@ describe("the option policy", function()
   it("names the policies that there are", function()
     for _, name in ipairs { "borow", "", "helpers", "a\0b.lua", ("x"):rep(5000), "\27[31m" } do
       local message, code = refused(name)
-      assert.matches('it is "any", "borrow", "butterfly", .*"vesta" or "wait"', message)
+      assert.matches('it must be "any", "borrow", "butterfly", .*"vesta" or "wait"', message)
       assert.equal("unknown_name", code)
     end
   end)

@@ -167,7 +167,7 @@ static const struct verdict garbages[] = {
     {.hook = VS_ON_START, .body = "return 'wait'", .reason = "expected: 'go' or 'refuse'"},
     {.hook = VS_ON_STORE_DOWN, .body = "return 'go'", .reason = "expected: 'continue' or 'refuse'"},
     {.hook = VS_ON_LEASE_LOST, .body = "return 'refuse'", .reason = "expected: 'claim' or 'stop'"},
-    {.hook = VS_CHOOSE_WORKER, .body = "return -1", .reason = "answered -1; expected: a worker number from 0 on"},
+    {.hook = VS_CHOOSE_WORKER, .body = "return -1", .reason = "answered -1; expected: a worker number of 0 or more"},
     {.hook = VS_CHOOSE_WORKER, .body = "return 1.5", .reason = "answered 1.5"},
     {.hook = VS_CHOOSE_WORKER, .body = "return 0 / 0", .reason = "nan"},
     {.hook = VS_CHOOSE_WORKER, .body = "return inf", .reason = "answered inf"},

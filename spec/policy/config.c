@@ -194,7 +194,7 @@ static void flags_have_the_last_word(void) {
     struct vesta_error err = {.text = ""};
     ns.namespace_ = "a b";
     CHECK_EQ_I64(vs_config_read(&opts, &config, &err), VESTA_EOPTION);
-    CHECK_HAS(err.text, "'a b' is no namespace");
+    CHECK_HAS(err.text, "'a b' is not a namespace");
     CHECK(!config); /* set on success only */
 }
 

@@ -75,7 +75,7 @@ static void a_broken_policy_does_not_replace_a_good_one(void) {
         CHECK_EQ_I64(status.reload_unix_ms, first.reload_unix_ms);
         CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
     }
-    CHECK_HAS(told(), "reload failed: the old policies stay at work");
+    CHECK_HAS(told(), "reload failed: the old policies stay in use");
     pass_ms(5000);
     write_policy(0, POLICY("return 'wait'"));
     reload();
@@ -85,7 +85,7 @@ static void a_broken_policy_does_not_replace_a_good_one(void) {
     CHECK_EQ_U64(last.reloads, VS_COUNT(broken) + 1);
     CHECK_EQ_I64(last.reload_unix_ms, atomic_load(&desk.unix_us) / 1000);
     CHECK_EQ_I64(ask(0, &desk.back), VS_WAIT);
-    CHECK_HAS(told(), "reloaded: other policies are at work");
+    CHECK_HAS(told(), "reloaded: the new policies are in use");
     clear_desk();
 }
 

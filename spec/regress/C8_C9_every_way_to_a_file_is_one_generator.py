@@ -140,7 +140,7 @@ def _(world):
         return
     path = world.path("a.gen")
     first = gen(world, path, *HAND, "-n", "100")
-    for mount, why in (("mount -t ramfs ramfs /dev/shm", "is no memory (tmpfs)"),
+    for mount, why in (("mount -t ramfs ramfs /dev/shm", "is not in memory (tmpfs)"),
                        ("mount -t tmpfs -o size=16k tmpfs /dev/shm", "No space left on device")):
         script = mount + '; for i in 1 2; do "$vesta" gen -n 100 --path a.gen --wait-ms 20000; done 2>err; grep -q "%s" err; ls /dev/shm' % why
         first += [int(line) for line in inside(world, ["-m"], script).split()]

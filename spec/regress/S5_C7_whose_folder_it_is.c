@@ -104,7 +104,7 @@ static void a_folder_that_another_slipped_in(void) {
     empty_folder();
     CHECK(chmod(folder, 01777) == 0);
     reap(spawn(make_as_the_service, 0), false);
-    refused("/place was made by user 65534, and anyone can make something in");
+    refused("/place was made by user 65534, and anyone can create files in");
     CHECK(chown(in_folder("place"), 0, 0) == 0);
     struct vs_store *store = store_here(-1); /* what lies in it is root's now */
     if (!store) CHECK_FAIL("%s", err.text);
@@ -114,7 +114,7 @@ static void a_folder_that_another_slipped_in(void) {
 static void a_folder_that_anyone_may_replace(void) {
     empty_folder();
     CHECK(mkdir(in_folder("place"), 0700) == 0 && chmod(folder, 0777) == 0);
-    refused("anyone may replace what lies in");
+    refused("anyone may replace what is in");
     CHECK(chmod(folder, 0755) == 0);
     struct vs_store *store = store_here(-1);
     if (!store) CHECK_FAIL("%s", err.text);
@@ -144,7 +144,7 @@ static void a_database_that_another_slipped_in(void) {
     empty_folder();
     CHECK(mkdir(in_folder("place"), 0700) == 0 && chmod(in_folder("place"), 01777) == 0);
     reap(spawn(make_database_as_the_service, 0), false);
-    refused("/vesta.db was made by user 65534, and anyone can make something in");
+    refused("/vesta.db was made by user 65534, and anyone can create files in");
     CHECK(unlink(in_folder("place/vesta.db")) == 0);
     struct vs_store *store = store_here(-1);
     if (!store) CHECK_FAIL("%s", err.text);

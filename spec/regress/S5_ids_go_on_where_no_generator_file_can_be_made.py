@@ -69,7 +69,7 @@ def _(world):
     if not sealed(world):
         return
     first = gen(world, "-n", "100")
-    same(first.err.count("cannot make"), 1)
+    same(first.err.count("cannot create"), 1)
     assert "Permission denied" in first.err and "make the folder writable" in first.err, first.err
     second = gen(world, "-n", "100")
     same(len(maps(world)), 1)
@@ -120,7 +120,7 @@ def _(world):
     with open(name, "wb") as file:
         os.fchown(file.fileno(), OTHER, OTHER)
     os.chmod(name, 0o666)
-    fails(gen(world, "-n", "1"), 1, "another user's", "remove it", "take another path")
+    fails(gen(world, "-n", "1"), 1, "another user's", "remove it", "use a path other than")
     os.unlink(name)
     second = gen(world, "-n", "10", "--wait-ms", "20000")  # its memory is gone: a number given by hand waits
     root = world.run("gen", "-n", "10", "--path", world.path("root.gen"), "--store", store, "--layout", "snowflake")
@@ -149,10 +149,10 @@ def _(world):
     for env, path in (({}, os.path.join(typo, "a.gen")), ({"VESTA_STATE": typo}, "")):
         there = dict(user=NOBODY, group=NOBODY, extra_groups=[], env=env)
         asked = ("--store", "file:" + world.path("store"), *HAND, *(("--path", path) if path else ()))
-        fails(world.run("gen", *asked, **there), 1, "cannot make the folder", typo, "Permission denied")
+        fails(world.run("gen", *asked, **there), 1, "cannot create the folder", typo, "Permission denied")
         found = doctor(world, path, **there)
         same(found.code, 1)
-        assert "cannot make the folder " + typo in found.out, found.out
+        assert "cannot create the folder " + typo in found.out, found.out
 
 
 @claim("doctor says the same sentence, and that it is no fault where the store is named; nothing is made by looking")
@@ -162,7 +162,7 @@ def _(world):
     told = doctor(world, world.path("sealed", "a.gen"), user=NOBODY, group=NOBODY, extra_groups=[])
     same(maps(world), [])
     sentence = gen(world, "-n", "1").err.strip()
-    sentence = sentence[sentence.index("cannot make"):]
+    sentence = sentence[sentence.index("cannot create"):]
     assert sentence in told.out, (sentence, told.out)
     clean(world)
 
@@ -193,7 +193,7 @@ for _ in range(100):
     print(f.readline().decode().strip())
 P
 kill $server; wait $server
-test $(grep -c "cannot make" store/log) = 1
+test $(grep -c "cannot create" store/log) = 1
 """
     unique([int(line) for line in inside(world, ["-m"], script, timeout=60 * SLOW).split()])
 

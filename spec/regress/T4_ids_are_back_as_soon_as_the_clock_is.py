@@ -18,7 +18,7 @@ def _(world):
         set_clock(clock, "+3600")
         time.sleep(WRONG_S)
         wrong = server.get("/genid")
-        assert wrong.status == 503 and "leapt forward" in wrong.body, wrong.body
+        assert wrong.status == 503 and "jumped forward" in wrong.body, wrong.body
         same(server.get("/readyz").status, 503)
         time.sleep(max(0, WINDOW_S - WRONG_S) + 1)  # nothing of the last window is left
         set_clock(clock, "+0")

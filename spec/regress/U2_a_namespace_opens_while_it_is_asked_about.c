@@ -37,14 +37,14 @@ static void asked_meanwhile(void) {
         app.counts[0] = &scratch.counts, app.loop_count = 1;
         struct vs_namespace *ns = &app.ns[app.ns_count++];
         *ns = (struct vs_namespace){.name = "orders", .name_length = 6};
-        vs_namespace_set(ns, VS_NAMESPACE_OPENING, "just begun");
+        vs_namespace_set(ns, VS_NAMESPACE_OPENING, "just started");
         NEED(pthread_create(&opener, NULL, open_it, ns) == 0);
         while (!ready) {
             for (size_t i = 1; i < VS_COUNT(asked); i++)
                 CHECK_EQ_I64(step(asked[i]), (int)strlen(asked[i]));
             step(asked[0]);
             ready = strstr(replies, " 200 OK\r\n");
-            if (!ready && !strstr(replies, "just begun") && !strstr(replies, "\"code\":\"lease\""))
+            if (!ready && !strstr(replies, "just started") && !strstr(replies, "\"code\":\"lease\""))
                 CHECK_FAIL("%s", replies);
         }
         pthread_join(opener, NULL);

@@ -82,7 +82,7 @@ def _(world):
         fails(told, 1, "a.gen has ", "as asked", "keep it", "remove it")
         found = world.run("doctor", "-c", config)
         same(found.code, 1)
-        sentence = re.search(r"a\.gen has .* made anew", told.err)[0]
+        sentence = re.search(r"a\.gen has .* created anew", told.err)[0]
         assert sentence in found.out, (sentence, found.out)
 
 
@@ -102,7 +102,7 @@ def _(world):
     store = "file:" + world.path("store")
     first = gen(world, store)
     os.rename(world.path("store"), world.path("elsewhere"))
-    fails(world.run("gen", "--path", world.path("a.gen")), 1, "is gone", "bring it back", "--store file:DIR")
+    fails(world.run("gen", "--path", world.path("a.gen")), 1, "is gone", "restore it", "--store file:DIR")
     assert not os.path.exists(world.path("store"))
     unique(first, gen(world, "file:" + world.path("elsewhere")))
 

@@ -115,9 +115,9 @@ static void texts_that_cannot_be(void) {
     static const struct {
         const char *text, *says;
     } wrong[] = {
-        {"time:41 seq:8 seq:1 worker:13 unit=1ms epoch=0", "they are one: seq:9"},
-        {"time:41 seq:7 worker:13 seq:1 x:1 seq:1 unit=1ms epoch=0", "in one part or in two"},
-        {"seq:8 time:41 worker:13 seq:1 unit=1ms epoch=0", "below the time with both"},
+        {"time:41 seq:8 seq:1 worker:13 unit=1ms epoch=0", "write them as one, seq:9"},
+        {"time:41 seq:7 worker:13 seq:1 x:1 seq:1 unit=1ms epoch=0", "one part or two"},
+        {"seq:8 time:41 worker:13 seq:1 unit=1ms epoch=0", "must be below the time"},
         {"time:4 seq:50 worker:5 seq:4 unit=1ms epoch=0", "at most 53"},
         {"snowflake seq:8 seq:4", "written twice"},
         {"butterfly seq:8 seq:1 seq:1", "written twice"},

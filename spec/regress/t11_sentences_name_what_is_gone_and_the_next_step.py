@@ -1,5 +1,5 @@
 """T11: a namespace without its node w said that others were faster, 64 times, and burnt a slot each time; one without its
-incarnation's node that it changes all the time; a quota that an error is unknown; a store that went back did not name the way
+incarnation's node that it keeps changing; a quota that an error is unknown; a store that went back did not name the way
 out; doctor had nothing to say of a database that does not flush its log."""
 import os
 import subprocess

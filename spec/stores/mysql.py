@@ -425,7 +425,7 @@ def _():
 def _():
     for bad, part in (("mysql:/x", "no '//'"), ("mysql://h/db", "no user"), ("mysql://u@h", "no database"), ("mysql://u@h/", "no database"),
                       ("mysql://u@h/a/b", "no database"), ("mysql://u@h/" + "d" * 65, "no database"), ("mysql://u@h1,h2/db", "'h1,h2'"),
-                      ("mysql://u@h:0/db", "no HOST:PORT"), ("mysql://u@h/db?tls=perhaps", "verify or off"),
+                      ("mysql://u@h:0/db", "not a HOST:PORT"), ("mysql://u@h/db?tls=perhaps", "verify or off"),
                       ("mysql://u@h/db?galera=yes", "single-writer"), ("mysql://u@h/db?acl=open", "unknown key"),
                       ("mysql://u@h/db?secret_file=/no/such", "No such file")):
         done = subprocess.run([CALL, bad, "orders"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)

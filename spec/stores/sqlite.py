@@ -172,7 +172,7 @@ def _():
     os.symlink(path, path + ".link")
     has(refused_to_open("sqlite:" + path + ".link"), "symbolic links")
     os.mkfifo(path + ".fifo")
-    has(refused_to_open("sqlite:" + path + ".fifo"), "no regular file")
+    has(refused_to_open("sqlite:" + path + ".fifo"), "not a regular file")
 
 
 @claim("a disk that is full keeps the old record, and it goes on by itself")

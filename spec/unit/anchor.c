@@ -189,19 +189,19 @@ static void owners(void) {
     }
     made(path); /* root's folder, somebody else's file: whoever put it there, its owner may change it */
     CHECK(chown(path, NOBODY, NOBODY) == 0);
-    refuses(path, "is user 65534's");
+    refuses(path, "belongs to user 65534");
     CHECK(chown(folder, NOBODY, NOBODY) == 0); /* his folder: root came to him */
     CHECK(look_at(path, &err) == VESTA_OK);
     CHECK(chmod(folder, 01777) == 0); /* the owner of a folder like /tmp may put anybody's file elsewhere */
     CHECK(look_at(path, &err) == VESTA_EIO);
-    CHECK_HAS(err.text, "may be written by everybody and is user 65534's");
+    CHECK_HAS(err.text, "is writable by everyone and belongs to user 65534");
     CHECK(chown(folder, 0, 0) == 0);
-    refuses(path, "is user 65534's");
+    refuses(path, "belongs to user 65534");
     CHECK(chown(path, 0, 0) == 0);
     CHECK(look_at(path, &err) == VESTA_OK); /* root's own, in a folder like /tmp */
     CHECK(chmod(folder, 0777) == 0);
     CHECK(look_at(path, &err) == VESTA_EIO);
-    CHECK_HAS(err.text, "could put another file in the place of ours");
+    CHECK_HAS(err.text, "could replace our file");
     CHECK(chmod(folder, 0755) == 0);
     CHECK(chmod(path, 0666) == 0);
     refuses(path, "chmod o-w");
@@ -215,13 +215,13 @@ static void groups(void) {
     if (geteuid() != 0) return;
     made(path);
     CHECK(chown(path, NOBODY, 4) == 0 && chmod(path, 0660) == 0);
-    refuses(path, "is user 65534's");
+    refuses(path, "belongs to user 65534");
     CHECK(vs_anchor_read(path, 4, &found, &out, &err) == VESTA_OK && found); /* a group that was named */
     CHECK(vs_anchor_read(path, 5, &found, &out, &err) == VESTA_EIO);
     CHECK(chown(folder, 0, 4) == 0 && chmod(folder, 0770) == 0); /* a folder that the group shares */
     CHECK(look_at(path, &err) == VESTA_OK);
     CHECK(chown(folder, 0, 5) == 0);
-    refuses(path, "is user 65534's");
+    refuses(path, "belongs to user 65534");
 }
 
 static void what_root_makes_for_a_service(void) {

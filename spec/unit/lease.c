@@ -159,7 +159,7 @@ static void a_floor_beyond_all_time(void) {
     reply(VS_STORE_OK, NULL);
     reply(VS_STORE_OK, NULL);
     SLEEPS_MS(10000);
-    CHECK_HAS(lease.said, "the layout's time is over");
+    CHECK_HAS(lease.said, "the layout's time has ended");
 }
 
 static void a_lost_race_takes_a_fresh_slot_and_looks_again(void) {

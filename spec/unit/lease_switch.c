@@ -221,7 +221,7 @@ static void stays_where_store_or_clock_are_not_to_be_trusted(void) {
     ev.doubt_us = 5000000;
     reply(VS_STORE_OK, NULL);
     ev.doubt_us = 0;
-    stays("the clock leapt");
+    stays("the clock jumped");
 }
 
 static void a_clock_that_has_caught_up_needs_no_other_number(void) {

@@ -221,7 +221,7 @@ static void a_squatted_name(void) {
     CHECK(mkdir(name, 0700) == 0);
     refused("Is a directory");
     CHECK(rmdir(name) == 0 && mkfifo(name, 0600) == 0);
-    refused("no regular file");
+    refused("not a regular file");
     CHECK(unlink(name) == 0 && symlink("/etc/passwd", name) == 0);
     refused("symbolic link");
     CHECK(unlink(name) == 0);
@@ -274,9 +274,9 @@ static void is_lone(const char *because) {
 static void on_a_disk(void) {
     anchor = made(in_folder("made.gen"));
     snprintf(anchor.header.maps, sizeof anchor.header.maps, "/proc");
-    is_lone("no memory (tmpfs)");
+    is_lone("not in memory (tmpfs)");
     snprintf(anchor.header.maps, sizeof anchor.header.maps, "/nowhere/at/all");
-    is_lone("no memory (tmpfs)");
+    is_lone("not in memory (tmpfs)");
 }
 
 static void in_a_full_memory(void) {

@@ -50,7 +50,7 @@ static void no_number_has_a_default(void) {
     struct vesta_error err;
     CHECK(vesta_open(&(struct vesta_opts){.size = sizeof(struct vesta_opts), .namespace_ = "nobody"}, &gen, &err) ==
           VESTA_ENOGEN);
-    CHECK(strstr(err.text, "no number has a default") != NULL);
+    CHECK(strstr(err.text, "there is no default") != NULL);
 }
 
 static const struct check_case cases[] = {

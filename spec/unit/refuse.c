@@ -39,10 +39,10 @@ static void namespaces(void) {
                                       "0123456789012345678901234567890123456789012345678901234567890123x"};
     empty_folder();
     for (size_t i = 0; i < VS_COUNT(odd); i++)
-        REFUSES(VESTA_EOPTION, "is no namespace: 1 to 64 of A-Z", .namespace_ = odd[i], .any_worker = 1);
+        REFUSES(VESTA_EOPTION, "is not a namespace: use 1 to 64 of A-Z", .namespace_ = odd[i], .any_worker = 1);
     static char huge[1 << 20];
     memset(huge, 'a', sizeof huge - 1);
-    REFUSES(VESTA_EOPTION, "is no namespace", .namespace_ = huge, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "is not a namespace", .namespace_ = huge, .any_worker = 1);
     struct vesta_gen *gen = must_open((struct vesta_opts){
         .namespace_ = "0123456789012345678901234567890123456789012345678901234567890123", .any_worker = 1});
     vesta_close(gen);
@@ -61,8 +61,8 @@ static void workers(void) {
     REFUSES(VESTA_EFIELD, "the layout has no worker field",
             .layout = "sign:1 time:41 seq:21 other:1 unit=1ms epoch=2020-01-01T00:00:00Z", .has_worker = 1,
             .worker = 1);
-    REFUSES(VESTA_ENOGEN, "no number has a default", .layout = "snowflake");
-    REFUSES(VESTA_ENOGEN, "no number has a default", .layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE);
+    REFUSES(VESTA_ENOGEN, "there is no default", .layout = "snowflake");
+    REFUSES(VESTA_ENOGEN, "there is no default", .layout = "snowflake", .flags = VESTA_UNSAFE_PRIVATE);
     CHECK(access(in_folder("default.gen"), F_OK) != 0);
 }
 
@@ -113,7 +113,7 @@ static void paths(void) {
     memset(long_name + at, 'n', 250);
     long_name[at + 250] = '\0';
     REFUSES(VESTA_EOPTION, "the path is longer than 255 bytes", .path = long_name, .any_worker = 1);
-    REFUSES(VESTA_EIO, "cannot make the folder /proc/nowhere", .path = "/proc/nowhere/x.gen", .any_worker = 1);
+    REFUSES(VESTA_EIO, "cannot create the folder /proc/nowhere", .path = "/proc/nowhere/x.gen", .any_worker = 1);
     FILE *file = fopen(in_folder("plain"), "w");
     CHECK(file && fputs("hello", file) >= 0 && fclose(file) == 0);
     REFUSES(VESTA_EIO, "plain", .path = in_folder("plain/x.gen"), .any_worker = 1);
@@ -123,9 +123,9 @@ static void paths(void) {
 
 static void stores(void) {
     empty_folder();
-    REFUSES(VESTA_EOPTION, "no store like 'redis'", .store = "redis://h");
+    REFUSES(VESTA_EOPTION, "no store 'redis'", .store = "redis://h");
     REFUSES(VESTA_EOPTION, "needs an absolute path", .store = "file:here");
-    REFUSES(VESTA_EOPTION, "no store like ''", .store = "");
+    REFUSES(VESTA_EOPTION, "no store ''", .store = "");
 }
 
 /* ------------------------------------------------------------------ what stands already */
@@ -206,7 +206,7 @@ static void other_sizes(void) {
     given.newer[1] = 1;
     gen = NULL;
     CHECK_EQ_I64(vesta_open(&given.known, &gen, &err), VESTA_EOPTION);
-    CHECK_HAS(err.text, "take the library of your vesta.h");
+    CHECK_HAS(err.text, "use the library that belongs to your vesta.h");
     CHECK(!gen);
 }
 
@@ -265,7 +265,7 @@ static void a_failstop_outlives_its_keeper(void) {
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
-    await_pause_text(gen, &pause, "a person must look: the store went back: number 7 stands at version ");
+    await_pause_text(gen, &pause, "an operator must act: the store went back: number 7 stands at version ");
     vesta_close(gen);
     gen = must_open((struct vesta_opts){0});
     CHECK(vesta_keep(gen) == VESTA_OK);

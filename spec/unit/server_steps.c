@@ -130,7 +130,7 @@ static void ends(void) {
     CHECK(!strstr(replies, "Retry-After"));
     session.protocol = VS_RESP;
     CHECK(step(GET_ONE) > 0);
-    CHECK_HAS(replies, "-ERR the layout's time is over");
+    CHECK_HAS(replies, "-ERR the layout's time has ended");
     close_server();
 }
 

@@ -104,7 +104,7 @@ void vs_doctor_folders(struct vs_doctor *doctor) {
     char state[PATH_MAX], folder[PATH_MAX], last[PATH_MAX] = "";
     if (vs_state_dir(state, sizeof state) != 0)
         vs_doctor_found(doctor, folder_state(doctor), "state", "set VESTA_STATE, or make /var/lib/vesta writable",
-                        "no folder for state");
+                        "there is no state folder");
     else
         look_at_folder(doctor, state);
     for (int i = 0; i < config->ns_count; i++) {

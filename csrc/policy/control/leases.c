@@ -199,7 +199,7 @@ static void tell_fixed(struct vs_control *c, int space) {
     leasing->told_fixed = true;
     vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
            c->space[space], "policy", policy_name(c, space), "do",
-           "end all that use the file and remove it, or take choose_worker out", NULL);
+           "stop all processes that use the file and remove it, or take choose_worker out", NULL);
 }
 
 static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,

@@ -77,9 +77,9 @@ void vs_control_renew(struct vs_control *c) {
     pthread_mutex_unlock(&c->lock);
     vs_policy_set_free(old);
     if (rc == VESTA_OK)
-        vs_log(VS_LOG_INFO, "reloaded: other policies are at work", "generation", VS_DIGITS(generation), NULL);
+        vs_log(VS_LOG_INFO, "reloaded: the new policies are in use", "generation", VS_DIGITS(generation), NULL);
     else
-        vs_log(VS_LOG_ERROR, "reload failed: the old policies stay at work", "generation", VS_DIGITS(generation),
+        vs_log(VS_LOG_ERROR, "reload failed: the old policies stay in use", "generation", VS_DIGITS(generation),
                "error", err.text, NULL);
     if (c->opts.changed) c->opts.changed(c->opts.self);
     pthread_mutex_lock(&c->lock);

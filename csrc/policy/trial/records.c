@@ -26,7 +26,7 @@ static int64_t integer_of(const struct row *row, const char *key, int64_t min) {
     int whole = 1;
     lua_Integer value = 0;
     if (lua_getfield(row->L, row->at, key) != LUA_TNIL) value = lua_tointegerx(row->L, -1, &whole);
-    if (!whole || value < min) wrong(row, key, min < 0 ? "a whole number" : "a whole number from 0 on");
+    if (!whole || value < min) wrong(row, key, min < 0 ? "a whole number" : "a whole number of 0 or more");
     lua_pop(row->L, 1);
     return value;
 }

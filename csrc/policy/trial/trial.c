@@ -207,7 +207,7 @@ int vs_trial_run(struct vs_trial *trial, struct vesta_error *err) {
     lua_pushlightuserdata(L, trial);
     int rc = VESTA_OK;
     if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
-        const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is no text";
+        const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is not a text";
         rc = vs_fail(err, VESTA_ENOMEM, "%s", text);
     }
     lua_close(L);

@@ -31,13 +31,13 @@ static bool may(struct vs_request *r) {
     if (!token && r->session->local) return true;
     if (!token)
         return vs_refuse(r, "no_token",
-                         "over TCP these routes need a token, and this server has none: set admin.token "
-                         "or VESTA_ADMIN_TOKEN, or let it listen on unix:PATH"),
+                         "over TCP these routes need a token, but this server has none: set admin.token or "
+                         "VESTA_ADMIN_TOKEN, or listen on unix:PATH"),
                false;
     if (says_token(r->http->authorization, token)) return true;
     vs_log(VS_LOG_WARN, "admin: refused, the token was missing or wrong", "route", r->call->route, "over", door(r),
            NULL);
-    return vs_refuse(r, "no_token", "this route needs the header Authorization: Bearer TOKEN, with the admin's token"),
+    return vs_refuse(r, "no_token", "this route needs the header Authorization: Bearer TOKEN, with the admin token"),
            false;
 }
 
@@ -57,7 +57,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     if (!r->session->app->policies.reload)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
-    vs_log(VS_LOG_INFO, "admin: a reload was asked for", "over", door(r), NULL);
+    vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), NULL);
     kill(getpid(), SIGHUP);
     return done(r, "reloading");
 }
@@ -66,7 +66,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
     if (!r->session->draining && !atomic_exchange(&r->session->app->drain_asked, true)) {
-        vs_log(VS_LOG_INFO, "admin: a drain was asked for", "over", door(r), NULL);
+        vs_log(VS_LOG_INFO, "admin: drain requested", "over", door(r), NULL);
         kill(getpid(), SIGTERM);
     }
     return done(r, "draining");
@@ -79,9 +79,9 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
     if (level.at && level.length < sizeof name) memcpy(name, level.at, level.length);
     int value = strlen(name) == level.length ? vs_log_level_named(name) : -1;
     if (value < 0)
-        return vs_refuse(r, "bad_field", "level '%s' is none of debug, info, warn and error",
+        return vs_refuse(r, "bad_field", "level '%s' must be debug, info, warn or error",
                          VS_QUOTE(level.at, level.length));
-    vs_log(VS_LOG_INFO, "admin: the log's level was set", "level", name, "over", door(r), NULL);
+    vs_log(VS_LOG_INFO, "admin: log level set", "level", name, "over", door(r), NULL);
     vs_log_set_level((enum vs_log_level)value);
     return done(r, name);
 }

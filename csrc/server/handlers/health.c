@@ -55,8 +55,8 @@ static void put_reason(struct vs_out *out, const char *ns, const char *code, con
 
 static void put_reasons(struct vs_out *out, const struct look *seen) {
     vs_json_open(out, "reasons", '[');
-    if (seen->draining) put_reason(out, NULL, "draining", "the server is ending");
-    if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy runs that cannot be ended");
+    if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
+    if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be stopped");
     for (int i = 0; i < seen->unready; i++) {
         const struct vs_namespace *ns = seen->at[i].ns;
         const struct vesta_pause *pause = &seen->at[i].pause;

@@ -21,7 +21,8 @@ enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
 
 enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
     struct vs_slice key = vs_arg(r, 0);
-    return vs_refuse(r, "unknown_name", "no segment '%s': this version of vesta has none; ids: /api/snowflake/get/%s",
+    return vs_refuse(r, "unknown_name",
+                     "no segment '%s': this version of vesta has none; for ids use /api/snowflake/get/%s",
                      VS_QUOTE(key.at, key.length), r->session->app->ns[0].name);
 }
 

@@ -98,7 +98,7 @@ static enum vs_reply_state answer(struct vs_request *r, const struct vs_http *ht
     if (http->method == VS_OPTIONS) return tell_methods(r, r->call->methods);
     if (!(r->call->methods & http->method)) {
         r->allow = r->call->methods;
-        return vs_refuse(r, "bad_method", "%s answers to %s", r->call->route, allow(r->call->methods));
+        return vs_refuse(r, "bad_method", "%s only accepts %s", r->call->route, allow(r->call->methods));
     }
     if (!vs_http_bind(r, http, rest) || !vs_http_negotiate(r, http)) return VS_ANSWERED;
     return vs_request_run(r);

@@ -158,14 +158,14 @@ static int read_head(const char *head, size_t length, struct vs_http *out, size_
     if ((rc != HPE_OK && rc != HPE_PAUSED_UPGRADE) || !reading.complete)
         return broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
-        return broken(out, 400, "a request needs one Host header");
-    if (reading.bad_host) return broken(out, 400, "Host is a name or an address, and a port");
+        return broken(out, 400, "a request needs exactly one Host header");
+    if (reading.bad_host) return broken(out, 400, "Host must be a name or an address, and may have a port");
     bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
-    if (*reading.url.at != '/' && !is_all) return broken(out, 400, "the request target is a path, like /genid");
+    if (*reading.url.at != '/' && !is_all) return broken(out, 400, "the request target must be a path, such as /genid");
     split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1)
         return broken(out, 400, "Content-Type or Authorization is given twice");
-    if (reading.expects_more) return broken(out, 417, "only 100-continue can be expected");
+    if (reading.expects_more) return broken(out, 417, "the only Expect value supported is 100-continue");
     if (reading.encoded) return broken(out, 411, "send the body with Content-Length, not in chunks");
     if (reading.content_length > VS_HTTP_BODY_MAX) return broken(out, 413, "the body is too large (65536 bytes)");
     *body = (size_t)reading.content_length;

@@ -65,8 +65,8 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
     share(l, listens);
     if (room < SERVE_MIN + l->proto_max[VS_ADMIN] && room < SERVE_MIN + ADMIN_MIN)
         return vs_fail(err, VESTA_EIO,
-                       "%d file descriptors are too few: %d are kept for stores, keepers and the log, and clients need "
-                       "at least %d; " VS_RAISE_DESCRIPTORS,
+                       "%d file descriptors are too few: %d are reserved for stores, keepers and the log, and clients "
+                       "need at least %d; " VS_RAISE_DESCRIPTORS,
                        descriptors, reserved, SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {

@@ -194,7 +194,7 @@ static void tell_turned(struct server *server, enum vs_protocol protocol, uint64
     static const char *const sentences[VS_PROTOCOLS] = {
         [VS_RESP] = "clients of the Redis protocol were turned away: there are too many connections",
         [VS_HTTP] = "HTTP clients were turned away: there are too many connections",
-        [VS_ADMIN] = "clients of the admin's routes were turned away: there are too many connections"};
+        [VS_ADMIN] = "clients of the admin routes were turned away: there are too many connections"};
     const struct vs_app *app = server->opts->app;
     const struct vs_limits *limits = vs_budget_limits(app->budget);
     uint64_t address = turned(app, protocol, VS_TURNED_ADDRESS), proto = turned(app, protocol, VS_TURNED_PROTO),
@@ -225,6 +225,6 @@ void vs_listeners_tell(struct server *server, uint64_t now_ms) {
                "memory_mib", VS_DIGITS(vs_budget_limits(app->budget)->memory_max >> 20), NULL);
     uint64_t rests = untold(&server->told_rests, vs_total(app, &app->counts[0]->rests), now_ms);
     if (rests)
-        vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has no more file descriptors",
+        vs_log(VS_LOG_WARN, "new connections had to wait: this process or this machine has run out of file descriptors",
                "rests", VS_DIGITS((int64_t)rests), NULL);
 }

@@ -81,7 +81,7 @@ void vs_conn_finish(struct conn *c) {
 }
 
 void vs_conn_shed(struct conn *c) {
-    static const char resp[] = "-OOM clients hold as much memory as they may\r\n",
+    static const char resp[] = "-OOM clients hold all the memory they are allowed\r\n",
                       http[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nCache-Control: no-store\r\n"
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
     bool is_resp = c->session.protocol == VS_RESP, silent = c->writing || c->waits || c->lingering;

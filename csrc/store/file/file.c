@@ -274,7 +274,7 @@ static int file_check(const char *uri, struct vesta_error *err) {
 static int make_folder(struct file_store *self, struct vesta_error *err) {
     struct vs_reply reply;
     if (vs_make_dirs(self->dir, self->folder.group) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot make %.150s: %s", self->dir, strerror(errno));
+        return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s", self->dir, strerror(errno));
     vs_reply_clear(&reply);
     if (!vs_folder_enter(&self->folder, &reply)) return vs_fail(err, VESTA_EIO, "%s", reply.text);
     int rc = vs_file_system_check(self->folder.fd, self->dir, "a store", err);
@@ -322,8 +322,8 @@ const struct vs_store_ops vs_store_file = {
     .form = "file:/DIR",
     .is_local = true,
     .is_folder = true,
-    .made = "nothing needs to be made: files appear with the first number",
-    .rights = "who leases must be able to write there",
+    .made = "nothing needs to be created: files appear with the first number",
+    .rights = "whoever leases must be able to write there",
     .check = file_check,
     .open = file_open,
     .close = file_close,

@@ -33,7 +33,7 @@ static bool trust(struct vs_folder *folder, struct vs_reply *reply) {
     struct vesta_error err;
     struct stat st;
     if (fstat(folder->fd, &st) != 0) {
-        vs_answer(reply, VS_STORE_REFUSED, "cannot look at %.90s: %.40s", folder->path, strerror(errno));
+        vs_answer(reply, VS_STORE_REFUSED, "cannot stat %.90s: %.40s", folder->path, strerror(errno));
         return false;
     }
     if (is_as_trusted(folder, &st)) return true;

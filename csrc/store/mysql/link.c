@@ -49,7 +49,7 @@ static const struct meaning {
     {CR_SSL_CONNECTION_ERROR, VS_STORE_REFUSED, NULL},
     {CR_AUTH_PLUGIN_CANNOT_LOAD, VS_STORE_REFUSED, NULL},
     {ER_DUP_ENTRY, VS_STORE_CONFLICT, NULL},
-    {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, "somebody keeps the row locked"},
+    {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, "another session has the row locked"},
     {ER_LOCK_DEADLOCK, VS_STORE_DOWN, NULL},
     {ER_CON_COUNT_ERROR, VS_STORE_DOWN, NULL},
     {ER_TOO_MANY_USER_CONNECTIONS, VS_STORE_DOWN, NULL},
@@ -153,7 +153,7 @@ static bool check_server(const struct mysql_place *place, MYSQL *my, struct vs_r
     if (strcmp(portrait.wsrep_on, "ON") == 0 && !place->uri.value[KEY_GALERA][0])
         return vs_answer(
             reply, VS_STORE_REFUSED,
-            "%.60s: a Galera cluster loses updates of several writers: send all to one node, say galera=single-writer",
+            "%.60s: a Galera cluster loses updates of several writers: send all to one node, set galera=single-writer",
             place->where);
     return true;
 }

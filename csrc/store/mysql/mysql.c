@@ -209,7 +209,7 @@ static void explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver,
     vs_sent(reply);        /* until that is known */
     if (!load_ns(self, reply) || !vs_is_met(&self->met, reply) || !load_record(self, worker, reply)) return;
     if (vs_is_same_write(record, &reply->record))
-        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: it said that nothing was written, and it was", self->place.where);
+        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: it said that nothing was written, but it was", self->place.where);
     else if (vs_follows(record, &reply->record, old_ver))
         vs_answer(reply, VS_STORE_DOWN, "%.60s: it changed meanwhile", self->place.where);
     else
@@ -473,7 +473,7 @@ const struct vs_store_ops vs_store_mysql = {
     .scheme = "mysql",
     .form = "mysql://USER@HOST/DB",
     .made = "the tables vesta_namespace and vesta_lease are there",
-    .rights = "who leases needs SELECT, INSERT and UPDATE on them, and no more",
+    .rights = "whoever leases needs SELECT, INSERT and UPDATE on them, and no more",
     .secret = "password",
     .tls = "",
     .check = mysql_store_check,

@@ -269,7 +269,7 @@ static bool look_anew(struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 static bool does_not_stand(const struct sqlite_store *self, struct vs_reply *reply) {
-    return vs_answer(reply, VS_STORE_UNKNOWN, "%.80s: what was written does not stand there: is its disk sound?",
+    return vs_answer(reply, VS_STORE_UNKNOWN, "%.80s: what was written cannot be read back: is the disk sound?",
                      self->path);
 }
 
@@ -474,7 +474,7 @@ const struct vs_store_ops vs_store_sqlite = {
     .form = "sqlite:/FILE",
     .is_local = true,
     .made = "the database and its tables are there",
-    .rights = "who leases must be able to write the file and its folder",
+    .rights = "whoever leases must be able to write the file and its folder",
     .check = sqlite_check,
     .open = sqlite_open,
     .close = sqlite_close,

@@ -176,7 +176,7 @@ static int check_file(const char *path, int group, struct vesta_error *err) {
     if (failed)
         rc = vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(failed));
     else if (!S_ISREG(st.st_mode))
-        rc = vs_fail(err, VESTA_EIO, "%.150s is no regular file", path);
+        rc = vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
     else
         rc = vs_file_system_check(fd, path, "a store", err);
     if (fd >= 0) close(fd);
@@ -192,7 +192,7 @@ int vs_sqlite_make_file(const struct vs_sqlite_turn *turn, struct vesta_error *e
         return vs_fail(err, VESTA_EOPTION, "the store's path %.150s names no file in a folder", path);
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
     if (vs_make_dirs(folder, turn->group) != 0)
-        return vs_fail(err, VESTA_EIO, "cannot make %.150s: %s", folder, strerror(errno));
+        return vs_fail(err, VESTA_EIO, "cannot create %.150s: %s", folder, strerror(errno));
     if (lstat(path, &st) != 0) {
         int fd = errno == ENOENT ? open_or_make(path, turn->group) : -1;
         if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %.150s: %s", path, strerror(errno));

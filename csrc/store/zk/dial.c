@@ -24,10 +24,10 @@
 _Static_assert(SESSION_MS < DIAL_MS, "a silent server is left for the next before all are given up");
 _Static_assert(REACH_US + PROBE_US < DIAL_MS * 1000, "and why it is silent is known by then");
 
-static const char none_there[] = "no server can be reached there, or what answers is no ZooKeeper";
+static const char none_there[] = "no server can be reached there, or what answers is not ZooKeeper";
 
 static const char too_many[] =
-    "it closes connections at once: too many of this address? (maxClientCnxns there, 60 if it is not said)";
+    "it closes connections at once: too many from this address? (maxClientCnxns there, 60 by default)";
 
 /* ------------------------------------------------------------------ bytes, with a deadline */
 
@@ -205,7 +205,7 @@ void vs_zk_dial(void *work) {
         await_session(making, session);
     else
         vs_answer(&making->reply, VS_STORE_DOWN, "%.70s: %.80s", making->place.where,
-                  no_address ? "its hosts' names have no address, or nobody who knows it answers" : strerror(errno));
+                  no_address ? "its host names cannot be resolved" : strerror(errno));
     if (session && !making->session) vs_zk_session_end(session);
 }
 

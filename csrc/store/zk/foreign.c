@@ -77,7 +77,7 @@ static bool take_leaf(struct zk_store *self, const char *parent, const char *chi
                       struct vs_reply *reply) {
     const char *dash = strrchr(child, '-'), *digits = dash ? dash + 1 : child;
     if (!dash || strlen(digits) != SEQUENCE_DIGITS || digits[strspn(digits, "0123456789")]) {
-        return vs_answer(reply, VS_STORE_REFUSED, "%.40s%.40s has a node that is none of Leaf's: '%.40s'",
+        return vs_answer(reply, VS_STORE_REFUSED, "%.40s%.40s has a node that is not Leaf's: '%.40s'",
                          self->place.where, parent, child);
     }
     return vs_foreign_add(list, strtoull(digits, NULL, 10), VS_FOREIGN_EVER, child, reply);
@@ -108,7 +108,7 @@ void vs_zk_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char
     assert(list->count == 0); /* whose rows would be told as this ZooKeeper's */
     vs_reply_clear(reply);
     if (!is_of_a_zookeeper(kind, name)) {
-        vs_answer(reply, VS_STORE_REFUSED, "%.60s: a ZooKeeper has no numbers of that kind", self->place.where);
+        vs_answer(reply, VS_STORE_REFUSED, "%.60s: ZooKeeper has no numbers of that kind", self->place.where);
         return;
     }
     snprintf(parent, sizeof parent, kind == VS_LEAF ? "/%s/forever" : "/sequence/%s", name);

@@ -214,10 +214,9 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     int rc = is_done ? call->answer.rc : ZOPERATIONTIMEOUT;
     if (is_lost(rc)) {
         vs_zk_no_answer(self,
-                        !is_done ? "no answer in time"
-                        : rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY
-                            ? "an answer that is none of ZooKeeper's"
-                            : "the connection broke",
+                        !is_done                                                 ? "no answer in time"
+                        : rc == ZMARSHALLINGERROR || rc == ZRUNTIMEINCONSISTENCY ? "an answer that is not ZooKeeper's"
+                                                                                 : "the connection broke",
                         reply);
         return NULL;
     }

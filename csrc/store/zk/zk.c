@@ -60,7 +60,7 @@ static bool next_acl(struct zk_store *self, const char *path, bool is_there, str
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
     return !answer->anyone_writes || self->is_open ||
            vs_answer(reply, VS_STORE_REFUSED,
-                     "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or say acl=open in the URI",
+                     "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or set acl=open in the URI",
                      self->place.where, path);
 }
 
@@ -96,7 +96,7 @@ static bool next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_
 /* A node deleted by hand, and all below it: whoever claims there anew would begin below what was granted. */
 static bool say_gone(const struct zk_store *self, const char *what, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_REFUSED,
-                     "%.40s/%.40s/%s is gone, which a person deleted: `vesta store advance` makes it again",
+                     "%.40s/%.40s/%s is gone: somebody deleted it; `vesta store advance` recreates it",
                      self->place.where, self->namespace_, what);
 }
 
@@ -162,7 +162,7 @@ static bool shows(struct zk_store *self, uint64_t worker, const struct writing *
                   vs_is_same_write(writing->record, &seen.record);
     bool moved_on = at->mzxid > made->mzxid && at->version > made->version && seen.record.ver > writing->record->ver;
     return (view.has_record && is_new && (stands || moved_on)) ||
-           vs_zk_no_answer(self, "what it says that it wrote does not stand there", reply);
+           vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
 
 /* The multi, and the get behind it. */
@@ -234,7 +234,7 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
         if (fate == FATE_OK || fate == FATE_TOLD) return;
         if (fate == FATE_AGAIN && !make_group(self, worker, reply)) return;
     }
-    vs_answer(reply, VS_STORE_DOWN, "%.90s: it changes all the time", self->place.where);
+    vs_answer(reply, VS_STORE_DOWN, "%.90s: it keeps changing", self->place.where);
 }
 
 /* ------------------------------------------------------------------ the namespace */
@@ -278,7 +278,7 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
                  seen.ns.floor_ms == stored->floor_ms && at->mzxid == made->stat.mzxid &&
                  at->version == made->stat.version && at->mtime > 0;
     reply->ns = seen.ns;
-    return is_it || vs_zk_no_answer(self, "what it says that it wrote does not stand there", reply);
+    return is_it || vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
 
 static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
@@ -351,7 +351,7 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     vs_reply_clear(reply);
     if (!self->place.auth[0] && !self->is_open) {
         vs_answer(reply, VS_STORE_REFUSED,
-                  "%.50s: without user:password in the URI anyone could write there; if that is meant, say acl=open",
+                  "%.50s: without user:password in the URI anyone could write there; if that is intended, set acl=open",
                   self->place.where);
         return;
     }
@@ -363,7 +363,7 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
 }
 
 static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply) {
-    static const char todo[] = "bring it back from a copy, or `vesta store advance`, which makes it again";
+    static const char todo[] = "restore it from a backup, or run `vesta store advance`, which recreates it";
     struct zk_store *self = self_of(store);
     struct zk_view view;
     struct zk_beside beside = {true, true};
@@ -399,7 +399,7 @@ static int read_uri(const char *text, struct vs_uri *uri, struct vesta_error *er
         return vs_fail(err, VESTA_EOPTION, "the store's URI names no node of its own: zk://%.150s/vesta", uri->hosts);
     if (!uri->user[0] != !uri->password[0] && !uri->value[KEY_SECRET_FILE][0])
         return vs_fail(err, VESTA_EOPTION,
-                       "the store's URI has half a user:password; both stand in front of the '@', or in a secret_file");
+                       "the store's URI has half a user:password; both go before the '@', or in a secret_file");
     if (uri->value[KEY_ACL][0] && strcmp(uri->value[KEY_ACL], "open") != 0)
         return vs_fail(err, VESTA_EOPTION, "acl in the store's URI must be open, or left out");
     return VESTA_OK;
@@ -456,9 +456,9 @@ const struct vs_store_ops vs_store_zk = {
     .scheme = "zk",
     .form = "zk://HOSTS/PATH",
     .made = "the root node is there",
-    .rights = "who leases must say the same user:password: it owns what is made",
+    .rights = "whoever leases must use the same user:password: it owns what is created",
     .secret = "auth",
-    .tls = "ZooKeeper is spoken to without TLS in this version",
+    .tls = "this version uses ZooKeeper without TLS",
     .check = zk_check,
     .open = zk_open,
     .close = zk_close,

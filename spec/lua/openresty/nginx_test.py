@@ -301,7 +301,7 @@ def header_claims(claims, nginx):
 
 def phase_claims(claims, nginx):
     refused = nginx.ask("/refused").text
-    claims.that("a network store inside nginx is refused, and pointed to the host",
+    claims.that("a network store inside nginx is refused, and pointed to the server",
                 refused.startswith("nil bad_option") and "vesta serve --path" in refused, refused)
     kept = nginx.ask("/keep_in_init").text
     claims.that("keep in init_by_lua raises and says where it belongs", "init_worker_by_lua" in kept, kept)

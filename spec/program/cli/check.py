@@ -69,14 +69,14 @@ def _(w):
 @claim("an unknown key: its path, its line, and what was probably meant")
 def _(w):
     refused(w, 'return {\n  namespaces = {\n    orders = {\n      wait_ms = 100 } } }',
-            ":4: namespaces.orders.wait_ms is no key; did you mean wait_ms_max?")
-    refused(w, "return { thraeds = 2 }", ":1: thraeds is no key; did you mean threads?")
-    refused(w, "return { log = { levle = 'info' } }", ":1: log.levle is no key; did you mean level?")
-    refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is no key; it belongs in namespaces.NAME")
-    refused(w, "return { table = 't' }", ":1: table is no key; it belongs in each of segments")
-    refused(w, "return { level = 'info' }", ":1: level is no key; it belongs in log")
-    refused(w, "return { log = { colour = true } }", ":1: log.colour is no key; keys here are level, format, file")
-    refused(w, "return { zz = 1, aa = 2 }", ":1: aa is no key; keys here are namespaces, stores, segments, http, resp, admin, "
+            ":4: namespaces.orders.wait_ms is not a key; did you mean wait_ms_max?")
+    refused(w, "return { thraeds = 2 }", ":1: thraeds is not a key; did you mean threads?")
+    refused(w, "return { log = { levle = 'info' } }", ":1: log.levle is not a key; did you mean level?")
+    refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is not a key; it belongs in namespaces.NAME")
+    refused(w, "return { table = 't' }", ":1: table is not a key; it belongs in each of segments")
+    refused(w, "return { level = 'info' }", ":1: level is not a key; it belongs in log")
+    refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file")
+    refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key; keys here are namespaces, stores, segments, http, resp, admin, "
             "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key")
 
 
@@ -108,7 +108,7 @@ def _(w):
     refused(w, "return { log = { level = 'loud' } }", ":1: log.level is 'loud', which must be one of \"debug\", \"info\", \"warn\", \"error\"")
     refused(w, "return { log = 'info' }", ":1: log is the text 'info', which must be a table")
     refused(w, "return { user = 7 }", ":1: user is 7, which must be a text")
-    refused(w, "return { user = 'a b' }", ":1: user is 'a b', which must be of the letters A-Z a-z 0-9 _ -")
+    refused(w, "return { user = 'a b' }", ":1: user is 'a b', which must consist of A-Z a-z 0-9 _ -")
     refused(w, "return { log = { file = 'vesta.log' } }", ":1: log.file is 'vesta.log', which must be the path of a file that begins with /")
 
 
@@ -120,34 +120,33 @@ def _(w):
     space("worker = 1024, layout = 'snowflake'", "worker does not fit the layout: worker cannot be 1024: its maximum is 1023 (10 bits)")
     space("worker = 1, layout = 'time:42 seq:20 x:2 unit=1ms epoch=0'", "worker does not fit the layout: the layout has no worker field, so worker 1 is out of range: only 0")
     space("fields = { method = 4 }, layout = 'vesta-second'", "fields does not fit the layout: method cannot be 4: its maximum is 3 (2 bits)")
-    space("fields = { method = -1 }", "fields has 'method' = -1, which must be a whole number from 0 on")
-    space("fields = { method = '1' }", "fields has 'method' = the text '1', which must be a whole number from 0 on")
+    space("fields = { method = -1 }", "fields has 'method' = -1, which must be a whole number of 0 or more")
+    space("fields = { method = '1' }", "fields has 'method' = the text '1', which must be a whole number of 0 or more")
     space("fields = { [1] = 1 }", "fields has an entry without a name, [1]; entries are NAME = VALUE")
-    space("fields = {}", "fields is an empty table; leave the key out where nothing is meant")
+    space("fields = {}", "fields is an empty table; leave the key out instead")
     space("fields = 'method=1'", "fields is the text 'method=1', which must be a table such as { version = 1 }")
-    space("store = 'zk'", "store is 'zk', which is no store; there are none under stores")
+    space("store = 'zk'", "store is 'zk', which is not a store; there are none under stores")
     space("store = 'ftp:/x'", "store is 'ftp:/x', which must be " + forms(w))
     space("lease = 'long'", "lease is 'long', which must be one of \"local\", \"strict\", \"balanced\", \"autonomous\"")
-    space("lease = 'local', store = 'zk://h/v'", "lease is local, which is for a store on this machine: take strict or balanced")
+    space("lease = 'local', store = 'zk://h/v'", "lease is local, which is for a store on this machine: use strict or balanced")
     space("identity = 'a\\nb'", "identity has the control character \\x0a at byte 2: it must be one line")
-    space("identity = ''", "identity is empty; leave the key out where nothing is meant")
+    space("identity = ''", "identity is empty; leave the key out instead")
     space("store = 'zk://h'", "store cannot be used: the store's URI names no node of its own: zk://h/vesta")
-    space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' behind its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
-    space("lease = 'autonomous'", "lease is autonomous, which needs history pacing: ids that follow the clock would use its window up in minutes")
+    space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' after its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
+    space("lease = 'autonomous'", "lease is autonomous, which needs history pacing: ids that follow the clock would use up its window in minutes")
     space("lease = 'local', ahead_ms_max = 360001", "ahead_ms_max 360001 is more than the 360000 ms that a local lease has room for: "
-          "if its store were lost, `vesta store advance` would not pass such ids; take at most that")
+          "if its store were lost, `vesta store advance` would not pass such ids; use at most that")
     space("path = '/x/'", "path is '/x/', which must be the path of a file that begins with /")
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
     space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
-    space("group = ''", "group is empty; leave the key out where nothing is meant")
-    space("layout = 'uid'", "layout cannot give ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not made; "
-          "take a later epoch or more time bits, under a new namespace")
-    refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table; leave the key out where nothing is meant")
+    space("group = ''", "group is empty; leave the key out instead")
+    space("layout = 'uid'", "layout cannot give ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not made; use a later epoch or more time bits, under a new namespace")
+    refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table; leave the key out instead")
     refused(w, "return { namespaces = { 'a' } }", ":1: namespaces has an entry without a name, [1]; entries are NAME = VALUE")
     refused(w, "return { namespaces = { a = 'uid' } }", ":1: namespaces.a is the text 'uid', which must be a table")
-    refused(w, "return { namespaces = { ['a b'] = {} } }", ":1: namespaces: 'a b' is no namespace: 1 to 64 of A-Z a-z 0-9 _ . : - and no dot in front")
+    refused(w, "return { namespaces = { ['a b'] = {} } }", ":1: namespaces: 'a b' is not a namespace: use 1 to 64 of A-Z a-z 0-9 _ . : - and no dot in front")
     refused(w, "return { namespaces = { a = { path = '/x' }, b = { path = '/x' } } }",
-            ": namespaces.b.path is the file of namespaces.a too; each has its own")
+            ": namespaces.b.path is the file of namespaces.a too; each needs its own")
 
 
 @claim("a policy: by name, by file beside the config, with options; what cannot be used is told with its reason")
@@ -167,11 +166,11 @@ def _(w):
     same(w.run("check", w.path("sub", "c.lua")).err, "")
     space("'borow'", "cannot be used: there is no policy 'borow'; there are any, borrow, butterfly, butterfly_db, ip_bits, ip_list, leaf, ordinal, refuse, switch, twitter, uid, vesta, wait, and files: ./NAME.lua")
     space("'./none.lua'", "cannot be used: cannot open the policy ./none.lua: No such file or directory")
-    space("{}", "has no name of a policy in front: { \"borrow\", borrow_ms_max = 500 }")
-    space("{ borrow_ms_max = 5 }", "has no name of a policy in front: { \"borrow\", borrow_ms_max = 500 }")
+    space("{}", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
+    space("{ borrow_ms_max = 5 }", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ 'borrow', 500 }", "has an option without a name, [2]; options are NAME = VALUE")
-    space("{ 'borrow', f = env }", "has an option that is a function, which is no data")
-    space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is no number")
+    space("{ 'borrow', f = env }", "has an option that is a function, which is not data")
+    space("{ 'borrow', x = 0/0 }", "has an option that is nan, which is not a number")
     space("5", "is 5, which must be a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }")
     with open(w.path("fails.lua"), "w") as file:
         file.write("return { api = 1, choose_worker = function(ctx)\n  return ctx.records[1].worker end }")
@@ -183,16 +182,14 @@ def _(w):
 
 @claim("addresses: each its own, and none that other machines reach without what that needs")
 def _(w):
-    refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, and "
-            "there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
+    refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, but there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
     refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, and the "
-            "number that 'default' draws from a store of this machine may be another's, too: lease from a store that all share (store = mysql: or zk:), "
+            "number that 'default' draws from this machine's own store may be drawn by another, too: lease from a store that all share (store = mysql: or zk:), "
             "give each machine its own number (namespaces.default.worker), or say that this is the only one (single_host = true)")
-    refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, and there is no token: set "
-            "admin.token, or listen on unix:PATH, whose file's rights decide")
+    refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, but there is no token: set admin.token, or listen on unix:PATH, whose file mode decides who may connect")
     refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, and so has http.listen; each needs its own")
     refused(w, "return { http = { listen = { 'unix:/a', 'unix:/a' } } }", ":1: http.listen has 'unix:/a' twice")
-    refused(w, "return { http = { listen = 'unix:a' } }", ":1: http.listen has 'unix:a': behind unix: the path must begin with /")
+    refused(w, "return { http = { listen = 'unix:a' } }", ":1: http.listen has 'unix:a': after unix: the path must begin with /")
     refused(w, "return { http = { listen = '127.0.0.1' } }", ":1: http.listen has a wrong address: '127.0.0.1' is not an address: HOST:PORT, "
             "[IPv6]:PORT or unix:PATH")
     refused(w, "return { http = { listen = '127.0.0.1:0' } }", ":1: http.listen has a wrong address: '127.0.0.1:0': the port '0' is not a number from 1 to 65535")
@@ -221,13 +218,13 @@ def _(w):
     def segment(text, want):
         refused(w, "return { %s segments = { { %s } } }" % (stores, text), ":1: segments[1]." + want)
 
-    refused(w, "return { segments = { { table = 't', tags = '*' } } }", ": segments[1].store is missing, or stores: one is needed")
-    segment("store = 'a', stores = { 'a' }, table = 't', tags = '*'", "store and stores are both there; one is needed")
-    segment("store = 'b', table = 't', tags = '*'", "store has 'b', which is no store; stores are a")
+    refused(w, "return { segments = { { table = 't', tags = '*' } } }", ": segments[1].store is missing; set it, or stores")
+    segment("store = 'a', stores = { 'a' }, table = 't', tags = '*'", "store and stores are both set; only one may be")
+    segment("store = 'b', table = 't', tags = '*'", "store has 'b', which is not a store; stores are a")
     refused(w, "return { %s segments = { { stores = { 'a', 'b' }, table = 't', tags = '*' } } }" % stores,
-            ": segments[1].stores has 'b', which is no store; stores are a")
-    segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must be of the letters A-Z a-z 0-9 _ -")
-    segment("store = 'a', table = 't', tags = { 'x y' }", "tags has 'x y', which is no tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
+            ": segments[1].stores has 'b', which is not a store; stores are a")
+    segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must consist of A-Z a-z 0-9 _ -")
+    segment("store = 'a', table = 't', tags = { 'x y' }", "tags has 'x y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
     segment("store = 'a', table = 't', tags = '*', order = 'strict'", "order is 'strict', which must be one of \"trend\"")
     refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that are "
             "served, or \"*\" for all that are there")
@@ -235,8 +232,8 @@ def _(w):
             ":1: segments[1].tags has 't', which is a namespace too; GET t would mean two things")
     refused(w, "return { stores = { a = {} } }", ": stores.a.uri is missing: " + forms(w))
     refused(w, "return { stores = { a = { uri = 'file:x' } } }", ":1: stores.a.uri is 'file:x', which must be " + forms(w))
-    refused(w, "return { stores = { ['a/b'] = {} } }", ":1: stores: 'a/b' is no name of a store: 1 to 63 of A-Z a-z 0-9 _ -")
-    assert "note            stores.a is used by nobody\n" in check(w, "return { %s }" % stores).out
+    refused(w, "return { stores = { ['a/b'] = {} } }", ":1: stores: 'a/b' is not a store's name: use 1 to 63 of A-Z a-z 0-9 _ -")
+    assert "note            stores.a is not used\n" in check(w, "return { %s }" % stores).out
 
 
 @claim("--effective: flag, environment, file and default, and secrets are never shown")
@@ -278,7 +275,7 @@ def _(w):
                               ("VESTA_THREADS", "-1", "VESTA_THREADS is '-1', which must be a whole number from 1 to 64"),
                               ("VESTA_THREADS", "65", "VESTA_THREADS is 65, which must be a whole number from 1 to 64"),
                               ("VESTA_LOG_FORMAT", "xml", "VESTA_LOG_FORMAT is 'xml', which must be one of \"logfmt\", \"json\""),
-                              ("VESTA_HTTP", "unix:/a,,unix:/b", "VESTA_HTTP is empty; leave the key out where nothing is meant"),
+                              ("VESTA_HTTP", "unix:/a,,unix:/b", "VESTA_HTTP is empty; leave the key out instead"),
                               ("VESTA_RESP", "0.0.0.0:1", "VESTA_RESP has 0.0.0.0:1, which other machines can reach"),
                               ("VESTA_ADMIN_TOKEN", "a\nb", "VESTA_ADMIN_TOKEN has the control character \\x0a at byte 2")):
         fails(check(w, "return {}", env={name: value}), 1, "vesta check: " + want)

@@ -36,7 +36,7 @@ def _(w):
     refused(w, "return { threads = '1' + 1 }", "attempt to perform arithmetic on a string value")
     refused(w, "threads = 2", ":1: 'threads' would become a global", "return { threads = ... }")
     refused(w, "function f() end", "'f' would become a global")
-    refused(w, "return _ENV", "env is no key")
+    refused(w, "return _ENV", "env is not a key")
     passes(w, "local t = {} for i = 1, 3 do t[i] = 'unix:/' .. i end return { http = { listen = t } }")
     passes(w, "local function twice(n) return n * 2 end return { threads = twice(2) }")
 
@@ -62,10 +62,10 @@ def _(w):
     refused(w, "return " + "(" * 10000 + "1" + ")" * 10000, "overflow")
     refused(w, "return " + "function() return " * 3000 + "end " * 3000)
     refused(w, "return " + "-" * 60000 + "1")
-    refused(w, "local t = {} t.t = t return t", "t is no key")
-    refused(w, "local t = {} t.log = t return t", "log.log is no key")
-    refused(w, "local t = {} t.namespaces = t return t", "namespaces.namespaces.namespaces is no key")
-    refused(w, "local t = {} t.segments = { t } return t", "segments[1].segments is no key")
+    refused(w, "local t = {} t.t = t return t", "t is not a key")
+    refused(w, "local t = {} t.log = t return t", "log.log is not a key")
+    refused(w, "local t = {} t.namespaces = t return t", "namespaces.namespaces.namespaces is not a key")
+    refused(w, "local t = {} t.segments = { t } return t", "segments[1].segments is not a key")
     refused(w, "local p = { 'wait' } p.p = p return { namespaces = { a = { policy = p } } }", "too deep or too many")
     refused(w, "local t = {} t[1] = t return { http = { listen = t } }", "http.listen has a table at place 1")
     refused(w, "local t = {} for i = 1, 1100 do t['k' .. i] = i end t[1] = 'wait' return { namespaces = { a = { policy = t } } }",
@@ -82,16 +82,16 @@ def _(w):
     refused(w, "return { [env] = 1 }", "an entry without a name, [a function]")
     refused(w, "return { [0/0] = 1 }", "index is NaN")
     refused(w, "return { [nil] = 1 }", "index is nil")
-    refused(w, "return { ['a\\nb\\27[31m'] = 1 }", "a\\x0ab\\x1b[31m is no key")
+    refused(w, "return { ['a\\nb\\27[31m'] = 1 }", "a\\x0ab\\x1b[31m is not a key")
     refused(w, "return { ['threads\\0'] = 1 }", "the config has a name with a NUL byte in it")
-    refused(w, "return { ['%s'] = 1 }" % ("k" * 50000), "kkk... is no key")
-    refused(w, "return { [''] = 1 }", " is no key")
-    refused(w, "return { ['http.listen'] = 'off' }", "http.listen is no key")
-    refused(w, "return { ['*'] = 1 }", "* is no key")
-    refused(w, "return { namespaces = { ['*'] = {} } }", "'*' is no namespace")
-    refused(w, "return { namespaces = { [''] = {} } }", "'' is no namespace")
-    refused(w, "return { namespaces = { ['%s'] = {} } }" % ("n" * 65), "is no namespace")
-    refused(w, "return { namespaces = { ['../x'] = {} } }", "'../x' is no namespace")
+    refused(w, "return { ['%s'] = 1 }" % ("k" * 50000), "kkk... is not a key")
+    refused(w, "return { [''] = 1 }", " is not a key")
+    refused(w, "return { ['http.listen'] = 'off' }", "http.listen is not a key")
+    refused(w, "return { ['*'] = 1 }", "* is not a key")
+    refused(w, "return { namespaces = { ['*'] = {} } }", "'*' is not a namespace")
+    refused(w, "return { namespaces = { [''] = {} } }", "'' is not a namespace")
+    refused(w, "return { namespaces = { ['%s'] = {} } }" % ("n" * 65), "is not a namespace")
+    refused(w, "return { namespaces = { ['../x'] = {} } }", "'../x' is not a namespace")
     refused(w, "return { namespaces = { ['a\\0b'] = {} } }", "namespaces has a name with a NUL byte in it")
     passes(w, "return { namespaces = { ['%s'] = {}, ['a.b:c-d_e'] = {} } }" % ("n" * 64))
 
@@ -149,11 +149,11 @@ def _(w):
 def _(w):
     for text in ("{ 'unix:/a', nil, 'unix:/b' }", "{ [2] = 'unix:/a' }", "{ 'unix:/a', x = 'unix:/b' }", "{ [0] = 'unix:/a', 'unix:/b' }",
                  "{ [1.5] = 'unix:/a' }", "{ [-1] = 'unix:/a' }", "{ ['1'] = 'unix:/a' }", "{ [2^53] = 'unix:/a' }"):
-        refused(w, "return { http = { listen = %s } }" % text, "http.listen is no list")
-    refused(w, "return { segments = { a = {} } }", "segments is no list")
+        refused(w, "return { http = { listen = %s } }" % text, "http.listen is not a list")
+    refused(w, "return { segments = { a = {} } }", "segments is not a list")
     refused(w, "return { segments = {} }", "segments is an empty list")
     refused(w, "return { segments = { 5 } }", "segments[1] is 5, which must be a table")
-    refused(w, "return { segments = { {}, { storr = 'x' } } }", "segments[2].storr is no key; did you mean store?")
+    refused(w, "return { segments = { {}, { storr = 'x' } } }", "segments[2].storr is not a key; did you mean store?")
 
 
 @claim("files that are no config: empty, other languages, compiled, binary, too long, not a file")
@@ -202,7 +202,7 @@ def _(w):
         os.chmod(w.path(name), 0o600)
     for path, why in (("none", "cannot open the file none: No such file or directory"), ("fifo", "the file fifo is not a regular file"),
                       (".", "the file . is not a regular file"), ("/dev/urandom", "is not a regular file"), ("big", "is longer than 65536 bytes"),
-                      ("", "file: '' is no path"), ("a\\0b", "file: 'a\\x00b' is no path"), ("x" * 5000, "File name too long"),
+                      ("", "file: '' is not a path"), ("a\\0b", "file: 'a\\x00b' is not a path"), ("x" * 5000, "File name too long"),
                       ("empty", "resp.password is empty"), ("two", "resp.password has the control character \\x0a at byte 2"),
                       ("nul", "resp.password has the control character \\x00 at byte 2")):
         refused(w, "return { resp = { password = file('%s') } }" % path, why)
@@ -218,7 +218,7 @@ def _(w):
     passes(w, "return { user = env('NOPE', nil) }")
     passes(w, "return { threads = env('NOPE', 2), leaf_any_key = env('NOPE', true) }")
     passes(w, "return { threads = env('N', 2), leaf_any_key = env('B', false) }", env={"N": "4", "B": "true"})
-    refused(w, "return { threads = env('N', 2) }", "env: N is 'four', which must be a number as its default is", env={"N": "four"})
+    refused(w, "return { threads = env('N', 2) }", "env: N is 'four', which must be a number, as its default is", env={"N": "four"})
     refused(w, "return { threads = env('N', 2) }", "env: N is '', which must be a number", env={"N": ""})
     refused(w, "return { threads = env('N', 2) }", "threads is 1e+100", env={"N": "1e100"})
     refused(w, "return { threads = env('N') }", "threads is the text '4', which must be a whole number from 1 to 64, without quotes", env={"N": "4"})
@@ -227,7 +227,7 @@ def _(w):
     for call in ("env()", "env(nil)", "env({})"):
         refused(w, "return { user = %s }" % call, "bad argument #1 to 'env'")
     for name in ("", "a=b", "a\\0b"):
-        refused(w, "return { user = env('%s') }" % name, "is no variable's name")
+        refused(w, "return { user = env('%s') }" % name, "is not a variable's name")
 
 
 @claim("the call itself: one file, and flags that fit together")

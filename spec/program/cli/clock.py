@@ -41,7 +41,7 @@ def _(w):
     waited = time.monotonic() - start
     same(during.code, 0)
     if waited > 2.2:  # else the machine is so busy that most of the 3 s passed before it asked
-        like(during.err, "vesta gen: waiting: the clock is 2... s behind what was already seen; ids go on in 2... s (clock_back)\n"
+        like(during.err, "vesta gen: waiting: the clock is 2... s behind the latest time seen; ids resume in 2... s (clock_back)\n"
              "vesta gen: resumed after ... s\n")
     after = snow(w)
     assert int(before) < int(during.out) < int(after), (before, during.out, after)
@@ -58,7 +58,7 @@ def _(w):
 @claim("set back further than its patience: 1, the reason and the code; afterwards all is well")
 def _(w):
     before = snow(w)
-    fails(w.run("gen", "--wait-ms", "500", env=shifted(hours(-1))), 1, "the clock is 35", "behind what was already seen", "(clock_back)",
+    fails(w.run("gen", "--wait-ms", "500", env=shifted(hours(-1))), 1, "the clock is 35", "behind the latest time seen", "(clock_back)",
           "gave up after waiting 0.5 s", "--wait-ms")
     assert int(before) < int(snow(w))
 
@@ -68,7 +68,7 @@ def _(w):
     before = snow(w)
     time.sleep(1.1)  # within a second of the last id nothing is looked at
     fails(w.run("gen", "--wait-ms", "500", env=shifted("+600")), 1,
-          "waiting: the clock leapt forward against the machine's uptime; it is believed after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
+          "waiting: the clock jumped forward against the machine's uptime; it is accepted after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
     after = w.run("gen", "-n", "100")
     same((after.code, after.err), (0, ""))
     unique(w, [before, *after.lines()])

@@ -108,7 +108,7 @@ def _(world):
 def _(world):
     os.mkdir(world.path("state"))
     os.chmod(world.path("state"), 0o777)
-    says(examine(world, *off(world), code=1), "state", "fail", "everybody", "chmod")
+    says(examine(world, *off(world), code=1), "state", "fail", "everyone", "chmod")
     os.chmod(world.path("state"), 0o1777)
     says(examine(world, *off(world)), "state", "warn", "everyone", "chmod")
     os.chmod(world.path("state"), 0o755)
@@ -164,7 +164,7 @@ def _(world):
 def _(world):
     generated(world)
     found = examine(world, *off(world), "--layout", "vesta-milli", code=1)
-    says(found, "default", "fail", "has the layout", "unit=1ms", "a namespace of its own")
+    says(found, "default", "fail", "has the layout", "unit=1ms", "another path and namespace")
     for layout, state, part in (("sign:1 time:20 seq:33 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", "fail", "time ended at 2020-01"),
                                 (SMALL + "2100-01-01T00:00:00Z", "fail", "epoch")):
         found = examine(world, *off(world), "--namespace", "other", "--layout", layout, code=1)

@@ -98,7 +98,7 @@ def _(w):
                        ("return { api = 2 }", "api = 1"), ("return { api = 1, on_clockback = print }", "print"),
                        ("return { api = 1, on_clockback = error }", "did you mean 'on_clock_back'?"), ("\033Lua", "bad.lua"),
                        ("while true do end", "bad.lua:1: ended after"), ("return os.exit(0)", "bad.lua:1: "),
-                       ("local s = 'x' for i = 1, 40 do s = s .. s end", "ended for its memory"), ("", "a policy returns a table"),
+                       ("local s = 'x' for i = 1, 40 do s = s .. s end", "ended for using too much memory"), ("", "a policy returns a table"),
                        ("-" * 70000, "bad.lua"), (b"return '\xff\xfe\0'", "a policy returns a table")):
         result = w.run("policy", "check", write(w, "bad.lua", text), "refuse")
         same((result.code, result.out), (1, "refuse: on_clock_back, on_exhausted\n"))
@@ -178,7 +178,7 @@ def _(w):
         fails(w.run("policy", "run", "on_clock_back", policy(w, "return type(%s)" % name)), 1, "(error)", name.split(".")[-1])
 
 
-@claim("run prints what a function answers to what it is told")
+@claim("run prints what a function only accepts what it is told")
 def _(w):
     same(answer(w, "return 'wait'"), "wait")
     same(answer(w, "return 'wait', ctx.back_ms", "back_ms=70"), "wait 70 ms")
@@ -217,7 +217,7 @@ def _(w):
     got = json.loads(w.run("policy", "run", "choose_worker", policy(w, body, "choose_worker"), "records=rows.lua", "--json").out)
     same((got["verdict"], got["worker"]), ("worker", 9))
     for rows, said in (("return 5", "a list of records is expected, not a number"), ("return { 5 }", "row 1: a table is expected"),
-                       ("return { {}, { worker = -1 } }", "row 2: worker must be a whole number from 0 on"),
+                       ("return { {}, { worker = -1 } }", "row 2: worker must be a whole number of 0 or more"),
                        ("return { { worker = 0.5 } }", "row 1: worker"), ("return { { worker = 2^63 } }", "row 1: worker"),
                        ("return { { worker = {} } }", "not a table"), ("return { { held = 1 } }", "row 1: held must be true or false"),
                        ("return { { holder = 5 } }", "row 1: holder must be a text"),
@@ -239,7 +239,7 @@ def _(w):
                             ("return 5", "garbage", "5"), ("return {}", "garbage", "table"), ("return 'wait', 0/0", "garbage", "nan"),
                             ("return 'wait', 1/0", "garbage", "inf"), ("return 'borrow', -1", "garbage", "-1"),
                             ("return 'borrow', 2^63", "garbage", "milliseconds"), ("return 'refuse', {}", "garbage", "table"),
-                            ("return ('x'):rep(2^24)", "memory", "ended for its memory"),
+                            ("return ('x'):rep(2^24)", "memory", "ended for using too much memory"),
                             ("return coroutine.yield()", "error", "coroutine"), ("return ('x'):find('.-.-.-b')", "error", "patterns")):
         fails(w.run("policy", "run", "on_clock_back", policy(w, body)), 1, "on_clock_back failed (%s" % (how and how + "): "), said)
     for number in ("-1", "0.5", "0/0", "1/0", "2^63", "'7'", "{}", "true"):

@@ -85,7 +85,7 @@ def _(world):
         same(world.run("store", "init", "--store", uri).code, 0)
         flags = ("--store", uri, "--namespace", "late", "--layout", "vesta-milli", "--path", world.path(uri[:2] + ".gen"), "--lease", "strict")
         with serving(world, *flags, until="waiting for a worker number") as server:
-            assert "make it: vesta store init" in server.said, server.said
+            assert "create it: vesta store init" in server.said, server.said
             init(world, uri, "late")
             while "msg=ready" not in server.said:
                 server.said += server.stderr.readline()
@@ -158,7 +158,7 @@ def _(world):
         pass
     same(server.returncode, 0)
     zk = config(world, "uri = '%s', auth = 'me:x', tls = 'verify'" % served.zk_uri(""), "worker = 1")
-    fails(world.run("serve", "-c", zk), 1, "stores.s.tls is verify, but ZooKeeper")
+    fails(world.run("serve", "-c", zk), 1, "stores.s.tls is verify, but this version uses ZooKeeper")
 
 
 def own(world):

@@ -29,7 +29,7 @@ def _(world):
     for kind, uri in served.stores(world).items():
         first = world.run("store", "init", "--store", uri)
         same((first.code, first.err), (0, ""))
-        assert first.out.startswith("store is ready: ") and "who leases " in first.out, first.out
+        assert first.out.startswith("store is ready: ") and "whoever leases " in first.out, first.out
         made = world.run("store", "init", "--store", uri, "--namespace", "init", "--layout", "snowflake")
         same((made.code, made.lines()[1]), (0, "namespace init was created: " + SNOWFLAKE))
         assert "run `vesta store advance` before anything starts" in made.lines()[2], made.out
@@ -275,7 +275,7 @@ def _(world):
         done = world.run("store", "show", "--store", uri)
         fails(done, 2)
     for name in ("../x", "a b", "x" * 80, "ä", "a/b", "\n"):
-        fails(world.run("store", "init", "--namespace", name, *store), 2, "no namespace")
+        fails(world.run("store", "init", "--namespace", name, *store), 2, "is not a namespace")
     for static in ("5", "5-", "-5", "a-b", "5-4", "0-1024", "5-99999999999999999999", "1-2-3", "0x1-2", " 1-2", "1" * 5000 + "-2", ""):
         fails(world.run("store", "init", "--namespace", "a", "--layout", "snowflake", "--static=" + static, "--store", "file:" + world.path("f")), 2, "--static")
     fails(world.run("store", "init", "--static", "1-2", *store), 2, "needs --layout")

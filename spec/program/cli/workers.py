@@ -161,9 +161,9 @@ def _(world):
 def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
     fails(world.run("workers"), 2, "--store is missing")
-    fails(world.run("workers", *store, "--namespace", "../x"), 2, "no namespace")
+    fails(world.run("workers", *store, "--namespace", "../x"), 2, "is not a namespace")
     fails(world.run("workers", *store, "extra"), 2, '"extra"')
-    fails(world.run("workers", "--store", "ftp://h/x"), 2, "no store like")
+    fails(world.run("workers", "--store", "ftp://h/x"), 2, "there is no store")
     fails(world.run("workers", *store), 1)
     same(world.run("store", "init", *store).code, 0)
     fails(world.run("workers", *store, "--namespace", "none"), 1, "not in the store", "vesta store init")

@@ -73,13 +73,13 @@ def _(world):
             write(text)
             status, _, said = server.ask("POST", "/admin/reload")
             same((status, said), (202, {"status": "reloading"}))
-            server.listen("reloaded: other policies" if good else "reload failed")
+            server.listen("reloaded: the new policies" if good else "reload failed")
             while True:
                 policies = server.ask("GET", "/admin/status")[2]["policies"]
                 if (policies["generation"], policies["reload_ok"]) == (generation, good):
                     break
             same("last_error" in policies, not good)
-        assert "admin: a reload was asked for" in server.said, server.said
+        assert "admin: reload requested" in server.said, server.said
     with Administered(world, "--namespace", "plain") as server:
         refused(server.ask("POST", "/admin/reload"), 409, "no_policies")
 
@@ -100,7 +100,7 @@ def _(world):
             refuses_soon(server)
             assert until_closed(busy).startswith(b"HTTP/1.1 200 ")
         same(server.process.wait(10 * SLOW), 0)
-        server.listen("admin: a drain was asked for")
+        server.listen("admin: drain requested")
 
 
 @claim("the log's level is set while the server runs")

@@ -88,7 +88,7 @@ def _(world):
                              ("--fields", "a=1", "NAME.fields"), ("--pacing", "clock", "NAME.pacing"),
                              ("--ahead-ms", "0", "NAME.ahead_ms_max"), ("--wait-ms", "1", "NAME.wait_ms_max"),
                              ("--policy", "wait", "NAME.policy")):
-        fails(world.run("serve", "-c", path, flag, value), 2, flag + " and --config do not go together", key)
+        fails(world.run("serve", "-c", path, flag, value), 2, flag + " and --config cannot be combined", key)
 
 
 @claim("a config that is wrong is 1 with the message of vesta check; a flag that is wrong beside it is 2")
@@ -100,7 +100,7 @@ def _(world):
     fails(world.run("serve", "-c", write(world, "return {}"), "--threads", "0"), 2, "--threads is 0, which must be")
     fails(world.run("serve", "-c"), 2, "needs a value")
     fails(world.run("serve", "--policy", "borow", "--worker", "1"), 2, "--policy cannot be used: there is no policy 'borow'")
-    fails(world.run("serve", "--admin", "127.0.0.1:1", "--worker", "1"), 2, "--admin has 127.0.0.1:1, and there is no token")
+    fails(world.run("serve", "--admin", "127.0.0.1:1", "--worker", "1"), 2, "--admin has 127.0.0.1:1, but there is no token")
     fails(world.run("serve", env={"VESTA_THREADS": "x"}), 2, "VESTA_THREADS is 'x', which must be a whole number")
     assert not os.path.exists(world.path("state"))
 

@@ -47,7 +47,7 @@ def _(world):
             assert re.fullmatch(STAMP, event["ts"]) and event["level"] in ("info", "warn"), event
         sentences = [event["msg"] for event in told if event["level"] == "info"]
         same(sentences, ["limits of clients", "serving HTTP", "serving the Redis protocol", "serving ids", "ready", "state",
-                         "stopping: what is in flight is still answered", "stopped: all worker numbers are given back"])
+                         "stopping: requests in flight are still answered", "stopped: all worker numbers are given back"])
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
         same(found["serving HTTP"]["try"], "curl -s http://127.0.0.1:%d/genid" % server.http)
@@ -99,12 +99,12 @@ def _(world):
             if os.path.exists(log):
                 break
             time.sleep(0.01)
-        same([event["msg"] for event in events(await_text(log, "anew\"\n"), logfmt)], ["the log is open anew"])
+        same([event["msg"] for event in events(await_text(log, "reopened\"\n"), logfmt)], ["the log was reopened"])
         assert "anew" not in await_text(old, "msg=ready")
         os.rename(log, old)
         os.mkdir(log)
         server.process.send_signal(signal.SIGUSR1)
-        await_text(old, "the log goes on in the old file")
+        await_text(old, "the log could not be reopened and continues in the old file")
         assert re.fullmatch(r"\d+", server.get("/genid").body)
         os.rmdir(log)
     assert "given back" in await_text(old, "stopping")
@@ -114,7 +114,7 @@ def _(world):
 def _(world):
     with Server(world) as server:
         server.process.send_signal(signal.SIGUSR1)
-        server.listen("the log is open anew")
+        server.listen("the log was reopened")
         server.process.send_signal(signal.SIGHUP)
         server.listen("nothing to reload")
         assert re.fullmatch(r"\d+", server.get("/genid").body)

@@ -201,7 +201,7 @@ def _(world):
             assert head.startswith(b"HTTP/1.1 503 ") and b"application/problem+json" in head and b"Retry-After: " in head, head
             said = json.loads(body)
             same((said["status"], said["code"], said["reasons"]),
-                 (503, "not_ready", [{"code": "draining", "detail": "the server is ending"}]))
+                 (503, "not_ready", [{"code": "draining", "detail": "the server is stopping"}]))
             assert until_closed(busy).startswith(b"HTTP/1.1 200 ")
         same(server.process.wait(10 * SLOW), 0)
 

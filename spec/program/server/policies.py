@@ -144,7 +144,7 @@ def _(world):
                 break
             time.sleep(0.02)
         assert 'reason="enough is enough"' in server.listen("a policy judged: refuse")
-        soon(server.curl, lambda said: re.search(r"behind what was already seen.*503 [345]$", said, re.S))
+        soon(server.curl, lambda said: re.search(r"behind the latest time seen.*503 [345]$", said, re.S))
         server.step("+0")
         assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
 
@@ -274,11 +274,11 @@ def _(world):
                 server.reload("return {", good=False)
                 server.reload(judging("return 'wait'"))
         assert load.count() > 1000
-        event = server.listen("reload failed: the old policies stay at work")
+        event = server.listen("reload failed: the old policies stay in use")
         assert "policy.lua:" in event, event
         failures = 1
         while failures < 3:  # the log counts repetitions within a second
-            event = server.listen("reload failed: the old policies stay at work")
+            event = server.listen("reload failed: the old policies stay in use")
             failures += int((re.findall(r"repeated=(\d+)", event) or [1])[0])
         server.step("-600")
         with server.connect(server.resp) as sock:

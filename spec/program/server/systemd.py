@@ -109,7 +109,7 @@ def _(world):
     write("return { api = 1, on_exhausted = function() return 'wait' end }")
     with Manager(world.path("notify")) as manager, Server(world, "--policy", policy, env=manager.env) as server:
         same(manager.hears()["READY"], "1")
-        for text, status in (("return { api = 1, on_exhausted = 5 }", "the reload failed, the old policies hold"),
+        for text, status in (("return { api = 1, on_exhausted = 5 }", "the reload failed; the old policies stay in use"),
                              ("return { api = 1, on_exhausted = function() return 'refuse' end }", "reloaded")):
             write(text)
             server.process.send_signal(signal.SIGHUP)
@@ -128,10 +128,10 @@ def _(world):
                                            ("/" + "x" * 200, "too long"), ("vsock:2:1234", "not supported"),
                                            ("relative", "not supported"), ("@" + "y" * 150, "too long"))):
         with Server(world, "--namespace", "n%d" % number, env={"NOTIFY_SOCKET": name}) as server:
-            assert "cannot be told" in server.said and part in server.said, server.said
+            assert "cannot notify the service manager" in server.said and part in server.said, server.said
             assert re.fullmatch(r"\d+", server.get("/genid").body)
     with Server(world, "--namespace", "none", env={"NOTIFY_SOCKET": ""}) as server:
-        assert "cannot be told" not in server.said, server.said
+        assert "cannot notify the service manager" not in server.said, server.said
 
 
 @claim("the watchdog is told again and again, if it is ours")
@@ -188,7 +188,7 @@ def _(world):
                 assert until_closed(client).startswith(b"HTTP/1.1 200 ")
         how = handed(world, "admin", inet)
         with Server(world, "--namespace", "other", env={"VESTA_ADMIN_TOKEN": "t" * 32}, **how) as server:
-            assert "serving the admin's routes" in server.said, server.said
+            assert "serving the admin routes" in server.said, server.said
 
 
 @claim("a face without a socket keeps its address, and a unix socket stays when the server ends")
@@ -229,7 +229,7 @@ def _(world):
     datagram, packets = socket.socket(type=socket.SOCK_DGRAM), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with open(os.devnull) as file, bound, left, right, datagram, packets:
         for wrong, part in ((datagram, "ListenStream="), (packets, "ListenStream="), (bound, "does not listen"),
-                            (left, "does not listen"), (file, "is no socket")):
+                            (left, "does not listen"), (file, "is not a socket")):
             fails_to_start(Server(world, **handed(world, "http", wrong)), "ended with 1", "3 ('http')", part)
 
 
