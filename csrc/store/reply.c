@@ -9,7 +9,8 @@
 #include <string.h>
 
 void vs_sent(struct vs_reply *reply) {
-    assert(reply->outcome != VS_STORE_OK); /* what was done is not sent once more */
+    assert(reply->outcome != VS_STORE_OK);    /* what was done is not sent once more */
+    assert(reply->outcome != VS_STORE_MOVED); /* nor what must not be done at all */
     reply->outcome = VS_STORE_UNKNOWN;
 }
 
@@ -123,7 +124,7 @@ void vs_call_begin(struct vs_store *store, int64_t ms_max) {
 }
 
 int64_t vs_call_left_ms(const struct vs_store *store) {
-    assert(store->until_us > 0); /* a call has begun */
+    assert(store->until_us != 0); /* a call has begun */
     int64_t cut_us = store->cut_us ? atomic_load(store->cut_us) : 0;
     int64_t until_us = cut_us && cut_us < store->until_us ? cut_us : store->until_us;
     int64_t left_us = until_us - store->clock->boot_us(store->clock->self);

@@ -151,7 +151,7 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
     assert(strlen(name) < VS_FOLDER_NAME_MAX);
     assert(length > 0); /* an empty text is damage to whoever reads it, and so is half a one */
     assert(length <= VS_RECORD_TEXT_MAX);
-    assert(folder->st.st_ino);   /* whose folder it is, and so whose the file is to be */
+    assert(folder->st.st_mode);  /* whose folder it is, and so whose the file is to be */
     assert(folder->turn_fd < 0); /* a disk is waited for in nobody's turn */
     if (vs_random(&token, sizeof token) != 0) return cannot_write(folder, name, reply);
     snprintf(folder->fresh, sizeof folder->fresh, "%s.%d-%016" PRIx64 ".new", name, (int)getpid(), token);
