@@ -97,6 +97,7 @@ static int tell_all(const struct release *release, struct vs_crew *crew) {
 static _Noreturn void leave(struct vs_serving *serving) {
     vs_log(VS_LOG_WARN, "stopped, although a call to a store still hangs", NULL);
     vs_unbind_all(serving);
+    vs_log_end();
     _exit(VS_FAILED);
 }
 

@@ -201,19 +201,11 @@ static void reload(struct vs_life *life) {
     policies->reload(policies->self);
 }
 
-static void reopen(void) {
-    struct vesta_error err;
-    if (vs_log_reopen(&err) == VESTA_OK)
-        vs_log(VS_LOG_INFO, "the log was reopened", NULL);
-    else
-        vs_log(VS_LOG_ERROR, "the log could not be reopened and continues in the old file", "error", err.text, NULL);
-}
-
 void vs_life_signal(void *self, int number) {
     const struct vs_serving *serving = self;
     switch (number) {
     case SIGHUP: reload(serving->life); break;
-    case SIGUSR1: reopen(); break;
+    case SIGUSR1: vs_log_reopen(); break;
     case SIGUSR2: vs_namespaces_state(serving); break;
     }
 }

@@ -136,6 +136,7 @@ static int begin_log(const struct vs_serving *serving) {
 static int begin_log_file(const struct vs_serving *serving) {
     struct vesta_error err;
     if (serving->log.path && vs_log_setup(&serving->log, &err) != VESTA_OK) return vs_report(&err);
+    if (vs_log_begin(&err) != VESTA_OK) return vs_report(&err);
     vs_tell_rights(serving);
     return VS_GO;
 }

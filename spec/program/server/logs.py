@@ -141,7 +141,7 @@ def _(world):
 
 @claim("foreign text in a message stays in its line")
 def _(world):
-    name = world.path('a\nts=1 level=info msg=forged "')
+    name = world.path('a\u2028ts=1 level=info msg=forged "')  # a line's end, and no control character: those are refused
     open(name, "w").close()  # so that no folder can be made there
     done = world.run("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", "--path", name + "/gen")
     same((done.code, done.out), (1, ""))

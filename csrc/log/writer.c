@@ -1,0 +1,270 @@
+/* writer.c -- where lines go.  One line is one write; a line that cannot be written is lost and counted, because no log
+ * is worth an id that is not given.  Knows no event.
+ *
+ * A disk can hang in any call.  A server's lines are therefore handed over in memory, of which there are two halves:
+ * one is filled while the thread writes the other. */
+#include "log/writer.h"
+#include "base/error.h"
+#include "os/thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_BYTES 512
+#define HALF_BYTES 65536
+#define END_MS 2000 /* for what is still to be written: less than a server has for its end */
+
+_Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
+
+struct half {
+    size_t used;
+    char lines[HALF_BYTES]; /* each behind a struct entry */
+};
+
+struct entry {
+    size_t length;
+    uint64_t lost; /* lines, which this one tells of */
+};
+
+static struct {
+    pthread_mutex_t mutex; /* over all that follows, up to `to` */
+    pthread_cond_t event;  /* something is to be done, or the thread is over */
+    bool has_thread, reopens, ending, is_over, is_journal;
+    uint64_t lost;
+    struct half *filled, half[2];
+    pthread_t thread;
+    char path[PATH_BYTES]; /* "": stderr */
+    struct {
+        int fd;
+        bool is_socket, is_torn; /* is_torn: a line was written in part */
+    } to;                        /* the thread's own while there is one, else under the mutex */
+} self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = self.half, .to = {.fd = STDERR_FILENO}};
+
+void vs_writer_lock(void) {
+    pthread_mutex_lock(&self.mutex);
+}
+
+void vs_writer_unlock(void) {
+    pthread_mutex_unlock(&self.mutex);
+}
+
+bool vs_writer_is_journal(void) {
+    return self.is_journal;
+}
+
+/* ------------------------------------------------------------------ the file */
+
+/* Stderr that may make a writer wait is opened once more: non-blocking is then ours alone, not that of everybody who
+ * shares the terminal.  A socket cannot be opened so; it is told with every line. */
+static int own_stderr(void) {
+    struct stat st;
+    int fd = -1;
+    if (fstat(STDERR_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+        fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? STDERR_FILENO : fd;
+}
+
+static int open_file(const char *path, int *fd, struct vesta_error *err) {
+    *fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+    if (*fd >= 0) return VESTA_OK;
+    return vs_fail(err, VESTA_EIO, "the log file '%s' cannot be opened: %s", path, strerror(errno));
+}
+
+static bool reads_journal(const struct stat *st) {
+    const char *text = getenv("JOURNAL_STREAM");
+    unsigned long long device, inode;
+    return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 && device == st->st_dev && inode == st->st_ino;
+}
+
+/* Under the lock.  Returns what is to be closed without it, -1: nothing. */
+static int take(int fd) {
+    struct stat st = {0};
+    int old = self.to.fd == STDERR_FILENO ? -1 : self.to.fd;
+    (void)fstat(fd, &st); /* of a closed stderr: then nothing is true of it */
+    self.to.fd = fd;
+    self.to.is_torn = false;
+    self.to.is_socket = S_ISSOCK(st.st_mode);
+    self.is_journal = !*self.path && reads_journal(&st);
+    return old;
+}
+
+static void let_go(int fd) {
+    if (fd >= 0) close(fd);
+}
+
+static bool write_bytes(const char *text, size_t length) {
+    ssize_t done = self.to.is_socket ? send(self.to.fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                     : write(self.to.fd, text, length);
+    if (done > 0) self.to.is_torn = (size_t)done < length;
+    return done == (ssize_t)length;
+}
+
+static bool write_line(const char *text, size_t length) {
+    if (self.to.is_torn) write_bytes("\n", 1);
+    return !self.to.is_torn && write_bytes(text, length);
+}
+
+/* ------------------------------------------------------------------ handing over */
+
+static bool append(const struct entry *entry, const char *text) {
+    struct half *half = self.filled;
+    if (HALF_BYTES - half->used < sizeof *entry + entry->length) return false;
+    memcpy(half->lines + half->used, entry, sizeof *entry);
+    memcpy(half->lines + half->used + sizeof *entry, text, entry->length);
+    half->used += sizeof *entry + entry->length;
+    pthread_cond_signal(&self.event);
+    return true;
+}
+
+void vs_writer_put(struct vs_line *line) {
+    if (self.lost) vs_line_count(line, "lost", self.lost);
+    vs_line_end(line);
+    const struct entry entry = {line->used, self.lost};
+    if (self.has_thread ? append(&entry, line->text) : write_line(line->text, line->used))
+        self.lost = 0;
+    else
+        self.lost++;
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+/* How many lines were lost. */
+static uint64_t write_half(const struct half *half) {
+    uint64_t lost = 0;
+    struct entry entry;
+    for (size_t at = 0; at < half->used; at += sizeof entry + entry.length) {
+        memcpy(&entry, half->lines + at, sizeof entry);
+        if (!write_line(half->lines + at + sizeof entry, entry.length)) lost += 1 + entry.lost;
+    }
+    return lost;
+}
+
+static void write_filled(void) {
+    struct half *half = self.filled;
+    self.filled = half == self.half ? self.half + 1 : self.half;
+    vs_writer_unlock();
+    uint64_t lost = write_half(half);
+    vs_writer_lock();
+    self.lost += lost;
+    half->used = 0;
+}
+
+/* Without the lock. */
+static void reopen(void) {
+    struct vesta_error err;
+    int fd;
+    if (*self.path && open_file(self.path, &fd, &err) != VESTA_OK) {
+        vs_log(VS_LOG_ERROR, "the log could not be reopened and continues in the old file", "error", err.text, NULL);
+        return;
+    }
+    if (*self.path) {
+        vs_writer_lock();
+        int old = take(fd);
+        vs_writer_unlock();
+        let_go(old);
+    }
+    vs_log(VS_LOG_INFO, "the log was reopened", NULL);
+}
+
+static void reopen_as_asked(void) {
+    self.reopens = false;
+    vs_writer_unlock();
+    reopen();
+    vs_writer_lock();
+}
+
+static void *write_all(void *unused) {
+    vs_writer_lock();
+    while (self.filled->used || self.reopens || !self.ending) {
+        if (self.filled->used)
+            write_filled();
+        else if (self.reopens)
+            reopen_as_asked();
+        else
+            pthread_cond_wait(&self.event, &self.mutex);
+    }
+    self.is_over = true;
+    pthread_cond_broadcast(&self.event);
+    vs_writer_unlock();
+    return unused;
+}
+
+/* ------------------------------------------------------------------ begin and end */
+
+int vs_writer_open(const char *path, struct vesta_error *err) {
+    size_t length = path ? strlen(path) : 0;
+    int fd, rc;
+    if (length >= PATH_BYTES)
+        return vs_fail(err, VESTA_EIO, "the log file's path has %zu bytes, at most %d", length, PATH_BYTES - 1);
+    if (!path)
+        fd = own_stderr();
+    else if ((rc = open_file(path, &fd, err)) != VESTA_OK)
+        return rc;
+    vs_writer_lock();
+    assert(!self.has_thread); /* which writes there */
+    memcpy(self.path, path ? path : "", length + 1);
+    int old = take(fd);
+    vs_writer_unlock();
+    let_go(old);
+    return VESTA_OK;
+}
+
+void vs_log_reopen(void) {
+    vs_writer_lock();
+    bool leaves = self.has_thread;
+    self.reopens = leaves;
+    pthread_cond_signal(&self.event);
+    vs_writer_unlock();
+    if (!leaves) reopen();
+}
+
+int vs_log_begin(struct vesta_error *err) {
+    sigset_t all, were;
+    pthread_condattr_t monotonic;
+    assert(!self.has_thread);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&self.event, &monotonic);
+    vs_signals_to_block(&all);
+    self.ending = self.is_over = false;
+    pthread_sigmask(SIG_BLOCK, &all, &were);
+    int rc = pthread_create(&self.thread, NULL, write_all, NULL);
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    if (rc != 0) return vs_fail(err, VESTA_EIO, "cannot start the log's thread: %s", strerror(rc));
+    vs_writer_lock();
+    self.has_thread = true;
+    vs_writer_unlock();
+    return VESTA_OK;
+}
+
+/* False: the thread hangs. */
+static bool end_thread(void) {
+    int64_t until_us = vs_monotonic_us() + END_MS * 1000;
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    self.ending = true;
+    pthread_cond_broadcast(&self.event);
+    while (!self.is_over && pthread_cond_timedwait(&self.event, &self.mutex, &until) == 0)
+        ;
+    self.has_thread = !self.is_over;
+    return self.is_over;
+}
+
+void vs_writer_end(void) {
+    int old = -1;
+    vs_writer_lock();
+    bool had_thread = self.has_thread, is_over = !had_thread || end_thread();
+    if (is_over) {
+        *self.path = '\0';
+        old = take(STDERR_FILENO);
+    }
+    vs_writer_unlock();
+    let_go(old);
+    if (had_thread) (is_over ? pthread_join(self.thread, NULL) : pthread_detach(self.thread));
+}
