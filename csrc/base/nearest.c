@@ -4,7 +4,8 @@
 #include <string.h>
 
 #define WORD_MAX 32 /* a word longer than this resembles nothing */
-#define START_MIN 4 /* so many letters that begin a name resemble it */
+#define SLIPS_MAX 2 /* of the pen, and fewer in short names */
+#define START_MIN 3 /* so many letters that begin a name resemble it */
 
 static size_t least(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
@@ -31,7 +32,7 @@ static size_t distance(const char *a, const char *b) {
 
 const char *vs_nearest(const char *word, const char *const *names) {
     const char *best = NULL, *begun = NULL;
-    size_t best_distance = 3; /* two slips of the pen, less for short words */
+    size_t best_distance = SLIPS_MAX + 1;
     size_t length = strlen(word);
     for (; *names; names++) {
         size_t d = distance(word, *names);

@@ -1,7 +1,8 @@
 --- vesta.nearest -- what a misspelt name was probably meant to be.  Pure, and the same on every Lua.
 
-local WORD_MAX = 32     -- more of a word is not looked at
-local DISTANCE_MAX = 3  -- slips of the pen
+local WORD_MAX = 32  -- more of a word is not looked at
+local SLIPS_MAX = 2  -- of the pen, and fewer in short names
+local START_MIN = 3  -- so many letters that begin a name resemble it
 
 -- Levenshtein's distance, one row at a time.
 local function distance(a, b)
@@ -18,14 +19,22 @@ local function distance(a, b)
   return row[#b]
 end
 
---- `"wroker", did you mean "worker"?`: the word as it may be shown, and the key of `names` next to it, if one is near.
+-- The same rule as that of csrc/base/nearest.c and of policy/helpers.lua: spec/vectors/nearest.csv.
+local function meant(word, names)
+  local best, best_distance, begun = nil, SLIPS_MAX + 1, nil
+  for name in pairs(names) do
+    local d = distance(word, name)
+    if d * 2 <= #name and (d < best_distance or (d == best_distance and best and name < best)) then
+      best, best_distance = name, d
+    end
+    if #word >= START_MIN and name:sub(1, #word) == word and not (begun and begun < name) then begun = name end
+  end
+  return best or begun
+end
+
+--- `"wroker", did you mean "worker"?`: the word as it may be shown, and the key of `names` that was meant, if any was.
 return function(word, names)
   local shown = word:sub(1, WORD_MAX)
-  local best, best_distance
-  for name in pairs(names) do
-    local d = #word >= 3 and name:sub(1, #word) == word and 0 or distance(shown, name)
-    if not best or d < best_distance or (d == best_distance and name < best) then best, best_distance = name, d end
-  end
-  local hint = best_distance <= DISTANCE_MAX and (', did you mean "%s"?'):format(best) or ""
-  return ('"%s"%s'):format(shown:gsub("%c", "?"), hint)
+  local best = meant(shown, names)
+  return ('"%s"%s'):format(shown:gsub("%c", "?"), best and (', did you mean "%s"?'):format(best) or "")
 end

@@ -138,7 +138,7 @@ describe("the option policy", function()
     assert.matches("stands first in its table, not a table", (refused { {} }))
     assert.matches("api must be 1, not nil", (refused {}))
     assert.matches("api must be 1, not nan", (refused { api = 0 / 0, on_clock_back = error }):gsub("%-nan", "nan"))
-    assert.matches('did you mean "on_exhausted"%?', (refused { api = 1, on_exhausting = error }))
+    assert.matches('did you mean "on_exhausted"%?', (refused { api = 1, on_exausted = error }))
   end)
 
   it("gives each file its own globals, and leaves those of this Lua alone", function()

@@ -117,18 +117,23 @@ local function distance(a, b)
   return row[#b]
 end
 
--- The name that was probably meant: a slip or two, or its beginning.
+-- The name that was probably meant: with two slips of the pen at most, fewer in short names, or what begins it.  The
+-- same rule as that of csrc/base/nearest.c: spec/vectors/nearest.csv.
 local function meant(name, names)
+  local best, best_distance, begun = nil, 3, nil
   for _, known in ipairs(names) do
-    if distance(name, known) <= 2 or known:sub(1, #name) == name then return known end
+    local d = distance(name, known)
+    if d < best_distance and d * 2 <= #known then best, best_distance = known, d end
+    if #name >= 3 and known:sub(1, #name) == name then begun = begun or known end
   end
+  return best or begun
 end
 
 local function unknown_option(name, rules)
   local names = {}
   for known in pairs(rules) do names[#names + 1] = known end
   table.sort(names)
-  local near = type(name) == "string" and #name >= 3 and #name <= SHOWN_MAX and meant(name, names)
+  local near = type(name) == "string" and #name <= SHOWN_MAX and meant(name, names)
   if near then return ("there is no option %s; did you mean %s?"):format(shown(name), near) end
   return ("there is no option %s; there %s"):format(shown(name),
     #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))

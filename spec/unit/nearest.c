@@ -1,0 +1,44 @@
+/* nearest.c -- what a misspelt name was meant to be: spec/vectors/nearest.csv, which the Lua copies are held to, too. */
+#include "base/nearest.h"
+#include "check.h"
+
+#include <stdio.h>
+
+#define NAMES_MAX 8
+
+static void check_line(char *line) {
+    const char *names[NAMES_MAX + 1] = {NULL};
+    char *word = strtok_r(line, ",\n", &line), *list = strtok_r(line, ",\n", &line);
+    const char *meant = strtok_r(line, ",\n", &line), *got;
+    for (int i = 0; i < NAMES_MAX && (names[i] = strtok_r(list, " ", &list)); i++)
+        ;
+    got = vs_nearest(word, names);
+    CHECK_STR(got ? got : "-", meant);
+}
+
+static void vectors_hold(void) {
+    char line[256];
+    int count = 0;
+    FILE *file = fopen(SPEC_DIR "/vectors/nearest.csv", "r");
+    NEED(file);
+    while (fgets(line, sizeof line, file)) {
+        if (*line == '#') continue;
+        check_line(line);
+        count++;
+    }
+    fclose(file);
+    CHECK(count >= 10);
+}
+
+static void a_long_word_resembles_nothing(void) {
+    char word[64] = "";
+    memset(word, 'a', sizeof word - 1);
+    CHECK(!vs_nearest(word, (const char *const[]){"aaaa", word + 1, NULL}));
+    CHECK(!vs_nearest("worker", (const char *const[]){NULL}));
+}
+
+static const struct check_case cases[] = {
+    {"a slip or two, or a beginning, is recognized", vectors_hold},
+    {"a long word resembles nothing, and nothing resembles a name", a_long_word_resembles_nothing},
+};
+CHECK_MAIN(cases)
