@@ -68,9 +68,9 @@ static void set(struct scene *scene, const char *given, size_t length, int64_t n
     }
 }
 
-static void set_scene(struct scene *scene, const struct situation *situation, const char *space, int64_t now_ms) {
+static void set_scene(struct scene *scene, const struct situation *situation, const char *namespace_, int64_t now_ms) {
     scene->count = vs_ctx_fill(scene->ctx, situation->hook, now_ms);
-    vs_ctx_find(scene->ctx, scene->count, "namespace", strlen("namespace"))->text = space;
+    vs_ctx_find(scene->ctx, scene->count, "namespace", strlen("namespace"))->text = namespace_;
     for (const char *at = situation->otherwise; *at; at += *at == ' ') {
         size_t length = strcspn(at, " ");
         set(scene, at, length, now_ms);

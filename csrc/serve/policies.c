@@ -59,8 +59,8 @@ int vs_policies_open(struct vs_serving *serving) {
     struct vs_app *app = &serving->app;
     const char *names[VS_NAMESPACES_MAX];
     struct vesta_gen *gens[VS_NAMESPACES_MAX] = {NULL}; /* they come one by one: start.c */
-    struct vs_control_opts opts = {.space = names,
-                                   .space_count = app->ns_count,
+    struct vs_control_opts opts = {.name = names,
+                                   .ns_count = app->ns_count,
                                    .gen = gens,
                                    .sources = read_sources,
                                    .changed = wake,

@@ -248,7 +248,7 @@ static void *judge_on(void *arg) {
     (void)arg;
     for (int i = 0; !atomic_load(&enough); i++) {
         int64_t until_us;
-        atomic_fetch_add(&seen[ask_once(i % SPACES, i % 3 ? &desk.back : &desk.full, &until_us)], 1);
+        atomic_fetch_add(&seen[ask_once(i % NAMESPACES, i % 3 ? &desk.back : &desk.full, &until_us)], 1);
         if (i % 100 == 0) pass_ms(10);
         usleep(20); /* the thread that answers stands back behind who does not rest */
     }

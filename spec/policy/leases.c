@@ -58,7 +58,7 @@ static void begin_as(const char *name, const char *functions, struct vesta_opts 
     opts.any_worker = !opts.has_worker;
     work.gen = open_as(name, opts);
     struct vs_control_opts control = {
-        .space = names, .space_count = 1, .gen = &work.gen, .sources = read_source, .clock = &ahead_clock};
+        .name = names, .ns_count = 1, .gen = &work.gen, .sources = read_source, .clock = &ahead_clock};
     if (vs_control_open(&control, &work.control, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     work.policies = vs_control_policies(work.control);
 }

@@ -14,13 +14,13 @@
 #define FOUR_A_MS "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define MS INT64_C(1000)
 #define BACK_US (3000 * MS)
-#define SPACES 2
+#define NAMESPACES 2
 
 static struct desk {
     _Atomic int64_t unix_us, boot_us;
     struct vesta_clock clock;
-    char folder[64], path[SPACES][96], log[96];
-    bool has[SPACES]; /* a policy */
+    char folder[64], path[NAMESPACES][96], log[96];
+    bool has[NAMESPACES]; /* a policy */
     struct vs_vm_limits limits;
     struct vesta_gen *gen;
     struct vesta_pause back, full; /* pauses as that generator had them */
@@ -48,12 +48,12 @@ __attribute__((unused)) static void pass_ms(int64_t ms) {
     atomic_fetch_add(&desk.boot_us, ms * MS);
 }
 
-static const char *const desk_names[SPACES] = {"default", "orders"};
+static const char *const desk_names[NAMESPACES] = {"default", "orders"};
 
 /* Writes the policy of a namespace; NULL: it has none. */
-static void write_policy(int space, const char *source) {
-    FILE *file = source ? fopen(desk.path[space], "w") : NULL;
-    desk.has[space] = source != NULL;
+static void write_policy(int ns, const char *source) {
+    FILE *file = source ? fopen(desk.path[ns], "w") : NULL;
+    desk.has[ns] = source != NULL;
     if (!source) return;
     if (!file || fputs(source, file) < 0 || fclose(file) != 0) abort();
 }
@@ -63,7 +63,7 @@ static int desk_sources(void *self, struct vs_policy_text *out, struct vesta_err
     struct vesta_error why;
     int rc = VESTA_OK;
     (void)self;
-    for (int i = 0; i < SPACES && rc == VESTA_OK; i++) {
+    for (int i = 0; i < NAMESPACES && rc == VESTA_OK; i++) {
         if (!desk.has[i]) continue;
         rc = vs_policy_read(desk.path[i], NULL, &out[i], &why);
         if (rc == VESTA_OK) rc = vs_policy_try(&out[i], desk_names[i], atomic_load(&desk.unix_us) / 1000, &why);
@@ -77,8 +77,8 @@ static void desk_changed(void *self) {
 }
 
 static int open_control(struct vesta_error *err) {
-    struct vs_control_opts opts = {.space = desk_names,
-                                   .space_count = SPACES,
+    struct vs_control_opts opts = {.name = desk_names,
+                                   .ns_count = NAMESPACES,
                                    .sources = desk_sources,
                                    .changed = desk_changed,
                                    .self = &desk,
@@ -94,7 +94,7 @@ static bool is_idle(void) {
     struct vs_control *c = desk.control;
     pthread_mutex_lock(&c->lock);
     bool idle = c->idle && !c->reload;
-    for (int i = 0; i < SPACES * VS_CAUSES; i++)
+    for (int i = 0; i < NAMESPACES * VS_CAUSES; i++)
         idle = idle && !c->question[i].asked;
     pthread_mutex_unlock(&c->lock);
     return idle;
@@ -116,7 +116,7 @@ static void set_desk_within(const char *source, struct vs_vm_limits limits) {
     strcpy(desk.folder, "/tmp/vesta-host-XXXXXX");
     if (!mkdtemp(desk.folder)) abort();
     snprintf(desk.log, sizeof desk.log, "%s/log", desk.folder);
-    for (int i = 0; i < SPACES; i++)
+    for (int i = 0; i < NAMESPACES; i++)
         snprintf(desk.path[i], sizeof desk.path[i], "%s/p%d.lua", desk.folder, i);
     desk.unix_us = INT64_C(1700000000000000);
     desk.boot_us = INT64_C(1000000000);
@@ -170,17 +170,17 @@ __attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_re
 }
 
 /* The answer at once: nothing of it may block. */
-static enum vs_next_step ask_once(int space, const struct vesta_pause *pause, int64_t *until_us) {
-    return desk.policies.judge(desk.policies.self, space, desk.gen, pause, until_us);
+static enum vs_next_step ask_once(int ns, const struct vesta_pause *pause, int64_t *until_us) {
+    return desk.policies.judge(desk.policies.self, ns, desk.gen, pause, until_us);
 }
 
 /* The answer when the thread has said what it knows. */
-__attribute__((unused)) static enum vs_next_step ask(int space, const struct vesta_pause *pause) {
+__attribute__((unused)) static enum vs_next_step ask(int ns, const struct vesta_pause *pause) {
     int64_t until_us;
-    enum vs_next_step verdict = ask_once(space, pause, &until_us);
+    enum vs_next_step verdict = ask_once(ns, pause, &until_us);
     for (int i = 0; verdict == VS_PENDING && i < 3; i++) {
         settle();
-        verdict = ask_once(space, pause, &until_us);
+        verdict = ask_once(ns, pause, &until_us);
     }
     settle();
     return verdict;

@@ -142,15 +142,15 @@ struct vs_policies vs_control_policies(struct vs_control *control) {
 /* ------------------------------------------------------------------ open and close */
 
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out, struct vesta_error *err) {
-    assert(opts->space_count >= 1 && opts->space_count <= VS_CONTROL_SPACES_MAX);
+    assert(opts->ns_count >= 1 && opts->ns_count <= VS_CONTROL_NAMESPACES_MAX);
     struct vs_policy_set *set;
     struct vs_control *c = calloc(1, sizeof *c);
     if (!c) return vs_fail(err, VESTA_ENOMEM, "no memory");
     c->opts = *opts;
-    memcpy(c->space, opts->space, (size_t)opts->space_count * sizeof *c->space);
+    memcpy(c->name, opts->name, (size_t)opts->ns_count * sizeof *c->name);
     c->clock = opts->clock ? opts->clock : vs_clock_system();
     pthread_mutex_init(&c->lock, NULL);
-    for (int i = 0; opts->gen && i < opts->space_count; i++)
+    for (int i = 0; opts->gen && i < opts->ns_count; i++)
         atomic_store(&c->gen[i], opts->gen[i]);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
@@ -171,8 +171,8 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     return rc;
 }
 
-void vs_control_enter(struct vs_control *c, int space, struct vesta_gen *gen) {
-    atomic_store(&c->gen[space], gen);
+void vs_control_enter(struct vs_control *c, int ns, struct vesta_gen *gen) {
+    atomic_store(&c->gen[ns], gen);
 }
 
 void vs_control_close(struct vs_control *c) {

@@ -10,15 +10,15 @@
 
 #include "policy/policy.h"
 
-#define VS_CONTROL_SPACES_MAX VS_POLICIES_MAX
+#define VS_CONTROL_NAMESPACES_MAX VS_POLICIES_MAX
 
 struct vs_control_opts {
-    const char *const *space; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
-    int space_count;          /* 1 to VS_CONTROL_SPACES_MAX */
+    const char *const *name; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
+    int ns_count;            /* 1 to VS_CONTROL_NAMESPACES_MAX */
     /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
      * the array leases are none of its business */
     struct vesta_gen *const *gen;
-    /* Says which policies there are now, each of them tried: fills out[0..space_count), which is zero; the control
+    /* Says which policies there are now, each of them tried: fills out[0..ns_count), which is zero; the control
      * frees what is there, also after an error.  Called at the start and with each reload, then by the control thread.
      * Errors: what is wrong with the sources. */
     int (*sources)(void *self, struct vs_policy_text *out, struct vesta_error *err);
@@ -34,7 +34,7 @@ struct vs_control;
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
 
 /* A namespace's handle is there.  Threads: any. */
-void vs_control_enter(struct vs_control *control, int space, struct vesta_gen *gen);
+void vs_control_enter(struct vs_control *control, int ns, struct vesta_gen *gen);
 
 /* Ends the thread when its call is over.  Nobody may ask any more.  NULL: nothing. */
 void vs_control_close(struct vs_control *control);
@@ -42,7 +42,7 @@ void vs_control_close(struct vs_control *control);
 /* Whether a policy wants no lease for that namespace any more: it refused to start, or stopped when its number was
  * lost.  *why is then its reason.  Threads: any. */
 #define VS_OVER_MAX 320
-bool vs_control_is_over(struct vs_control *control, int space, char why[VS_OVER_MAX]);
+bool vs_control_is_over(struct vs_control *control, int ns, char why[VS_OVER_MAX]);
 
 /* What the server is given of it. */
 struct vs_policies vs_control_policies(struct vs_control *control);

@@ -43,29 +43,30 @@ struct vs_leasing {
 
 struct vs_policy_set {
     struct vs_vm *vm;
-    struct vs_policy_text text[VS_CONTROL_SPACES_MAX];
-    int policy[VS_CONTROL_SPACES_MAX]; /* -1: none */
+    struct vs_policy_text text[VS_CONTROL_NAMESPACES_MAX];
+    int policy[VS_CONTROL_NAMESPACES_MAX]; /* -1: none */
 };
 
 struct vs_control {
     struct vs_control_opts opts;
-    const char *space[VS_CONTROL_SPACES_MAX];
-    _Atomic(struct vesta_gen *) gen[VS_CONTROL_SPACES_MAX]; /* NULL: its leases are none of our business, or not yet */
+    const char *name[VS_CONTROL_NAMESPACES_MAX];
+    _Atomic(struct vesta_gen *)
+        gen[VS_CONTROL_NAMESPACES_MAX]; /* NULL: its leases are none of our business, or not yet */
     const struct vesta_clock *clock;
     pthread_t thread;
     struct vs_policy_set *set; /* the thread's own */
     bool switch_told;          /* the thread's own */
     int64_t looked_us;         /* the thread's own: when it looked at the leases */
-    struct vs_leasing leasing[VS_CONTROL_SPACES_MAX];
-    _Atomic unsigned hooks[VS_CONTROL_SPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
-    _Atomic int64_t busy_since_us;                 /* a call runs since then, in its thread's time; 0: none does */
-    atomic_bool stuck;                             /* as it was last told */
-    pthread_mutex_t lock;                          /* over what follows */
+    struct vs_leasing leasing[VS_CONTROL_NAMESPACES_MAX];
+    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
+    _Atomic int64_t busy_since_us;                     /* a call runs since then, in its thread's time; 0: none does */
+    atomic_bool stuck;                                 /* as it was last told */
+    pthread_mutex_t lock;                              /* over what follows */
     pthread_cond_t event;
     bool ending, reload, look;
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
     int turn;  /* the question to be looked at first */
-    struct vs_question question[VS_CONTROL_SPACES_MAX * VS_CAUSES];
+    struct vs_question question[VS_CONTROL_NAMESPACES_MAX * VS_CAUSES];
     struct vs_policies_status status;
 };
 
@@ -85,7 +86,7 @@ bool vs_control_is_stuck(struct vs_control *c);
 void vs_control_note(struct vs_control *c, const struct vesta_error *err);
 
 /* judge.c */
-enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us);
 /* The next question that was asked for, -1 if none; under the lock. */
 int vs_control_next(struct vs_control *c);
@@ -93,7 +94,7 @@ int vs_control_next(struct vs_control *c);
 void vs_control_settle(struct vs_control *c, int question);
 
 /* Calls one of a namespace's functions; counted, and seen by the watchdog. */
-enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,
+enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_asked *asked,
                                     struct vs_verdict *verdict, struct vesta_error *err);
 struct vs_failure {
     enum vs_hook hook;
@@ -101,7 +102,7 @@ struct vs_failure {
     struct vesta_error err;
 };
 /* It failed: says so, and sets when it may be called again. */
-void vs_control_failed(struct vs_control *c, int space, const struct vs_failure *failure, struct vs_back_off *back_off);
+void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off);
 
 /* leases.c: the thread looks at the leases, every now and then and when a keeper asks; without the lock. */
 #define VS_LOOK_MS 100

@@ -62,19 +62,19 @@ static enum vs_next_step tell_to_look(struct vs_control *c, struct vesta_gen *ge
     return VS_NO_VERDICT;
 }
 
-enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *gen, const struct vesta_pause *pause,
+enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us) {
     struct vs_control *c = control;
     int cause = cause_of(pause->why);
     if (pause->why == VESTA_CHOOSE) return tell_to_look(c, gen, pause);
-    assert(space >= 0 && space < c->opts.space_count);
+    assert(ns >= 0 && ns < c->opts.ns_count);
     /* relaxed: a set that is swapped just now may be missed once */
-    if (cause < 0 || !(atomic_load_explicit(&c->hooks[space], memory_order_relaxed) & 1U << hooks[cause]))
+    if (cause < 0 || !(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
         return VS_NO_VERDICT;
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
     /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
-    enum vs_next_step next = look_up(c, &c->question[space * VS_CAUSES + cause], gen, pause, until_boot_us);
+    enum vs_next_step next = look_up(c, &c->question[ns * VS_CAUSES + cause], gen, pause, until_boot_us);
     pthread_mutex_unlock(&c->lock);
     return next;
 }
@@ -82,7 +82,7 @@ enum vs_next_step vs_control_judge(void *control, int space, struct vesta_gen *g
 /* ------------------------------------------------------------------ the call */
 
 int vs_control_next(struct vs_control *c) {
-    int count = c->opts.space_count * VS_CAUSES;
+    int count = c->opts.ns_count * VS_CAUSES;
     for (int i = 0; i < count; i++) {
         int at = (c->turn + i) % count;
         if (!c->question[at].asked) continue;
@@ -92,7 +92,7 @@ int vs_control_next(struct vs_control *c) {
     return -1;
 }
 
-static int space_of(int question) {
+static int ns_of(int question) {
     return question / VS_CAUSES;
 }
 
@@ -106,7 +106,7 @@ static size_t pause_ctx(const struct vs_control *c, int question, const struct v
     struct vesta_info info;
     size_t count = 0;
     vesta_get_info(was->gen, &info);
-    ctx[count++] = vs_ctx_text("namespace", c->space[space_of(question)]);
+    ctx[count++] = vs_ctx_text("namespace", c->name[ns_of(question)]);
     ctx[count++] = vs_ctx_integer("now_ms", vs_control_unix_ms(c));
     ctx[count++] = vs_ctx_integer("worker", (int64_t)info.worker);
     ctx[count++] = vs_ctx_integer("ahead_ms_max", info.ahead_ms_max);
@@ -117,13 +117,13 @@ static size_t pause_ctx(const struct vs_control *c, int question, const struct v
     return count;
 }
 
-enum vs_call_result vs_control_call(struct vs_control *c, int space, const struct vs_asked *asked,
+enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_asked *asked,
                                     struct vs_verdict *verdict, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
     /* a field that lua/vesta/hooks.lua does not have is one that nobody knows of */
     assert(vs_ctx_is_of(asked->ctx, asked->count, asked->hook));
     vs_control_busy(c, true);
-    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[space], asked, verdict, err);
+    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[ns], asked, verdict, err);
     vs_control_busy(c, false);
     pthread_mutex_lock(&c->lock);
     c->status.calls[asked->hook][result]++;
@@ -134,25 +134,25 @@ enum vs_call_result vs_control_call(struct vs_control *c, int space, const struc
 
 /* ------------------------------------------------------------------ what is done about the verdict */
 
-static enum vs_next_step switch_number(struct vs_control *c, int space, struct vesta_gen *gen,
+static enum vs_next_step switch_number(struct vs_control *c, int ns, struct vesta_gen *gen,
                                        const struct vesta_pause *pause) {
     int rc = vesta_switch(gen, pause);
     if (rc == VESTA_OK) return VS_WAIT;
     if (rc == VESTA_EOPTION && !c->switch_told) {
         vs_log(VS_LOG_WARN, "'switch' counts as 'refuse': this worker number was given by hand", "namespace",
-               c->space[space], "policy", c->set->text[space].name, NULL);
+               c->name[ns], "policy", c->set->text[ns].name, NULL);
         c->switch_told = true;
     }
     return VS_REFUSE; /* or it was changed less than a minute ago */
 }
 
-static enum vs_next_step carry_out(struct vs_control *c, int space, struct vesta_gen *gen,
-                                   const struct vesta_pause *pause, const struct vs_verdict *verdict) {
+static enum vs_next_step carry_out(struct vs_control *c, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
+                                   const struct vs_verdict *verdict) {
     switch (verdict->kind) {
     case VS_VERDICT_WAIT: return VS_WAIT;
     case VS_VERDICT_BORROW:
         return vesta_borrow(gen, pause, verdict->amount_ms) == VESTA_OK ? VS_TRY_AGAIN : VS_NO_VERDICT;
-    case VS_VERDICT_SWITCH: return switch_number(c, space, gen, pause);
+    case VS_VERDICT_SWITCH: return switch_number(c, ns, gen, pause);
     default: return VS_REFUSE;
     }
 }
@@ -163,26 +163,26 @@ static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wa
                                         [VS_VERDICT_SWITCH] = "a policy judged: switch",
                                         [VS_VERDICT_REFUSE] = "a policy judged: refuse"};
 
-static void tell_verdict(struct vs_control *c, int space, enum vs_hook hook, const struct vesta_pause *pause,
+static void tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, const struct vesta_pause *pause,
                          const struct vs_verdict *verdict) {
     assert(verdict->kind < VS_COUNT(sentences) && sentences[verdict->kind]);
-    vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->space[space], "policy", c->set->text[space].name,
-           "hook", vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms),
-           "reason", *verdict->reason ? verdict->reason : NULL, "back_ms",
+    vs_log(VS_LOG_INFO, sentences[verdict->kind], "namespace", c->name[ns], "policy", c->set->text[ns].name, "hook",
+           vs_hook_name(hook), "amount_ms", verdict->amount_ms < 0 ? NULL : VS_DIGITS(verdict->amount_ms), "reason",
+           *verdict->reason ? verdict->reason : NULL, "back_ms",
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
 static void take_verdict(struct vs_control *c, int question, const struct vs_question *was,
                          const struct vs_verdict *verdict) {
-    int space = space_of(question);
+    int ns = ns_of(question);
     enum vs_hook hook = hook_of(question);
     struct vs_question *m = &c->question[question];
     int64_t now_us = vs_control_now_us(c);
-    enum vs_next_step next = carry_out(c, space, was->gen, &was->pause, verdict);
+    enum vs_next_step next = carry_out(c, ns, was->gen, &was->pause, verdict);
     bool in_force = was->next != VS_PENDING && was->slot == was->pause.slot && now_us - was->at_us < OLDEST_US;
-    if (!in_force || was->kind != verdict->kind) tell_verdict(c, space, hook, &was->pause, verdict);
+    if (!in_force || was->kind != verdict->kind) tell_verdict(c, ns, hook, &was->pause, verdict);
     if (was->back_off.ms > 0)
-        vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->space[space], "hook",
+        vs_log(VS_LOG_INFO, "a policy that had failed answers again", "namespace", c->name[ns], "hook",
                vs_hook_name(hook), NULL);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
@@ -195,13 +195,12 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
     pthread_mutex_unlock(&c->lock);
 }
 
-void vs_control_failed(struct vs_control *c, int space, const struct vs_failure *failure,
-                       struct vs_back_off *back_off) {
+void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off) {
     int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
     if (ms > BACK_OFF_MS_MAX) ms = BACK_OFF_MS_MAX;
-    vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->space[space], "policy",
-           c->set->text[space].name, "hook", vs_hook_name(failure->hook), "failure",
-           vs_call_result_name(failure->result), "error", failure->err.text, "again_in_ms", VS_DIGITS(ms), NULL);
+    vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->name[ns], "policy",
+           c->set->text[ns].name, "hook", vs_hook_name(failure->hook), "failure", vs_call_result_name(failure->result),
+           "error", failure->err.text, "again_in_ms", VS_DIGITS(ms), NULL);
     pthread_mutex_lock(&c->lock);
     *back_off = (struct vs_back_off){ms, vs_control_now_us(c) + ms * 1000};
     vs_control_note(c, &failure->err);
@@ -210,7 +209,7 @@ void vs_control_failed(struct vs_control *c, int space, const struct vs_failure 
 
 static void take_failure(struct vs_control *c, int question, const struct vs_failure *failure) {
     struct vs_question *m = &c->question[question];
-    vs_control_failed(c, space_of(question), failure, &m->back_off);
+    vs_control_failed(c, ns_of(question), failure, &m->back_off);
     pthread_mutex_lock(&c->lock);
     m->asked = false;
     m->next = VS_PENDING;
@@ -224,12 +223,12 @@ void vs_control_settle(struct vs_control *c, int question) {
     struct vs_ctx ctx[VS_CTX_MAX];
     pthread_mutex_lock(&c->lock);
     was = *m;
-    bool has = atomic_load_explicit(&c->hooks[space_of(question)], memory_order_relaxed) & 1U << failure.hook;
+    bool has = atomic_load_explicit(&c->hooks[ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
     if (!has) m->asked = false; /* who asked had missed the swap */
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
     const struct vs_asked asked = {failure.hook, ctx, pause_ctx(c, question, &was, ctx)};
-    failure.result = vs_control_call(c, space_of(question), &asked, &verdict, &failure.err);
+    failure.result = vs_control_call(c, ns_of(question), &asked, &verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
         take_verdict(c, question, &was, &verdict);
     else

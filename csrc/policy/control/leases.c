@@ -19,31 +19,31 @@
 
 /* ------------------------------------------------------------------ asking */
 
-static const char *policy_name(const struct vs_control *c, int space) {
-    return c->set->text[space].name;
+static const char *policy_name(const struct vs_control *c, int ns) {
+    return c->set->text[ns].name;
 }
 
-static bool has(const struct vs_control *c, int space, enum vs_hook hook) {
-    return c->set->policy[space] >= 0 && vs_policy_has(c->set->vm, c->set->policy[space], hook);
+static bool has(const struct vs_control *c, int ns, enum vs_hook hook) {
+    return c->set->policy[ns] >= 0 && vs_policy_has(c->set->vm, c->set->policy[ns], hook);
 }
 
 /* False: there is no such function, or it failed, just now or a moment ago. */
-static bool ask(struct vs_control *c, int space, const struct vs_asked *asked, struct vs_verdict *verdict) {
-    struct vs_back_off *back_off = &c->leasing[space].back_off[asked->hook];
+static bool ask(struct vs_control *c, int ns, const struct vs_asked *asked, struct vs_verdict *verdict) {
+    struct vs_back_off *back_off = &c->leasing[ns].back_off[asked->hook];
     struct vs_failure failure = {.hook = asked->hook};
-    if (!has(c, space, asked->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
-    failure.result = vs_control_call(c, space, asked, verdict, &failure.err);
+    if (!has(c, ns, asked->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
+    failure.result = vs_control_call(c, ns, asked, verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
         back_off->ms = 0;
     else
-        vs_control_failed(c, space, &failure, back_off);
+        vs_control_failed(c, ns, &failure, back_off);
     return failure.result == VS_CALL_OK;
 }
 
 /* No lease any more, until the program is started anew. */
-static void end(struct vs_control *c, int space, const char *event, const char *what, const char *reason) {
-    struct vs_leasing *leasing = &c->leasing[space];
-    vs_log(VS_LOG_ERROR, event, "namespace", c->space[space], "policy", policy_name(c, space), "reason",
+static void end(struct vs_control *c, int ns, const char *event, const char *what, const char *reason) {
+    struct vs_leasing *leasing = &c->leasing[ns];
+    vs_log(VS_LOG_ERROR, event, "namespace", c->name[ns], "policy", policy_name(c, ns), "reason",
            *reason ? reason : NULL, NULL);
     pthread_mutex_lock(&c->lock);
     leasing->over = true;
@@ -51,10 +51,10 @@ static void end(struct vs_control *c, int space, const char *event, const char *
     pthread_mutex_unlock(&c->lock);
 }
 
-bool vs_control_is_over(struct vs_control *c, int space, char why[VS_OVER_MAX]) {
+bool vs_control_is_over(struct vs_control *c, int ns, char why[VS_OVER_MAX]) {
     pthread_mutex_lock(&c->lock);
-    bool over = c->leasing[space].over;
-    memcpy(why, c->leasing[space].why, VS_OVER_MAX);
+    bool over = c->leasing[ns].over;
+    memcpy(why, c->leasing[ns].why, VS_OVER_MAX);
     pthread_mutex_unlock(&c->lock);
     return over;
 }
@@ -94,7 +94,7 @@ static void read_records(const struct vesta_choice *choice, struct vs_ctx_record
 
 /* ------------------------------------------------------------------ starting, and losing */
 
-static void ask_to_start(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity) {
+static void ask_to_start(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity) {
     struct vs_ctx_peer *peers = calloc(choice->count + 1, sizeof *peers);
     struct vs_ctx ctx[VS_CTX_MAX];
     struct vs_verdict verdict;
@@ -103,34 +103,33 @@ static void ask_to_start(struct vs_control *c, int space, const struct vesta_cho
     for (size_t i = 0; i < choice->count; i++)
         if (strcmp(choice->record[i].identity, identity) == 0 && choice->record[i].seen_ms > last_ms)
             last_ms = choice->record[i].seen_ms;
-    ctx[count++] = vs_ctx_text("namespace", c->space[space]);
+    ctx[count++] = vs_ctx_text("namespace", c->name[ns]);
     ctx[count++] = vs_ctx_integer("now_ms", vs_control_unix_ms(c));
     if (last_ms != INT64_MIN) ctx[count++] = vs_ctx_integer("last_ms", last_ms);
     ctx[count++] = (struct vs_ctx){.name = "peers",
                                    .kind = VS_CTX_PEERS,
                                    .peers = peers,
                                    .count = peers ? read_peers(choice, identity, peers) : 0};
-    if (ask(c, space, &(struct vs_asked){VS_ON_START, ctx, count}, &verdict) && verdict.kind == VS_VERDICT_REFUSE)
-        end(c, space, "a policy refuses to start", "the policy refuses to start", verdict.reason);
+    if (ask(c, ns, &(struct vs_asked){VS_ON_START, ctx, count}, &verdict) && verdict.kind == VS_VERDICT_REFUSE)
+        end(c, ns, "a policy refuses to start", "the policy refuses to start", verdict.reason);
     free(peers);
 }
 
-static void ask_about_loss(struct vs_control *c, int space, const struct vesta_choice *choice) {
-    const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]),
-                                 vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
+static void ask_about_loss(struct vs_control *c, int ns, const struct vesta_choice *choice) {
+    const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
                                  vs_ctx_integer("worker", (int64_t)choice->lost)};
     struct vs_verdict verdict;
-    vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->space[space], "worker",
+    vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->name[ns], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
-    if (ask(c, space, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
+    if (ask(c, ns, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)
-        end(c, space, "a policy stops a namespace whose worker number was lost: a restart claims again",
+        end(c, ns, "a policy stops a namespace whose worker number was lost: a restart claims again",
             "the policy wants no other number after the loss of the last", verdict.reason);
 }
 
 /* ------------------------------------------------------------------ choosing */
 
-static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_choice *choice, const char *identity,
+static bool ask_for_worker(struct vs_control *c, int ns, const struct vesta_choice *choice, const char *identity,
                            struct vs_verdict *verdict) {
     struct vs_ctx_record *records = calloc(choice->count + 1, sizeof *records);
     struct vs_ctx ctx[VS_CTX_MAX];
@@ -142,7 +141,7 @@ static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_c
     if (!records) return false;
     (void)vs_random(&random, sizeof random); /* without chance 0 is as good as any */
     read_records(choice, records);
-    ctx[count++] = vs_ctx_text("namespace", c->space[space]);
+    ctx[count++] = vs_ctx_text("namespace", c->name[ns]);
     ctx[count++] = vs_ctx_integer("now_ms", choice->store_ms);
     ctx[count++] =
         (struct vs_ctx){.name = "records", .kind = VS_CTX_RECORDS, .records = records, .count = choice->count};
@@ -155,116 +154,116 @@ static bool ask_for_worker(struct vs_control *c, int space, const struct vesta_c
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
     if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
-    bool answered = ask(c, space, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, count}, verdict);
+    bool answered = ask(c, ns, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, count}, verdict);
     free(records);
     return answered;
 }
 
-static void tell_beyond(struct vs_control *c, int space, const struct vesta_choice *choice, uint64_t worker) {
+static void tell_beyond(struct vs_control *c, int ns, const struct vesta_choice *choice, uint64_t worker) {
     struct vs_failure failure = {.hook = VS_CHOOSE_WORKER, .result = VS_CALL_GARBAGE};
     vs_fail(&failure.err, VESTA_EFIELD,
             "choose_worker answered %" PRIu64 ", and the numbers are %" PRIu64 " to %" PRIu64, worker, choice->first,
             choice->last);
-    vs_control_failed(c, space, &failure, &c->leasing[space].back_off[VS_CHOOSE_WORKER]);
+    vs_control_failed(c, ns, &failure, &c->leasing[ns].back_off[VS_CHOOSE_WORKER]);
 }
 
 /* A question that is over by now needs no answer.  What is answered is told before, or the log would say how the number
  * came after it is at work. */
-static void carry_out(struct vs_control *c, int space, const struct vesta_pause *pause,
-                      const struct vesta_choice *choice, const struct vs_verdict *verdict) {
-    struct vesta_gen *gen = c->gen[space];
+static void carry_out(struct vs_control *c, int ns, const struct vesta_pause *pause, const struct vesta_choice *choice,
+                      const struct vs_verdict *verdict) {
+    struct vesta_gen *gen = c->gen[ns];
     const char *reason = *verdict->reason ? verdict->reason : NULL;
     if (verdict->kind == VS_VERDICT_NOTHING) {
-        vs_log(VS_LOG_WARN, "a policy names no worker number", "namespace", c->space[space], "policy",
-               policy_name(c, space), "reason", reason, NULL);
+        vs_log(VS_LOG_WARN, "a policy names no worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
+               "reason", reason, NULL);
         (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
     } else if (verdict->worker > choice->last) {
-        tell_beyond(c, space, choice, verdict->worker);
+        tell_beyond(c, ns, choice, verdict->worker);
         (void)vesta_choose(gen, pause, VESTA_ANY_WORKER);
     } else {
-        vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->space[space], "policy",
-               policy_name(c, space), "worker", VS_DIGITS((int64_t)verdict->worker), "attempt",
-               VS_DIGITS(choice->attempt), "reason", reason, NULL);
-        bool fixed = vs_policy_is_fixed(c->set->vm, c->set->policy[space]);
+        vs_log(VS_LOG_INFO, "a policy chose a worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
+               "worker", VS_DIGITS((int64_t)verdict->worker), "attempt", VS_DIGITS(choice->attempt), "reason", reason,
+               NULL);
+        bool fixed = vs_policy_is_fixed(c->set->vm, c->set->policy[ns]);
         (void)(fixed ? vesta_choose_fixed : vesta_choose)(gen, pause, verdict->worker);
     }
 }
 
 /* Once, and also where a lease goes on and nobody asks: a number that was given when the file was made stays, whatever
  * a config says later. */
-static void tell_fixed(struct vs_control *c, int space) {
-    struct vs_leasing *leasing = &c->leasing[space];
-    const struct vesta_gen *gen = c->gen[space];
-    if (leasing->told_fixed || !has(c, space, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker) return;
+static void tell_fixed(struct vs_control *c, int ns) {
+    struct vs_leasing *leasing = &c->leasing[ns];
+    const struct vesta_gen *gen = c->gen[ns];
+    if (leasing->told_fixed || !has(c, ns, VS_CHOOSE_WORKER) || !atomic_load(&gen->map)->header.has_worker) return;
     leasing->told_fixed = true;
     vs_log(VS_LOG_WARN, "a policy is not asked for a number: the generator file has one, given by hand", "namespace",
-           c->space[space], "policy", policy_name(c, space), "do",
+           c->name[ns], "policy", policy_name(c, ns), "do",
            "stop all processes that use the file and remove it, or take choose_worker out", NULL);
 }
 
-static void choose(struct vs_control *c, int space, const struct vesta_pause *pause, const struct vesta_choice *choice,
+static void choose(struct vs_control *c, int ns, const struct vesta_pause *pause, const struct vesta_choice *choice,
                    const char *identity) {
     struct vs_verdict verdict;
-    if (!choice->is_fixed && ask_for_worker(c, space, choice, identity, &verdict))
-        carry_out(c, space, pause, choice, &verdict);
+    if (!choice->is_fixed && ask_for_worker(c, ns, choice, identity, &verdict))
+        carry_out(c, ns, pause, choice, &verdict);
     else
-        (void)vesta_choose(c->gen[space], pause, VESTA_ANY_WORKER);
+        (void)vesta_choose(c->gen[ns], pause, VESTA_ANY_WORKER);
 }
 
 /* If it asks. */
-static void answer_keeper(struct vs_control *c, int space) {
+static void answer_keeper(struct vs_control *c, int ns) {
     static const struct vesta_pause pause = {.why = VESTA_CHOOSE};
-    struct vs_leasing *leasing = &c->leasing[space];
+    struct vs_leasing *leasing = &c->leasing[ns];
     struct vesta_choice *choice;
     struct vesta_info info;
-    if (vesta_get_choice(c->gen[space], &choice, NULL) != VESTA_OK) return;
-    vesta_get_info(c->gen[space], &info);
-    if (!leasing->started) ask_to_start(c, space, choice, info.identity);
+    if (vesta_get_choice(c->gen[ns], &choice, NULL) != VESTA_OK) return;
+    vesta_get_info(c->gen[ns], &info);
+    if (!leasing->started) ask_to_start(c, ns, choice, info.identity);
     leasing->started = true;
-    if (choice->was_lost && !leasing->lost) ask_about_loss(c, space, choice);
+    if (choice->was_lost && !leasing->lost) ask_about_loss(c, ns, choice);
     leasing->lost = choice->was_lost;
     if (leasing->over)
-        (void)vesta_choose_none(c->gen[space], &pause, leasing->why);
+        (void)vesta_choose_none(c->gen[ns], &pause, leasing->why);
     else
-        choose(c, space, &pause, choice, info.identity);
+        choose(c, ns, &pause, choice, info.identity);
     vesta_choice_free(choice);
 }
 
 /* ------------------------------------------------------------------ a store that is silent */
 
-static void ask_about_silence(struct vs_control *c, int space, const struct vesta_info *info) {
-    struct vs_leasing *leasing = &c->leasing[space];
+static void ask_about_silence(struct vs_control *c, int ns, const struct vesta_info *info) {
+    struct vs_leasing *leasing = &c->leasing[ns];
     int64_t now_us = vs_control_now_us(c), now_ms = vs_control_unix_ms(c), left_ms = info->lease_end_ms - now_ms;
     struct vs_verdict verdict;
     if (leasing->suspect_us == 0) leasing->suspect_us = now_us;
     if (leasing->asked_us != 0 && now_us - leasing->asked_us < STORE_DOWN_US) return;
     leasing->asked_us = now_us;
-    const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->space[space]), vs_ctx_integer("now_ms", now_ms),
+    const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", now_ms),
                                  vs_ctx_integer("down_ms", (now_us - leasing->suspect_us) / 1000),
                                  vs_ctx_integer("left_ms", left_ms > 0 ? left_ms : 0)};
-    if (!ask(c, space, &(struct vs_asked){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
+    if (!ask(c, ns, &(struct vs_asked){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
         verdict.kind != VS_VERDICT_REFUSE)
         return;
-    vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->space[space], "policy",
-           policy_name(c, space), "worker", VS_DIGITS((int64_t)info->worker), "reason",
+    vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->name[ns], "policy",
+           policy_name(c, ns), "worker", VS_DIGITS((int64_t)info->worker), "reason",
            *verdict.reason ? verdict.reason : NULL, NULL);
-    (void)vesta_drop(c->gen[space]); /* it is no private one */
+    (void)vesta_drop(c->gen[ns]); /* it is no private one */
 }
 
 /* ------------------------------------------------------------------ looking */
 
-static void look_at_store(struct vs_control *c, int space) {
+static void look_at_store(struct vs_control *c, int ns) {
     struct vesta_info info;
-    vesta_get_info(c->gen[space], &info);
+    vesta_get_info(c->gen[ns], &info);
     bool is_silent = strcmp(info.state, "suspect") == 0 || strcmp(info.state, "drained") == 0;
     if (info.holds_lease && is_silent)
-        ask_about_silence(c, space, &info);
+        ask_about_silence(c, ns, &info);
     else
-        c->leasing[space].suspect_us = c->leasing[space].asked_us = 0;
+        c->leasing[ns].suspect_us = c->leasing[ns].asked_us = 0;
 }
 
 void vs_control_look(struct vs_control *c) {
-    for (int i = 0; i < c->opts.space_count; i++)
+    for (int i = 0; i < c->opts.ns_count; i++)
         if (atomic_load(&c->gen[i])) {
             tell_fixed(c, i);
             answer_keeper(c, i);

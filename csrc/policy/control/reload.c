@@ -11,7 +11,7 @@
 void vs_policy_set_free(struct vs_policy_set *set) {
     if (!set) return;
     vs_vm_close(set->vm);
-    for (int i = 0; i < VS_CONTROL_SPACES_MAX; i++)
+    for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++)
         vs_policy_text_free(&set->text[i]);
     free(set);
 }
@@ -19,13 +19,13 @@ void vs_policy_set_free(struct vs_policy_set *set) {
 static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {
     struct vesta_error why;
     int rc = vs_vm_open(&c->opts.limits, &set->vm, err);
-    for (int i = 0; rc == VESTA_OK && i < c->opts.space_count; i++) {
+    for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) {
         set->policy[i] = -1;
         if (!set->text[i].chunk) continue;
         vs_control_busy(c, true);
         rc = vs_policy_load_text(set->vm, &set->text[i], &set->policy[i], &why);
         vs_control_busy(c, false);
-        if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->space[i], why.text);
+        if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->name[i], why.text);
     }
     return rc;
 }
@@ -48,13 +48,13 @@ int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct 
 struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_set *set) {
     struct vs_policy_set *old = c->set;
     c->set = set;
-    for (int i = 0; i < c->opts.space_count; i++) {
+    for (int i = 0; i < c->opts.ns_count; i++) {
         unsigned bits = 0;
         for (int hook = 0; hook < VS_HOOKS && set->policy[i] >= 0; hook++)
             if (vs_policy_has(set->vm, set->policy[i], (enum vs_hook)hook)) bits |= 1U << hook;
         atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* as in vs_control_judge */
     }
-    for (int i = 0; i < c->opts.space_count * VS_CAUSES; i++)
+    for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++)
         c->question[i] = (struct vs_question){.next = VS_PENDING};
     c->status.generation++;
     c->status.reload_ok = true;
