@@ -2,7 +2,7 @@
  * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
  * is said.  Only a wait in the kernel that no signal ends can outlast it. */
 #include "os/thread.h"
-#include "serve/crew.h"
+#include "serve/threads.h"
 #include "serve/serving.h"
 
 #include <signal.h>
@@ -79,12 +79,12 @@ static void tell(const struct vs_namespace *ns, const char *why) {
     vs_say("the worker number of '%s' was not given back: %s", ns->name, why);
 }
 
-/* How many were not given back.  `crew`: those that still hang.  Where no generator was opened nothing is held. */
-static int tell_all(const struct release *release, struct vs_crew *crew) {
+/* How many were not given back.  `threads`: those that still hang.  Where no generator was opened nothing is held. */
+static int tell_all(const struct release *release, struct vs_threads *threads) {
     const struct vs_app *app = &release->serving->app;
     int kept = 0;
     for (int i = 0; i < app->ns_count; i++) {
-        bool hangs = (crew && !vs_crew_did(crew, i, 0)) || !release->of[i].begun;
+        bool hangs = (threads && !vs_threads_did(threads, i, 0)) || !release->of[i].begun;
         if (hangs ? !vs_namespace_is_open(&app->ns[i]) : release->of[i].rc == VESTA_OK) continue;
         tell(&app->ns[i],
              hangs ? "its store does not answer; it is free once its lease has expired" : release->of[i].err.text);
@@ -107,12 +107,12 @@ int vs_ending_release(struct vs_serving *serving) {
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;
-    struct vs_crew *crew = vs_crew_start(serving->app.ns_count, release_namespace, release);
-    bool begun = crew != NULL;
-    if (begun) crew = vs_crew_end(crew, until_us(serving, RELEASE_MS));
-    int kept = begun ? tell_all(release, crew) : serving->app.ns_count;
+    struct vs_threads *threads = vs_threads_start(serving->app.ns_count, release_namespace, release);
+    bool begun = threads != NULL;
+    if (begun) threads = vs_threads_end(threads, until_us(serving, RELEASE_MS));
+    int kept = begun ? tell_all(release, threads) : serving->app.ns_count;
     bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
-    if (!begun || crew || !started) leave(serving);
+    if (!begun || threads || !started) leave(serving);
     free(release);
     return kept > 0 ? VS_FAILED : VS_DONE;
 }
@@ -124,6 +124,6 @@ static void close_namespace(void *self, int i) {
 }
 
 void vs_ending_close(struct vs_serving *serving) {
-    struct vs_crew *crew = vs_crew_start(serving->app.ns_count, close_namespace, serving);
-    if (!crew || vs_crew_end(crew, until_us(serving, CLOSE_MS))) leave(serving);
+    struct vs_threads *threads = vs_threads_start(serving->app.ns_count, close_namespace, serving);
+    if (!threads || vs_threads_end(threads, until_us(serving, CLOSE_MS))) leave(serving);
 }

@@ -3,7 +3,7 @@
  *   serve.c    the command: the order in which a server comes to life
  *   asked.c    flags and config, as one struct vs_serving
  *   namespaces.c  namespaces: their names, opening them, telling how they are
- *   start.c    from listening to serving: each namespace on a thread of its own (crew.c)
+ *   start.c    from listening to serving: each namespace on a thread of its own (threads.c)
  *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
  *   policies.c the policies of the namespaces
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog

@@ -1,7 +1,7 @@
 /* start.c -- from listening to serving: each namespace is opened, and waits for its worker number, on a thread of its
  * own, so that one whose store is away harms no other.  Knows no socket. */
 #include "policy/control/control.h"
-#include "serve/crew.h"
+#include "serve/threads.h"
 #include "command/options.h"
 #include "serve/serving.h"
 #include "os/thread.h"
@@ -19,7 +19,7 @@ enum place { WAITING, READY, FAILED };
 
 struct vs_start {
     struct vs_serving *serving;
-    struct vs_crew *crew;
+    struct vs_threads *threads;
     int64_t from_us;
     atomic_bool ending;
     pthread_mutex_t lock; /* over what follows */
@@ -207,9 +207,9 @@ static void start_namespace(void *self, int i) {
 void vs_start_begin(struct vs_start *start) {
     const struct vs_app *app = &start->serving->app;
     start->from_us = vs_monotonic_us();
-    start->crew = vs_crew_start(app->ns_count, start_namespace, start);
+    start->threads = vs_threads_start(app->ns_count, start_namespace, start);
     for (int i = 0; i < app->ns_count; i++)
-        if (!start->crew || !vs_crew_began(start->crew, i)) fail(start, i, VS_FAILED, "cannot start a thread");
+        if (!start->threads || !vs_threads_began(start->threads, i)) fail(start, i, VS_FAILED, "cannot start a thread");
 }
 
 struct vs_start *vs_start_make(struct vs_serving *serving) {
@@ -226,12 +226,12 @@ void vs_start_stop(struct vs_start *start) {
 }
 
 bool vs_start_stopped(struct vs_start *start, int i, int64_t until_us) {
-    return !start->crew || !vs_crew_began(start->crew, i) || vs_crew_did(start->crew, i, until_us);
+    return !start->threads || !vs_threads_began(start->threads, i) || vs_threads_did(start->threads, i, until_us);
 }
 
 bool vs_start_end(struct vs_start *start, int64_t until_us) {
-    if (start->crew) start->crew = vs_crew_end(start->crew, until_us);
-    return !start->crew;
+    if (start->threads) start->threads = vs_threads_end(start->threads, until_us);
+    return !start->threads;
 }
 
 int vs_start_result(const struct vs_start *start) {
