@@ -1,44 +1,44 @@
-/* slice.c -- the words of a text, the sides of a mark, secrets. */
+/* slice.c -- the parts of a text, the sides of a mark, secrets. */
 #include "base/slice.h"
 
 static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r'); /* not isspace: no locale in here */
 }
 
-bool vs_slice_next(const char **text, struct vs_slice *word) {
+bool vs_slice_next(const char **text, struct vs_slice *slice) {
     const char *at = *text;
     while (is_space(*at))
         at++;
     const char *end = at;
     while (*end && !is_space(*end))
         end++;
-    *word = (struct vs_slice){at, (size_t)(end - at)};
+    *slice = (struct vs_slice){at, (size_t)(end - at)};
     *text = end;
     return end > at;
 }
 
-bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, struct vs_slice *after) {
-    const char *at = memchr(word.at, mark, word.length);
+bool vs_slice_split(struct vs_slice slice, char mark, struct vs_slice *before, struct vs_slice *after) {
+    const char *at = memchr(slice.at, mark, slice.length);
     if (!at) return false;
-    size_t length = (size_t)(at - word.at);
-    *before = (struct vs_slice){word.at, length};
-    *after = (struct vs_slice){at + 1, word.length - length - 1};
+    size_t length = (size_t)(at - slice.at);
+    *before = (struct vs_slice){slice.at, length};
+    *after = (struct vs_slice){at + 1, slice.length - length - 1};
     return true;
 }
 
-int vs_slice_place(struct vs_slice word, const char *list, char mark) {
+int vs_slice_place(struct vs_slice slice, const char *list, char mark) {
     for (int place = 0; *list; place++) {
         const char *end = strchrnul(list, mark);
-        if (word.length == (size_t)(end - list) && memcmp(word.at, list, word.length) == 0) return place;
+        if (slice.length == (size_t)(end - list) && memcmp(slice.at, list, slice.length) == 0) return place;
         list = end + (*end == mark);
     }
     return -1;
 }
 
-bool vs_slice_is_secret(struct vs_slice word, const char *secret) {
+bool vs_slice_is_secret(struct vs_slice slice, const char *secret) {
     size_t length = strlen(secret);
-    unsigned differ = word.length != length;
-    for (size_t i = 0; i < word.length; i++)
-        differ |= (unsigned char)word.at[i] ^ (unsigned char)secret[length ? i % length : 0];
+    unsigned differ = slice.length != length;
+    for (size_t i = 0; i < slice.length; i++)
+        differ |= (unsigned char)slice.at[i] ^ (unsigned char)secret[length ? i % length : 0];
     return differ == 0;
 }

@@ -13,25 +13,25 @@ struct vs_slice {
     size_t length;
 };
 
-/* The next word of *text, words being split by white space; moves *text behind it.  False at the end. */
-bool vs_slice_next(const char **text, struct vs_slice *word);
+/* The next slice of *text, up to white space; moves *text behind it.  False at the end. */
+bool vs_slice_next(const char **text, struct vs_slice *slice);
 
-static inline bool vs_slice_is(struct vs_slice word, const char *name) {
-    return strlen(name) == word.length && memcmp(word.at, name, word.length) == 0;
+static inline bool vs_slice_is(struct vs_slice slice, const char *name) {
+    return strlen(name) == slice.length && memcmp(slice.at, name, slice.length) == 0;
 }
 
 /* ASCII letters in either case. */
-static inline bool vs_slice_is_case(struct vs_slice word, const char *name) {
-    return word.at && word.length == strlen(name) && strncasecmp(word.at, name, word.length) == 0;
+static inline bool vs_slice_is_case(struct vs_slice slice, const char *name) {
+    return slice.at && slice.length == strlen(name) && strncasecmp(slice.at, name, slice.length) == 0;
 }
 
 /* In a time that says nothing about the secret but its length. */
-bool vs_slice_is_secret(struct vs_slice word, const char *secret);
+bool vs_slice_is_secret(struct vs_slice slice, const char *secret);
 
-/* Splits word at the first `mark`: *before and *after are its sides.  False where it has none. */
-bool vs_slice_split(struct vs_slice word, char mark, struct vs_slice *before, struct vs_slice *after);
+/* Splits a slice at the first `mark`: *before and *after are its sides.  False where it has none. */
+bool vs_slice_split(struct vs_slice slice, char mark, struct vs_slice *before, struct vs_slice *after);
 
-/* The place of a word in a list such as "a|b|c", from 0 on; -1: it is not there. */
-int vs_slice_place(struct vs_slice word, const char *list, char mark);
+/* The place of a slice in a list such as "a|b|c", from 0 on; -1: it is not there. */
+int vs_slice_place(struct vs_slice slice, const char *list, char mark);
 
 #endif

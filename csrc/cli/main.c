@@ -22,14 +22,14 @@ static const struct vs_command *find(const char *name) {
     return NULL;
 }
 
-static int unknown_command(const char *word) {
+static int unknown_command(const char *name) {
     const char *names[COMMANDS + 2] = {0};
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;
     names[COMMANDS] = "help";
-    const char *near = vs_nearest(word, names);
-    if (near) return vs_usage("there is no command %s; did you mean %s?", vs_shown_text(word), near);
-    return vs_usage("there is no command %s", vs_shown_text(word));
+    const char *near = vs_nearest(name, names);
+    if (near) return vs_usage("there is no command %s; did you mean %s?", vs_shown_text(name), near);
+    return vs_usage("there is no command %s", vs_shown_text(name));
 }
 
 /* ------------------------------------------------------------------ help and version */

@@ -20,8 +20,8 @@ struct draft {
     struct vesta_error *err;
 };
 
-static int bad(struct draft *d, struct vs_slice word, const char *why) {
-    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %s", VS_QUOTE(word.at, word.length), why);
+static int bad(struct draft *d, struct vs_slice slice, const char *why) {
+    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %s", VS_QUOTE(slice.at, slice.length), why);
 }
 
 /* ------------------------------------------------------------------ words: name:width, name:width=constant */
@@ -54,7 +54,7 @@ static int find_name(const struct vesta_layout *layout, struct vs_slice name) {
     return -1;
 }
 
-/* The field of that name which the reader has not written yet; a sequence may stand in two parts, each with its word.
+/* The field of that name which the reader has not written yet; a sequence may stand in two parts, each with its slice.
  * -1: there is none. */
 static int find_unsaid(const struct draft *d, struct vs_slice name, int *said) {
     *said = 0;
@@ -67,47 +67,47 @@ static int find_unsaid(const struct draft *d, struct vs_slice name, int *said) {
 }
 
 /* Where the field goes: its own place if a preset has it, else behind the last.  -1: refused. */
-static int place_field(struct draft *d, struct vs_slice word, struct vs_slice name) {
+static int place_field(struct draft *d, struct vs_slice slice, struct vs_slice name) {
     struct vesta_layout *l = &d->layout;
     int said, i = find_unsaid(d, name, &said);
     if (said > 0 && i < 0 && (d->from_preset || !vs_slice_is(name, "seq")))
-        return bad(d, word, "this field is written twice"), -1;
-    if (said == SEQ_PARTS_MAX) return bad(d, word, "a sequence has one part or two"), -1;
+        return bad(d, slice, "this field is written twice"), -1;
+    if (said == SEQ_PARTS_MAX) return bad(d, slice, "a sequence has one part or two"), -1;
     if (i < 0 && d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': the preset has no such field, it has %s",
-                       VS_QUOTE(word.at, word.length), VS_NAMES(l)),
+                       VS_QUOTE(slice.at, slice.length), VS_NAMES(l)),
                -1;
-    if (i < 0 && l->field_count == VESTA_FIELDS_MAX) return bad(d, word, "there are at most 16 fields"), -1;
+    if (i < 0 && l->field_count == VESTA_FIELDS_MAX) return bad(d, slice, "there are at most 16 fields"), -1;
     return i >= 0 ? i : l->field_count++;
 }
 
-static int read_constant(struct draft *d, struct vs_slice word, struct vs_slice text, struct vesta_field *field) {
+static int read_constant(struct draft *d, struct vs_slice slice, struct vs_slice text, struct vesta_field *field) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, &field->value) != VESTA_OK)
-        return bad(d, word, "the constant after '=' must be a decimal number");
+        return bad(d, slice, "the constant after '=' must be a decimal number");
     if (field->value > field->max)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu",
-                       VS_QUOTE(word.at, word.length), field->width, (unsigned long long)field->max);
+                       VS_QUOTE(slice.at, slice.length), field->width, (unsigned long long)field->max);
     if (strcmp(field->name, "time") == 0 || strcmp(field->name, "seq") == 0 || is_leased_name(field->name))
-        return bad(d, word, "time, seq and the leased field change with every id, they cannot be constant");
+        return bad(d, slice, "time, seq and the leased field change with every id, they cannot be constant");
     field->fixed = 1;
     return VESTA_OK;
 }
 
-static int read_field(struct draft *d, struct vs_slice word, struct vs_slice name, struct vs_slice rest) {
+static int read_field(struct draft *d, struct vs_slice slice, struct vs_slice name, struct vs_slice rest) {
     struct vs_slice width = rest, constant;
     struct vesta_field field = {0};
     uint64_t bits;
     bool has_constant = vs_slice_split(rest, '=', &width, &constant);
-    if (!is_name(name)) return bad(d, word, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
-    if (is_reserved(name)) return bad(d, word, "a field cannot have this name: it means something else next to an id");
+    if (!is_name(name)) return bad(d, slice, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
+    if (is_reserved(name)) return bad(d, slice, "a field cannot have this name: it means something else next to an id");
     if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > WIDTH_MAX)
-        return bad(d, word, "a field's width is 1 to 53 bits");
+        return bad(d, slice, "a field's width is 1 to 53 bits");
     memcpy(field.name, name.at, name.length);
     field.width = (uint8_t)bits;
     field.max = (UINT64_C(1) << bits) - 1;
-    int rc = has_constant ? read_constant(d, word, constant, &field) : VESTA_OK;
+    int rc = has_constant ? read_constant(d, slice, constant, &field) : VESTA_OK;
     if (rc != VESTA_OK) return rc;
-    int i = place_field(d, word, name);
+    int i = place_field(d, slice, name);
     if (i < 0) return VESTA_ELAYOUT;
     d->layout.field[i] = field;
     d->said[i] = true;
@@ -116,7 +116,7 @@ static int read_field(struct draft *d, struct vs_slice word, struct vs_slice nam
 
 /* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
 
-static int read_unit(struct draft *d, struct vs_slice word, struct vs_slice value) {
+static int read_unit(struct draft *d, struct vs_slice slice, struct vs_slice value) {
     static const struct {
         const char *name;
         int32_t ms;
@@ -126,27 +126,27 @@ static int read_unit(struct draft *d, struct vs_slice word, struct vs_slice valu
             d->layout.unit_ms = units[i].ms;
             return VESTA_OK;
         }
-    return bad(d, word, "the unit is 1ms, 10ms or 1s");
+    return bad(d, slice, "the unit is 1ms, 10ms or 1s");
 }
 
-static int read_epoch(struct draft *d, struct vs_slice word, struct vs_slice value) {
+static int read_epoch(struct draft *d, struct vs_slice slice, struct vs_slice value) {
     struct vesta_error why;
     if (vs_time_read(value, &d->layout.epoch_ms, &why) != VESTA_OK)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch: %s", why.text);
     if (d->layout.epoch_ms < 0 || d->layout.epoch_ms > VS_EPOCH_MS_MAX)
-        return bad(d, word, "the epoch lies between 1970 and 9999");
+        return bad(d, slice, "the epoch lies between 1970 and 9999");
     return VESTA_OK;
 }
 
-static int read_start(struct draft *d, struct vs_slice word, struct vs_slice value) {
+static int read_start(struct draft *d, struct vs_slice slice, struct vs_slice value) {
     struct vs_slice how, count;
     if (!vs_slice_split(value, ':', &how, &count) || !vs_slice_is(how, "spread") ||
         vesta_parse(VESTA_DECIMAL, count.at, count.length, &d->spread) != VESTA_OK)
-        return bad(d, word, "write seq_start=spread:N");
+        return bad(d, slice, "write seq_start=spread:N");
     return VESTA_OK;
 }
 
-static int read_option(struct draft *d, struct vs_slice word, struct vs_slice name, struct vs_slice value) {
+static int read_option(struct draft *d, struct vs_slice slice, struct vs_slice name, struct vs_slice value) {
     const struct {
         const char *name;
         int (*read)(struct draft *, struct vs_slice, struct vs_slice);
@@ -156,20 +156,20 @@ static int read_option(struct draft *d, struct vs_slice word, struct vs_slice na
                    {"seq_start", read_start, &d->has_start}};
     for (size_t i = 0; i < VS_COUNT(options); i++) {
         if (!vs_slice_is(name, options[i].name)) continue;
-        if (*options[i].has) return bad(d, word, "this is written twice");
+        if (*options[i].has) return bad(d, slice, "this is written twice");
         *options[i].has = true;
-        return options[i].read(d, word, value);
+        return options[i].read(d, slice, value);
     }
-    return bad(d, word, "besides fields (name:width) there are only unit=, epoch= and seq_start=");
+    return bad(d, slice, "besides fields (name:width) there are only unit=, epoch= and seq_start=");
 }
 
 static int read_words(struct draft *d, const char *text) {
-    struct vs_slice word, name, rest;
-    while (vs_slice_next(&text, &word)) {
-        bool option = vs_slice_split(word, '=', &name, &rest) && !memchr(name.at, ':', name.length);
-        if (!option && !vs_slice_split(word, ':', &name, &rest))
-            return bad(d, word, "this is not a field (name:width), and a preset's name comes first and alone");
-        int rc = option ? read_option(d, word, name, rest) : read_field(d, word, name, rest);
+    struct vs_slice slice, name, rest;
+    while (vs_slice_next(&text, &slice)) {
+        bool option = vs_slice_split(slice, '=', &name, &rest) && !memchr(name.at, ':', name.length);
+        if (!option && !vs_slice_split(slice, ':', &name, &rest))
+            return bad(d, slice, "this is not a field (name:width), and a preset's name comes first and alone");
+        int rc = option ? read_option(d, slice, name, rest) : read_field(d, slice, name, rest);
         if (rc != VESTA_OK) return rc;
     }
     return VESTA_OK;
@@ -190,13 +190,13 @@ static int no_preset(struct draft *d, struct vs_slice name) {
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
 static int read_preset(struct draft *d, const char **text) {
     const char *behind = *text;
-    struct vs_slice word;
-    if (!vs_slice_next(&behind, &word))
+    struct vs_slice slice;
+    if (!vs_slice_next(&behind, &slice))
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: it is empty; write a preset's name, such as vesta-second, or fields");
-    if (memchr(word.at, ':', word.length) || memchr(word.at, '=', word.length)) return VESTA_OK;
-    const struct vesta_preset *preset = vs_preset_find(word);
-    if (!preset) return no_preset(d, word);
+    if (memchr(slice.at, ':', slice.length) || memchr(slice.at, '=', slice.length)) return VESTA_OK;
+    const struct vesta_preset *preset = vs_preset_find(slice);
+    if (!preset) return no_preset(d, slice);
     int rc = read_words(d, preset->text);
     assert(rc == VESTA_OK);
     d->from_preset = true;

@@ -47,7 +47,7 @@ extern "C" {
 
 /* ------------------------------------------------------------------ limits */
 
-#define VESTA_BATCH_MAX 10000            /* ids in one batch, on every face */
+#define VESTA_BATCH_MAX 10000            /* ids in one batch, in C, Lua, HTTP and RESP */
 #define VESTA_FIELDS_MAX 16              /* fields of a layout */
 #define VESTA_NAME_MAX 16                /* a field's name, with its NUL */
 #define VESTA_NAMESPACE_MAX 65           /* a namespace: [A-Za-z0-9_.:-]{1,64}, with its NUL */

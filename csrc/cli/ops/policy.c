@@ -342,7 +342,7 @@ static int test(int count, char **operands) {
 /* ------------------------------------------------------------------ the command */
 
 static int run_policy(int argc, char **argv) {
-    static const char *const words[] = {"check", "run", "test", NULL};
+    static const char *const subcommands[] = {"check", "run", "test", NULL};
     struct asked asked = {.options = NULL};
     const struct vs_option table[] = {
         VS_TEXT("options", &asked.options, "'{...}'", "the policy's options, as Lua: '{ borrow_ms_max = 500 }'"),
@@ -358,7 +358,7 @@ static int run_policy(int argc, char **argv) {
         if (asked.options || asked.json) return vs_usage("test takes no options: the specs give each policy its own");
         return test(argc - 1, argv + 1);
     }
-    const char *near = vs_nearest(argv[0], words);
+    const char *near = vs_nearest(argv[0], subcommands);
     if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(argv[0]), near);
     return vs_usage("there is no subcommand %s; there are check, run and test", vs_shown_text(argv[0]));
 }

@@ -372,21 +372,21 @@ static int lower(struct asked *asked) {
 static const struct {
     const char *name;
     int (*run)(struct asked *asked);
-} words[] = {{"init", init}, {"show", show}, {"advance", advance}, {"lower", lower}};
+} subcommands[] = {{"init", init}, {"show", show}, {"advance", advance}, {"lower", lower}};
 
-static int run_word(struct asked *asked, const char *word) {
-    const char *names[VS_COUNT(words) + 1] = {0};
-    for (size_t i = 0; i < VS_COUNT(words); i++) {
-        names[i] = words[i].name;
-        if (strcmp(word, words[i].name) != 0) continue;
+static int run_subcommand(struct asked *asked, const char *name) {
+    const char *names[VS_COUNT(subcommands) + 1] = {0};
+    for (size_t i = 0; i < VS_COUNT(subcommands); i++) {
+        names[i] = subcommands[i].name;
+        if (strcmp(name, subcommands[i].name) != 0) continue;
         int rc = vs_at_open(&asked->at);
-        if (rc == VS_GO) rc = words[i].run(asked);
+        if (rc == VS_GO) rc = subcommands[i].run(asked);
         vs_at_close(&asked->at);
         return rc;
     }
-    const char *near = vs_nearest(word, names);
-    if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(word), near);
-    return vs_usage("there is no subcommand %s; there are init, show, advance and lower", vs_shown_text(word));
+    const char *near = vs_nearest(name, names);
+    if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(name), near);
+    return vs_usage("there is no subcommand %s; there are init, show, advance and lower", vs_shown_text(name));
 }
 
 /* Before anything is opened or made. */
@@ -398,9 +398,9 @@ static int check_words(const struct asked *asked) {
     return rc == VS_DONE ? read_static(asked, &layout, &(struct vs_ns_record){0}) : rc;
 }
 
-/* Options that mean something to one word only. */
-static int check_word(const struct asked *asked, const char *word) {
-    bool advances = strcmp(word, "advance") == 0 || strcmp(word, "lower") == 0, inits = strcmp(word, "init") == 0;
+/* Options that mean something to one subcommand only. */
+static int check_subcommand(const struct asked *asked, const char *name) {
+    bool advances = strcmp(name, "advance") == 0 || strcmp(name, "lower") == 0, inits = strcmp(name, "init") == 0;
     if (asked->yes && !advances) return vs_usage("--yes is for advance and lower");
     if (asked->again && !inits) return vs_usage("--again is for init");
     if (asked->trust_clock && !advances && !asked->again)
@@ -430,9 +430,9 @@ static int run_store(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (argc == 0) return vs_usage("the subcommand is missing: init, show, advance or lower");
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
-    if ((rc = check_word(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
+    if ((rc = check_subcommand(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
     asked.namespace_given = asked.at.name != NULL;
-    return run_word(&asked, argv[0]);
+    return run_subcommand(&asked, argv[0]);
 }
 
 const struct vs_command vs_store_command = {
