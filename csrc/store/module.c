@@ -5,9 +5,9 @@
 
 #include <assert.h>
 #include <dlfcn.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -20,13 +20,11 @@
 
 static struct backend {
     const char *scheme, *package;
-    const struct vs_store_ops *ops; /* linked or loaded */
+    _Atomic(const struct vs_store_ops *) ops; /* linked or loaded; NULL: not yet */
 } backends[] = {
 #define VS_BACKEND(scheme, package) {#scheme, package, &vs_store_##scheme},
 #include "store/backends.h"
 };
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vesta_error *err) {
     char known[160] = "file:";
@@ -58,15 +56,24 @@ static bool find_file(const struct backend *b, char *path, size_t size) {
     return false;
 }
 
+/* Nobody can make a thread while dlopen waits for a disk: it is waited for here, and then the file is in memory. */
+static void read_through(const char *path) {
+    char bytes[16384];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return; /* dlopen says why */
+    while (read(fd, bytes, sizeof bytes) > 0)
+        ;
+    close(fd);
+}
+
 static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
     char path[PATH_MAX];
-    assert(pthread_mutex_trylock(&mutex) == EBUSY); /* one thread loads */
-    assert(!b->ops);                                /* and once: it stays */
     if (!find_file(b, path, sizeof path)) {
         vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
                 b->scheme, b->package);
         return NULL;
     }
+    read_through(path);
     /* never unloaded: its client may have threads that run in it */
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const struct vs_module *module = handle ? dlsym(handle, "vs_store_module") : NULL;
@@ -89,17 +96,17 @@ bool vs_module_is_known(struct vs_slice scheme) {
     return named(scheme);
 }
 
-static const struct vs_store_ops *ops_of(struct backend *b, bool loads, struct vesta_error *err) {
-    pthread_mutex_lock(&mutex);
-    if (!b->ops && loads) b->ops = load(b, err);
-    const struct vs_store_ops *ops = b->ops;
-    pthread_mutex_unlock(&mutex);
-    return ops;
+/* Under no lock, for a file may lie on a disk that hangs.  Whoever loads it meanwhile is given the same module by
+ * dlopen, or another where the file was replaced in between: the first that is ready stays. */
+static const struct vs_store_ops *load_once(struct backend *b, struct vesta_error *err) {
+    const struct vs_store_ops *none = NULL, *ops = load(b, err);
+    if (!ops || atomic_compare_exchange_strong(&b->ops, &none, ops)) return ops;
+    return none;
 }
 
 const struct vs_store_ops *vs_module_present(size_t n) {
     for (size_t i = 0; i < VS_COUNT(backends); i++) {
-        const struct vs_store_ops *ops = ops_of(&backends[i], false, NULL);
+        const struct vs_store_ops *ops = atomic_load(&backends[i].ops);
         if (ops && n-- == 0) return ops;
     }
     return NULL;
@@ -108,5 +115,7 @@ const struct vs_store_ops *vs_module_present(size_t n) {
 const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
     assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
     struct backend *b = named(scheme);
-    return b ? ops_of(b, true, err) : vs_module_unknown(scheme, err);
+    if (!b) return vs_module_unknown(scheme, err);
+    const struct vs_store_ops *ops = atomic_load(&b->ops);
+    return ops ? ops : load_once(b, err);
 }
