@@ -22,7 +22,6 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, st
     vs_process_lock();
     assert(file->keeper_in == vs_process_token()); /* it is the keeper who asks, and one thing at a time */
     assert(!atomic_load(&q->open));
-    assert(!q->listed);
     q->listed = listing.listed;
     q->choice = (struct vesta_choice){
         .attempt = lease->attempt,

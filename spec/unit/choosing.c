@@ -232,6 +232,29 @@ static void a_child_is_not_asked_what_its_parent_was(void) {
     vesta_close(gen);
 }
 
+static bool is_asked_and_gets(struct vesta_gen *gen, uint64_t worker) {
+    struct vesta_pause pause;
+    struct vesta_info info;
+    uint64_t id;
+    alarm(60);
+    while (vesta_next_wait(gen, &id, 1000000, &pause) != VESTA_OK)
+        if (vesta_choose(gen, &pause, worker) != VESTA_OK) usleep(1000);
+    vesta_get_info(gen, &info);
+    return info.worker == worker;
+}
+
+/* It was forked with its parent's question, and what that keeper had listed. */
+static void a_childs_own_keeper_asks_anew(void) {
+    vesta_close(holder_of(5)); /* its record is listed */
+    struct vesta_gen *gen = chooser("a.gen");
+    int status = 1;
+    asked(gen);
+    pid_t child = fork();
+    if (child == 0) _exit(is_asked_and_gets(gen, 15) ? 0 : 1);
+    vesta_close(gen); /* its keeper makes room for the child's */
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* ------------------------------------------------------------------ losing */
 
 static void a_lost_number_is_told_with_the_next_question(void) {
@@ -310,6 +333,7 @@ IN_NEW_STATE(wrong_answers_are_refused)
 IN_NEW_STATE(a_number_given_by_hand_needs_a_word_too)
 IN_NEW_STATE(a_handle_that_does_not_choose_waits_for_one_that_does)
 IN_NEW_STATE(a_child_is_not_asked_what_its_parent_was)
+IN_NEW_STATE(a_childs_own_keeper_asks_anew)
 IN_NEW_STATE(a_lost_number_is_told_with_the_next_question)
 IN_NEW_STATE(is_asked_anew_with_fresh_records)
 IN_NEW_STATE(does_not_hold_up_the_end)
@@ -327,6 +351,7 @@ static const struct check_case cases[] = {
      a_number_given_by_hand_needs_a_word_too_},
     {"a handle that does not choose waits for one that does", a_handle_that_does_not_choose_waits_for_one_that_does_},
     {"a forked child is not asked what its parent was", a_child_is_not_asked_what_its_parent_was_},
+    {"a forked child's own keeper asks anew", a_childs_own_keeper_asks_anew_},
     {"a number that was lost is told with the next question", a_lost_number_is_told_with_the_next_question_},
     {"a question that nobody answers is asked anew, with fresh records", is_asked_anew_with_fresh_records_},
     {"a question does not hold up the end", does_not_hold_up_the_end_},
