@@ -27,6 +27,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
                      " was acknowledged; make sure that it is the right one, then: vesta store advance",
                      lease->worker, r->ver, lease->record.ver);
         lease->failed_in = lease->incarnation;
+        lease->leaves = false; /* no other number is claimed from it, not at the end of the program either */
         vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }

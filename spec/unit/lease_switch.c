@@ -144,6 +144,17 @@ static void a_store_that_went_back_meanwhile_stops_everything(void) {
     CHECK_HAS(lease.said, "went back");
 }
 
+static void from_such_a_store_nothing_is_claimed_at_the_end(void) {
+    a_store_that_went_back_meanwhile_stops_everything();
+    done();
+    ev.stop = true;
+    SLEEPS_MS(10000);
+    wake();
+    DID(VS_DO_CLOSE);
+    closed(false, 0); /* all were closed as it stopped */
+    DID(VS_DO_END);
+}
+
 static void whom_it_wanted_may_be_gone_by_then(void) {
     leave_and_give_back();
     struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
@@ -293,6 +304,8 @@ static const struct check_case cases[] = {
      a_release_that_is_not_heard_of_is_tried_again_and_then_left},
     {"a slot that somebody else closed is not given back", a_slot_that_somebody_else_closed_is_not_given_back},
     {"a store that went back meanwhile stops everything", a_store_that_went_back_meanwhile_stops_everything},
+    {"from a store that went back meanwhile no other number is claimed at the program's end",
+     from_such_a_store_nothing_is_claimed_at_the_end},
     {"where the number is gone by then, any is claimed", whom_it_wanted_may_be_gone_by_then},
     {"a stop on the way gives back what is held", a_stop_on_the_way_gives_back_what_is_held},
     {"a number is kept where nothing would be gained", stays_where_nothing_would_be_gained},
