@@ -5,12 +5,13 @@
 #include "base/nearest.h"
 #include "base/slice.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 32 /* rows of a table, --help included */
+#define OPTIONS_MAX 64 /* of a command, --help among them */
 
 static void print_option(const struct vs_option *o) {
     char left[64];
@@ -55,8 +56,10 @@ static int unknown_option(const struct vs_option *table, const char *text) {
     const char *names[OPTIONS_MAX] = {"help"};
     char word[32];
     size_t n = 1;
-    for (; table->name; table++)
+    for (; table->name; table++) {
+        assert(n + 1 < OPTIONS_MAX); /* the last place ends the list */
         names[n++] = table->name;
+    }
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
     const char *near = text[1] == '-' ? vs_nearest(word, names) : NULL;
     if (near) return vs_usage("unknown option %s; did you mean --%s?", vs_shown_text(text), near);
