@@ -40,7 +40,7 @@ static int print_overview(void) {
     for (size_t i = 0; i < COMMANDS; i++)
         vs_outf("  %-8s  %s\n", commands[i]->name, commands[i]->line);
     vs_outf("\n`vesta help COMMAND` explains a command; `vesta --version` prints the version.\n"
-            "Exit codes: 0 done, 1 it could not be done (or a duplicate was found), 2 the call was wrong.\n");
+            "Exit codes: 0 success, 1 failure (or a duplicate was found), 2 usage error.\n");
     return VS_DONE;
 }
 

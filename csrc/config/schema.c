@@ -103,13 +103,14 @@ static int check_tag(const char *text, struct vesta_error *err) {
     .offset = NAMESPACE(member), .kind = VS_CONF_INTEGER, .max = limit, .stored = VS_CONF_AS_AHEAD
 
 const struct vs_conf_key vs_conf_keys[] = {
-    VESTA_NAMESPACE_OPTIONS(OPTION){.path = "namespaces.*.policy",
-                                    .kind = VS_CONF_POLICY,
-                                    .offset = NAMESPACE(policy),
-                                    .max = PATH_BYTES_MAX,
-                                    .is_live = true,
-                                    .absent = "none: the fixed rules hold",
-                                    .help = "who judges pauses: a shipped policy, a file, or { NAME, option = value }"},
+    VESTA_NAMESPACE_OPTIONS(OPTION){
+        .path = "namespaces.*.policy",
+        .kind = VS_CONF_POLICY,
+        .offset = NAMESPACE(policy),
+        .max = PATH_BYTES_MAX,
+        .is_live = true,
+        .absent = "none: the fixed rules hold",
+        .help = "the policy that judges pauses: a shipped one, a file, or { NAME, option = value }"},
     {.path = "namespaces.*.wait_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = NAMESPACE(wait_ms_max),
@@ -194,8 +195,8 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 4,
      .check = check_mode,
      .initial = "0660",
-     .help =
-         "mode of the socket file of a unix: address, in octal, regardless of the umask: who may write it may connect"},
+     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
+             "connect"},
     {.path = "http.idle_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(http_idle_ms_max),
@@ -225,8 +226,8 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 4,
      .check = check_mode,
      .initial = "0660",
-     .help =
-         "mode of the socket file of a unix: address, in octal, regardless of the umask: who may write it may connect"},
+     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
+             "connect"},
     {.path = "resp.password",
      .kind = VS_CONF_SECRET,
      .offset = CONFIG(resp_password),
@@ -269,7 +270,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .max = 4,
      .check = check_mode,
      .initial = "0600",
-     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: who may write it may "
+     .help = "mode of the socket file of a unix: address, in octal, regardless of the umask: whoever may write it may "
              "control the server"},
     {.path = "admin.token",
      .kind = VS_CONF_SECRET,
@@ -354,7 +355,7 @@ const struct vs_conf_key vs_conf_keys[] = {
      .kind = VS_CONF_SWITCH,
      .offset = CONFIG(single_host),
      .initial = "false",
-     .help = "no other machine gives ids of these namespaces, so that numbers drawn here are nobody else's"},
+     .help = "no other machine gives ids of these namespaces, so numbers drawn here are unique"},
     {.path = "start_wait_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = CONFIG(start_wait_ms_max),
@@ -384,4 +385,4 @@ const int vs_conf_part_count = VS_COUNT(vs_conf_parts);
 #define SAME(a, b) (offsetof(struct a, name) == 0 && offsetof(struct a, origin) == offsetof(struct b, origin))
 _Static_assert(SAME(vs_config, vs_conf_namespace) && SAME(vs_conf_store, vs_conf_namespace) &&
                    SAME(vs_conf_segment, vs_conf_namespace),
-               "a name and origins stand in front");
+               "a name and origins come first");

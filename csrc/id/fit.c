@@ -48,12 +48,12 @@ static struct split split_for(const struct vesta_fit_need *need, int32_t unit_ms
 
 static int check_need(const struct vesta_fit_need *need, struct vesta_error *err) {
     if (!(need->rate > 0) || !isfinite(need->rate))
-        return vs_fail(err, VESTA_EFIELD, "rate cannot be %g: it is ids per second and node, above 0", need->rate);
-    if (need->nodes < 1) return vs_fail(err, VESTA_EFIELD, "nodes cannot be 0: at least one gives ids");
+        return vs_fail(err, VESTA_EFIELD, "rate cannot be %g: it must be ids per second and node, above 0", need->rate);
+    if (need->nodes < 1) return vs_fail(err, VESTA_EFIELD, "nodes cannot be 0: at least one is needed");
     if (!(need->years > 0) || !isfinite(need->years))
         return vs_fail(err, VESTA_EFIELD, "years cannot be %g: it must be above 0", need->years);
     if (need->epoch_ms < 0 || need->epoch_ms > VS_EPOCH_MS_MAX)
-        return vs_fail(err, VESTA_EFIELD, "epoch cannot be %lld ms: it lies between 1970 and 9999",
+        return vs_fail(err, VESTA_EFIELD, "epoch cannot be %lld ms: it must be between 1970 and 9999",
                        (long long)need->epoch_ms);
     return VESTA_OK;
 }

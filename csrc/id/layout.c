@@ -88,7 +88,7 @@ static int read_constant(struct draft *d, struct vs_slice slice, struct vs_slice
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: '%s': %u bits hold at most %llu",
                        VS_QUOTE(slice.at, slice.length), field->width, (unsigned long long)field->max);
     if (strcmp(field->name, "time") == 0 || strcmp(field->name, "seq") == 0 || is_leased_name(field->name))
-        return bad(d, slice, "time, seq and the leased field change with every id, they cannot be constant");
+        return bad(d, slice, "time, seq and the leased field change with every id: they cannot be constant");
     field->fixed = 1;
     return VESTA_OK;
 }
@@ -134,7 +134,7 @@ static int read_epoch(struct draft *d, struct vs_slice slice, struct vs_slice va
     if (vs_time_read(value, &d->layout.epoch_ms, &why) != VESTA_OK)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: epoch: %s", why.text);
     if (d->layout.epoch_ms < 0 || d->layout.epoch_ms > VS_EPOCH_MS_MAX)
-        return bad(d, slice, "the epoch lies between 1970 and 9999");
+        return bad(d, slice, "the epoch must be between 1970 and 9999");
     return VESTA_OK;
 }
 
@@ -302,7 +302,7 @@ static int check_spread(const struct draft *d) {
             (unsigned long long)d->spread, width, seq->low_width ? " at the end" : "", (unsigned long long)max);
     if (d->spread > 1 && shift > 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: seq_start=spread:%llu spreads nothing: %s stands below the sequence, so ids of one "
+                       "bad layout: seq_start=spread:%llu spreads nothing: %s is below the sequence, so ids of one "
                        "generator would be equal modulo 2, 4, 8 ...; to spread them, put at the end %s",
                        (unsigned long long)d->spread, lowest->name, spread_text(l, d->spread, text, sizeof text));
     return VESTA_OK;
@@ -314,10 +314,10 @@ static int check_whole(struct draft *d) {
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field '%s' is missing", l->time < 0 ? "time" : "seq");
     if (find_name(l, (struct vs_slice){"worker", 6}) >= 0 && find_name(l, (struct vs_slice){"machine", 7}) >= 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: worker and machine both name the leased field, there is only one");
+                       "bad layout: worker and machine both name the leased field: a layout has only one");
     int tick_bits = l->field[l->time].width + l->field[l->seq].width;
     if (tick_bits > 62)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: time and seq have %d bits together, at most 62 are possible",
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: time and seq have %d bits together, at most 62 are allowed",
                        tick_bits);
     if (!d->has_unit && !d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: 1ms, 10ms or 1s");

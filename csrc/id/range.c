@@ -46,8 +46,8 @@ static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, stru
     int64_t last_ms = until_ms > from_ms ? until_ms - 1 : from_ms;
     if (last_ms < l->epoch_ms || from_ms >= end_ms) {
         vesta_iso(l->epoch_ms, from), vesta_iso(end_ms, until);
-        return vs_fail(err, VESTA_EEPOCH, "the interval lies outside this layout's time, which is from %s until %s",
-                       from, until);
+        return vs_fail(err, VESTA_EEPOCH, "the interval is outside this layout's time, which is from %s until %s", from,
+                       until);
     }
     if (from_ms < l->epoch_ms) from_ms = l->epoch_ms;
     if (last_ms >= end_ms) last_ms = end_ms - 1;

@@ -48,14 +48,14 @@ enum vesta_flags {
     OPTION(const char *, store, URI, 1000, "store", "URI",                                                             \
            "where worker numbers are leased: a URI, or in a config a name under stores", "file:<state>")               \
     OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "how leases are timed",          \
-           "local where the store is on this machine, else balanced")                                                  \
+           "local if the store is on this machine, else balanced")                                                     \
     OPTION(const char *, identity, TEXT, 250, "identity", "TEXT",                                                      \
-           "who asks the store: the same identity gets its number back sooner",                                        \
-           "the generator file's path, behind the host's name where the store is shared")                              \
+           "the name by which the store knows this generator: the same identity gets its number back sooner",          \
+           "the generator file's path, after the host's name if the store is shared")                                  \
     OPTION(enum vesta_pacing, pacing, CHOICE, 0, "pacing", "clock|history",                                            \
            "follow the clock, or count up from the start", "the generator file's, else clock")                         \
     OPTION(int64_t, ahead_ms_max, AHEAD, 86400000, "ahead-ms", "MS", "how far ids may run ahead of the clock",         \
-           "0; one unit where the layout counts seconds")                                                              \
+           "0; one unit if the layout counts seconds")                                                                 \
     OPTION(const char *, path, PATH, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
     OPTION(const char *, group, NAME, 63, "group", "NAME", "the group that may share the generator file",              \
            "the owner alone")                                                                                          \
@@ -66,7 +66,7 @@ enum vesta_flags {
     OPTION(const char *, namespace_, TEXT, VESTA_NAMESPACE_MAX - 1, "namespace", "NAME",                               \
            "ids are unique within a namespace", "the generator file's, else default")                                  \
     OPTION(const char *, secret, SECRET, 511, NULL, "TEXT",                                                            \
-           "what the store knows us by, kept in memory alone: a password, or ZooKeeper's user:password",               \
+           "what authenticates us to the store, kept in memory only: a password, or ZooKeeper's user:password",        \
            "what the store's URI says")                                                                                \
     OPTION(int, any_worker, SWITCH, 0, NULL, NULL, "draw a free number and keep it in the store, as `vesta gen` does", \
            "false")

@@ -36,7 +36,7 @@ static void open_question(struct vs_file *file, const struct vs_lease *lease, st
     };
     q->none = true;
     q->fixed = false;
-    snprintf(q->reason, sizeof q->reason, "nobody has chosen a worker number yet");
+    snprintf(q->reason, sizeof q->reason, "no worker number has been chosen yet");
     atomic_store(&q->open, 1);
     vs_process_unlock();
 }
@@ -115,7 +115,7 @@ int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **out, struct ve
             copy_record(&gen->shape, &q->listed[i], choice->store_ms, &choice->record[i]);
     }
     vs_process_unlock();
-    if (!asked) return vs_fail(err, VESTA_ENOTNOW, "the keeper does not ask for a worker number just now");
+    if (!asked) return vs_fail(err, VESTA_ENOTNOW, "the keeper is not asking for a worker number at the moment");
     if (!choice) return vs_fail(err, VESTA_ENOMEM, "no memory");
     *out = choice;
     return VESTA_OK;

@@ -179,7 +179,7 @@ int vs_handle_follow(struct vesta_gen *gen, struct vesta_error *err) {
     vs_process_lock();
     int rc = is_left(gen->handle) ? move_on(gen, err) : VESTA_OK;
     vs_process_unlock();
-    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "the generator file is being closed just now: try again") : rc;
+    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "the generator file is being closed: try again") : rc;
 }
 
 int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {

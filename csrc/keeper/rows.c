@@ -41,7 +41,7 @@ static int unknown_option(const char *name, struct vesta_error *err) {
     for (size_t i = 0; i < VS_COUNT(rows); i++)
         names[i] = vs_row_name(&rows[i]);
     const char *near = vs_nearest(name, names);
-    return vs_fail(err, VESTA_EOPTION, "%s is no option%s%s%s", VS_QUOTE(name, strlen(name)),
+    return vs_fail(err, VESTA_EOPTION, "%s is not an option%s%s%s", VS_QUOTE(name, strlen(name)),
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -129,7 +129,7 @@ static int put_all(char *text, struct vesta_opts *opts, struct vesta_error *err)
         if (*sign != '=' || sign == name) {
             *sign = '\0';
             return vs_fail(err, VESTA_EOPTION,
-                           "'%s' is no option: write NAME=VALUE, and VALUE in quotes if it has spaces",
+                           "'%s' is not an option: write NAME=VALUE, and VALUE in quotes if it has spaces",
                            VS_QUOTE(name, strlen(name)));
         }
         *sign = '\0';

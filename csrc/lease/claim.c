@@ -173,10 +173,9 @@ static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool
         vs_lease_say(lease, "the record of number %" PRIu64 " is of another layout: its ticks mean something else",
                      lease->worker);
     else if (r->ver && r->until >= vs_tick_end(&lease->shape))
-        vs_lease_say(lease,
-                     "every tick of number %" PRIu64
-                     " was granted, up to the layout's end, to %.60s; take another number",
-                     lease->worker, r->holder);
+        vs_lease_say(
+            lease, "every tick of number %" PRIu64 " was granted, up to the layout's end, to %.60s; use another number",
+            lease->worker, r->holder);
     else
         vs_lease_say(lease, "the layout's time has ended for number %" PRIu64 ", by the clock or the namespace's floor",
                      lease->worker);
@@ -246,7 +245,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (ev->is_fixed) lease->timing = vs_lease_timing_for(&lease->timing, true);
     if (!lease->has_worker && vs_is_static(&lease->ns, lease->worker)) {
         lease->attempt = 0;
-        vs_lease_say(lease, "number %" PRIu64 " was chosen, which the namespace has given out by hand", lease->worker);
+        vs_lease_say(lease, "number %" PRIu64 " was chosen, but the namespace gives it out by hand", lease->worker);
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }

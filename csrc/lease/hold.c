@@ -23,7 +23,7 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
     assert(lease->slot >= 0);
     if (vs_lease_went_back(lease, r)) {
         vs_lease_say(lease,
-                     "the store went back: number %" PRIu64 " stands at version %" PRIu64 ", %" PRIu64
+                     "the store went back: number %" PRIu64 " is at version %" PRIu64 ", but %" PRIu64
                      " was acknowledged; make sure that it is the right one, then: vesta store advance",
                      lease->worker, r->ver, lease->record.ver);
         lease->failed_in = lease->incarnation;

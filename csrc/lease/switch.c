@@ -32,7 +32,7 @@ void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs
     bool is_other = ev->found && ev->worker != lease->worker && !vs_is_static(&lease->ns, ev->worker);
     if (!is_other) {
         vs_lease_say(lease, "number %" PRIu64 " is kept: %s", lease->worker,
-                     ev->text[0] ? ev->text : "there is no other to be had");
+                     ev->text[0] ? ev->text : "no other is free");
         stay(lease, out);
         return;
     }

@@ -113,7 +113,7 @@ static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, e
     if (fstat(fd, &st) != 0) return io_error(err, "stat", name);
     if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd))
         return vs_fail(err, VESTA_EIO,
-                       "%.150s is %s: somebody has taken the name of our map; remove it, or %s %.150s, and the next "
+                       "%.150s is %s: something else has the name of our map; remove it, or %s %.150s, and the next "
                        "map has another name",
                        name,
                        !S_ISREG(st.st_mode)   ? "not a regular file"

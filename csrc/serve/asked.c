@@ -66,7 +66,7 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("wait-ms", &flags->wait_ms, "MS",
                 "how long a request may wait for an id (default: 1500; 100 with a policy)"),
         VS_TEXT("start-wait-ms", &flags->start_wait_ms, "MS",
-                "give up if there is no worker number by then (default: 0, wait for ever)"),
+                "how long to wait for a worker number before giving up (default: 0, for ever)"),
         VS_SWITCH("single-host", &flags->single_host, "no other machine gives ids of this namespace"),
         VS_TEXT("policy", &flags->policy, "NAME|FILE",
                 "the policy that decides about longer pauses; HUP reloads it (default: none)"),

@@ -145,7 +145,7 @@ int vs_drop_rights(const struct vs_serving *serving) {
 
 void vs_tell_rights(const struct vs_serving *serving) {
     if (serving->user)
-        vs_log(VS_LOG_INFO, "serving with the rights of a user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
+        vs_log(VS_LOG_INFO, "switched to an unprivileged user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
                "gid", VS_DIGITS(getegid()), NULL);
     else if (geteuid() == 0)
         vs_log(VS_LOG_WARN, "serving as root: use --user, so that a fault cannot do what root can", NULL);

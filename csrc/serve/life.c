@@ -51,7 +51,7 @@ static void look_at_start(struct vs_life *life) {
     int waiting = vs_start_waiting(life->serving->start);
     if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
     vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting, life->serving->app.ns_count);
-    vs_log(VS_LOG_WARN, "serving, but not every namespace yet", "waiting", VS_DIGITS(waiting), NULL);
+    vs_log(VS_LOG_WARN, "serving, but some namespaces are not ready yet", "waiting", VS_DIGITS(waiting), NULL);
 }
 
 static void end_reload(struct vs_life *life) {

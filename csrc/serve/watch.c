@@ -59,7 +59,7 @@ static void tell_refusals(const struct vs_namespace *ns, const struct vesta_info
                           uint64_t refused) {
     char why[256], at[40];
     vesta_pause_text(ns->gen[VS_RESP], pause, why, sizeof why);
-    vs_log(VS_LOG_WARN, "no ids just now", "namespace", ns->name, "code", vesta_why_name(pause->why), "why", why,
+    vs_log(VS_LOG_WARN, "no ids at the moment", "namespace", ns->name, "code", vesta_why_name(pause->why), "why", why,
            "until", until(pause, at), "do", to_do(pause, info), "refused", VS_DIGITS((int64_t)refused), NULL);
 }
 
@@ -79,7 +79,7 @@ static void look_at_ids(const struct vs_namespace *ns, const struct vesta_info *
         seen->why = pause.why;
         seen->failed_us = now_us;
     } else if (seen->fails && now_us - seen->failed_us >= (before == seen->refused_at ? 0 : QUIET_US)) {
-        vs_log(VS_LOG_INFO, "ids are given again", "namespace", ns->name, "refused",
+        vs_log(VS_LOG_INFO, "ids are available again", "namespace", ns->name, "refused",
                VS_DIGITS((int64_t)(refused - seen->refused_at)), NULL);
         seen->fails = false;
     }

@@ -50,7 +50,7 @@ static int take_option(struct vs_slice slice, const char *const *keys, struct vs
     for (int i = 0; keys[i]; i++) {
         if (!vs_slice_is(key, keys[i])) continue;
         assert(i < VS_URI_KEYS_MAX); /* a backend has more keys than there is room for */
-        if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI says %s twice", keys[i]);
+        if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI has %s twice", keys[i]);
         if (value.length == 0) return vs_fail(err, VESTA_EOPTION, "%s in the store's URI has no value", keys[i]);
         return decode(value, out->value[i], sizeof out->value[i], keys[i], err);
     }

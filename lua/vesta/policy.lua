@@ -117,7 +117,7 @@ local function read_shipped(name)
     local text = read_file(path)
     if text then return text, path end
   end
-  return nil, "vesta/policy/" .. name .. ".lua is in no folder of package.path"
+  return nil, "vesta/policy/" .. name .. ".lua is not in any folder of package.path"
 end
 
 -- A policy's text and where it stands.
@@ -211,7 +211,7 @@ function policy.load(spec)
   if type(spec) == "string" then spec = { spec } end
   local name = spec[1]
   if type(name) ~= "string" then
-    return nil, "a policy's name or path stands first in its table, not " .. shown(name), "bad_option"
+    return nil, "a policy's name or path comes first in its table, not " .. shown(name), "bad_option"
   end
   local ok, result, code = run_file(name)
   local functions, options, wrong = nil, nil, result

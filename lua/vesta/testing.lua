@@ -41,7 +41,7 @@ local function read_layout(text)
     if bits and (width[1] == "worker" or width[1] == "machine") then workers = math.floor(2 ^ bits) end
   end
   if seq_bits == 0 or not unit_ms then
-    error(('testing.world: layout "%s" is no preset, and has no seq:N and unit=1ms, 10ms or 1s'):format(text), 3)
+    error(('testing.world: layout "%s" is not a preset, and has no seq:N and unit=1ms, 10ms or 1s'):format(text), 3)
   end
   return workers, math.floor(2 ^ seq_bits), unit_ms
 end

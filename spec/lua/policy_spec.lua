@@ -62,7 +62,7 @@ describe("the option policy", function()
         return "refuse", ctx.options.why or tostring(n > 0)
       end }]]
     local said = select(2, drain(opened "refuse"))
-    assert.equal("more ids are asked for than the clock gives (policy refuse)", said)
+    assert.equal("more ids are requested than the clock allows (policy refuse)", said)
     assert.matches("^true %(policy .*spec%d+.lua%)$", (select(2, drain(opened(path)))))
     assert.matches("^because %(policy ", (select(2, drain(opened { path, why = "because" }))))
     assert.equal("so (policy mine)", select(2, drain(opened { api = 1, name = "mine", on_exhausted = function()
@@ -134,8 +134,8 @@ describe("the option policy", function()
   end)
 
   it("says what is wrong with a table", function()
-    assert.matches("stands first in its table, not 5", (refused { 5 }))
-    assert.matches("stands first in its table, not a table", (refused { {} }))
+    assert.matches("comes first in its table, not 5", (refused { 5 }))
+    assert.matches("comes first in its table, not a table", (refused { {} }))
     assert.matches("api must be 1, not nil", (refused {}))
     assert.matches("api must be 1, not nan", (refused { api = 0 / 0, on_clock_back = error }):gsub("%-nan", "nan"))
     assert.matches('did you mean "on_exhausted"%?', (refused { api = 1, on_exausted = error }))
@@ -183,7 +183,7 @@ end
 describe("a verdict", function()
   it("refuse ends the call with the policy's reason and the pause's own code", function()
     local _, message, code, wait_s = drain(opened "refuse")
-    assert.equal("more ids are asked for than the clock gives (policy refuse)", message)
+    assert.equal("more ids are requested than the clock allows (policy refuse)", message)
     assert.is_true(code == "full" or code == "ahead")
     assert.is_true(wait_s > 0 and wait_s < 3)
     local silent = opened { api = 1, on_exhausted = function() return "refuse" end }
@@ -421,14 +421,14 @@ describe("a clock that is set back", function()
       set "-3600"
       local _, _, code = take()
       io.write(code, " ", gen:info().worker, "\n")]]))
-    assert.equal("clock_back true number %d is kept: there is no other to be had\n",
+    assert.equal("clock_back true number %d is kept: no other is free\n",
       (with_clock([[{ api = 1, on_clock_back = function() return "switch" end,
         choose_worker = function(ctx) return ctx.leaving or 70 end }]], [[
       local first = gen:info().worker
       set "-3600"
       local _, _, code = gen:next()
       for _ = 1, 1000 do -- the keeper says it letter by letter
-        if gen:info().keeper:find "be had$" then break end
+        if gen:info().keeper:find "is free$" then break end
         os.execute "sleep 0.01"
       end
       io.write(code, " ", tostring(gen:info().worker == first), " ", gen:info().keeper, "\n")]], "any_worker = true")

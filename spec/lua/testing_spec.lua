@@ -47,7 +47,7 @@ describe("testing.world", function()
     assert.matches("testing_spec.lua:%d+: testing.world: a table with a policy", raised(function() testing.world() end))
     assert.matches('there is no "now", did you mean', raised(function() testing.world { policy = "wait", now = 1 } end))
     assert.matches("there is none: it must be", raised(function() testing.world { policy = "weit" } end))
-    assert.matches('layout "x" is no preset', raised(function() testing.world { policy = "wait", layout = "x" } end))
+    assert.matches('layout "x" is not a preset', raised(function() testing.world { policy = "wait", layout = "x" } end))
   end)
 end)
 

@@ -110,7 +110,7 @@ describe("butterfly", function()
     world:step_clock(-1)
     local refused, _, reason = world:verdict "on_clock_back"
     assert.equal("refuse", refused)
-    assert.equal("the clock is back by 2001 ms, and at most 2000 are waited for", reason)
+    assert.equal("the clock is back by 2001 ms, and the longest wait is 2000", reason)
   end)
 
   it("waits for ids that are ahead of the clock, 4 s at most", function()

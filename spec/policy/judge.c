@@ -233,7 +233,7 @@ static void is_seen_to_be_stuck(void) {
     AWAIT((pass_ms(60000), is_idle())); /* its budget ends it after all, however late that began */
     CHECK(!status_now().stuck);
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_TIME), 1);
-    CHECK_HAS(told(), "has come back");
+    CHECK_HAS(told(), "has returned");
     clear_desk();
 }
 

@@ -77,6 +77,6 @@ describe("leaf", function()
     world:step_clock(-1)
     local refused, _, reason = world:verdict "on_clock_back"
     assert.equal("refuse", refused)
-    assert.equal("the clock is back by 6 ms, and at most 5 are waited for", reason)
+    assert.equal("the clock is back by 6 ms, and the longest wait is 5", reason)
   end)
 end)

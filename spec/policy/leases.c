@@ -177,7 +177,7 @@ static void no_number_is_a_reason_and_a_second_question(void) {
           "if calls > 1 then return 8 end return nil, 'none before the second call' end");
     AWAIT(pauses_for("none before the second call"));
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 1);
-    CHECK_HAS(told(), "a policy names no worker number");
+    CHECK_HAS(told(), "a policy chose no worker number");
     pass_ms(1000);
     CHECK_EQ_U64(worker_of(next_id()), 8);
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 2);
@@ -376,7 +376,7 @@ static void a_lost_number_is_replaced(const char *functions, enum vs_call_result
     lose(functions);
     CHECK_EQ_U64(worker_of(next_id()), 41);
     CHECK_EQ_U64(calls(VS_ON_LEASE_LOST, result), asked);
-    CHECK_HAS(told(), "a worker number was taken over by somebody else");
+    CHECK_HAS(told(), "a worker number was taken over by another process");
     CHECK_HAS(told(), "worker=40");
     CHECK_STR(over(), "it is not over");
     finish();

@@ -14,6 +14,6 @@ describe("refuse", function()
   it("says no where more is asked for than there is", function()
     local word, _, reason = testing.world({ policy = "refuse" }):verdict "on_exhausted"
     assert.equal("refuse", word)
-    assert.equal("more ids are asked for than the clock gives", reason)
+    assert.equal("more ids are requested than the clock allows", reason)
   end)
 end)

@@ -18,7 +18,7 @@ describe("wait", function()
     local word, amount_ms, reason = world:verdict "on_clock_back"
     assert.equal("refuse", word)
     assert.is_nil(amount_ms)
-    assert.equal("the clock is back by 1001 ms, and nobody waits longer than 1000", reason)
+    assert.equal("the clock is back by 1001 ms, and the longest wait is 1000", reason)
   end)
 
   it("waits for ids that the clock has yet to give", function()

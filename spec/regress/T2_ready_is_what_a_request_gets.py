@@ -70,7 +70,7 @@ class Watch:
 
     def check_line(self):
         """There is a line on the refusals, within a second of the first; what it says."""
-        line = heard(self.server, "no ids just now", 5)
+        line = heard(self.server, "no ids at the moment", 5)
         said_at = time.mktime(time.strptime(line[3:22], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(line[22:26])
         late_s = said_at - self.refused_at
         print("    %.2f s after the first refusal: %s" % (late_s, line.strip()[25:]))
@@ -96,7 +96,7 @@ def on_a_disk(world, store, how, flags=()):
         finally:
             disk(world, "0")
         watch.until(True, 10)
-        heard(server, "ids are given again", 10)
+        heard(server, "ids are available again", 10)
         return line
 
 
@@ -137,7 +137,7 @@ def _(world):
         set_clock(clock, "+3600")
         watch.until(False, 5)
         set_clock(clock, "+0")  # a line's time is the wrong clock's
-        assert "clock_ahead" in heard(server, "no ids just now", 5)
+        assert "clock_ahead" in heard(server, "no ids at the moment", 5)
         watch.until(True, 5)
 
 

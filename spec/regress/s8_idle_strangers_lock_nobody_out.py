@@ -77,12 +77,12 @@ def _(world):
     config = ('return { namespaces = { default = { worker = 1 } }, connections_max = 100, address_connections_max = 7, memory_mib_max = 9, '
               'http = { connections_max = 30 }, admin = { connections_max = 3, listen = "unix:%s" } }' % world.path("a.sock"))
     with Configured(world, config) as server:
-        event = server.heard("limits of clients")
+        event = server.heard("client limits")
         for part in ("connections=100", "http=30", "resp=70", "admin=3", "http_of_one_address=7", "resp_of_one_address=7", "memory_mib=9"):
             assert " %s " % part in event, (part, event)
         assert "fewer connections" not in server.said
     with Server(world, "--namespace", "other", wrap=limited(200)) as server:
-        event = server.heard("limits of clients")
+        event = server.heard("client limits")
         reserved, most = (int(re.search(r" %s=(\d+)" % name, event)[1]) for name in ("reserved", "connections"))
         assert " descriptors=200 " in event and reserved + most == 200 and most >= 16, event
         event = server.heard("leaves room for fewer connections than are configured")

@@ -65,15 +65,15 @@ static void refused_with_the_way_out(void) {
     static const struct {
         const char *text, *says;
     } wrong[] = {
-        {"vesta-second seq_start=spread:16", "machine stands below the sequence"},
+        {"vesta-second seq_start=spread:16", "machine is below the sequence"},
         {"vesta-second seq_start=spread:16", "seq:16 machine:10 seq:4"},
         {"vesta-milli seq_start=spread:5", "seq:7 machine:10 seq:3"},
         {"butterfly-v1.0.1 seq_start=spread:2", "seq:8 worker:13 seq:1"},
         {"butterfly seq_start=spread:3", "1 to 2"},
-        {"sonyflake seq_start=spread:255", "machine stands below the sequence"},
-        {"seq:12 time:41 worker:10 unit=1ms epoch=0 seq_start=spread:2", "worker stands below the sequence"},
-        {"time:41 seq:12 worker:6 b:4 unit=1ms epoch=0 seq_start=spread:2", "b stands below the sequence"},
-        {"time:41 seq:8 worker:6 seq:4 b:4 unit=1ms epoch=0 seq_start=spread:2", "b stands below the sequence"},
+        {"sonyflake seq_start=spread:255", "machine is below the sequence"},
+        {"seq:12 time:41 worker:10 unit=1ms epoch=0 seq_start=spread:2", "worker is below the sequence"},
+        {"time:41 seq:12 worker:6 b:4 unit=1ms epoch=0 seq_start=spread:2", "b is below the sequence"},
+        {"time:41 seq:8 worker:6 seq:4 b:4 unit=1ms epoch=0 seq_start=spread:2", "b is below the sequence"},
     };
     for (size_t i = 0; i < VS_COUNT(wrong); i++) {
         struct vesta_layout layout;

@@ -65,15 +65,15 @@ EXAMPLE = HEADER.parents[2] / "examples" / "python" / "ids.py"
 def _(folder):
     done = python(folder, EXAMPLE.read_text())
     assert re.fullmatch(r"an id       \d{15,20}\na batch     1000 ids, ascending\n"
-                        r"refused     wroker is no option; did you mean worker\?\n", done.stdout), done.stdout
+                        r"refused     wroker is not an option; did you mean worker\?\n", done.stdout), done.stdout
 
 
 TEXTS = [  # options; what their refusal says, or None
     ("layout='snowflake epoch=2020-01-01T00:00:00Z' any_worker=true namespace=a", None),
     (' layout="snowflake"\n\tworker=3\tlease=local pacing=history group=\'\' ', "there is no group ''"),
     ("worker=7 unsafe_private=true fields='' namespace=b", None),
-    ("worker", "'worker' is no option: write NAME=VALUE"),
-    ("=7", "is no option: write NAME=VALUE"),
+    ("worker", "'worker' is not an option: write NAME=VALUE"),
+    ("=7", "is not an option: write NAME=VALUE"),
     ("layout='snowflake worker=1", "layout begins with a quote that does not end its value"),
     ("layout='snowflake'worker=1", "layout begins with a quote that does not end its value"),
     ("worker=x", "worker is 'x', which must be a whole number from 0 to 9007199254740991"),
@@ -82,7 +82,7 @@ TEXTS = [  # options; what their refusal says, or None
     ("pacing=fast", "pacing is 'fast', which must be one of clock|history"),
     ("any_worker=1", "any_worker is '1', which must be true or false"),
     ("lease=lax", "there is no lease 'lax'"),
-    ("secret=hush pasword=hush", "pasword is no option"),
+    ("secret=hush pasword=hush", "pasword is not an option"),
     ("", "no worker number or store was given"),
 ]
 

@@ -163,7 +163,7 @@ static const struct {
     {"time:41 seq:4 worker:10 seq:4 x:3 seq:1 unit=1ms epoch=0", "one part or two"},
     {"a:41 worker:10" REST, "'time' is missing"},
     {"time:41 worker:22 unit=1ms epoch=0", "'seq' is missing"},
-    {"time:41 worker:5 machine:5" REST, "there is only one"},
+    {"time:41 worker:5 machine:5" REST, "a layout has only one"},
     {"worker:5 time:41 worker:5" REST, "written twice"},
     {"time:41=5 worker:10" REST, "change with every id"},
     {"time:41 worker:10=7" REST, "change with every id"},

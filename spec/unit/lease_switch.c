@@ -192,14 +192,14 @@ static void stays_where_nothing_would_be_gained(void) {
     struct vs_record r;
     start_behind();
     choose(false, 0);
-    stays("number 7 is kept: there is no other to be had");
+    stays("number 7 is kept: no other is free");
     start_behind();
     choose(true, 7); /* a policy may name what it has */
-    stays("there is no other to be had");
+    stays("no other is free");
     start_behind();
     lease.ns.static_first = 9, lease.ns.static_count = 1;
     choose(true, 9);
-    stays("there is no other to be had");
+    stays("no other is free");
     start_behind();
     choose(true, 9);
     r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock that is back */

@@ -52,7 +52,7 @@ static void what_is_refused(void) {
     REFUSED("mysql://h/db?", "not key=value");
     REFUSED("mysql://h/db?tls", "not key=value");
     REFUSED("mysql://h/db?tls=", "tls in the store's URI has no value");
-    REFUSED("mysql://h/db?tls=off&tls=off", "says tls twice");
+    REFUSED("mysql://h/db?tls=off&tls=off", "has tls twice");
     REFUSED("mysql://h/db?tls=off&", "not key=value");
     REFUSED("mysql://h/db?TLS=off", "unknown key 'TLS': it may have tls, ca");
     REFUSED("mysql://h/db?x\x1b[31m=1", "\\x1b");

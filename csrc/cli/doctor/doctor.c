@@ -101,10 +101,10 @@ static int run_doctor(int argc, char **argv) {
 }
 
 const struct vs_command vs_doctor_command = {
-    "doctor", run_doctor, "look at what a server needs on this machine, and say what to do", "doctor [OPTION...]",
-    "Looks at the clock, limits, addresses, the state folder, generator files, layouts, stores of leases,\n"
-    "and with -c at the config and its policies.  One line each: ok, warn, or fail with what to do.  Changes\n"
-    "nothing, claims nothing.  Exit code 1 if something fails.\n"
+    "doctor", run_doctor, "check what a server needs on this machine, and say what to fix", "doctor [OPTION...]",
+    "Checks the clock, limits, addresses, the state folder, generator files, layouts, stores of leases, and\n"
+    "with -c the config and its policies.  Prints one line for each: ok, warn, or fail and what to do.\n"
+    "Changes nothing, claims nothing.  Exit code 1 if something fails.\n"
     "\n"
     "  $ vesta doctor -c /etc/vesta/vesta.lua\n"
     "  ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, off by 3 ms at most\n"

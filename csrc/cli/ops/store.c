@@ -417,9 +417,9 @@ static int run_store(int argc, char **argv) {
         VS_TEXT("layout", &asked.layout, "TEXT|PRESET", "of a new namespace (default: vesta-second)"),
         VS_TEXT("static", &asked.static_, "FIRST-LAST", "of a new namespace: numbers that are given out by hand"),
         {"lease", 0, VS_OPT_CHOICE, &asked.lease, VS_LEASE_WORDS,
-         "advance, lower, init --again: the widest in use there (default: balanced)", 0, 0, &asked.lease_given},
+         "advance, lower, init --again: the widest preset in use there (default: balanced)", 0, 0, &asked.lease_given},
         VS_SWITCH("again", &asked.again,
-                  "init: the store lost this namespace: no lease starts before the store's clock and a margin"),
+                  "init: the store lost this namespace: no lease starts before the store's clock plus a margin"),
         VS_SWITCH("yes", &asked.yes, "advance, lower: do it without asking"),
         VS_SWITCH("trust-store-clock", &asked.trust_clock,
                   "advance, lower, init --again: the store's clock is right, and this machine's is off"),
@@ -447,8 +447,8 @@ const struct vs_command vs_store_command = {
     "  show     the namespace's record, and how many numbers are held, expired and free; without --namespace,\n"
     "           those of every namespace in the store\n"
     "  advance  continues with a store that lost what it had acknowledged: every holder must claim again, and\n"
-    "           no lease starts before the store's clock plus a margin; asks first, or needs --yes\n"
-    "  lower    lowers a floor that was set by a clock that was ahead; asks first, or needs --yes\n"
+    "           no lease starts before the store's clock plus a margin; asks first, unless --yes is given\n"
+    "  lower    lowers a floor that was set by a clock that was ahead; asks first, unless --yes is given\n"
     "\n"
     "  $ vesta store init --store sqlite:/var/lib/vesta/vesta.db --namespace orders --layout snowflake\n"
     "  store is ready: the database and its tables are there; whoever leases must be able to ...\n"

@@ -44,7 +44,7 @@ bool vs_control_is_stuck(struct vs_control *c) {
         if (stuck)
             vs_log(VS_LOG_ERROR, "a policy is stuck: the fixed rules hold until its call ends", NULL);
         else
-            vs_log(VS_LOG_WARN, "the policy that was stuck has come back", NULL);
+            vs_log(VS_LOG_WARN, "the policy that was stuck has returned", NULL);
     }
     return stuck;
 }

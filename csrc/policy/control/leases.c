@@ -119,7 +119,7 @@ static void ask_about_loss(struct vs_control *c, int ns, const struct vesta_choi
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
                                  vs_ctx_integer("worker", (int64_t)choice->lost)};
     struct vs_verdict verdict;
-    vs_log(VS_LOG_WARN, "a worker number was taken over by somebody else", "namespace", c->name[ns], "worker",
+    vs_log(VS_LOG_WARN, "a worker number was taken over by another process", "namespace", c->name[ns], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
     if (ask(c, ns, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)
@@ -174,7 +174,7 @@ static void carry_out(struct vs_control *c, int ns, const struct vesta_pause *pa
     struct vesta_gen *gen = c->gen[ns];
     const char *reason = *verdict->reason ? verdict->reason : NULL;
     if (verdict->kind == VS_VERDICT_NOTHING) {
-        vs_log(VS_LOG_WARN, "a policy names no worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
+        vs_log(VS_LOG_WARN, "a policy chose no worker number", "namespace", c->name[ns], "policy", policy_name(c, ns),
                "reason", reason, NULL);
         (void)vesta_choose_none(gen, pause, reason ? reason : "the policy names no worker number");
     } else if (verdict->worker > choice->last) {

@@ -135,7 +135,7 @@ function describe(name, block) -- luacheck: ignore 111
 end
 
 function before_each(run) -- luacheck: ignore 111
-  local open = inside[#inside] or error("before_each stands within a describe", 2)
+  local open = inside[#inside] or error("before_each belongs in a describe", 2)
   open.before[#open.before + 1] = run
 end
 

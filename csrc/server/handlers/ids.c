@@ -294,7 +294,7 @@ static bool add_defaults(struct vs_request *r, struct making *m) {
     vesta_get_info(r->gen, &info);
     if (!info.holds_lease) {
         r->retry_after_s = 1;
-        return vs_refuse(r, "lease", "machine is missing, and this server holds no worker number just now"), false;
+        return vs_refuse(r, "lease", "machine is missing, and this server holds no worker number at the moment"), false;
     }
     m->given[m->count++] = (struct vesta_value){"worker", info.worker};
     return true;

@@ -112,7 +112,7 @@ bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_sl
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!is_form(http->type))
-            return vs_refuse(r, "bad_type", "a body is read as application/x-www-form-urlencoded, not as '%s'",
+            return vs_refuse(r, "bad_type", "a body must be application/x-www-form-urlencoded, not '%s'",
                              VS_QUOTE(http->type.at, http->type.length)),
                    false;
         if (!bind_all(r, args, http->body, &room, first)) return false;

@@ -24,13 +24,13 @@ static int count_blanks(const char *line, size_t length) {
 static int bad_line(struct vs_http *out, const char *line, size_t length, int number) {
     if (number > VS_HTTP_HEADERS_MAX) return broken(out, 431, "too many headers (64)");
     if (*line == ' ' || *line == '\t')
-        return broken(out, 400, "a header line starts with a blank (folded headers are obsolete)");
+        return broken(out, 400, "a header line starts with a space (folded headers are obsolete)");
     if (*line == ':') return broken(out, 400, "a header has no name");
     if (number > 0) return 0;
     if (length > VS_HTTP_LINE_MAX) return broken(out, 414, "the request line is too long (4096 bytes)");
     if (length > 9 && memcmp(line + length - 9, " HTTP/1.", 8) == 0 &&
         (line[length - 1] == '1' || line[length - 1] == '0'))
-        return count_blanks(line, length) == 2 ? 0 : broken(out, 400, "a request line has two blanks");
+        return count_blanks(line, length) == 2 ? 0 : broken(out, 400, "a request line must have exactly two spaces");
     return broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 

@@ -250,7 +250,7 @@ static void tell_limits(const struct vs_limits *l) {
     static const char few[] =
         "the limit of file descriptors leaves room for fewer connections than are configured: " VS_RAISE_DESCRIPTORS
         " or lower connections_max";
-    vs_log(VS_LOG_INFO, "limits of clients", "connections", VS_DIGITS(l->connections_max), "http",
+    vs_log(VS_LOG_INFO, "client limits", "connections", VS_DIGITS(l->connections_max), "http",
            VS_DIGITS(l->proto_max[VS_HTTP]), "resp", VS_DIGITS(l->proto_max[VS_RESP]), "admin",
            VS_DIGITS(l->proto_max[VS_ADMIN]), "http_of_one_address", VS_DIGITS(l->of_address[VS_HTTP]),
            "resp_of_one_address", VS_DIGITS(l->of_address[VS_RESP]), "memory_mib", VS_DIGITS(l->memory_max >> 20),

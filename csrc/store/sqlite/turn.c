@@ -103,7 +103,7 @@ enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *
     assert(turn->fd < 0); /* one of its own it would wait for in vain */
     pthread_once(&once, watch_forks);
     if (atomic_load(&was_inside)) {
-        vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent waited for %.80s: start it anew",
+        vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent waited for %.80s: start it again",
                   turn->path);
         return VS_TURN_NONE;
     }

@@ -41,7 +41,7 @@ end
 
 local function on_clock_back(ctx)
   if ctx.back_ms <= AHEAD_MS_MAX then return "wait", 2 * ctx.back_ms end
-  return "refuse", ("the clock is back by %d ms, and at most %d are waited for"):format(ctx.back_ms, AHEAD_MS_MAX)
+  return "refuse", ("the clock is back by %d ms, and the longest wait is %d"):format(ctx.back_ms, AHEAD_MS_MAX)
 end
 
 local function on_exhausted() return "wait", 2 * AHEAD_MS_MAX end

@@ -1,7 +1,7 @@
 --- ip_bits -- the low bits of this machine's IPv4 address: 10.0.3.7 with 10 bits is 775.
 --
 --     options.bits     how many; as many as the range has room for unless given
---     options.offset   is added; the range's first number unless given
+--     options.offset   added to them; the range's first number unless given
 --
 -- Right where one network hands the addresses out and is no larger than the field: a /22 has 10 bits.
 -- Of the original (sonyflake's default machine id: the low 16 bits of the private address) it keeps the bits.  Defects
@@ -34,7 +34,7 @@ end
 
 local OPTIONS = {
   bits = { 1, BITS_MAX, about = "how many of the address's bits; as many as the range has room for unless given" },
-  offset = { 0, 2 ^ 53, about = "is added; the range's first number unless given" },
+  offset = { 0, 2 ^ 53, about = "added to them; the range's first number unless given" },
 }
 
 return { api = 1, name = "ip_bits", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -21,7 +21,7 @@ local function choose_worker(ctx)
 end
 
 local OPTIONS = {
-  offset = { 0, 2 ^ 53, default = 0, about = "is added to the host's number; for several sets in one namespace" },
+  offset = { 0, 2 ^ 53, default = 0, about = "added to the host's number; for several sets in one namespace" },
 }
 
 return { api = 1, name = "ordinal", options = OPTIONS, fixed = true, choose_worker = choose_worker }

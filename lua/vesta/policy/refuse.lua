@@ -9,7 +9,7 @@ local function on_clock_back(ctx)
 end
 
 local function on_exhausted()
-  return "refuse", "more ids are asked for than the clock gives"
+  return "refuse", "more ids are requested than the clock allows"
 end
 
 return { api = 1, name = "refuse", options = {}, on_clock_back = on_clock_back, on_exhausted = on_exhausted }

@@ -8,7 +8,7 @@
 local function on_clock_back(ctx)
   local wait_ms_max = ctx.options.wait_ms_max
   if ctx.back_ms > wait_ms_max then
-    return "refuse", "the clock is back by " .. ctx.back_ms .. " ms, and nobody waits longer than " .. wait_ms_max
+    return "refuse", "the clock is back by " .. ctx.back_ms .. " ms, and the longest wait is " .. wait_ms_max
   end
   return "wait", wait_ms_max
 end

@@ -195,7 +195,7 @@ def limits_told(world, config, files):
     server = world.start("serve", "-c", config, stderr=-1, text=True, preexec_fn=limit(files))
     try:
         for line in server.stderr:
-            if 'msg="limits of clients"' in line:
+            if 'msg="client limits"' in line:
                 return {name: int(number) for name, number in re.findall(r" (\w+)=(\d+)", line)}, ""
         same(server.wait(), 1)
         return {}, re.search(r'msg="(.*)"', line)[1]

@@ -193,7 +193,7 @@ def _(w):
     got = json.loads(w.run("policy", "run", "on_clock_back", "wait", "back_ms=9000", "--json").out)
     assert got.pop("took_us") > 0
     same(got, {"function": "on_clock_back", "verdict": "refuse",
-               "reason": "the clock is back by 9000 ms, and nobody waits longer than 5000"})
+               "reason": "the clock is back by 9000 ms, and the longest wait is 5000"})
 
 
 @claim("run gives the options, as Lua")

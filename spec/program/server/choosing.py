@@ -319,7 +319,7 @@ def lose(world, server):
     first = server.id()
     same(server.worker(), 40)
     take_over(world, 40)
-    assert "worker=40" in server.listen("a worker number was taken over by somebody else")
+    assert "worker=40" in server.listen("a worker number was taken over by another process")
     return first
 
 

@@ -46,7 +46,7 @@ def _(world):
         for event in told:
             assert re.fullmatch(STAMP, event["ts"]) and event["level"] in ("info", "warn"), event
         sentences = [event["msg"] for event in told if event["level"] == "info"]
-        same(sentences, ["limits of clients", "serving HTTP", "serving the Redis protocol", "serving ids", "ready", "state",
+        same(sentences, ["client limits", "serving HTTP", "serving the Redis protocol", "serving ids", "ready", "state",
                          "stopping: requests in flight are still answered", "stopped: all worker numbers are given back"])
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
@@ -79,12 +79,12 @@ def _(world):
     with Server(world, "--wait-ms", "10", layout="vesta-milli", pacing="clock", env=shifted(clock)) as server:
         server.get("/genid")
         set_clock(clock, "-3600")
-        event = logfmt(server.listen("no ids just now").rstrip("\n"))
+        event = logfmt(server.listen("no ids at the moment").rstrip("\n"))
         same((event["level"], event["namespace"], event["code"]), ("warn", "default", "clock_back"))
         assert re.match(r"the clock is 3[56]\d\d\.\d+ s behind", event["why"]), event
         same(server.get("/genid").status, 503)
         set_clock(clock, "+0")
-        server.listen("ids are given again")
+        server.listen("ids are available again")
         same(server.get("/genid").status, 200)
 
 

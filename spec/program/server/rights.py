@@ -43,7 +43,7 @@ def _(world):
             same((has["NoNewPrivs"], int(has["CapEff"], 16), int(has["CapPrm"], 16)), ("1", 0, 0))
         same(os.stat("/proc/%d/fd" % server.process.pid).st_uid, 0)  # not dumpable: the user's other processes see nothing
         assert server.say(port, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
-        assert "serving with the rights of a user" in server.said and "serving as root" not in server.said, server.said
+        assert "switched to an unprivileged user" in server.said and "serving as root" not in server.said, server.said
     state = world.path("state")
     for path in (state, *(os.path.join(folder, name) for folder, _, names in os.walk(state) for name in names)):
         same(os.stat(path).st_uid, NOBODY.pw_uid)
