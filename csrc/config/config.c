@@ -30,7 +30,8 @@ static int read_config(struct vs_conf_reading *reading, struct vesta_error *err)
     char *text = vs_conf_keep(reading->config, NULL, VS_SOURCE_BYTES_MAX + 1);
     size_t length;
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
-    int rc = vs_source_read("the config", source->path, text, VS_SOURCE_BYTES_MAX + 1, &length, err);
+    int rc =
+        vs_source_read(&(struct vs_source){"the config", source->path}, text, VS_SOURCE_BYTES_MAX + 1, &length, err);
     if (rc != VESTA_OK) return rc;
     if (length > VS_SOURCE_BYTES_MAX)
         rc = vs_fail(err, VESTA_EOPTION, "is longer than %zu bytes", VS_SOURCE_BYTES_MAX);
@@ -112,7 +113,7 @@ static int lua_file(lua_State *L) {
     if (length == 0 || strlen(name) != length) return luaL_error(L, "file: '%s' is not a path", VS_QUOTE(name, length));
     resolve(L, name);
     const char *path = lua_tostring(L, -1);
-    if (vs_source_read("the file", path, bytes, sizeof bytes, &length, &why) != VESTA_OK)
+    if (vs_source_read(&(struct vs_source){"the file", path}, bytes, sizeof bytes, &length, &why) != VESTA_OK)
         return luaL_error(L, "%s", why.text);
     if (length > FILE_BYTES_MAX)
         return luaL_error(L, "the file %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
@@ -210,18 +211,19 @@ static int run_config(const struct vs_conf_reading *reading, struct vesta_error 
 
 /* ------------------------------------------------------------------ the other sources */
 
-static int put_from(const struct vs_conf_reading *reading, const struct vs_conf_key *key, void *base,
-                    enum vs_origin origin, const char *text, struct vesta_error *err) {
-    *vs_conf_origin(key, base) = (unsigned char)origin;
-    int rc = vs_conf_put_written(&(struct vs_conf_place){reading->config, key, base}, text, err);
-    return rc == VESTA_OK ? rc : vs_conf_blame(reading, key, base, err);
+static int put_from(const struct vs_conf_reading *reading, const struct vs_conf_place *at, enum vs_origin origin,
+                    const char *text, struct vesta_error *err) {
+    *vs_conf_origin(at->key, at->base) = (unsigned char)origin;
+    int rc = vs_conf_put_written(at, text, err);
+    return rc == VESTA_OK ? rc : vs_conf_blame(reading, at->key, at->base, err);
 }
 
 static int read_environment(const struct vs_conf_reading *reading, struct vesta_error *err) {
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < vs_conf_key_count; i++) {
         const char *value = vs_conf_keys[i].variable ? getenv(vs_conf_keys[i].variable) : NULL;
-        if (value && *value) rc = put_from(reading, &vs_conf_keys[i], reading->config, VS_FROM_ENV, value, err);
+        const struct vs_conf_place at = {reading->config, &vs_conf_keys[i], reading->config};
+        if (value && *value) rc = put_from(reading, &at, VS_FROM_ENV, value, err);
     }
     return rc;
 }
@@ -235,7 +237,8 @@ static int read_flags(const struct vs_conf_reading *reading, struct vesta_error 
             i++;
         assert(i < vs_conf_key_count); /* flags are ours to name */
         void *base = vs_conf_part_of(flag->key) ? (void *)&reading->config->ns[0] : reading->config;
-        rc = put_from(reading, &vs_conf_keys[i], base, VS_FROM_FLAG, flag->text, err);
+        const struct vs_conf_place at = {reading->config, &vs_conf_keys[i], base};
+        rc = put_from(reading, &at, VS_FROM_FLAG, flag->text, err);
     }
     return rc;
 }

@@ -71,53 +71,59 @@ static bool read_cdata(lua_State *L, int arg) {
     return known;
 }
 
+/* What a number is for: its name in messages, the error where it is none.  `bits` takes a negative integer as the id it
+ * is the two's complement of: next_int gives such where a layout sets bit 63. */
+struct number {
+    const char *what;
+    int code;
+    bool bits;
+};
+
 /* A double is taken only where it cannot have lost digits. */
-static int read_double(double d, const char *what, int code, uint64_t *value, struct vesta_error *err) {
+static int read_double(double d, const struct number *number, uint64_t *value, struct vesta_error *err) {
     char text[32];
     snprintf(text, sizeof text, "%.17g", d);
     if (d > EXACT_MAX && d - d == 0) /* larger, and not infinite */
-        return vs_fail(err, code, "%s passed as a double (precision lost): pass a string, not %s", what, text);
+        return vs_fail(err, number->code, "%s passed as a double (precision lost): pass a string, not %s", number->what,
+                       text);
     if (!(d >= 0 && d <= EXACT_MAX) || d != (double)(uint64_t)d)
-        return vs_fail(err, code, "%s must be a whole number of 0 or more, not %s", what, text);
+        return vs_fail(err, number->code, "%s must be a whole number of 0 or more, not %s", number->what, text);
     *value = (uint64_t)d;
     return VESTA_OK;
 }
 
-static int read_string(lua_State *L, int arg, const char *what, int code, uint64_t *value, struct vesta_error *err) {
+static int read_string(lua_State *L, int arg, const struct number *number, uint64_t *value, struct vesta_error *err) {
     size_t length;
     const char *text = lua_tolstring(L, arg, &length);
     if (vesta_parse(VESTA_DECIMAL, text, length, value) == VESTA_OK) return VESTA_OK;
-    return vs_fail(err, code, "%s must be decimal digits, at most 18446744073709551615, not '%s'", what,
+    return vs_fail(err, number->code, "%s must be decimal digits, at most 18446744073709551615, not '%s'", number->what,
                    VS_QUOTE(text, length));
 }
 
-/* Reads an unsigned 64-bit number from whatever can hold one.  `bits` takes a negative integer as the id it is the
- * two's complement of: next_int gives such where a layout sets bit 63. */
-static int read_u64(lua_State *L, int arg, const char *what, int code, bool bits, uint64_t *value,
-                    struct vesta_error *err) {
+/* Reads an unsigned 64-bit number from whatever can hold one. */
+static int read_u64(lua_State *L, int arg, const struct number *number, uint64_t *value, struct vesta_error *err) {
     if (lua_type(L, arg) == VS_LUA_TCDATA && !read_cdata(L, arg))
-        return luaL_error(L, "%s must be an int64_t or uint64_t cdata, not another ctype", what);
+        return luaL_error(L, "%s must be an int64_t or uint64_t cdata, not another ctype", number->what);
 #if LUA_VERSION_NUM >= 503
     if (lua_isinteger(L, arg)) {
         lua_Integer i = lua_tointeger(L, arg);
         char text[32];
         snprintf(text, sizeof text, "%lld", (long long)i);
-        if (i < 0 && !bits) return vs_fail(err, code, "%s must be a whole number of 0 or more, not %s", what, text);
+        if (i < 0 && !number->bits)
+            return vs_fail(err, number->code, "%s must be a whole number of 0 or more, not %s", number->what, text);
         *value = (uint64_t)i;
         return VESTA_OK;
     }
-#else
-    (void)bits;
 #endif
-    if (lua_type(L, arg) == LUA_TNUMBER) return read_double(lua_tonumber(L, arg), what, code, value, err);
-    if (lua_type(L, arg) == LUA_TSTRING) return read_string(L, arg, what, code, value, err);
-    return luaL_error(L, "%s must be a decimal string, an integer or a 64-bit cdata, not %s", what,
+    if (lua_type(L, arg) == LUA_TNUMBER) return read_double(lua_tonumber(L, arg), number, value, err);
+    if (lua_type(L, arg) == LUA_TSTRING) return read_string(L, arg, number, value, err);
+    return luaL_error(L, "%s must be a decimal string, an integer or a 64-bit cdata, not %s", number->what,
                       luaL_typename(L, arg));
 }
 
 int vs_lua_id(lua_State *L, int arg, uint64_t *id, struct vesta_error *err) {
     lua_settop(L, arg > lua_gettop(L) ? arg : lua_gettop(L)); /* an absent id reads as nil */
-    return read_u64(L, arg, "id", VESTA_EID, true, id, err);
+    return read_u64(L, arg, &(struct number){"id", VESTA_EID, true}, id, err);
 }
 
 int vs_lua_time(lua_State *L, int arg, int64_t *unix_ms, struct vesta_error *err) {
@@ -125,7 +131,7 @@ int vs_lua_time(lua_State *L, int arg, int64_t *unix_ms, struct vesta_error *err
     if (lua_type(L, arg) != LUA_TNUMBER)
         return luaL_error(L, "time must be Unix milliseconds or an RFC 3339 string, not %s", luaL_typename(L, arg));
     uint64_t value;
-    int rc = read_u64(L, arg, "time", VESTA_EFIELD, false, &value, err);
+    int rc = read_u64(L, arg, &(struct number){"time", VESTA_EFIELD, false}, &value, err);
     if (rc == VESTA_OK) *unix_ms = (int64_t)value; /* at most INT64_MAX: a Lua integer, or a double up to 2^53 */
     return rc;
 }
@@ -150,7 +156,7 @@ static int read_value(lua_State *L, struct vesta_value *out, struct vesta_error 
     out->name = lua_tolstring(L, -2, &length);
     snprintf(what, sizeof what, "field %s", VS_QUOTE(out->name, length));
     if (strlen(out->name) != length || length == 0) return vs_fail(err, VESTA_EFIELD, "%s: no such name", what);
-    return read_u64(L, lua_gettop(L), what, VESTA_EFIELD, false, &out->value, err);
+    return read_u64(L, lua_gettop(L), &(struct number){what, VESTA_EFIELD, false}, &out->value, err);
 }
 
 int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count, struct vesta_error *err) {

@@ -105,8 +105,17 @@ static bool is_used_up(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
 }
 
-static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, enum vs_found *found,
-                     struct vs_mapping *out, struct vesta_error *err) {
+/* The map that is looked for, or made: `clock` is for who makes it. */
+struct wanted {
+    const char *name;
+    const struct vs_anchor *anchor;
+    const struct vesta_clock *clock;
+};
+
+static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, struct vs_mapping *out,
+                     struct vesta_error *err) {
+    const char *name = wanted->name;
+    const struct vs_anchor *anchor = wanted->anchor;
     struct stat st;
     struct vs_file_identity now;
     struct vs_header header;
@@ -141,17 +150,17 @@ static int attach_fd(int fd, const char *name, const struct vs_anchor *anchor, e
 }
 
 /* As vs_mapping_attach; the descriptor of a stale map stays open for whoever takes its place. */
-static int look(const char *name, const struct vs_anchor *anchor, enum vs_found *found, int *stale_fd,
-                struct vs_mapping *out, struct vesta_error *err) {
+static int look(const struct wanted *wanted, enum vs_found *found, int *stale_fd, struct vs_mapping *out,
+                struct vesta_error *err) {
     *found = VS_FOUND_NONE;
-    int fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+    int fd = open(wanted->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return VESTA_OK;
     if (fd < 0)
         return vs_fail(err, VESTA_EIO,
                        "cannot open the map %.150s: %s; it is to be the one of %.150s: let its owner remove it, or "
                        "run as that user",
-                       name, strerror(errno), anchor->header.path);
-    int rc = attach_fd(fd, name, anchor, found, out, err);
+                       wanted->name, strerror(errno), wanted->anchor->header.path);
+    int rc = attach_fd(fd, wanted, found, out, err);
     if (rc == VESTA_OK && *found == VS_FOUND_STALE)
         *stale_fd = fd;
     else if (rc != VESTA_OK)
@@ -161,7 +170,8 @@ static int look(const char *name, const struct vs_anchor *anchor, enum vs_found 
 
 int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_found *found, struct vs_mapping *out,
                       struct vesta_error *err) {
-    int stale_fd = -1, rc = look(name, anchor, found, &stale_fd, out, err);
+    const struct wanted wanted = {name, anchor, NULL};
+    int stale_fd = -1, rc = look(&wanted, found, &stale_fd, out, err);
     if (rc == VESTA_OK && *found == VS_FOUND_STALE) close(stale_fd);
     if (rc == VESTA_OK && *found == VS_FOUND_TRUSTED) vs_guard_add(out->map, out->name);
     return rc;
@@ -209,8 +219,9 @@ static int give_name(const char *temp, const char *name, bool replaces) {
 }
 
 /* VESTA_EPAUSE: another process was faster. */
-static int make_named(const char *name, const struct vs_anchor *anchor, const struct vesta_clock *clock, bool replaces,
-                      struct vs_mapping *out, struct vesta_error *err) {
+static int make_named(const struct wanted *wanted, bool replaces, struct vs_mapping *out, struct vesta_error *err) {
+    const char *name = wanted->name;
+    const struct vs_anchor *anchor = wanted->anchor;
     char temp[VS_MAP_NAME_MAX + 24];
     uint64_t random;
     if (vs_random(&random, sizeof random) != 0) return io_error(err, "get random bytes for", name);
@@ -218,7 +229,7 @@ static int make_named(const char *name, const struct vs_anchor *anchor, const st
     int fd = open(temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return io_error(err, "create a map in", anchor->header.maps);
     int rc = own(fd, anchor) == 0 ? VESTA_OK : io_error(err, "give away", temp);
-    if (rc == VESTA_OK) rc = fill(fd, anchor, clock, out, err);
+    if (rc == VESTA_OK) rc = fill(fd, anchor, wanted->clock, out, err);
     if (rc == VESTA_OK && give_name(temp, name, replaces) != 0) {
         rc = errno == EEXIST ? VESTA_EPAUSE : io_error(err, "make", name);
         vs_mapping_unmap(out->map);
@@ -231,14 +242,13 @@ static int make_named(const char *name, const struct vs_anchor *anchor, const st
 }
 
 /* In a stale map's place, if it still is there.  Its own lock keeps two from doing so one after the other. */
-static int replace(const char *name, int stale_fd, const struct vs_anchor *anchor, const struct vesta_clock *clock,
-                   struct vs_mapping *out, struct vesta_error *err) {
+static int replace(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
     (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* who waits for ever for another helps nobody */
-    if (fstat(stale_fd, &st) != 0) return io_error(err, "stat", name);
+    if (fstat(stale_fd, &st) != 0) return io_error(err, "stat", wanted->name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
-    snprintf(stale.name, sizeof stale.name, "%s", name);
-    return vs_mapping_is_named(&stale) ? make_named(name, anchor, clock, true, out, err) : VESTA_EPAUSE;
+    snprintf(stale.name, sizeof stale.name, "%s", wanted->name);
+    return vs_mapping_is_named(&stale) ? make_named(wanted, true, out, err) : VESTA_EPAUSE;
 }
 
 bool vs_maps_are_shared(const char *folder) {
@@ -261,21 +271,20 @@ static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *c
 
 #define TRIES 100 /* others that were faster, one after another: more than there can be */
 
-static int open_named(const char *name, const struct vs_anchor *anchor, const struct vesta_clock *clock,
-                      struct vs_mapping *out, bool *is_ours_to_make, struct vesta_error *err) {
+static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool *is_ours_to_make,
+                      struct vesta_error *err) {
     int rc = VESTA_EPAUSE;
     for (int i = 0; i < TRIES && rc == VESTA_EPAUSE; i++) {
         enum vs_found found;
         int stale_fd = -1;
         *is_ours_to_make = false;
-        rc = look(name, anchor, &found, &stale_fd, out, err);
+        rc = look(wanted, &found, &stale_fd, out, err);
         if (rc != VESTA_OK || found == VS_FOUND_TRUSTED) return rc;
         *is_ours_to_make = true;
-        rc = found == VS_FOUND_NONE ? make_named(name, anchor, clock, false, out, err)
-                                    : replace(name, stale_fd, anchor, clock, out, err);
+        rc = found == VS_FOUND_NONE ? make_named(wanted, false, out, err) : replace(wanted, stale_fd, out, err);
         if (stale_fd >= 0) close(stale_fd);
     }
-    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "%.150s comes and goes: who removes it?", name) : rc;
+    return rc == VESTA_EPAUSE ? vs_fail(err, VESTA_EIO, "%.150s comes and goes: who removes it?", wanted->name) : rc;
 }
 
 int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
@@ -288,7 +297,7 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
     if (vs_mapping_name(&anchor->header, name) != 0)
         return vs_fail(err, VESTA_EIO, "cannot tell this process's time namespace: is /proc mounted?");
     if (vs_maps_are_shared(anchor->header.maps))
-        rc = open_named(name, anchor, clock, out, &may_fail, &own);
+        rc = open_named(&(struct wanted){name, anchor, clock}, out, &may_fail, &own);
     else
         vs_fail(&own, VESTA_EIO, "%.100s is not in memory (tmpfs)", anchor->header.maps);
     if (rc == VESTA_OK) vs_guard_add(out->map, out->name);

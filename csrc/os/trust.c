@@ -17,34 +17,38 @@ static bool is_ours(const struct stat *st, int group) {
     return st->st_uid == geteuid() || st->st_uid == 0 || (group >= 0 && st->st_gid == (gid_t)group);
 }
 
-static int check_step(const char *path, const struct stat *st, const char *parent, const struct stat *above, int group,
-                      struct vesta_error *err) {
-    if (!anyone_writes(above)) return VESTA_OK;
-    if (!(above->st_mode & S_ISVTX))
+struct step {
+    char path[PATH_MAX];
+    struct stat st;
+};
+
+static int check_step(const struct step *at, const struct step *above, int group, struct vesta_error *err) {
+    if (!anyone_writes(&above->st)) return VESTA_OK;
+    if (!(above->st.st_mode & S_ISVTX))
         return vs_fail(err, VESTA_EIO,
                        "anyone may replace what is in %.150s: remove write permission for others (chmod o-w), or set "
                        "the sticky bit (chmod +t)",
-                       parent);
-    if (is_ours(st, group)) return VESTA_OK;
+                       above->path);
+    if (is_ours(&at->st, group)) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
                    "%.150s was made by user %u, and anyone can create files in %.150s: give it to the user who runs "
                    "this (chown), or use another folder",
-                   path, (unsigned)st->st_uid, parent);
+                   at->path, (unsigned)at->st.st_uid, above->path);
 }
 
 int vs_path_check(const char *path, int group, struct vesta_error *err) {
-    char at[PATH_MAX], whole[PATH_MAX];
-    struct stat st, above;
-    if (!realpath(path, at) || stat(at, &st) != 0)
+    struct step at, above;
+    if (!realpath(path, at.path) || stat(at.path, &at.st) != 0)
         return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", path, strerror(errno));
-    while (strcmp(at, "/") != 0) {
-        strcpy(whole, at);
-        char *slash = strrchr(at, '/');
-        slash[slash == at ? 1 : 0] = '\0';
-        if (stat(at, &above) != 0) return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", at, strerror(errno));
-        int rc = check_step(whole, &st, at, &above, group, err);
+    while (strcmp(at.path, "/") != 0) {
+        strcpy(above.path, at.path);
+        char *slash = strrchr(above.path, '/');
+        slash[slash == above.path ? 1 : 0] = '\0';
+        if (stat(above.path, &above.st) != 0)
+            return vs_fail(err, VESTA_EIO, "cannot stat %.150s: %s", above.path, strerror(errno));
+        int rc = check_step(&at, &above, group, err);
         if (rc != VESTA_OK) return rc;
-        st = above;
+        at = above;
     }
     return VESTA_OK;
 }

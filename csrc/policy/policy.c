@@ -214,14 +214,14 @@ int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int
 /* ------------------------------------------------------------------ finding a policy */
 
 /* Regular files only: a device or a pipe could keep us waiting for ever. */
-int vs_source_read(const char *what, const char *path, char *buf, size_t size, size_t *length,
-                   struct vesta_error *err) {
+int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_t *length, struct vesta_error *err) {
+    const char *what = source->what;
     char shown[PATH_SHOWN_MAX];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     ssize_t got = 0;
     int error = errno;
-    vs_calm(shown, sizeof shown, path, strlen(path));
+    vs_calm(shown, sizeof shown, source->path, strlen(source->path));
     if (fd < 0) return vs_fail(err, VESTA_EIO, "cannot open %s %s: %s", what, shown, strerror(error));
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     for (*length = 0; regular && *length < size; *length += (size_t)got)
@@ -267,7 +267,7 @@ static int read_file(const char *path, const char *options, struct vs_policy_tex
         return vs_fail(err, VESTA_EIO, "the policy's path is too long: %.200s...", path);
     char *text = malloc(size);
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = vs_source_read("the policy", path, text, size, &length, err);
+    int rc = vs_source_read(&(struct vs_source){"the policy", path}, text, size, &length, err);
     if (rc == VESTA_OK)
         rc = vs_policy_text_copy(&(struct vs_policy_text){chunk, text, length, options, path}, out, err);
     free(text);

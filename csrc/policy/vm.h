@@ -29,9 +29,13 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
  * shall name it.  Its globals are the value at the top of the stack, which it replaces.  Raises. */
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk);
 
-/* Reads up to `size` bytes of a file; `what` it is ("the policy") stands in errors: VESTA_EIO.
+/* A file, and what it is ("the policy"), as errors call it. */
+struct vs_source {
+    const char *what, *path;
+};
+/* Reads up to `size` bytes of it.  Errors: VESTA_EIO.
  * A buffer of VS_SOURCE_BYTES_MAX + 1 shows vs_lua_compile that a source is too long. */
-int vs_source_read(const char *what, const char *path, char *buf, size_t size, size_t *length, struct vesta_error *err);
+int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_t *length, struct vesta_error *err);
 
 /* Counts what a function of C is about to do, an element for an instruction. */
 void vs_lua_work(lua_State *L, uint64_t elements);

@@ -83,17 +83,20 @@ bool vs_is_same_write(const struct vs_record *record, const struct vs_record *st
            strcmp(record->holder, stands->holder) == 0;
 }
 
-struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room) {
-    assert(count <= *room);
-    assert(!*listed == !*room);
-    if (count == *room) {
-        size_t more = *room ? *room * 2 : 64;
-        struct vs_listed *grown = realloc(*listed, more * sizeof *grown);
-        if (!grown) return NULL;
-        *listed = grown;
-        *room = more;
+bool vs_list_add(struct vs_growing_list *list, uint64_t worker, struct vs_reply *reply) {
+    size_t count = *list->count;
+    assert(count <= list->room);
+    assert(!*list->listed == !list->room);
+    if (count == list->room) {
+        size_t more = count ? count * 2 : 64;
+        struct vs_listed *grown = realloc(*list->listed, more * sizeof *grown);
+        if (!grown) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", count + 1);
+        *list->listed = grown;
+        list->room = more;
     }
-    return *listed + count;
+    (*list->listed)[count] = (struct vs_listed){worker, reply->record};
+    *list->count = count + 1;
+    return true;
 }
 
 bool vs_is_number(const char *name, uint64_t *number) {

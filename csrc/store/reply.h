@@ -50,8 +50,14 @@ bool vs_follows(const struct vs_record *next, const struct vs_record *stands, ui
 /* Whether what stands there is this very write. */
 bool vs_is_same_write(const struct vs_record *record, const struct vs_record *stands);
 
-/* A growing list of records; room for the next one, or NULL where memory is out. */
-struct vs_listed *vs_list_room(struct vs_listed **listed, size_t count, size_t *room);
+/* A list of records while it grows: what the operation is to fill, and how many there is room for; that begins with 0.
+ */
+struct vs_growing_list {
+    struct vs_listed **listed;
+    size_t *count, room;
+};
+/* Adds the reply's record as that number's.  False with the reply filled where memory is out. */
+bool vs_list_add(struct vs_growing_list *list, uint64_t worker, struct vs_reply *reply);
 void vs_list_sort(struct vs_listed *listed, size_t count);
 
 /* A record is named by its number, in digits and nothing else: 007 is no record. */

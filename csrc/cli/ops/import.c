@@ -118,12 +118,12 @@ static int write_one(struct asked *asked, uint64_t worker, struct vs_record *now
 /* ------------------------------------------------------------------ telling */
 
 static void print_one(const struct asked *asked, const struct vs_foreign *row, const struct vs_record *wanted,
-                      const struct vs_record *now, enum deed deed, bool first) {
+                      const struct vs_record *now, enum deed deed) {
     char iso[VESTA_ISO_MAX];
     int64_t held_ms = held_until_ms(asked, row);
     bool is_ever = held_ms >= vesta_layout_end_ms(&asked->at.layout);
     if (asked->json) {
-        vs_outf("%s{\"worker\":%" PRIu64 ",\"deed\":\"%s\",\"held\":%s", first ? "" : ",", row->worker, deeds[deed],
+        vs_outf("{\"worker\":%" PRIu64 ",\"deed\":\"%s\",\"held\":%s", row->worker, deeds[deed],
                 wanted->held ? "true" : "false");
         if (wanted->held && !is_ever) vs_outf(",\"held_until_ms\":%" PRId64, held_ms);
         vs_outf(",\"until\":\"%" PRIu64 "\",\"who\":", wanted->until);
@@ -219,7 +219,8 @@ static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t c
         if (asked->yes) rc = write_one(asked, rows[i].worker, &now, &wanted, &deed);
         if (rc != VS_GO) break;
         asked->done[deed]++;
-        print_one(asked, &rows[i], &wanted, &now, deed, i == 0);
+        if (asked->json && i > 0) vs_outf(",");
+        print_one(asked, &rows[i], &wanted, &now, deed);
     }
     if (rc == VS_GO) print_end(asked, count);
     return rc == VS_GO ? (asked->done[DEED_CLASH] ? VS_FAILED : VS_DONE) : rc;

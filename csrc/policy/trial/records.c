@@ -130,7 +130,8 @@ int vs_records_read(const char *path, struct vs_records *out, struct vesta_error
     char *text = malloc(VS_SOURCE_BYTES_MAX + 1);
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory");
     struct reading reading = {chunk, text, 0, out};
-    int rc = vs_source_read("the records", path, text, VS_SOURCE_BYTES_MAX + 1, &reading.length, err);
+    int rc =
+        vs_source_read(&(struct vs_source){"the records", path}, text, VS_SOURCE_BYTES_MAX + 1, &reading.length, err);
     if (rc == VESTA_OK) rc = read_rows(&reading, err);
     free(text);
     return rc;

@@ -43,8 +43,9 @@ static int read_length(const char *buf, size_t len, size_t *at, size_t *value) {
 }
 
 /* Reads "$<length>\r\n<bytes>\r\n" at *at into *out.  As read_length. */
-static int read_bulk(const char *buf, size_t len, size_t *at, size_t most, struct vs_slice *text, struct vs_args *out) {
-    size_t i = *at, n;
+static int read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text, struct vs_args *out) {
+    const char *buf = request.at;
+    size_t i = *at, len = request.length, n;
     if (i == len) return 0;
     if (buf[i++] != '$') return broken(out, "Protocol error: expected '$'");
     int rc = read_length(buf, len, &i, &n);
@@ -65,7 +66,7 @@ static int parse_array(const char *buf, size_t len, const struct vs_resp_limits 
     if (rc < 0 || (rc > 0 && count > limits->args_max))
         return broken(out, "Protocol error: invalid multibulk length (0 to %zu)", limits->args_max);
     for (size_t i = 0; rc > 0 && i < count; i++)
-        rc = read_bulk(buf, len, &at, limits->bulk_max, &out->at[i], out);
+        rc = read_bulk((struct vs_slice){buf, len}, &at, limits->bulk_max, &out->at[i], out);
     if (rc < 0) return rc;
     if (rc == 0) return len < VS_RESP_REQUEST_MAX ? 0 : broken(out, "Protocol error: too big request (1 MiB)");
     out->count = (int)count;

@@ -199,17 +199,13 @@ static void file_ns_swap(struct vs_store *store, uint64_t old_ver, const struct 
 /* ------------------------------------------------------------------ listing */
 
 static bool scan(struct file_store *self, DIR *dir, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
-    size_t room = 0;
+    struct vs_growing_list list = {listed, count, 0};
     struct dirent *entry;
     errno = 0; /* readdir says by it whether it came to the end */
     while ((entry = readdir(dir))) {
         uint64_t worker;
         if (!vs_is_number(entry->d_name, &worker)) continue;
-        struct vs_listed *next = vs_list_room(listed, *count, &room);
-        if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-        if (!load_record(self, worker, reply)) return false;
-        *next = (struct vs_listed){worker, reply->record};
-        ++*count;
+        if (!load_record(self, worker, reply) || !vs_list_add(&list, worker, reply)) return false;
         errno = 0;
     }
     return errno == 0 || vs_answer(reply, VS_STORE_DOWN, "cannot list %.90s: %.40s", self->dir, strerror(errno));

@@ -220,13 +220,18 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
     return done;
 }
 
+/* 0, or the error of the rename. */
+static int move(const struct vs_folder *folder, const char *from, const char *to) {
+    return renameat(folder->fd, from, folder->fd, to) == 0 ? 0 : errno;
+}
+
 /* A rename that finds nothing was fenced. */
-static bool move(const struct vs_folder *folder, const char *from, const char *to, const char *name,
-                 struct vs_reply *reply, bool *fenced) {
+static bool was_moved(int failed, const struct vs_folder *folder, const char *name, struct vs_reply *reply,
+                      bool *fenced) {
     assert(!*fenced); /* a change that was taken away has no next step */
-    if (renameat(folder->fd, from, folder->fd, to) == 0) return true;
-    int failed = errno;
+    if (!failed) return true;
     *fenced = failed == ENOENT;
+    errno = failed;
     cannot_write(folder, name, reply);
     if (failed == EIO) reply->outcome = VS_STORE_UNKNOWN; /* a disk that fails may have done it */
     return false;
@@ -235,13 +240,14 @@ static bool move(const struct vs_folder *folder, const char *from, const char *t
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
     assert(is_of(folder->fresh, name)); /* which was written for it */
-    return move(folder, folder->fresh, folder->next, name, reply, fenced) && take_rivals_away(folder, name, reply);
+    return was_moved(move(folder, folder->fresh, folder->next), folder, name, reply, fenced) &&
+           take_rivals_away(folder, name, reply);
 }
 
 bool vs_folder_make(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
     assert(is_of(folder->next, name));
-    return move(folder, folder->next, name, name, reply, fenced);
+    return was_moved(move(folder, folder->next, name), folder, name, reply, fenced);
 }
 
 static bool has_its_name(const struct vs_folder *folder) {

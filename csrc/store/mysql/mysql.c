@@ -355,25 +355,20 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
 /* ------------------------------------------------------------------ listing */
 
 /* Adds the row that was fetched; false with the reply filled. */
-static bool list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_listed **listed, size_t *count,
-                     size_t *room, struct vs_reply *reply) {
+static bool list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_growing_list *list,
+                     struct vs_reply *reply) {
     struct row row;
     if (!read_row(rows, &row)) return vs_answer(reply, VS_STORE_DOWN, "%.60s: half an answer", self->place.where);
     reply->store_ms = row.clock_us / 1000;
     if (row.is_empty) return true;
-    struct vs_listed *next = vs_list_room(listed, *count, room);
-    if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-    if (!take_record(self, &row, reply)) return false;
-    *next = (struct vs_listed){row.number, reply->record};
-    ++*count;
-    return true;
+    return take_record(self, &row, reply) && vs_list_add(list, row.number, reply);
 }
 
 static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     struct mysql_store *self = self_of(store);
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
-    size_t room = 0;
+    struct vs_growing_list list = {listed, count, 0};
     int found;
     *listed = NULL;
     *count = 0;
@@ -388,7 +383,7 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
     bool well = true;
     size_t seen = 0;
     for (; well && (found = vs_mysql_fetch(self, &rows, reply)) == 1; seen++)
-        well = list_row(self, &rows, listed, count, &room, reply);
+        well = list_row(self, &rows, &list, reply);
     if (well && found < 0) return;
     vs_mysql_rows_done(&rows);
     if (well && seen)

@@ -229,17 +229,22 @@ static bool load_ns(const struct sqlite_store *self, struct vs_reply *reply) {
     return well;
 }
 
-/* Writes a row; the last two parameters are its version and its text. */
-static bool save(const struct sqlite_store *self, const char *sql, uint64_t worker, uint64_t ver, const char *text,
-                 size_t length, struct vs_reply *reply) {
+struct row {
+    uint64_t worker, ver;
+    const char *text;
+    size_t length;
+};
+
+/* Writes a row; the statement's last two parameters are its version and its text. */
+static bool save(const struct sqlite_store *self, const char *sql, const struct row *row, struct vs_reply *reply) {
     assert(!sqlite3_get_autocommit(self->db)); /* else it would be done at once, and never looked at */
-    assert(length > 0);
-    assert(length <= VS_RECORD_TEXT_MAX);
-    sqlite3_stmt *stmt = prepare(self, sql, worker, reply);
+    assert(row->length > 0);
+    assert(row->length <= VS_RECORD_TEXT_MAX);
+    sqlite3_stmt *stmt = prepare(self, sql, row->worker, reply);
     if (!stmt) return false;
     assert(sqlite3_bind_parameter_count(stmt) > 2); /* the namespace, and those two */
-    int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)ver);
-    if (rc == SQLITE_OK) rc = sqlite3_bind_blob(stmt, last, text, (int)length, SQLITE_STATIC);
+    int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)row->ver);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_blob(stmt, last, row->text, (int)row->length, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
     if (rc != SQLITE_DONE) trouble(self, rc, reply);
     sqlite3_finalize(stmt);
@@ -293,8 +298,9 @@ static bool write_record(struct sqlite_store *self, uint64_t worker, const struc
     char text[VS_RECORD_TEXT_MAX];
     reply->record = *record;
     reply->record.written_ms = reply->store_ms;
-    return save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)", worker,
-                record->ver, text, vs_record_write(&reply->record, text), reply) &&
+    const struct row row = {worker, record->ver, text, vs_record_write(&reply->record, text)};
+    return save(self, "INSERT OR REPLACE INTO vesta_lease (ns, worker, ver, record) VALUES (?1, ?2, ?3, ?4)", &row,
+                reply) &&
            commit(self, reply) && shows_record(self, worker, reply);
 }
 
@@ -328,8 +334,8 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
 static bool write_ns(struct sqlite_store *self, const struct vs_ns_record *record, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     reply->ns = *record;
-    return save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", record->ver,
-                record->ver, text, vs_ns_record_write(record, text), reply) &&
+    const struct row row = {.ver = record->ver, .text = text, .length = vs_ns_record_write(record, text)};
+    return save(self, "INSERT OR REPLACE INTO vesta_namespace (ns, ver, record) VALUES (?1, ?2, ?3)", &row, reply) &&
            commit(self, reply) && shows_ns(self, reply);
 }
 
@@ -366,15 +372,10 @@ static void sqlite_names(struct vs_store *store, void (*tell)(void *to, const ch
 }
 
 /* Adds the row that was stepped to; false with the reply filled. */
-static bool list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_listed **listed, size_t *count,
-                     size_t *room, struct vs_reply *reply) {
+static bool list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_growing_list *list,
+                     struct vs_reply *reply) {
     uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);
-    struct vs_listed *next = vs_list_room(listed, *count, room);
-    if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
-    if (!take_record(self, stmt, worker, reply)) return false;
-    *next = (struct vs_listed){worker, reply->record};
-    ++*count;
-    return true;
+    return take_record(self, stmt, worker, reply) && vs_list_add(list, worker, reply);
 }
 
 static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
@@ -384,11 +385,11 @@ static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_
     if (!begin(self, reply)) return;
     sqlite3_stmt *stmt =
         prepare(self, "SELECT record, ver, worker FROM vesta_lease WHERE ns = ?1 ORDER BY worker", 0, reply);
-    size_t room = 0;
+    struct vs_growing_list list = {listed, count, 0};
     int rc = SQLITE_OK;
     bool well = stmt != NULL;
     while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
-        well = list_row(self, stmt, listed, count, &room, reply);
+        well = list_row(self, stmt, &list, reply);
     if (well && rc == SQLITE_DONE)
         vs_done(reply);
     else if (well)

@@ -38,7 +38,7 @@ static bool children_of(struct zk_store *self, const char *node, struct names *n
 }
 
 /* What a node says, as a text.  False with the reply filled; *found: whether it is there. */
-static bool text_of(struct zk_store *self, const char *node, char *text, size_t size, bool *found,
+static bool text_of(struct zk_store *self, const char *node, char text[static VS_RECORD_TEXT_MAX], bool *found,
                     struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
     assert(node[0] == '/');
@@ -49,7 +49,7 @@ static bool text_of(struct zk_store *self, const char *node, char *text, size_t 
     *found = answer->rc == ZOK;
     if (answer->rc == ZNONODE) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
-    snprintf(text, size, "%.*s", (int)answer->length, answer->text);
+    snprintf(text, VS_RECORD_TEXT_MAX, "%.*s", (int)answer->length, answer->text);
     return true;
 }
 
@@ -62,7 +62,7 @@ static bool take_butterfly(struct zk_store *self, const char *parent, const char
     int64_t until_ms = VS_FOREIGN_FREE;
     if (strncmp(child, "worker_", 7) != 0 || !vs_is_number(child + 7, &worker)) return true; /* config, locks */
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
-    if (!text_of(self, path, json, sizeof json, &found, reply)) return false;
+    if (!text_of(self, path, json, &found, reply)) return false;
     if (!found) return true;
     if (json[0] && !vs_foreign_number(json, "lastExpireTime", &until_ms))
         return vs_answer(reply, VS_STORE_REFUSED, "%.60s%.60s is not what Butterfly writes", self->place.where, path);

@@ -57,33 +57,28 @@ static bool list_workers(struct zk_store *self, const struct numbers *groups, st
 }
 
 /* The next answer is a record; one that was deleted meanwhile is none. */
-static bool next_listed(struct zk_store *self, uint64_t worker, struct vs_listed **listed, size_t *count, size_t *room,
-                        struct vs_reply *reply) {
+static bool next_listed(struct zk_store *self, uint64_t worker, struct vs_growing_list *list, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;
     if (answer->rc == ZNONODE) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
-    struct vs_listed *next = vs_list_room(listed, *count, room);
-    if (!next) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu records", *count + 1);
     size_t length = answer->length < VS_RECORD_TEXT_MAX ? answer->length : VS_RECORD_TEXT_MAX;
     if (!vs_take_record(reply, answer->text, length, self->place.where, worker)) return false;
     reply->record.written_ms = answer->stat.mtime > 0 ? answer->stat.mtime : 0;
-    *next = (struct vs_listed){worker, reply->record};
-    ++*count;
-    return true;
+    return vs_list_add(list, worker, reply);
 }
 
 static bool list_records(struct zk_store *self, const struct numbers *workers, struct vs_listed **listed, size_t *count,
                          struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
-    size_t room = 0;
+    struct vs_growing_list list = {listed, count, 0};
     for (size_t i = 0; i < workers->count; i++) {
         vs_zk_path(self, path, "/%s/w/%" PRIu64 "/%" PRIu64, self->namespace_, workers->at[i] / VS_ZK_GROUP,
                    workers->at[i]);
         vs_zk_ask(self, ZK_GET, path);
     }
     for (size_t i = 0; i < workers->count; i++)
-        if (!next_listed(self, workers->at[i], listed, count, &room, reply)) return false;
+        if (!next_listed(self, workers->at[i], &list, reply)) return false;
     assert(*count <= workers->count);
     return true;
 }
