@@ -108,7 +108,7 @@ static void push_value(lua_State *L, const struct vs_ctx *field) {
 
 struct call {
     const struct vs_policy *policy;
-    const struct vs_asked *asked;
+    const struct vs_hook_input *input;
     bool garbage;
     struct vs_verdict verdict;
 };
@@ -119,7 +119,7 @@ static void garbage(lua_State *L, struct call *call, int at, const char *expecte
     size_t length;
     char quoted[VS_QUOTE_MAX];
     call->garbage = true;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->asked->hook]);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->input->hook]);
     lua_getinfo(L, ">S", &ar);
     const char *value = luaL_typename(L, at);
     if (lua_type(L, at) == LUA_TNUMBER)
@@ -128,14 +128,14 @@ static void garbage(lua_State *L, struct call *call, int at, const char *expecte
         value = lua_tolstring(L, at, &length);
         value = lua_pushfstring(L, "'%s'", vs_quote(quoted, value, length));
     }
-    luaL_error(L, "%s:%d: %s answered %s; expected: %s", ar.short_src, ar.linedefined, vs_hook_name(call->asked->hook),
+    luaL_error(L, "%s:%d: %s answered %s; expected: %s", ar.short_src, ar.linedefined, vs_hook_name(call->input->hook),
                value, expected);
 }
 
 /* "expected: 'wait', 'borrow' or 'refuse'" */
 static void no_verdict(lua_State *L, struct call *call, int at) {
     char listed[160] = "";
-    for (const char *word = hooks[call->asked->hook].verdicts; *word;
+    for (const char *word = hooks[call->input->hook].verdicts; *word;
          word += strcspn(word, " "), word += *word == ' ') {
         int length = (int)strcspn(word, " ");
         size_t used = strlen(listed);
@@ -164,7 +164,7 @@ static void read_word(lua_State *L, struct call *call, int at) {
     if (lua_type(L, at) == LUA_TSTRING) said.at = lua_tolstring(L, at, &said.length);
     while (word < VS_COUNT(names) && !vs_slice_is(said, names[word]))
         word++;
-    if (word == VS_COUNT(names) || vs_slice_place(said, hooks[call->asked->hook].verdicts, ' ') < 0)
+    if (word == VS_COUNT(names) || vs_slice_place(said, hooks[call->input->hook].verdicts, ' ') < 0)
         no_verdict(L, call, at);
     call->verdict.kind = (enum vs_verdict_kind)word;
 }
@@ -212,18 +212,18 @@ static void push_options(lua_State *L, const struct vs_policy *policy) {
 
 static int call_body(lua_State *L) {
     struct call *call = lua_touserdata(L, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->asked->hook]);
-    lua_createtable(L, 0, (int)call->asked->count + 1);
-    for (size_t i = 0; i < call->asked->count; i++) {
-        if (call->asked->ctx[i].is_nil) continue;
-        push_value(L, &call->asked->ctx[i]);
-        lua_setfield(L, -2, call->asked->ctx[i].name);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, call->policy->hook[call->input->hook]);
+    lua_createtable(L, 0, (int)call->input->count + 1);
+    for (size_t i = 0; i < call->input->count; i++) {
+        if (call->input->ctx[i].is_nil) continue;
+        push_value(L, &call->input->ctx[i]);
+        lua_setfield(L, -2, call->input->ctx[i].name);
     }
     push_options(L, call->policy);
     lua_setfield(L, -2, "options");
     lua_call(L, 1, 3); /* to 2, 3 and 4: the argument is below */
     call->verdict.amount_ms = -1;
-    if (!*hooks[call->asked->hook].verdicts)
+    if (!*hooks[call->input->hook].verdicts)
         read_worker(L, call, 2);
     else
         read_word(L, call, 2);
@@ -232,10 +232,10 @@ static int call_body(lua_State *L) {
     return 0;
 }
 
-enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err) {
-    assert(vs_policy_has(vm, policy, asked->hook));
-    struct call call = {.policy = &vm->policy[policy], .asked = asked};
+    assert(vs_policy_has(vm, policy, input->hook));
+    struct call call = {.policy = &vm->policy[policy], .input = input};
     enum vs_call_result result = vs_lua_run(call.policy->lua, call_body, &call, err);
     if (result == VS_CALL_ERROR && call.garbage) return VS_CALL_GARBAGE;
     if (result == VS_CALL_OK) *verdict = call.verdict;

@@ -152,8 +152,8 @@ struct vs_verdict {
     char reason[256];  /* a text after that, "" if none; whole UTF-8, without controls */
 };
 
-/* Which function is asked, and with what of ctx (and ctx.options). */
-struct vs_asked {
+/* Which function is called, and with what of ctx (and ctx.options). */
+struct vs_hook_input {
     enum vs_hook hook;
     const struct vs_ctx *ctx;
     size_t count;
@@ -161,7 +161,7 @@ struct vs_asked {
 
 /* Calls one of the policy's functions.  Anything but VS_CALL_OK: *verdict is untouched and err says what happened,
  * with file and line. The budget is the vm's, anew; a function that spends it cannot go on, whatever it catches. */
-enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_asked *asked,
+enum vs_call_result vs_policy_call(struct vs_vm *vm, int policy, const struct vs_hook_input *input,
                                    struct vs_verdict *verdict, struct vesta_error *err);
 
 /* Loads the policy into a vm of its own and calls each of its functions in the situations of lua/vesta/hooks.lua.  Any

@@ -82,8 +82,8 @@ static int rehearse(struct vs_vm *vm, int policy, const struct situation *at, st
                     struct vesta_error *err) {
     struct vs_verdict verdict;
     struct vesta_error why = {0};
-    const struct vs_asked asked = {at->hook, scene->ctx, scene->count};
-    enum vs_call_result result = vs_policy_call(vm, policy, &asked, &verdict, &why);
+    const struct vs_hook_input input = {at->hook, scene->ctx, scene->count};
+    enum vs_call_result result = vs_policy_call(vm, policy, &input, &verdict, &why);
     if (result == VS_CALL_OK) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "%s fails when it is tried %s (%s): %s", vs_hook_name(at->hook), at->name,
                    vs_call_result_name(result), why.text);

@@ -145,7 +145,7 @@ static int begin_log_file(const struct vs_serving *serving) {
  * namespaces come last, once the loops run (start.c): none of them can keep the others, or a signal, waiting. */
 static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
-    if (rc == VS_GO) vs_asked_tell(serving);
+    if (rc == VS_GO) vs_flags_tell(serving);
     if (rc == VS_GO) rc = vs_bind_all(serving);
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
@@ -159,7 +159,7 @@ static int run_serve(int argc, char **argv) {
     if (!serving) return vs_say("no memory"), VS_FAILED;
     serving->app.clock = vs_clock_system();
     vs_ending_prepare();
-    int rc = vs_asked_read(serving, argc, argv);
+    int rc = vs_flags_read(serving, argc, argv);
     if (rc == VS_GO) rc = vs_take_handed(serving);
     if (rc == VS_GO) rc = check_listeners(serving);
     if (rc == VS_GO) {
@@ -173,7 +173,7 @@ static int run_serve(int argc, char **argv) {
         vs_budget_free(serving->app.budget);
         vs_log_end();
     }
-    vs_asked_free(serving);
+    vs_flags_free(serving);
     free(serving);
     return rc;
 }

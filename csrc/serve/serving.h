@@ -1,7 +1,7 @@
 /* serving.h -- what `vesta serve` is told, from flags or from a config file, and the files that act on it.
  *
  *   serve.c    the command: the order in which a server comes to life
- *   asked.c    flags and config, as one struct vs_serving
+ *   flags.c    flags and config, as one struct vs_serving
  *   namespaces.c  namespaces: their names, opening them, telling how they are
  *   start.c    from listening to serving: each namespace on a thread of its own (threads.c)
  *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
@@ -55,12 +55,12 @@ extern const struct vs_command vs_serve_command;
 extern const char *const vs_protocol_names[VS_PROTOCOLS];
 
 /* Reads flags, the environment and the config; opens nothing.  VS_GO, or an exit code after a message or help. */
-int vs_asked_read(struct vs_serving *serving, int argc, char **argv);
+int vs_flags_read(struct vs_serving *serving, int argc, char **argv);
 /* Logs what is odd about the config. */
-void vs_asked_tell(const struct vs_serving *serving);
-void vs_asked_free(struct vs_serving *serving);
+void vs_flags_tell(const struct vs_serving *serving);
+void vs_flags_free(struct vs_serving *serving);
 /* What a config lets clients have. */
-struct vs_limits vs_asked_limits(const struct vs_config *config);
+struct vs_limits vs_limits_of(const struct vs_config *config);
 
 /* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
 int vs_namespaces_prepare(struct vs_serving *serving);

@@ -24,7 +24,7 @@ static void must_answer(struct vs_vm *vm, int policy, enum vs_hook hook) {
     struct vs_verdict verdict = {.kind = VS_VERDICT_STOP, .amount_ms = -2};
     struct vesta_error err = {.text = ""};
     enum vs_call_result result =
-        vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, &verdict, &err);
+        vs_policy_call(vm, policy, &(struct vs_hook_input){hook, ctx, VS_COUNT(ctx)}, &verdict, &err);
     if (result == VS_CALL_OK) {
         MUST((verdict.kind == VS_VERDICT_WORKER || verdict.kind == VS_VERDICT_NOTHING) == (hook == VS_CHOOSE_WORKER));
         MUST(verdict.worker <= INT64_MAX);
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         must_be_calm(err.text, sizeof err.text);
     }
     struct vs_verdict verdict;
-    MUST(vs_policy_call(vm, beside, &(struct vs_asked){VS_ON_START, NULL, 0}, &verdict, &err) == VS_CALL_OK &&
+    MUST(vs_policy_call(vm, beside, &(struct vs_hook_input){VS_ON_START, NULL, 0}, &verdict, &err) == VS_CALL_OK &&
          verdict.kind == VS_VERDICT_GO);
     vs_vm_close(vm);
     free(text);

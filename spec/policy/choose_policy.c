@@ -60,7 +60,7 @@ static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
     struct vs_verdict verdict;
     struct vesta_error err;
     enum vs_call_result result =
-        vs_policy_call(vm, any, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err);
+        vs_policy_call(vm, any, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err);
     if (result != VS_CALL_OK) CHECK_FAIL("%s", err.text);
     if (result != VS_CALL_OK) return -2;
     return verdict.kind == VS_VERDICT_WORKER ? (int64_t)verdict.worker : -1;

@@ -223,7 +223,8 @@ static void check_shipped(const char *name, const char *options, int64_t back_ms
     NEED(vm != NULL);
     if (vs_policy_load(vm, name, options, &policy, &err) != VESTA_OK)
         CHECK_FAIL("%s: %s", name, err.text);
-    else if (vs_policy_call(vm, policy, &(struct vs_asked){VS_ON_CLOCK_BACK, &ctx, 1}, &verdict, &err) != VS_CALL_OK)
+    else if (vs_policy_call(vm, policy, &(struct vs_hook_input){VS_ON_CLOCK_BACK, &ctx, 1}, &verdict, &err) !=
+             VS_CALL_OK)
         CHECK_FAIL("%s: %s", name, err.text);
     CHECK_STR(vs_verdict_name(verdict.kind), word);
     CHECK_EQ_I64(verdict.amount_ms, amount_ms);
@@ -331,8 +332,9 @@ static void ctx_has_what_it_is_told(void) {
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, text);
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err),
-                 VS_CALL_OK);
+    CHECK_EQ_I64(
+        vs_policy_call(vm, policy, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err),
+        VS_CALL_OK);
     CHECK_STR(err.text, "");
     CHECK_STR(vs_verdict_name(verdict.kind), "worker");
     CHECK_EQ_U64(verdict.worker, 8);
@@ -348,10 +350,10 @@ static void more_than_memory_can_hold(void) {
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, "return { api = 1, choose_worker = function(ctx) return #ctx.records end }");
-    const struct vs_asked asked = {VS_CHOOSE_WORKER, &ctx, 1};
+    const struct vs_hook_input asked = {VS_CHOOSE_WORKER, &ctx, 1};
     CHECK_EQ_I64(vs_policy_call(vm, policy, &asked, &verdict, &err), VS_CALL_MEMORY);
     const struct vs_ctx none = {.name = "records", .kind = VS_CTX_RECORDS};
-    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_asked){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
+    CHECK_EQ_I64(vs_policy_call(vm, policy, &(struct vs_hook_input){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
                  VS_CALL_OK);
     CHECK_EQ_U64(verdict.worker, 0);
     vs_vm_close(vm);

@@ -38,7 +38,7 @@ __attribute__((unused)) static enum vs_call_result call(struct vs_vm *vm, int po
     const struct vs_ctx ctx[] = {{.name = "back_ms", .kind = VS_CTX_INTEGER, .integer = 3000},
                                  {.name = "ahead_ticks", .kind = VS_CTX_INTEGER, .integer = 17},
                                  {.name = "host", .kind = VS_CTX_TEXT, .text = "web-7"}};
-    return vs_policy_call(vm, policy, &(struct vs_asked){hook, ctx, VS_COUNT(ctx)}, verdict, err);
+    return vs_policy_call(vm, policy, &(struct vs_hook_input){hook, ctx, VS_COUNT(ctx)}, verdict, err);
 }
 
 __attribute__((unused)) static void check_good(struct vs_vm *vm, int policy) {

@@ -49,7 +49,7 @@ static struct vs_plan plan_of(const struct vs_config *config) {
 }
 
 void vs_doctor_limits(struct vs_doctor *doctor) {
-    struct vs_limits limits = vs_asked_limits(doctor->config);
+    struct vs_limits limits = vs_limits_of(doctor->config);
     struct vs_plan plan = plan_of(doctor->config);
     struct vesta_error err;
     if (vs_limits_fit(&limits, &plan, &err) != VESTA_OK)

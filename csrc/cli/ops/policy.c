@@ -81,8 +81,8 @@ static int set_field(enum vs_hook hook, struct ctx *ctx, const char *given) {
 
 static int ask(struct vs_vm *vm, int policy, enum vs_hook hook, const struct ctx *ctx, struct vs_verdict *verdict) {
     struct vesta_error err;
-    const struct vs_asked asked = {hook, ctx->field, ctx->count};
-    enum vs_call_result result = vs_policy_call(vm, policy, &asked, verdict, &err);
+    const struct vs_hook_input input = {hook, ctx->field, ctx->count};
+    enum vs_call_result result = vs_policy_call(vm, policy, &input, verdict, &err);
     if (result == VS_CALL_OK) return VS_DONE;
     vs_say("%s failed (%s): %s", vs_hook_name(hook), vs_call_result_name(result), err.text);
     return VS_FAILED;

@@ -94,7 +94,7 @@ int vs_control_next(struct vs_control *c);
 void vs_control_settle(struct vs_control *c, int question);
 
 /* Calls one of a namespace's functions; counted, and seen by the watchdog. */
-enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_asked *asked,
+enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_hook_input *input,
                                     struct vs_verdict *verdict, struct vesta_error *err);
 struct vs_failure {
     enum vs_hook hook;

@@ -117,17 +117,17 @@ static size_t pause_ctx(const struct vs_control *c, int question, const struct v
     return count;
 }
 
-enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_asked *asked,
+enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct vs_hook_input *input,
                                     struct vs_verdict *verdict, struct vesta_error *err) {
     int64_t from_us = vs_control_now_us(c);
     /* a field that lua/vesta/hooks.lua does not have is one that nobody knows of */
-    assert(vs_ctx_is_of(asked->ctx, asked->count, asked->hook));
+    assert(vs_ctx_is_of(input->ctx, input->count, input->hook));
     vs_control_busy(c, true);
-    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[ns], asked, verdict, err);
+    enum vs_call_result result = vs_policy_call(c->set->vm, c->set->policy[ns], input, verdict, err);
     vs_control_busy(c, false);
     pthread_mutex_lock(&c->lock);
-    c->status.calls[asked->hook][result]++;
-    c->status.call_us[asked->hook] += (uint64_t)(vs_control_now_us(c) - from_us);
+    c->status.calls[input->hook][result]++;
+    c->status.call_us[input->hook] += (uint64_t)(vs_control_now_us(c) - from_us);
     pthread_mutex_unlock(&c->lock);
     return result;
 }
@@ -227,8 +227,8 @@ void vs_control_settle(struct vs_control *c, int question) {
     if (!has) m->asked = false; /* who asked had missed the swap */
     pthread_mutex_unlock(&c->lock);
     if (!has) return;
-    const struct vs_asked asked = {failure.hook, ctx, pause_ctx(c, question, &was, ctx)};
-    failure.result = vs_control_call(c, ns_of(question), &asked, &verdict, &failure.err);
+    const struct vs_hook_input input = {failure.hook, ctx, pause_ctx(c, question, &was, ctx)};
+    failure.result = vs_control_call(c, ns_of(question), &input, &verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
         take_verdict(c, question, &was, &verdict);
     else

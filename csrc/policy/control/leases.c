@@ -28,11 +28,11 @@ static bool has(const struct vs_control *c, int ns, enum vs_hook hook) {
 }
 
 /* False: there is no such function, or it failed, just now or a moment ago. */
-static bool ask(struct vs_control *c, int ns, const struct vs_asked *asked, struct vs_verdict *verdict) {
-    struct vs_back_off *back_off = &c->leasing[ns].back_off[asked->hook];
-    struct vs_failure failure = {.hook = asked->hook};
-    if (!has(c, ns, asked->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
-    failure.result = vs_control_call(c, ns, asked, verdict, &failure.err);
+static bool ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
+    struct vs_back_off *back_off = &c->leasing[ns].back_off[input->hook];
+    struct vs_failure failure = {.hook = input->hook};
+    if (!has(c, ns, input->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
+    failure.result = vs_control_call(c, ns, input, verdict, &failure.err);
     if (failure.result == VS_CALL_OK)
         back_off->ms = 0;
     else
@@ -110,7 +110,7 @@ static void ask_to_start(struct vs_control *c, int ns, const struct vesta_choice
                                    .kind = VS_CTX_PEERS,
                                    .peers = peers,
                                    .count = peers ? read_peers(choice, identity, peers) : 0};
-    if (ask(c, ns, &(struct vs_asked){VS_ON_START, ctx, count}, &verdict) && verdict.kind == VS_VERDICT_REFUSE)
+    if (ask(c, ns, &(struct vs_hook_input){VS_ON_START, ctx, count}, &verdict) && verdict.kind == VS_VERDICT_REFUSE)
         end(c, ns, "a policy refuses to start", "the policy refuses to start", verdict.reason);
     free(peers);
 }
@@ -121,7 +121,7 @@ static void ask_about_loss(struct vs_control *c, int ns, const struct vesta_choi
     struct vs_verdict verdict;
     vs_log(VS_LOG_WARN, "a worker number was taken over by another process", "namespace", c->name[ns], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
-    if (ask(c, ns, &(struct vs_asked){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
+    if (ask(c, ns, &(struct vs_hook_input){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)
         end(c, ns, "a policy stops a namespace whose worker number was lost: a restart claims again",
             "the policy wants no other number after the loss of the last", verdict.reason);
@@ -154,7 +154,7 @@ static bool ask_for_worker(struct vs_control *c, int ns, const struct vesta_choi
     ctx[count++] = vs_ctx_integer("attempt", choice->attempt);
     if (ordinal >= 0) ctx[count++] = vs_ctx_integer("ordinal", ordinal);
     if (choice->is_switch) ctx[count++] = vs_ctx_integer("leaving", (int64_t)choice->leaving);
-    bool answered = ask(c, ns, &(struct vs_asked){VS_CHOOSE_WORKER, ctx, count}, verdict);
+    bool answered = ask(c, ns, &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, count}, verdict);
     free(records);
     return answered;
 }
@@ -241,7 +241,7 @@ static void ask_about_silence(struct vs_control *c, int ns, const struct vesta_i
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", now_ms),
                                  vs_ctx_integer("down_ms", (now_us - leasing->suspect_us) / 1000),
                                  vs_ctx_integer("left_ms", left_ms > 0 ? left_ms : 0)};
-    if (!ask(c, ns, &(struct vs_asked){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
+    if (!ask(c, ns, &(struct vs_hook_input){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
         verdict.kind != VS_VERDICT_REFUSE)
         return;
     vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->name[ns], "policy",

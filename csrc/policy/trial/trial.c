@@ -118,8 +118,8 @@ static int sandbox_ask(lua_State *L) {
     struct vs_ctx ctx[CTX_MAX];
     struct vs_verdict verdict;
     struct vesta_error err;
-    const struct vs_asked asked = {hook, ctx, read_ctx(L, ctx)};
-    enum vs_call_result result = vs_policy_call(self->vm, self->policy, &asked, &verdict, &err);
+    const struct vs_hook_input input = {hook, ctx, read_ctx(L, ctx)};
+    enum vs_call_result result = vs_policy_call(self->vm, self->policy, &input, &verdict, &err);
     lua_pushboolean(L, result == VS_CALL_OK);
     if (result != VS_CALL_OK) return push_problem(L, &err);
     if (verdict.kind == VS_VERDICT_WORKER)

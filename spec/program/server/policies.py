@@ -73,7 +73,7 @@ class Judged(Server):
 
 
 def hold(server, socks):
-    """Each asks for an id until it is held: who comes while the policy is not heard yet may be told to come again."""
+    """Each asks for an id until it waits: who comes while the policy is not heard yet may be told to come again."""
     poll, by_fd = select.poll(), {sock.fileno(): sock for sock in socks}
     for sock in socks:
         poll.register(sock, select.POLLIN)
@@ -87,7 +87,7 @@ def hold(server, socks):
 
 
 def take(sock):
-    """The id that a held client gets; on a slow machine it may have been told to come again before."""
+    """The id that a waiting client gets; on a slow machine it may have been told to come again before."""
     while True:
         reply = sock.recv(1000)
         if not reply.startswith((b"-TRYAGAIN ", b"-LOADING ")):  # a lease is renewed on a disk
@@ -149,7 +149,7 @@ def _(world):
         assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
 
 
-@claim("wait: who asks is held until the clock is back, however many they are, and is then served")
+@claim("wait: requests wait until the clock is back, however many they are, and are then served")
 def _(world):
     with Judged(world, "wait") as server:
         last = int(server.get("/genid").body)
@@ -167,7 +167,7 @@ def _(world):
         assert min(ids) > last
 
 
-@claim("wait with a number: who asks is held so long, and is then told")
+@claim("wait with a number: a request waits so long, and is then refused")
 def _(world):
     with Judged(world, judging("return 'wait', 300")) as server:
         server.get("/genid")
@@ -287,12 +287,12 @@ def _(world):
             assert take(sock) > 0
 
 
-@claim("HUP while requests are held by the old policy: the new one judges them no more, those who come then it does")
+@claim("HUP while requests wait by the old policy: the new one judges those that come then, and these no more")
 def _(world):
     with Judged(world, judging("return 'wait'")) as server:
         server.get("/genid")
         server.step("-600")
-        for _ in range(50):  # until it was held by the policy's word, not for want of one
+        for _ in range(50):  # until it waited by the policy's word, not for want of one
             server.reload(judging("return 'wait'"))
             with server.connect(server.resp) as held:
                 hold(server, [held])
@@ -302,7 +302,7 @@ def _(world):
                 if not select.select([held], [], [], 0)[0]:
                     break
         else:
-            raise AssertionError("the new policy judges those who are held")
+            raise AssertionError("the new policy judges those who wait")
 
 
 @claim("a namespace that is paused holds up no other, whatever its policy says")
@@ -329,7 +329,7 @@ def _(world):
             sock.close()
 
 
-@claim("TERM answers those who are held, and nothing is lost")
+@claim("TERM answers requests that wait, and nothing is lost")
 def _(world):
     with Judged(world, judging("return 'wait'"), "--threads", "2") as server:
         server.get("/genid")
@@ -343,7 +343,7 @@ def _(world):
         same(server.process.wait(15 * SLOW), 0)
 
 
-@claim("who is held and goes away leaves no trace: others are served, and no place is kept")
+@claim("a client that waits and goes away leaves no trace: others are served, and no place is kept")
 def _(world):
     with Judged(world, judging("return 'wait'")) as server:
         server.get("/genid")
@@ -387,7 +387,7 @@ def _(world):
         same(server.metric(number), second)
 
 
-@claim("so many are held and no more: the others are told at once")
+@claim("so many requests wait and no more: the others are refused at once")
 def _(world):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))

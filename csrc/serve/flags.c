@@ -1,4 +1,4 @@
-/* asked.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
+/* flags.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
  * and opens nothing. */
 #include "base/array.h"
 #include "lease/lease.h"
@@ -164,7 +164,7 @@ static int given(int64_t number) {
     return number > 0 ? (int)number : 0;
 }
 
-struct vs_limits vs_asked_limits(const struct vs_config *config) {
+struct vs_limits vs_limits_of(const struct vs_config *config) {
     return (struct vs_limits){.connections_max = (int)config->connections_max,
                               .proto_max = {[VS_HTTP] = given(config->http_connections_max),
                                             [VS_RESP] = given(config->resp_connections_max),
@@ -185,7 +185,7 @@ static void take_config(struct vs_serving *serving) {
     serving->http_idle_ms = (uint64_t)config->http_idle_ms_max;
     serving->resp_idle_ms = (uint64_t)config->resp_idle_ms_max;
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
-    serving->limits = vs_asked_limits(config);
+    serving->limits = vs_limits_of(config);
     serving->threads = (int)config->threads;
     serving->log.level = (enum vs_log_level)config->log_level;
     serving->log.format = (enum vs_log_format)config->log_format;
@@ -204,7 +204,7 @@ static int read_config(struct vs_serving *serving) {
     return VS_GO;
 }
 
-int vs_asked_read(struct vs_serving *serving, int argc, char **argv) {
+int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     struct flags flags = {0};
     serving->opts = (struct vesta_opts)VESTA_OPTS_INIT;
     int rc = read_flags(serving, &flags, &argc, argv);
@@ -215,11 +215,11 @@ int vs_asked_read(struct vs_serving *serving, int argc, char **argv) {
     return rc;
 }
 
-void vs_asked_tell(const struct vs_serving *serving) {
+void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->note_count; i++)
         vs_log(VS_LOG_WARN, serving->config->note[i].text, NULL);
 }
 
-void vs_asked_free(struct vs_serving *serving) {
+void vs_flags_free(struct vs_serving *serving) {
     vs_config_free(serving->config);
 }
