@@ -58,19 +58,20 @@ static void set_text(lua_State *L, const char *name, const char *value) {
     lua_setfield(L, -2, name);
 }
 
+static void set_flag(lua_State *L, const char *name, bool value) {
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
+}
+
+#define SET_NUMBER(L, name, value) set_integer(L, name, (int64_t)(value))
+#define SET_MOMENT(L, name, value) set_integer(L, name, value)
+#define SET_TEXT(L, name, value) set_text(L, name, value)
+#define SET_FLAG(L, name, value) set_flag(L, name, value)
+#define SET_MEMBER(kind, member) SET_##kind(L, #member, record->member);
+
 static void push_record(lua_State *L, const struct vs_ctx_record *record) {
-    lua_createtable(L, 0, 9);
-    set_integer(L, "worker", (int64_t)record->worker);
-    set_integer(L, "epoch", (int64_t)record->epoch);
-    set_text(L, "holder", record->holder);
-    set_text(L, "identity", record->identity);
-    lua_pushboolean(L, record->held);
-    lua_setfield(L, -2, "held");
-    lua_pushboolean(L, record->expired);
-    lua_setfield(L, -2, "expired");
-    set_integer(L, "until_ms", record->until_ms);
-    set_integer(L, "written_ms", record->written_ms);
-    set_integer(L, "seen_ms", record->seen_ms);
+    lua_newtable(L);
+    VS_RECORD_ROWS(SET_MEMBER)
 }
 
 static void push_peer(lua_State *L, const struct vs_ctx_peer *peer) {

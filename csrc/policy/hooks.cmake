@@ -21,6 +21,10 @@ foreach(line IN LISTS lines)
     list(APPEND texts NULL)
   elseif(table STREQUAL "fields" AND count EQUAL 4)
     list(GET upper 1 row)
+  elseif(table STREQUAL "records" AND count EQUAL 2)
+    list(GET upper 1 row)
+    string(REPLACE "\"" "" texts "${texts}") # a member's name
+    list(REMOVE_AT texts 1)
   elseif(table STREQUAL "situations" AND count EQUAL 3)
     list(GET upper 0 row)
   else()
@@ -43,6 +47,8 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/hooks.h @ONLY CONTENT
 #define VS_VERDICT_ROWS(ROW)@verdicts@
 
 #define VS_FIELD_ROWS(ROW)@fields@
+
+#define VS_RECORD_ROWS(ROW)@records@
 
 #define VS_SITUATION_ROWS(ROW)@situations@
 ")

@@ -90,7 +90,7 @@ const char *vs_call_result_name(enum vs_call_result result); /* "ok", "error", "
 /* What a call is told: ctx's fields, by name.  A moment is an integer, in Unix milliseconds. */
 enum vs_ctx_kind { VS_CTX_INTEGER, VS_CTX_MOMENT, VS_CTX_TEXT, VS_CTX_RANGE, VS_CTX_RECORDS, VS_CTX_PEERS };
 
-struct vs_ctx_record { /* one of ctx.records: a worker number's record at the store */
+struct vs_ctx_record { /* one of ctx.records, as lua/vesta/hooks.lua has it: a number's record at the store */
     uint64_t worker, epoch;
     const char *holder, *identity;
     bool held, expired;

@@ -31,6 +31,17 @@ return {
     { "attempt", "integer", "choose_worker", "1" },
     { "leaving", "integer", "choose_worker" },
   },
+  records = { -- a field of one of ctx.records, and its kind; numbers count from 0
+    { "worker", "number" },
+    { "epoch", "number" },
+    { "holder", "text" },
+    { "identity", "text" },
+    { "held", "flag" },
+    { "expired", "flag" },
+    { "until_ms", "moment" },
+    { "written_ms", "moment" },
+    { "seen_ms", "moment" },
+  },
   situations = { -- in which a function is tried before it holds: its name behind "when it is tried", what is otherwise
     { "on_clock_back", "with a clock that is 5 ms back", "back_ms=5" },
     { "on_exhausted", "with ids that are used up", "ahead_ticks=1" },

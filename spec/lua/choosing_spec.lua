@@ -65,6 +65,10 @@ describe("choose_worker", function()
     assert.is_true(seen.random >= 0 and seen.random < 2 ^ 32 and seen.random % 1 == 0)
     assert.equal(1, #seen.records)
     local record = seen.records[1]
+    local told, rows = {}, {}
+    for key in pairs(record) do told[key] = true end
+    for _, row in ipairs(require "vesta.hooks".records) do rows[row[1]] = true end
+    assert.same(rows, told)
     assert.same({ 3, 1, true, false, options.path },
       { record.worker, record.epoch, record.held, record.expired, record.identity })
     for key, within_ms in pairs { until_ms = 200000, written_ms = 60000, seen_ms = 60000 } do -- a window is minutes

@@ -64,6 +64,17 @@ describe("docs/policies.md", function()
     assert.equal(#hooks.hooks, rows)
   end)
 
+  it("says what a record has", function()
+    local told = {}
+    local choosing = doc:match "\n## Choosing a number\n(.-)\n## "
+    for row in choosing:gmatch "\n| ([^|]*%.[%w_]+`[^|]*) |" do
+      for name in row:gmatch "%.([%w_]+)`" do told[#told + 1] = name end
+    end
+    local names = {}
+    for _, row in ipairs(hooks.records) do names[#names + 1] = row[1] end
+    assert.equal(sorted(names), sorted(told))
+  end)
+
   it("says what all of them are told", function()
     assert.equal(listed(EVERYWHERE), found(section:match "In all of them it has (.-%.)", "`([%w_]+)`"))
   end)
@@ -86,6 +97,16 @@ describe("library/vesta.lua", function()
     end
     for _ in ctx:gmatch "@field" do count = count + 1 end
     assert.equal(#hooks.fields + 1, count) -- and options
+  end)
+
+  it("has each field of a record, of its kind", function()
+    local kinds = { number = "integer", moment = "integer", text = "string", flag = "boolean" }
+    local record, count = block(types, "---@class vesta.ctx_record"), 0
+    for _, row in ipairs(hooks.records) do
+      assert.is_truthy(record:find(("\n---@field %s %s"):format(row[1], kinds[row[2]]), 1, true), row[1])
+    end
+    for _ in record:gmatch "@field" do count = count + 1 end
+    assert.equal(#hooks.records, count)
   end)
 
   it("has each function of a policy, with what it may answer", function()

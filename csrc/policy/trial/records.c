@@ -48,8 +48,8 @@ static const char *text_of(const struct row *row, const char *key) {
 }
 
 static void check_keys(const struct row *row) {
-    static const char *const names[] = {"worker",  "epoch",    "holder",     "identity", "held",
-                                        "expired", "until_ms", "written_ms", "seen_ms",  NULL};
+#define NAME(kind, member) #member,
+    static const char *const names[] = {VS_RECORD_ROWS(NAME) NULL};
     lua_State *L = row->L;
     for (lua_pushnil(L); lua_next(L, row->at); lua_pop(L, 1)) {
         size_t length = 0, i = 0;
@@ -63,6 +63,12 @@ static void check_keys(const struct row *row) {
     }
 }
 
+#define READ_NUMBER(key) (uint64_t) integer_of(&row, key, 0)
+#define READ_MOMENT(key) integer_of(&row, key, INT64_MIN)
+#define READ_TEXT(key) text_of(&row, key)
+#define READ_FLAG(key) flag_of(&row, key)
+#define READ(kind, member) .member = READ_##kind(#member),
+
 void vs_rows_read(lua_State *L, struct vs_records *out) {
     int list = lua_gettop(L);
     if (!lua_istable(L, list)) luaL_error(L, "a list of records is expected, not a %s", luaL_typename(L, list));
@@ -75,17 +81,7 @@ void vs_rows_read(lua_State *L, struct vs_records *out) {
         if (lua_rawgeti(L, list, (lua_Integer)i + 1) != LUA_TTABLE)
             luaL_error(L, "row %d: a table is expected, not a %s", (int)i + 1, luaL_typename(L, -1));
         check_keys(&row);
-        struct vs_ctx_record record = {
-            .worker = (uint64_t)integer_of(&row, "worker", 0),
-            .epoch = (uint64_t)integer_of(&row, "epoch", 0),
-            .holder = text_of(&row, "holder"),
-            .identity = text_of(&row, "identity"),
-            .held = flag_of(&row, "held"),
-            .expired = flag_of(&row, "expired"),
-            .until_ms = integer_of(&row, "until_ms", INT64_MIN),
-            .written_ms = integer_of(&row, "written_ms", INT64_MIN),
-            .seen_ms = integer_of(&row, "seen_ms", INT64_MIN),
-        };
+        const struct vs_ctx_record record = {VS_RECORD_ROWS(READ)};
         out->record[i] = record;
         out->peer[i] = (struct vs_ctx_peer){record.worker, record.seen_ms};
         lua_pop(L, 1);
