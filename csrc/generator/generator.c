@@ -70,10 +70,18 @@ static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t 
     return pause_why(pause, VESTA_LEASE, index, wait_us > VS_LEASE_POLL_US ? wait_us : VS_LEASE_POLL_US);
 }
 
-/* The cursor stands at `start`, and the clock or the lease does not let it go on. */
-static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t start, int64_t now_us,
+/* Where the cursor stands, by which reading of the clock. */
+struct stand {
+    uint64_t tick;
+    int64_t now_us;
+};
+
+/* The clock or the lease does not let the cursor go on from there. */
+static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct stand at,
                          struct vesta_pause *pause) {
     const struct vs_shape *shape = &gen->shape;
+    uint64_t start = at.tick;
+    int64_t now_us = at.now_us;
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     assert(now <= vs_tick_end(shape));
@@ -139,9 +147,14 @@ static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slo
 
 /* ------------------------------------------------------------------ clock pacing */
 
-/* Takes min(n, room) ticks at or after the clock in one CAS; an error moves nothing. */
-static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t n, uint64_t *first,
-                             uint64_t *got, struct vesta_pause *pause) {
+/* Ticks in a row: `count` is how many are wanted, then how many were taken. */
+struct run {
+    uint64_t first, count;
+};
+
+/* Takes as many ticks at or after the clock as there is room for, in one CAS; an error moves nothing. */
+static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct run *run,
+                             struct vesta_pause *pause) {
     assert(gen->pacing != VESTA_PACING_HISTORY); /* the pacings do not share their bounds */
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
@@ -159,14 +172,13 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
             if (gen->shape.spread) start += spread_start((uint64_t)time, slot->worker, gen->shape.spread);
         }
         uint64_t bound = bound_at(gen, slot, time);
-        if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, start, now_us, pause);
-        uint64_t take = n < bound - start ? n : bound - start, next = start + take;
+        if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, (struct stand){start, now_us}, pause);
+        uint64_t take = run->count < bound - start ? run->count : bound - start, next = start + take;
         VS_POINT(takes);
         /* acq_rel: the bound was loaded before; vs_slot_close reads the limit after its exchange */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
-            *first = start;
-            *got = take;
+            *run = (struct run){start, take};
             return VESTA_OK;
         }
     }
@@ -212,7 +224,7 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     int rc = may_advance(gen, map, index, now_us, pause);
     if (rc != VESTA_OK) return rc;
     uint64_t bound = bound_at(gen, slot, vs_time_at(&gen->shape, now_us));
-    if (bound <= tick) return pause_at(gen, map, index, tick, now_us, pause);
+    if (bound <= tick) return pause_at(gen, map, index, (struct stand){tick, now_us}, pause);
     VS_POINT(knows_bound);
     vs_raise_u64(&slot->pass, bound);
     return VESTA_OK;
@@ -242,8 +254,8 @@ static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t inde
     return VESTA_OK;
 }
 
-static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t n, uint64_t *first,
-                          uint64_t *got, struct vesta_pause *pause) {
+static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct run *run,
+                          struct vesta_pause *pause) {
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
         uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_relaxed);
@@ -254,12 +266,11 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
             if (rc != VESTA_OK) return rc;
             continue;
         }
-        uint64_t take = n < pass - tick ? n : pass - tick;
+        uint64_t take = run->count < pass - tick ? run->count : pass - tick;
         VS_POINT(takes);
         if (atomic_compare_exchange_weak_explicit(&slot->tick, &tick, tick + take, memory_order_acq_rel,
                                                   memory_order_relaxed)) {
-            *first = tick;
-            *got = take;
+            *run = (struct run){tick, take};
             return VESTA_OK;
         }
     }
@@ -301,17 +312,17 @@ static inline void remember(struct vesta_gen *gen, const struct vs_map *map, str
 static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
-    uint64_t tick = 0, got;
+    struct run run = {.count = 1};
     int rc;
     do {
         if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
         struct vs_slot *slot = &map->slot[active - 1];
-        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &tick, pause)
-                                                 : take_clock(gen, map, active - 1, 1, &tick, &got, pause);
+        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run.first, pause)
+                                                 : take_clock(gen, map, active - 1, &run, pause);
         if (LIKELY(rc == VESTA_OK)) {
             remember(gen, map, slot);
             VS_POINT(composes);
-            *id = compose_any(gen, slot, tick);
+            *id = compose_any(gen, slot, run.first);
             return VESTA_OK;
         }
     } while (try_again(gen, map, &active, &rc, pause));
@@ -336,39 +347,38 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     return VESTA_OK;
 }
 
-/* Up to n contiguous ticks of one slot, in one step. */
-static int take_run(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, uint64_t *first, uint64_t *count,
-                    struct vesta_pause *pause) {
-    assert(n > 0);
+/* Contiguous ticks of one slot, in one step. */
+static int take_run(struct vesta_gen *gen, struct vs_slot **slot, struct run *run, struct vesta_pause *pause) {
+    assert(run->count > 0);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     int rc;
     do {
         if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
         *slot = &map->slot[active - 1];
-        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, n, first, count, pause)
-                                                 : take_clock(gen, map, active - 1, n, first, count, pause);
+        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, run, pause)
+                                                 : take_clock(gen, map, active - 1, run, pause);
     } while (rc != VESTA_OK && try_again(gen, map, &active, &rc, pause));
     return rc;
 }
 
 int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
     struct vs_slot *slot;
-    uint64_t first = 0, count = 0;
-    int rc = take_run(gen, n, &slot, &first, &count, pause);
+    struct run run = {.count = n};
+    int rc = take_run(gen, &slot, &run, pause);
     if (rc != VESTA_OK) return rc;
-    compose_run(gen, slot, first, (size_t)count, ids);
-    *got = (size_t)count;
+    compose_run(gen, slot, run.first, (size_t)run.count, ids);
+    *got = (size_t)run.count;
     return VESTA_OK;
 }
 
 int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
     struct vs_slot *slot;
-    uint64_t first = 0, count = 0;
-    int rc = take_run(gen, n, &slot, &first, &count, pause);
+    struct run run = {.count = n};
+    int rc = take_run(gen, &slot, &run, pause);
     if (rc != VESTA_OK) return rc;
-    *out =
-        (struct vesta_block){.base = gen->base + slot->worker * gen->shape.worker_unit, .first = first, .count = count};
+    *out = (struct vesta_block){
+        .base = gen->base + slot->worker * gen->shape.worker_unit, .first = run.first, .count = run.count};
     return VESTA_OK;
 }
 
@@ -394,7 +404,7 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
     uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us);
     if (tick < open) tick = open;
     if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us))) return VESTA_OK;
-    return pause_at(gen, map, index, tick, now_us, pause);
+    return pause_at(gen, map, index, (struct stand){tick, now_us}, pause);
 }
 
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {
