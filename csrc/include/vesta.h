@@ -1,6 +1,6 @@
 /* vesta.h -- 64-bit ids that never repeat, sort by time, can be read back and can be made by hand.
  *
- * This header is the manual of the library.  Every id comes out of a range that somebody granted once:
+ * This header is the manual of the library.  Every id comes from a range that was granted once:
  * a store grants a worker number and a range of its ticks to a process (a lease), the generator grants
  * the next tick to a caller.  Two grants never overlap, so ids are unique whatever clocks do.
  *
@@ -27,7 +27,7 @@
  * A *worker* is the leased number in the id.  A *pause* is the answer of a generator that has no id to give now.
  *
  * Conventions: functions return VESTA_OK (0) or a negative enum vesta_code; the result comes last and is set only
- * on success.  `err` may be NULL.  Texts are UTF-8 and NUL-terminated.  Units stand in the names (_ms, _us).
+ * on success.  `err` may be NULL.  Texts are UTF-8 and NUL-terminated.  Names end in their unit (_ms, _us).
  * The library prints nothing, never exits and installs no signal handler.
  */
 #ifndef VESTA_H
@@ -62,23 +62,23 @@ extern "C" {
 /* What failed; each has one meaning, wherever it is returned, and a name that never changes. */
 enum vesta_code {
     VESTA_OK = 0,
-    VESTA_EPAUSE = -1,    /* pause: no id just now; struct vesta_pause says why and for how long */
-    VESTA_ELAYOUT = -2,   /* bad_layout: a layout's text that cannot be, or a preset that does not exist */
+    VESTA_EPAUSE = -1,    /* pause: no id at the moment; struct vesta_pause says why and for how long */
+    VESTA_ELAYOUT = -2,   /* bad_layout: a layout text that is invalid, or a preset that does not exist */
     VESTA_EFIELD = -3,    /* bad_field: a field's value is missing, too large, unknown or another constant */
     VESTA_EID = -4,       /* bad_id: not an id of this layout, or not an id at all */
-    VESTA_EMISMATCH = -5, /* mismatch: the file or namespace that exists says otherwise; both values are named */
-    VESTA_ENOGEN = -6,    /* no_generator: no generator file, and not enough said to make one */
-    VESTA_ECLOSED = -7,   /* closed: the handle was closed (of languages where that is no crash) */
+    VESTA_EMISMATCH = -5, /* mismatch: the existing file or namespace differs; both values are named */
+    VESTA_ENOGEN = -6,    /* no_generator: no generator file, and too few options to create one */
+    VESTA_ECLOSED = -7,   /* closed: the handle was closed (in languages where that does not crash) */
     VESTA_EEPOCH = -8,    /* epoch_end: a time outside those that the layout can hold */
     VESTA_ENAME = -9,     /* unknown_name: there is no policy of that name */
-    VESTA_EOPTION = -10,  /* bad_option: an option that is wrong, or does not go with another or with this call */
-    VESTA_EIO = -11,      /* io: the system or the store said no; its words are in the text */
-    VESTA_ENOMEM = -12,   /* no_memory: malloc said no */
-    VESTA_EFULL = -13,    /* too_many: the answer is larger than what the caller has room for */
-    VESTA_ENOTNOW = -14   /* not_now: what the call is about is over, or not there yet; nothing was changed */
+    VESTA_EOPTION = -10, /* bad_option: an option that is wrong, or cannot be combined with another or with this call */
+    VESTA_EIO = -11,     /* io: the system or the store refused; its message is in the text */
+    VESTA_ENOMEM = -12,  /* no_memory: malloc failed */
+    VESTA_EFULL = -13,   /* too_many: the answer is larger than what the caller has room for */
+    VESTA_ENOTNOW = -14  /* not_now: what the call is about is over, or does not exist yet; nothing was changed */
 };
 
-/* What went wrong, as a sentence that names the value and, where there is one, the way out. */
+/* What went wrong, as a sentence that names the value and, if there is one, the remedy. */
 struct vesta_error {
     int code; /* enum vesta_code */
     char text[512];
@@ -95,11 +95,11 @@ VESTA_API const char *vesta_code_name(int code);
  *
  * `name:width` or `name:width=constant`; `time` and `seq` once each, together at most 62 bits; no field wider than
  * 53; the widths add up to 64 (63 gets a leading sign:1=0).  The leased field is called `worker` or `machine`.
- * A sequence may stand in two parts below the time: `time:41 seq:8 worker:13 seq:1` is one of 9 bits, of which the
- * lowest stands below the worker.
+ * A sequence may have two parts below the time: `time:41 seq:8 worker:13 seq:1` is one of 9 bits, of which the
+ * lowest is below the worker.
  * `unit` is 1ms, 10ms or 1s; `epoch` is RFC 3339 or Unix milliseconds; `seq_start=spread:N` starts the sequence of a
- * new time unit at hash(time, worker) % N, and wants the sequence, or its second part, lowest.  A preset's name may
- * stand first, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
+ * new time unit at hash(time, worker) % N, and needs the sequence, or its second part, to be lowest.  A preset's name
+ * may come first, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
  */
 
 struct vesta_field {
@@ -107,7 +107,7 @@ struct vesta_field {
     uint8_t width; /* bits, 1 to 53; of a sequence in two parts those of both */
     uint8_t shift; /* the field's lowest bit, 0 to 63; of a sequence in two parts that of its upper one */
     uint8_t fixed; /* 1: written as name:width=constant, only `value` is possible */
-    uint8_t low_width, low_shift; /* a sequence in two parts: its low bits stand here; else 0 */
+    uint8_t low_width, low_shift; /* a sequence in two parts: its low bits are here; else 0 */
     uint64_t value;               /* the constant; 0 for a field that is not fixed */
     uint64_t max;                 /* (1 << width) - 1 */
 };
@@ -116,14 +116,14 @@ struct vesta_field {
 struct vesta_layout {
     struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
     int field_count;
-    int time, seq, worker; /* indexes into field; worker is -1 where no field is leased */
+    int time, seq, worker; /* indexes into field; worker is -1 if no field is leased */
     int64_t epoch_ms;      /* Unix milliseconds of time 0 */
     int32_t unit_ms;       /* 1, 10 or 1000 */
     uint32_t spread;       /* seq_start=spread:N; 0: the sequence starts at 0 */
     uint64_t fingerprint;  /* of names, widths, order, unit and epoch; not of constants or spread */
 };
 
-/* Reads a layout or preset text.  Threads: any.  Errors: VESTA_ELAYOUT, naming the word that is wrong. */
+/* Reads a layout or preset text.  Threads: any.  Errors: VESTA_ELAYOUT, naming the part that is wrong. */
 VESTA_API int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_error *err);
 
 /* Writes the canonical text; parsing it gives the same layout, and writing that the same text.
@@ -271,7 +271,7 @@ struct vesta_pause {
 /* "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed", "failstop".  Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
-/* The clock a generator looks at; NULL in vesta_opts means the machine's. */
+/* The clock that a generator reads; NULL in vesta_opts means the machine's. */
 struct vesta_clock {
     void *self;
     int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */
@@ -279,19 +279,18 @@ struct vesta_clock {
     void (*sleep_us)(void *self, int64_t us);
 };
 
-/* Opens, or makes, the generator of a path.  <state> is $VESTA_STATE, else /var/lib/vesta if writable, else
+/* Opens, or creates, the generator of a path.  <state> is $VESTA_STATE, else /var/lib/vesta if writable, else
  * ${XDG_STATE_HOME:-~/.local/state}/vesta.  Two opens of one file in a process share one mapping.  No lease is
  * claimed yet: the first vesta_next says VESTA_LEASE and wakes the keeper.
  * Threads: any.  Own: close with vesta_close.
- * Errors: VESTA_ELAYOUT, VESTA_EOPTION (also where opts was not begun by VESTA_OPTS_INIT, or sets an option that only a
- * newer library knows), VESTA_EFIELD; VESTA_ENOGEN: no file, and no worker, any_worker or store given; VESTA_EMISMATCH;
- * VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
+ * Errors: VESTA_ELAYOUT, VESTA_EOPTION (also if opts was not initialized with VESTA_OPTS_INIT, or sets an option that
+ * only a newer library knows), VESTA_EFIELD; VESTA_ENOGEN: no file, and no worker, any_worker or store given;
+ * VESTA_EMISMATCH; VESTA_EEPOCH; VESTA_EIO; VESTA_ENOMEM. */
 VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
 
 /* The same from a text of NAME=VALUE, for languages that have no struct for it: "layout=vesta-milli worker=7".  Names
- * are the options' of vesta_options.h, "namespace" without its underscore, and unsafe_private.  A value with spaces
- * stands in
- * '...' or "..."; switches are true or false.  Threads, Own, Errors: as vesta_open. */
+ * are those of the options in vesta_options.h, "namespace" without its underscore, and unsafe_private.  A value with
+ * spaces is quoted by '...' or "..."; switches are true or false.  Threads, Own, Errors: as vesta_open. */
 VESTA_API int vesta_open_text(const char *options, struct vesta_gen **gen, struct vesta_error *err);
 
 /* Unmaps this handle only; the lease stays held for other handles and for the next start.  gen may be NULL.
@@ -306,7 +305,7 @@ VESTA_API int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause
  * Shape: ids[0..*got) ascending within equal higher fields; n >= 1.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause);
 
-/* A range of ticks that was handed out whole, to be composed into ids by whoever got it: id i has the tick first + i,
+/* A range of ticks that was handed out as a whole, for the receiver to compose ids from: id i has the tick first + i,
  * of which the time is (first + i) >> bits of seq, and the sequence the bits below; `base` has all other fields in
  * place. */
 struct vesta_block {
@@ -330,11 +329,11 @@ VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_
 VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max,
                                struct vesta_pause *pause);
 
-/* What vesta_next would meet just now: VESTA_OK if it would give an id, else the pause.  Takes nothing and moves no
+/* What vesta_next would return now: VESTA_OK if it would give an id, else the pause.  Takes nothing and moves no
  * cursor.  Shape: *pause is set with VESTA_EPAUSE only.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause);
 
-/* One sentence about a pause, with what the keeper last met.  Shape: buf[0..size).  Threads: any. */
+/* One sentence about a pause, with what the keeper last reported.  Shape: buf[0..size).  Threads: any. */
 VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size);
 
 /* ------------------------------------------------------------------ verdicts: what a policy may do about a pause */
@@ -344,9 +343,9 @@ VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause 
 VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
 
 /* The same in time: the slot may run `ahead_ms` past the latest instant that was seen, be that the clock's or, where
- * the clock is behind it, an earlier reading's.  Saying it twice borrows no more.  ahead_ms < 0: as far as the clock is
- * behind, and one time unit.  More than VESTA_BORROW_MS_MAX is cut to that.
- * Threads: any.  Errors: VESTA_ENOTNOW when the pause is not one of this generator's slots. */
+ * the clock is behind it, an earlier reading's.  Calling it twice borrows no more.  ahead_ms < 0: as far as the clock
+ * is behind, and one time unit.  More than VESTA_BORROW_MS_MAX is cut to that. Threads: any.  Errors: VESTA_ENOTNOW
+ * when the pause is not one of this generator's slots. */
 VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
 /* Asks the keeper of the file for another worker number in place of the one that paused, because the clock is behind
@@ -362,7 +361,7 @@ VESTA_API int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *paus
  * Where a process has a handle with VESTA_CHOOSES, its keeper does not claim a number by itself: pauses say
  * VESTA_CHOOSE, vesta_get_choice says what the store lists, and vesta_choose answers.  An answer is a hint: the claim
  * decides, and where it is lost the keeper asks again with fresh records.  A question that nobody answers for five
- * seconds is asked anew.  Where the keeper is another process's, that process chooses. */
+ * seconds is asked again.  If another process keeps the file, that process chooses. */
 
 /* A worker number as the store knows it. */
 struct vesta_record {
@@ -374,9 +373,9 @@ struct vesta_record {
 
 /* What is to be chosen from. */
 struct vesta_choice {
-    unsigned attempt; /* 1, and one more for each claim that somebody faster won */
+    unsigned attempt; /* 1, and one more for each claim that another process won */
     int is_fixed;     /* 1: the number was given by hand; the answer can only be to claim it, or not to */
-    int was_lost;     /* 1: `lost` was held, and somebody else holds it now */
+    int was_lost;     /* 1: `lost` was held, and another process holds it now */
     uint64_t lost;
     int is_switch; /* 1: `leaving` is held, and to be left for another (vesta_switch); to answer it is to keep it */
     uint64_t leaving;
@@ -386,42 +385,44 @@ struct vesta_choice {
     struct vesta_record *record; /* ascending by worker; without those that were never claimed */
 };
 
-/* What the keeper of this process asks just now.  Own: free with vesta_choice_free.  Threads: any; may block for a
- * moment.  Errors: VESTA_ENOTNOW when nothing is asked; VESTA_ENOMEM. */
+/* What the keeper of this process is asking.  Own: free with vesta_choice_free.  Threads: any; may block for a
+ * moment.  Errors: VESTA_ENOTNOW if it asks nothing; VESTA_ENOMEM. */
 VESTA_API int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **choice, struct vesta_error *err);
 VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
 
 /* Answers a pause VESTA_CHOOSE: that number is to be claimed.  VESTA_ANY_WORKER: the one that would be claimed without
- * VESTA_CHOOSES.  Threads: any.  Errors: VESTA_EFIELD: the layout has no such number; VESTA_ENOTNOW when nothing is
+ * VESTA_CHOOSES.  Threads: any.  Errors: VESTA_EFIELD: the layout has no such number; VESTA_ENOTNOW if nothing is
  * asked (any more). */
 #define VESTA_ANY_WORKER UINT64_MAX
 VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
 /* The same, of a number that follows from what this generator is: its configuration, its host's name.  Its window is as
- * short as that of a number given by hand, so that who was killed, and comes again without its file, has it soon. */
+ * short as that of a number given by hand, so that a process that was killed, and returns without its file, has it
+ * soon. */
 VESTA_API int vesta_choose_fixed(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
-/* The same: none is to be claimed for now, and why, for people.  The keeper asks again after a second. */
+/* The same: no number is to be claimed for now; `reason` says why, for people.  The keeper asks again after a second.
+ */
 VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason);
 
 /* ------------------------------------------------------------------ keeping */
 
 /* Starts this process's keeper, or wakes it: one thread with all signals but SIGBUS blocked, one per map and
- * process; one process on the host is elected to do the work.  vesta_next_wait does this by itself; who calls only
- * vesta_next calls this at the start, after fork() in the child, and whenever a pause says VESTA_LEASE or
- * VESTA_CLOSED.  Cheap: a lock and a futex wake.  Where this handle starts none, it wakes the keeper of whichever
+ * process; one process on the host is elected to do the work.  vesta_next_wait does this by itself; a program that
+ * calls only vesta_next calls this at the start, after fork() in the child, and whenever a pause says VESTA_LEASE or
+ * VESTA_CLOSED.  Cheap: a lock and a futex wake.  If this handle starts none, it wakes the keeper of whichever
  * process keeps the file.  Threads: any.  Errors: VESTA_EIO, VESTA_ENOMEM; VESTA_EOPTION for a private generator. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
 /* Gives the lease back: closes the slot at its exact cursor and, if no other process has the file open, releases
- * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be asked for
+ * the worker number.  Otherwise only this process's keeper stops, and another takes over.  Ids may be requested
  * afterwards: they need a new claim.  Threads: any; blocks for the store.
  * Errors: VESTA_EIO: the store did not take it back, and how long others have to wait for the number; VESTA_EOPTION
- * where this handle starts no keeper: another process keeps the file. */
+ * if this handle starts no keeper: another process keeps the file. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 
-/* Ends the lease here at once and does not give it back: no id until the keeper has claimed anew, for which the store
- * must answer.  For who will not go on inside a window while the store is silent.  Threads: any.
+/* Ends the lease here at once and does not give it back: no id until the keeper has claimed again, for which the store
+ * must answer.  For programs that must not continue within a window while the store is silent.  Threads: any.
  * Errors: VESTA_EOPTION for a private generator. */
 VESTA_API int vesta_drop(struct vesta_gen *gen);
 
@@ -432,7 +433,7 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
  * about to return.
  * What tells the copies' claims apart is a token: 16 bytes of getrandom(2), drawn when a claim begins, so after the
  * copy.  Copies that draw equal ones take each other's lease for their own, and repeat ids: their kernels must give
- * different bytes.  Those of a checkpoint do, no kernel is copied with it.  Those of a virtual machine's clones are
+ * different bytes.  Those of a checkpoint do: no kernel is copied with it.  Those of a virtual machine's clones are
  * copies themselves: they do at once where the hypervisor gives the machine a generation id (vmgenid, Linux 5.18 and
  * later), else only after the kernel has taken in fresh entropy, once a minute: until then no clone may ask for ids.
  * Threads: any; blocks until the keeper of this file is at rest, whichever process it is.
@@ -440,7 +441,7 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
  * handle starts no keeper. */
 VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err);
 
-/* What a generator is, just now. */
+/* What a generator is at the moment. */
 struct vesta_info {
     struct vesta_layout layout;
     char namespace_[VESTA_NAMESPACE_MAX];
