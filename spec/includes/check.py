@@ -25,7 +25,7 @@ FILES_MAX = 25  # in one folder of csrc: what is more has subjects, which are ro
 # Where an assertion stands for every two functions at least: a wrong step here would cost ids.
 ASSERTED = ("generator", "lease", "keeper", "store")
 ASSERTIONS_MIN = 0.5
-PARAMETERS_MAX = 5  # more are counted by --measures
+PARAMETERS_MAX = 5  # those behind a format are not counted
 
 # Whom a folder knows stands in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are no archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
@@ -198,12 +198,31 @@ def functions(path):
             head = "" if letter in ";}" else head + letter
 
 
+def parameters(head):
+    """How many a function's head lists, `...` aside: the commas of its last pair of brackets."""
+    depth, commas = 0, 0
+    for place in range(len(head.rstrip()) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(head[place], 0)
+        commas += head[place] == "," and depth == 1
+        if depth == 0:
+            listed = head[place + 1:].strip(" )")
+            return 0 if listed in ("", "void") else commas + (not listed.endswith("..."))
+    return 0
+
+
 def functions_short(root):
     for path in walk(root, SOURCES, (".c", ".h")):
         for first, length, head in functions(path):
             if length > LINES_FUNCTION_MAX:
                 name = re.findall(r"(\w+)\s*\(", head)
                 yield f"{os.path.relpath(path, root)}:{first}: {name[0] if name else '?'} has {length} lines, at most {LINES_FUNCTION_MAX}"
+
+
+def parameters_few(root):
+    for path in walk(root, ["csrc", "bench", "examples"], (".c", ".h")):
+        for first, _, head in functions(path):
+            if parameters(head) > PARAMETERS_MAX:
+                yield f"{os.path.relpath(path, root)}:{first}: {parameters(head)} parameters, at most {PARAMETERS_MAX}"
 
 
 def header_alone(root):
@@ -256,6 +275,7 @@ RULES = [
     ("the folders that do no I/O include nothing that does", pure_without_io),
     (f"no file is longer than {LINES_FILE_MAX} lines", files_short),
     (f"no function is longer than {LINES_FUNCTION_MAX} lines", functions_short),
+    (f"no function has more than {PARAMETERS_MAX} parameters", parameters_few),
     ("the public header compiles alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
     (f"at least {ASSERTIONS_MIN} assertions a function in {', '.join(ASSERTED)}", asserted),
@@ -267,17 +287,6 @@ def draw(root):
     for folder in sorted(graph, key=lambda name: (len(below(graph, name)), name)):
         known = (("-" if any(one in below(graph, other) for other in graph[folder]) else "") + one for one in graph[folder])
         print(f"{folder:<10} > {' '.join(known)}".rstrip(" >"))
-    return 0
-
-
-def parameters(head):
-    """How many a function's head lists: the commas of its last pair of brackets."""
-    depth, commas = 0, 0
-    for place in range(len(head.rstrip()) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(head[place], 0)
-        commas += head[place] == "," and depth == 1
-        if depth == 0:
-            return 0 if head[place + 1:].strip(" )") in ("", "void") else commas + 1
     return 0
 
 
@@ -322,6 +331,7 @@ PLANTS = {
     pure_without_io: ("csrc/lease/clock.c", "#include <time.h>\n"),
     files_short: ("lua/long.lua", "-- a line\n" * (LINES_FILE_MAX + 1)),
     functions_short: ("bench/long.c", "int f(int a)\n{\n" + "    a++; /* } */\n" * (LINES_FUNCTION_MAX - 1) + "}\n"),
+    parameters_few: ("bench/wide.c", "int f(int a, int b, int c, int d, int e, int g) {\n}\n"),
     header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),
 }
 
@@ -338,6 +348,7 @@ SOUND = {
     "csrc/id/id.h": '#include "vesta.h"\n#include <string.h>\n',
     "csrc/keeper/keeper.h": '#include "store/store.h"\n#include <pthread.h>\n',
     "csrc/store/sqlite/sqlite.c": '#include "id/id.h"\n#include <sqlite3.h>\n',
+    "csrc/cli/told.c": "void f(int a, int b, int c, int d, const char *format, ...) {\n}\n",
     "csrc/cli/long_table.c": "static const int t[] = {\n" + "    1,\n" * 90 + "};\n"
                               + 'static int f(void) {\n    return \'{\' + "{"[0];\n}\n#define G(x) do { \\\n  x; } while (0)\n' * 30,
 }
