@@ -167,8 +167,8 @@ void vs_life_ready(const struct vs_serving *serving, int ready) {
     if (ready == count)
         vs_log(VS_LOG_INFO, "ready", NULL);
     else
-        vs_log(VS_LOG_WARN, "serving, but not every namespace", "served", VS_DIGITS(ready), "of", VS_DIGITS(count),
-               NULL);
+        vs_log(VS_LOG_WARN, "serving, but some namespaces are not served", "served", VS_DIGITS(ready), "of",
+               VS_DIGITS(count), NULL);
 }
 
 void vs_life_stopping(void *self) {
