@@ -1,9 +1,9 @@
 /* doctor.h -- what `vesta doctor` looks at, and the files that look.
  *
- *   doctor.c          the command: what is asked for, findings, the config and its policies
- *   doctor_machine.c  the clock, limits, addresses
- *   doctor_state.c    the folder for state, generator files, how long a layout lasts
- *   doctor_store.c    the stores that numbers are leased from */
+ *   doctor.c   the command: what is asked for, findings, the config and its policies
+ *   machine.c  the clock, limits, addresses
+ *   state.c    the folder for state, generator files, how long a layout lasts
+ *   store.c    the stores that numbers are leased from */
 #ifndef VS_DOCTOR_H
 #define VS_DOCTOR_H
 
