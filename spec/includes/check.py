@@ -23,7 +23,7 @@ LINES_FILE_MAX = 500
 LINES_FUNCTION_MAX = 60
 FILES_MAX = 25  # in one folder of csrc: what is more has subjects, which are rooms of the same target
 # Where an assertion stands for every two functions at least: a wrong step here would cost ids.
-ASSERTED = ("generator", "lease", "keeper", "store")
+ASSERTED = ("generator", "lease", "keeper", "store", "segment")
 ASSERTIONS_MIN = 0.5
 PARAMETERS_MAX = 5  # those behind a format are not counted
 
@@ -46,7 +46,7 @@ ONLY_IN = [
 ]
 
 # The folders without I/O, which run in the simulator as they are, and what they have no use for.
-PURE = {"base", "id", "generator", "lease"}
+PURE = {"base", "id", "generator", "lease", "segment"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
