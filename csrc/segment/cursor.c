@@ -1,0 +1,259 @@
+/* cursor.c -- the cursor over two ranges: taken from, published to, switched, closed.  Knows no I/O, never waits, and
+ * allocates nothing.
+ *
+ * Why no number is given twice.  A fetch-add on `cursor` gives offsets of one generation, each to one taker.
+ * Generations are drawn once, so a generation has one range, which its publisher wrote before `next` named it.  The
+ * cursor goes from one generation to a higher one only, by a CAS that finds the old one used up.  Words of a range are
+ * written again only once the cursor has left it, and then bear another tag, for which a late reader looks after it has
+ * read them.  Who closes sets a bit of that same word: what it finds there is past every offset that was or will be
+ * given. */
+#include "generator/point.h"
+#include "segment/segment.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define COLD __attribute__((cold, noinline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+#define GENERATION(at) (((at) & ~VS_CLOSED) >> VS_OFFSET_BITS)
+#define START(generation) ((uint64_t)(generation) << VS_OFFSET_BITS)
+
+static struct vs_range_words *range_at(struct vs_segment *seg, uint64_t generation) {
+    return &seg->range[generation % VS_RANGES];
+}
+
+void vs_segment_format(struct vs_segment *seg, uint64_t granted) {
+    memset(seg, 0, sizeof *seg);
+    memcpy(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic);
+    seg->format = VS_SEGMENT_FORMAT;
+    seg->size = sizeof *seg;
+    /* generation 1 holds nothing, and is used up */
+    atomic_store(&range_at(seg, 1)->tag, 1);
+    atomic_store(&seg->cursor, START(1));
+    atomic_store(&seg->next, 1);
+    atomic_store(&seg->dry, 1);
+    atomic_store(&seg->drawn, 1);
+    atomic_store(&seg->granted, granted);
+}
+
+const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes) {
+    if (bytes < sizeof *seg) return "it is too short to be a segment's map";
+    if (memcmp(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic) != 0) return "it is no segment's map";
+    if (seg->format > VS_SEGMENT_FORMAT) return "a newer vesta made it";
+    if (seg->format != VS_SEGMENT_FORMAT || seg->size != sizeof *seg)
+        return "another build of vesta made it, in another format";
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ taking */
+
+/* Tells of each generation once that its successor is wanted. */
+static bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
+    /* relaxed: only about who is told */
+    uint64_t was = atomic_load_explicit(&seg->want, memory_order_relaxed);
+    while (was < generation)
+        if (atomic_compare_exchange_weak_explicit(&seg->want, &was, generation, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+static COLD int refuse(struct vs_segment *seg, struct vs_taken *out) {
+    uint64_t dry = atomic_load_explicit(&seg->dry, memory_order_relaxed);
+    *out = (struct vs_taken){.count = 0};
+    if (dry == VS_ENDED) return VESTA_ECLOSED;
+    out->wanted = is_first_to_want(seg, dry);
+    return VESTA_EPAUSE;
+}
+
+/* The generation was met used up, or its range gone, which is the same: on to the next one, or nobody pushes any more.
+ */
+static COLD void move_on(struct vs_segment *seg, uint64_t generation) {
+    /* acquire: pairs with vs_segment_publish; whoever sees the cursor there sees the range's words */
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    VS_POINT(knows_next);
+    if (next == VS_ENDED || next <= generation) {
+        vs_raise_u64(&seg->dry, next == VS_ENDED ? VS_ENDED : generation);
+        return;
+    }
+    uint64_t at = atomic_load_explicit(&seg->cursor, memory_order_relaxed);
+    VS_POINT(switches);
+    /* Only from this generation, wherever others have pushed it: who slept here finds a newer one.  A closed cursor is
+     * of none.  acq_rel: hands on what vs_segment_publish released. */
+    while (at >> VS_OFFSET_BITS == generation &&
+           !atomic_compare_exchange_weak_explicit(&seg->cursor, &at, START(next), memory_order_acq_rel,
+                                                  memory_order_relaxed))
+        ;
+}
+
+/* What n offsets of a generation are worth.  False: none, or the range is gone; these offsets are then nobody's. */
+static inline bool look_up(struct vs_segment *seg, uint64_t at, uint64_t n, struct vs_taken *out, uint64_t *mark) {
+    uint64_t generation = at >> VS_OFFSET_BITS, offset = at & VS_OFFSET_MASK;
+    struct vs_range_words *range = range_at(seg, generation);
+    /* acquire: pair with the releases of write_range; if one of them is a later range's, its tag is seen below */
+    uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
+    uint64_t first = atomic_load_explicit(&range->first, memory_order_acquire);
+    VS_POINT(read_half);
+    uint64_t stride = atomic_load_explicit(&range->stride, memory_order_acquire);
+    *mark = atomic_load_explicit(&range->mark, memory_order_acquire);
+    /* A closed cursor's generation is above every tag. */
+    if (UNLIKELY(atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count))
+        return false;
+    *out = (struct vs_taken){
+        .first = first + offset * stride, .count = n < count - offset ? n : count - offset, .stride = stride};
+    return true;
+}
+
+int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out) {
+    if (n > VS_TAKE_MAX) n = VS_TAKE_MAX;
+    for (;;) {
+        /* relaxed: both may be old, which costs a push in vain; look_up decides */
+        uint64_t next = atomic_load_explicit(&seg->next, memory_order_relaxed), mark;
+        if (UNLIKELY(atomic_load_explicit(&seg->dry, memory_order_relaxed) >= next)) return refuse(seg, out);
+        VS_POINT(takes);
+        /* acq_rel: pairs with the CAS of move_on, by which the range's words are there; and with vs_segment_close */
+        uint64_t at = atomic_fetch_add_explicit(&seg->cursor, n, memory_order_acq_rel);
+        VS_POINT(took);
+        if (LIKELY(look_up(seg, at, n, out, &mark))) {
+            /* not only who crosses the mark: that one may be killed here */
+            if ((at & VS_OFFSET_MASK) + out->count > mark) out->wanted = is_first_to_want(seg, at >> VS_OFFSET_BITS);
+            return VESTA_OK;
+        }
+        if (at & VS_CLOSED)
+            vs_raise_u64(&seg->dry, VS_ENDED);
+        else
+            move_on(seg, at >> VS_OFFSET_BITS);
+    }
+}
+
+/* ------------------------------------------------------------------ refilling */
+
+/* A place that no taker will look at again, for a generation of its own; 0: there is none. */
+static uint64_t take_place(struct vs_segment *seg, uint64_t current) {
+    for (int i = 0; i < VS_RANGES; i++) {
+        /* relaxed: its place in the order of all generations is all that is asked of it */
+        uint64_t generation = atomic_fetch_add_explicit(&seg->drawn, 1, memory_order_relaxed) + 1;
+        if (generation > VS_GENERATION_MAX) return 0;
+        struct vs_range_words *range = range_at(seg, generation);
+        uint64_t tag = atomic_load_explicit(&range->tag, memory_order_relaxed);
+        VS_POINT(takes_place);
+        /* Behind the cursor, or never used: no generation goes back there.  Who wrote it has ended: it bears no mark.
+         * acq_rel: the words that follow are never seen without this tag. */
+        if (!(tag & VS_WRITING) && tag < current &&
+            atomic_compare_exchange_strong_explicit(&range->tag, &tag, generation | VS_WRITING, memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return generation;
+    }
+    return 0;
+}
+
+static void write_range(struct vs_range_words *words, const struct vs_range *range, uint64_t generation) {
+    assert(generation <= VS_GENERATION_MAX); /* nobody else writes here: it was drawn once */
+    /* release: pair with the acquires of look_up; who sees one of these sees the tag that was set before */
+    atomic_store_explicit(&words->first, range->first, memory_order_release);
+    VS_POINT(writes_first);
+    atomic_store_explicit(&words->count, range->count, memory_order_release);
+    VS_POINT(writes_count);
+    atomic_store_explicit(&words->stride, range->stride, memory_order_release);
+    atomic_store_explicit(&words->until, range->until, memory_order_release);
+    atomic_store_explicit(&words->mark, range->mark, memory_order_release);
+    VS_POINT(writes_mark);
+    /* release: the range is whole where its tag is */
+    atomic_store_explicit(&words->tag, generation, memory_order_release);
+}
+
+enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_range *range) {
+    assert(range->count > 0);
+    assert(range->count <= VS_RANGE_MAX);
+    assert(range->stride > 0);
+    assert(range->until <= VS_NUMBER_MAX);
+    assert((range->count - 1) <= (range->until - 1 - range->first) / range->stride); /* its last number lies in it */
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    uint64_t cursor = atomic_load_explicit(&seg->cursor, memory_order_acquire), current = GENERATION(cursor);
+    VS_POINT(publishes);
+    if (next == VS_ENDED || cursor & VS_CLOSED) return VS_SEGMENT_CLOSED;
+    if (next > current) return VS_NOT_NEEDED;
+    uint64_t generation = take_place(seg, current);
+    if (!generation) return VS_SEGMENT_SPENT;
+    write_range(range_at(seg, generation), range, generation);
+    VS_POINT(links);
+    /* Only over the one that the cursor has reached: another's that is ready would be lost.  It was drawn later than
+     * what stands there.  acq_rel: pairs with the acquire of move_on. */
+    if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
+                                                memory_order_acquire)) {
+        vs_raise_u64(&seg->granted, range->until); /* not before: what is given back takes the counter back */
+        return VS_PUBLISHED;
+    }
+    return next == VS_ENDED ? VS_SEGMENT_CLOSED : VS_NOT_NEEDED;
+}
+
+bool vs_segment_is_due(const struct vs_segment *seg) {
+    uint64_t cursor = atomic_load_explicit(&seg->cursor, memory_order_acquire);
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    if (cursor & VS_CLOSED || next > GENERATION(cursor)) return false;
+    const struct vs_range_words *range = &seg->range[GENERATION(cursor) % VS_RANGES];
+    /* one that is gone has a successor, and is looked at again soon */
+    return (cursor & VS_OFFSET_MASK) >= atomic_load_explicit(&range->mark, memory_order_acquire);
+}
+
+bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boot_us, int64_t pulse_boot_us) {
+    assert(token != 0);
+    assert(pulse_boot_us > boot_us);
+    uint64_t was = atomic_load_explicit(&seg->refiller, memory_order_relaxed);
+    if (was && was != token && boot_us < atomic_load_explicit(&seg->pulse_boot_us, memory_order_relaxed)) return false;
+    VS_POINT(begins_refill);
+    /* relaxed, here and below: it orders nothing; two at once are slow, and no more */
+    if (!atomic_compare_exchange_strong_explicit(&seg->refiller, &was, token, memory_order_relaxed,
+                                                 memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&seg->pulse_boot_us, pulse_boot_us, memory_order_relaxed);
+    return true;
+}
+
+void vs_segment_end_refill(struct vs_segment *seg, uint64_t token) {
+    assert(token != 0);
+    atomic_compare_exchange_strong_explicit(&seg->refiller, &token, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+/* What a range that no publisher can touch holds from an offset on: how many numbers, and which. */
+static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint64_t offset, struct vs_unused *out) {
+    const struct vs_range_words *range = &seg->range[generation % VS_RANGES];
+    uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
+    uint64_t first = atomic_load_explicit(&range->first, memory_order_acquire);
+    uint64_t stride = atomic_load_explicit(&range->stride, memory_order_acquire);
+    uint64_t until = atomic_load_explicit(&range->until, memory_order_acquire);
+    if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
+    *out = (struct vs_unused){.from = first + offset * stride, .until = until};
+    return count - offset;
+}
+
+bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count) {
+    VS_POINT(closes);
+    /* acq_rel: every taker before has its offset below what is found here, every later one the bit */
+    uint64_t at = atomic_fetch_or_explicit(&seg->cursor, VS_CLOSED, memory_order_acq_rel);
+    if (at & VS_CLOSED) return false;
+    VS_POINT(closed);
+    /* After the cursor, so that it does not move there any more; before anything is given back, so that a publisher of
+     * which this knows nothing keeps its range.  acq_rel: pairs with vs_segment_publish. */
+    uint64_t next = atomic_exchange_explicit(&seg->next, VS_ENDED, memory_order_acq_rel);
+    vs_raise_u64(&seg->dry, VS_ENDED);
+    *count = 0;
+    if (next != VS_ENDED && next > GENERATION(at)) *count += rest_of(seg, next, 0, &unused[*count]) > 0;
+    *count += rest_of(seg, GENERATION(at), at & VS_OFFSET_MASK, &unused[*count]) > 0;
+    return true;
+}
+
+void vs_segment_get_state(const struct vs_segment *seg, struct vs_segment_state *out) {
+    uint64_t cursor = atomic_load_explicit(&seg->cursor, memory_order_acquire), generation = GENERATION(cursor);
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
+    struct vs_unused rest = {0}, behind = {0};
+    *out = (struct vs_segment_state){.generation = generation, .is_closed = cursor & VS_CLOSED};
+    if (out->is_closed) return;
+    out->left = rest_of(seg, generation, cursor & VS_OFFSET_MASK, &rest);
+    if (next > generation && next != VS_ENDED) out->next_left = rest_of(seg, next, 0, &behind);
+    out->position = out->left ? rest.from : behind.from;
+}

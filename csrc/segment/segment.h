@@ -1,0 +1,128 @@
+/* segment.h -- the words of one segment, shared by all processes that take numbers from it, and the cursor over its two
+ * ranges: the current one and the next.  No step waits for another process, and none that is killed or sleeps anywhere
+ * makes a number come twice.
+ *
+ *     cursor     generation of the current range << 40 | how many of its numbers were taken: one fetch-add takes n
+ *     range[i]   what a generation's range is: written by one publisher, then never until the cursor has left it
+ *     next       the newest generation that was published; above the cursor's: it is ready to be switched to
+ *
+ * Generations are drawn from a counter and never twice, so nothing here comes back to an earlier value, and a range's
+ * words bear its generation: who reads them late sees that they are another's. */
+#ifndef VS_SEGMENT_H
+#define VS_SEGMENT_H
+
+#include "generator/map.h"
+#include "segment/range.h"
+
+#define VS_SEGMENT_MAGIC "vesta.s"
+#define VS_SEGMENT_FORMAT 1
+#ifndef VS_OFFSET_BITS                    /* spec/segment has smaller ones, to see them used up */
+#define VS_RANGES 8                       /* the current one, the next, and some for who was killed writing his */
+#define VS_OFFSET_BITS 40                 /* of the cursor; above them is the generation */
+#define VS_TAKE_MAX ((uint64_t)1 << 16)   /* numbers in one take */
+#define VS_TAKERS_MAX ((uint64_t)1 << 22) /* threads of a host: Linux's own most */
+/* Who meets a used-up range has pushed the offset in vain: once until that is known, once more when the next range is
+ * there, before the cursor moves on. */
+_Static_assert(VS_RANGE_MAX + 2 * VS_TAKERS_MAX * VS_TAKE_MAX < (uint64_t)1 << VS_OFFSET_BITS,
+               "an offset that every thread of a host has pushed in vain does not reach the generation");
+#endif
+#define VS_OFFSET_MASK (((uint64_t)1 << VS_OFFSET_BITS) - 1)
+#define VS_GENERATION_MAX (((uint64_t)1 << (63 - VS_OFFSET_BITS)) - 1)
+#define VS_ENDED UINT64_MAX            /* in `next` and `dry`: closed; above every generation */
+#define VS_WRITING ((uint64_t)1 << 63) /* in a tag: the range's words are being written */
+
+struct vs_range_words {
+    _Alignas(VS_LINE / 2) _Atomic uint64_t tag; /* its generation, or that | VS_WRITING */
+    _Atomic uint64_t first, count, stride, until, mark;
+    uint64_t reserved[2];
+};
+
+struct vs_segment {
+    /* written once, before others see it */
+    _Alignas(VS_LINE) char magic[8];
+    uint32_t format;
+    uint32_t reserved;
+    uint64_t size;
+    unsigned char pad[VS_LINE - 24];
+    /* read with every number, written once a range; all of them only rise */
+    _Atomic uint64_t next;
+    _Atomic uint64_t
+        dry; /* the newest generation that was met used up, or VS_ENDED: no further taker pushes the cursor */
+    _Atomic uint64_t want; /* the newest generation of which it was said that its successor is wanted */
+    unsigned char pad_words[VS_LINE - 24];
+    /* the hot word, alone */
+    _Atomic uint64_t cursor; /* generation << VS_OFFSET_BITS | offset, and VS_CLOSED */
+    unsigned char pad_cursor[VS_LINE - 8];
+    /* of those who refill */
+    _Atomic uint64_t drawn;    /* generations given out */
+    _Atomic uint64_t granted;  /* the highest end of a range that was published: the counter never stands below it */
+    _Atomic uint64_t refiller; /* token of who asks the store for the next range, 0: nobody.  It decides who does the
+                                  I/O, nothing else */
+    _Atomic int64_t pulse_boot_us; /* until then the refiller's silence means nothing */
+    _Atomic uint32_t stopped;      /* 1: the counter went back; nothing is asked for until a person has acted */
+    unsigned char pad_refill[VS_LINE - 36];
+    struct vs_range_words range[VS_RANGES]; /* by generation % VS_RANGES */
+};
+_Static_assert(sizeof(struct vs_range_words) == VS_LINE / 2, "a range is one cache line");
+_Static_assert(offsetof(struct vs_segment, next) == VS_LINE, "what is read with every number has its line");
+_Static_assert(offsetof(struct vs_segment, cursor) == 2 * VS_LINE, "what is written with every number shares no line");
+_Static_assert(offsetof(struct vs_segment, drawn) == 3 * VS_LINE, "and nothing follows on the cursor's");
+_Static_assert(sizeof(struct vs_segment) == 4 * VS_LINE + VS_RANGES * VS_LINE / 2, "the words are what is named here");
+
+/* Makes the words of a segment without a range, before others see them.  `granted`: the highest end of a range that
+ * this host was ever granted and did not give back, 0 if none is known. */
+void vs_segment_format(struct vs_segment *seg, uint64_t granted);
+
+/* Why these bytes are no segment of this build, as the end of a sentence, or NULL if they are. */
+const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes);
+
+/* Numbers that belong to the caller alone: first, first + stride, ..., `count` of them. */
+struct vs_taken {
+    uint64_t first, count, stride;
+    bool wanted; /* the caller is the one who tells the refiller that the next range is wanted; also with a pause */
+};
+
+/* Takes min(n, VS_TAKE_MAX, what is left of the range) numbers, with one atomic operation where there are any.
+ * Shape: n >= 1; out->count is 1 to n.  Threads: any.  Errors: VESTA_EPAUSE: both ranges are used up;
+ * VESTA_ECLOSED; out->count is 0 then. */
+int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out);
+
+/* ---- for refillers; any number of them may be at work, of which some slept */
+
+enum vs_published {
+    VS_PUBLISHED,
+    VS_NOT_NEEDED,     /* a next range stands ready: this one is still the caller's */
+    VS_SEGMENT_CLOSED, /* likewise: nobody will take from it */
+    VS_SEGMENT_SPENT   /* likewise: its generations, or places for ranges, are used up: a new map is to be made */
+};
+
+/* Makes a range the next one. */
+enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_range *range);
+
+/* Whether the next range is to be asked for: there is none yet, and the mark of the current one was reached. */
+bool vs_segment_is_due(const struct vs_segment *seg);
+
+/* Makes the caller the refiller: nobody is, or who was has been silent since `pulse_boot_us`. */
+bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boot_us, int64_t pulse_boot_us);
+void vs_segment_end_refill(struct vs_segment *seg, uint64_t token);
+
+/* Numbers [from, until) that nobody was given nor ever will be; the counter may go back to `from` where it still stands
+ * at `until`. */
+struct vs_unused {
+    uint64_t from, until;
+};
+
+/* Ends a segment for ever.  True for the one caller that ended it: unused[0..*count) are then its own, in the order in
+ * which they may be given back, the newest first. */
+bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count);
+
+/* How it stands, for people and metrics. */
+struct vs_segment_state {
+    uint64_t generation;
+    uint64_t left, next_left; /* numbers of the current range, and of the next one, 0 where none stands ready */
+    uint64_t position;        /* the number to be given next, where there is one */
+    bool is_closed;
+};
+void vs_segment_get_state(const struct vs_segment *seg, struct vs_segment_state *out);
+
+#endif

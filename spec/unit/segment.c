@@ -1,0 +1,327 @@
+/* segment.c -- the words of a segment, one step after another: taking, the two ranges, wanting the next, the end. */
+#include "base/array.h"
+#include "check.h"
+#include "segment/segment.h"
+
+static struct vs_segment seg;
+static struct vs_taken taken;
+static struct vs_unused unused[2];
+static int count;
+
+static enum vs_published publish(uint64_t from, uint64_t until) {
+    struct vs_range range;
+    const char *why = vs_range_of(from, until, 1, 0, &range);
+    if (why) CHECK_FAIL("%s", why);
+    return vs_segment_publish(&seg, &range);
+}
+
+static void start(uint64_t from, uint64_t until) {
+    vs_segment_format(&seg, 0);
+    CHECK(publish(from, until) == VS_PUBLISHED);
+}
+
+/* n numbers are asked for, `want` come, from `first` on. */
+static void takes(uint64_t n, uint64_t first, uint64_t want) {
+    CHECK_EQ_I64(vs_segment_take(&seg, n, &taken), VESTA_OK);
+    CHECK_EQ_U64(taken.first, first);
+    CHECK_EQ_U64(taken.count, want);
+    CHECK_EQ_U64(taken.stride, 1);
+}
+
+static void refuses(int rc) {
+    taken = (struct vs_taken){.count = 9};
+    CHECK_EQ_I64(vs_segment_take(&seg, 1, &taken), rc);
+    CHECK_EQ_U64(taken.count, 0);
+}
+
+/* ------------------------------------------------------------------ words */
+
+static void words_know_their_format(void) {
+    vs_segment_format(&seg, 5);
+    CHECK(vs_segment_reject(&seg, sizeof seg) == NULL);
+    CHECK_HAS(vs_segment_reject(&seg, sizeof seg - 1), "too short");
+    seg.format++;
+    CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "newer");
+    seg.format -= 2;
+    CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "another build");
+    vs_segment_format(&seg, 5);
+    seg.size += 64;
+    CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "another build");
+    memcpy(seg.magic, VS_MAP_MAGIC, sizeof seg.magic);
+    CHECK_HAS(vs_segment_reject(&seg, sizeof seg), "no segment");
+    CHECK(sizeof seg <= 4096);
+}
+
+/* ------------------------------------------------------------------ taking */
+
+static void a_new_one_is_empty(void) {
+    vs_segment_format(&seg, 0);
+    CHECK(vs_segment_is_due(&seg));
+    refuses(VESTA_EPAUSE);
+    CHECK(taken.wanted); /* said once */
+    for (int i = 0; i < 100; i++) {
+        refuses(VESTA_EPAUSE);
+        CHECK(!taken.wanted);
+    }
+}
+
+static void numbers_follow_each_other(void) {
+    start(100, 200);
+    takes(1, 100, 1);
+    takes(7, 101, 7);
+    takes(92, 108, 92);
+    refuses(VESTA_EPAUSE);
+}
+
+static void what_is_left_is_given(void) {
+    start(100, 110);
+    takes(4, 100, 4);
+    takes(1000, 104, 6);
+    start(100, 110);
+    takes(UINT64_MAX, 100, 10);
+    start(100, 100 + 2 * VS_TAKE_MAX);
+    takes(UINT64_MAX, 100, VS_TAKE_MAX);
+    takes(VS_TAKE_MAX, 100 + VS_TAKE_MAX, VS_TAKE_MAX);
+}
+
+static void numbers_of_a_remainder(void) {
+    struct vs_range range;
+    vs_segment_format(&seg, 0);
+    CHECK(vs_range_of(1000, 1100, 3, 1, &range) == NULL);
+    CHECK(vs_segment_publish(&seg, &range) == VS_PUBLISHED);
+    CHECK_EQ_I64(vs_segment_take(&seg, 5, &taken), VESTA_OK);
+    CHECK_EQ_U64(taken.first, 1000);
+    CHECK_EQ_U64(taken.stride, 3);
+    CHECK_EQ_I64(vs_segment_take(&seg, 100, &taken), VESTA_OK);
+    CHECK_EQ_U64(taken.first, 1015);
+    CHECK_EQ_U64(taken.first + (taken.count - 1) * 3, 1099);
+}
+
+static void up_to_the_last_number(void) {
+    start(VS_NUMBER_MAX - 3, VS_NUMBER_MAX);
+    takes(10, VS_NUMBER_MAX - 3, 3);
+    CHECK(taken.first + taken.count - 1 < VS_NUMBER_MAX);
+    refuses(VESTA_EPAUSE);
+}
+
+/* ------------------------------------------------------------------ two ranges */
+
+static void ranges_follow_each_other(void) {
+    start(100, 110);
+    takes(8, 100, 8);
+    CHECK(publish(500, 510) == VS_PUBLISHED);
+    takes(8, 108, 2);
+    takes(8, 500, 8);
+    CHECK(publish(200, 205) == VS_PUBLISHED); /* another database's counter stands lower */
+    takes(8, 508, 2);
+    takes(8, 200, 5);
+    refuses(VESTA_EPAUSE);
+    CHECK(taken.wanted == false); /* that was said at its mark */
+    CHECK(publish(600, 605) == VS_PUBLISHED);
+    takes(1, 600, 1);
+}
+
+static void one_next_range_is_enough(void) {
+    start(100, 110);
+    takes(1, 100, 1);
+    CHECK(publish(200, 210) == VS_PUBLISHED);
+    CHECK(publish(300, 310) == VS_NOT_NEEDED);
+    CHECK(publish(300, 310) == VS_NOT_NEEDED);
+    takes(20, 101, 9);
+    takes(20, 200, 10);
+    refuses(VESTA_EPAUSE);
+    CHECK_EQ_U64(atomic_load(&seg.granted), 210); /* what was not needed is its owner's to give back */
+}
+
+static void thousands_of_ranges(void) {
+    vs_segment_format(&seg, 0);
+    for (uint64_t i = 0; i < 10000; i++) {
+        CHECK(publish(1 + i * 10, 11 + i * 10) == VS_PUBLISHED);
+        takes(3, 1 + i * 10, 3);
+        takes(9, 4 + i * 10, 7);
+        if (i % 2) refuses(VESTA_EPAUSE);
+    }
+}
+
+/* As after thousands of takers that met nothing: the cursor stays where it is. */
+static void refusals_push_nothing(void) {
+    start(100, 110);
+    takes(10, 100, 10);
+    refuses(VESTA_EPAUSE);
+    uint64_t cursor = atomic_load(&seg.cursor);
+    for (int i = 0; i < 100000; i++)
+        refuses(VESTA_EPAUSE);
+    CHECK_EQ_U64(atomic_load(&seg.cursor), cursor);
+}
+
+static void generations_end(void) {
+    start(100, 110);
+    atomic_store(&seg.drawn, VS_GENERATION_MAX - 1);
+    takes(10, 100, 10);
+    CHECK(publish(200, 210) == VS_PUBLISHED); /* the last one */
+    takes(10, 200, 10);
+    CHECK(publish(300, 310) == VS_SEGMENT_SPENT);
+    refuses(VESTA_EPAUSE);
+    CHECK(vs_segment_close(&seg, unused, &count));
+    CHECK_EQ_I64(count, 0);
+}
+
+/* A publisher that was killed while it wrote keeps its place for ever; six of them leave two. */
+static void places_of_the_dead_are_left_alone(void) {
+    start(100, 110);
+    takes(10, 100, 10);
+    for (int i = 0; i < VS_RANGES; i++)
+        if (i != 2 && i != 5) atomic_store(&seg.range[i].tag, VS_WRITING | 7);
+    for (uint64_t i = 0; i < 50; i++) {
+        CHECK(publish(1000 + i * 10, 1010 + i * 10) == VS_PUBLISHED);
+        takes(10, 1000 + i * 10, 10);
+    }
+    for (int i = 0; i < VS_RANGES; i++)
+        atomic_store(&seg.range[i].tag, VS_WRITING | 7);
+    CHECK(publish(5000, 5010) == VS_SEGMENT_SPENT);
+}
+
+/* ------------------------------------------------------------------ wanting the next one */
+
+static void wanted_once_at_the_mark(void) {
+    start(1000, 2000); /* its mark is 100 */
+    CHECK(!vs_segment_is_due(&seg));
+    takes(100, 1000, 100);
+    CHECK(!taken.wanted);
+    takes(1, 1100, 1);
+    CHECK(taken.wanted);
+    CHECK(vs_segment_is_due(&seg));
+    takes(500, 1101, 500);
+    CHECK(!taken.wanted);
+    CHECK(publish(2000, 3000) == VS_PUBLISHED);
+    CHECK(!vs_segment_is_due(&seg));
+    takes(500, 1601, 399);
+    CHECK(!taken.wanted);
+    takes(100, 2000, 100);
+    CHECK(!taken.wanted);
+    takes(2, 2100, 2);
+    CHECK(taken.wanted);
+}
+
+static void wanted_by_who_jumps_over_the_mark(void) {
+    start(1000, 2000);
+    takes(1000, 1000, 1000);
+    CHECK(taken.wanted);
+    refuses(VESTA_EPAUSE);
+    CHECK(!taken.wanted);
+}
+
+static void wanted_with_the_first_number(void) {
+    struct vs_range range;
+    vs_segment_format(&seg, 0);
+    CHECK(vs_range_of(1, 1001, 1, 0, &range) == NULL);
+    range.mark = 0;
+    CHECK(vs_segment_publish(&seg, &range) == VS_PUBLISHED);
+    takes(1, 1, 1);
+    CHECK(taken.wanted);
+}
+
+static void one_refills(void) {
+    vs_segment_format(&seg, 0);
+    CHECK(vs_segment_begin_refill(&seg, 11, 1000, 2000));
+    CHECK(!vs_segment_begin_refill(&seg, 12, 1999, 3000));
+    CHECK(vs_segment_begin_refill(&seg, 11, 1500, 2500)); /* its own pulse */
+    CHECK(!vs_segment_begin_refill(&seg, 12, 2499, 3000));
+    CHECK(vs_segment_begin_refill(&seg, 12, 2500, 3500)); /* 11 is silent */
+    vs_segment_end_refill(&seg, 11);
+    CHECK(!vs_segment_begin_refill(&seg, 13, 2600, 3600));
+    vs_segment_end_refill(&seg, 12);
+    CHECK(vs_segment_begin_refill(&seg, 13, 2600, 3600));
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void the_rest_is_given_back_once(void) {
+    start(100, 110);
+    takes(4, 100, 4);
+    CHECK(publish(200, 210) == VS_PUBLISHED);
+    CHECK(vs_segment_close(&seg, unused, &count));
+    CHECK_EQ_I64(count, 2);
+    CHECK_EQ_U64(unused[0].from, 200);
+    CHECK_EQ_U64(unused[0].until, 210);
+    CHECK_EQ_U64(unused[1].from, 104);
+    CHECK_EQ_U64(unused[1].until, 110);
+    CHECK(!vs_segment_close(&seg, unused, &count));
+    for (int i = 0; i < 1000; i++)
+        refuses(VESTA_ECLOSED);
+    CHECK(publish(300, 310) == VS_SEGMENT_CLOSED);
+    CHECK(!vs_segment_is_due(&seg));
+    refuses(VESTA_ECLOSED);
+}
+
+static void nothing_is_left_of_what_was_used(void) {
+    start(100, 110);
+    takes(10, 100, 10);
+    refuses(VESTA_EPAUSE); /* has pushed nothing, and may have */
+    atomic_fetch_add(&seg.cursor, 1000);
+    CHECK(vs_segment_close(&seg, unused, &count));
+    CHECK_EQ_I64(count, 0);
+    vs_segment_format(&seg, 0);
+    CHECK(vs_segment_close(&seg, unused, &count));
+    CHECK_EQ_I64(count, 0);
+}
+
+/* The closer was killed between its two steps: takers end by themselves, and push once. */
+static void a_closer_that_was_killed(void) {
+    start(100, 110);
+    takes(4, 100, 4);
+    atomic_fetch_or(&seg.cursor, VS_CLOSED);
+    refuses(VESTA_ECLOSED);
+    uint64_t cursor = atomic_load(&seg.cursor);
+    for (int i = 0; i < 1000; i++)
+        refuses(VESTA_ECLOSED);
+    CHECK_EQ_U64(atomic_load(&seg.cursor), cursor);
+    CHECK(publish(200, 210) == VS_SEGMENT_CLOSED);
+    CHECK(!vs_segment_close(&seg, unused, &count));
+}
+
+static void how_it_stands(void) {
+    struct vs_segment_state state;
+    start(100, 110);
+    CHECK(publish(200, 220) == VS_NOT_NEEDED); /* nobody has taken from the first one yet */
+    vs_segment_get_state(&seg, &state);
+    CHECK_EQ_U64(state.left, 0);
+    CHECK_EQ_U64(state.next_left, 10);
+    CHECK_EQ_U64(state.position, 100);
+    takes(4, 100, 4);
+    CHECK(publish(200, 220) == VS_PUBLISHED);
+    vs_segment_get_state(&seg, &state);
+    CHECK_EQ_U64(state.left, 6);
+    CHECK_EQ_U64(state.next_left, 20);
+    CHECK_EQ_U64(state.position, 104);
+    CHECK(!state.is_closed);
+    CHECK(vs_segment_close(&seg, unused, &count));
+    vs_segment_get_state(&seg, &state);
+    CHECK_EQ_U64(state.left, 0);
+    CHECK(state.is_closed);
+}
+
+static const struct check_case cases[] = {
+    {"the words know their format", words_know_their_format},
+    {"a new one is empty, and says once that a range is wanted", a_new_one_is_empty},
+    {"numbers follow each other", numbers_follow_each_other},
+    {"of a range that has less, what is left is given", what_is_left_is_given},
+    {"numbers of a remainder keep their distance", numbers_of_a_remainder},
+    {"numbers go up to 2^63 - 2, and not beyond", up_to_the_last_number},
+    {"ranges follow each other as they were published, higher or lower", ranges_follow_each_other},
+    {"one next range is enough: another stays its publisher's", one_next_range_is_enough},
+    {"thousands of ranges, each whole", thousands_of_ranges},
+    {"a taker that is refused pushes nothing", refusals_push_nothing},
+    {"generations end, and do not come round", generations_end},
+    {"places of publishers that were killed are left alone", places_of_the_dead_are_left_alone},
+    {"the next range is wanted at the mark, and that is said once", wanted_once_at_the_mark},
+    {"who jumps over the mark says it", wanted_by_who_jumps_over_the_mark},
+    {"a mark of nothing is met with the first number", wanted_with_the_first_number},
+    {"one refills, until it ends or is silent", one_refills},
+    {"closed: what was not used is told to one, the newest first", the_rest_is_given_back_once},
+    {"of what was used nothing is left, however far the cursor was pushed", nothing_is_left_of_what_was_used},
+    {"a closer that was killed between its steps has closed", a_closer_that_was_killed},
+    {"how it stands", how_it_stands},
+};
+
+CHECK_MAIN(cases)

@@ -1,0 +1,153 @@
+/* segment_counted.c -- numbers of one counter, counted: threads and processes that take, refill and close beside each
+ * other, and processes that are killed anywhere.  The counter is a word that takes and gives back as a database does.
+ */
+#include "crowd.h"
+#include "segment/segment.h"
+
+#define TAKERS 3
+#define ENOUGH 400000
+
+/* What a host shares: two segments, as two servers have them, on one counter. */
+struct host {
+    _Atomic uint64_t counter;
+    _Atomic int stop;
+    _Atomic uint64_t tokens;
+    struct vs_segment seg[2];
+};
+static struct host *host;
+
+static void start_host(void) {
+    if (!host) host = mmap(NULL, sizeof *host, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (host == MAP_FAILED) abort();
+    memset(host, 0, sizeof *host);
+    atomic_store(&host->counter, 1); /* no number is 0, which the tally takes for none */
+    vs_segment_format(&host->seg[0], 0);
+    vs_segment_format(&host->seg[1], 0);
+    tally_clear();
+}
+
+static void give_back(uint64_t from, uint64_t until) {
+    atomic_compare_exchange_strong(&host->counter, &until, from);
+}
+
+/* One refill; `step` numbers, of which some in a hundred are burnt, as after a commit of which nobody heard. */
+static void refill(struct vs_segment *seg, uint64_t *dice) {
+    uint64_t step = 1 + roll_below(dice, 200), from = atomic_fetch_add(&host->counter, step);
+    struct vs_range range;
+    if (roll_below(dice, 100) < 3) return;
+    CHECK(vs_range_of(from, from + step, 1, 0, &range) == NULL);
+    range.mark = roll_below(dice, 2) ? range.mark : 0;
+    if (vs_segment_publish(seg, &range) != VS_PUBLISHED) give_back(from, from + step);
+}
+
+static void tally_taken(const struct vs_taken *taken) {
+    uint64_t ids[64];
+    for (uint64_t i = 0; i < taken->count; i++)
+        ids[i] = taken->first + i * taken->stride;
+    tally_add(ids, (size_t)taken->count);
+}
+
+/* Takes, and refills where it is told to; until the crowd has enough or is stopped. */
+static void take_and_refill(uint64_t dice) {
+    struct vs_taken taken;
+    while (!atomic_load(&host->stop) && atomic_load(&tally->used) < ENOUGH) {
+        struct vs_segment *seg = &host->seg[roll_below(&dice, 2)];
+        int rc = vs_segment_take(seg, roll_below(&dice, 3) ? 1 : 1 + roll_below(&dice, 60), &taken);
+        CHECK(rc == VESTA_OK || taken.count == 0);
+        if (rc == VESTA_OK) tally_taken(&taken);
+        if (taken.wanted || (rc == VESTA_EPAUSE && vs_segment_is_due(seg))) refill(seg, &dice);
+        if (rc == VESTA_EPAUSE) sched_yield();
+    }
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static void *taker_thread(void *arg) {
+    take_and_refill((uint64_t)(uintptr_t)arg);
+    return NULL;
+}
+
+static void threads_take_and_refill(void) {
+    pthread_t threads[TAKERS];
+    start_host();
+    for (uintptr_t i = 0; i < TAKERS; i++)
+        CHECK(pthread_create(&threads[i], NULL, taker_thread, (void *)(i + 1)) == 0);
+    for (int i = 0; i < TAKERS; i++)
+        pthread_join(threads[i], NULL);
+    check_tally(ENOUGH);
+}
+
+/* Segments that close under the takers, are given back, and begin anew: the next one gets the same numbers again. */
+static void threads_close_and_begin(void) {
+    pthread_t threads[TAKERS];
+    struct vs_unused unused[2];
+    uint64_t dice = 3, rest = 0;
+    int count = 0;
+    start_host();
+    uint64_t counter = 1;
+    for (int round = 0; round < 300; round++) {
+        vs_segment_format(&host->seg[0], 0);
+        vs_segment_format(&host->seg[1], 0);
+        atomic_store(&host->stop, 0);
+        for (uintptr_t i = 0; i < TAKERS; i++)
+            CHECK(pthread_create(&threads[i], NULL, taker_thread, (void *)(i + 7 * (uintptr_t)round)) == 0);
+        usleep((useconds_t)roll_below(&dice, 2000));
+        for (int i = 0; i < 2; i++) {
+            CHECK(vs_segment_close(&host->seg[i], unused, &count));
+            for (int j = 0; j < count; j++)
+                rest += unused[j].until - unused[j].from, give_back(unused[j].from, unused[j].until);
+        }
+        atomic_store(&host->stop, 1);
+        for (int i = 0; i < TAKERS; i++)
+            pthread_join(threads[i], NULL);
+        counter = atomic_load(&host->counter);
+    }
+    CHECK(rest > 0);
+    size_t used = atomic_load(&tally->used);
+    CHECK(used > 300 && used < counter);
+    check_tally(300);
+}
+
+/* ------------------------------------------------------------------ processes */
+
+static void forget_stop(uint64_t dice) {
+    take_and_refill(dice * 977 + 5);
+}
+
+static void processes_take_and_refill(void) {
+    pid_t pids[4];
+    start_host();
+    for (uint64_t i = 0; i < 4; i++)
+        pids[i] = spawn(forget_stop, i);
+    for (int i = 0; i < 4; i++)
+        reap(pids[i], false);
+    check_tally(ENOUGH);
+}
+
+/* Killed anywhere: with numbers taken, a range half written, the word that it is wanted said to nobody. */
+static void processes_are_killed(void) {
+    pid_t pids[3];
+    uint64_t dice = 9;
+    start_host();
+    pid_t survivor = spawn(forget_stop, 1000);
+    for (int round = 0; round < 60; round++) {
+        for (uint64_t i = 0; i < 3; i++)
+            pids[i] = spawn(forget_stop, (uint64_t)round * 10 + i);
+        usleep((useconds_t)roll_below(&dice, 8000));
+        for (int i = 0; i < 3; i++)
+            kill(pids[i], SIGKILL);
+        for (int i = 0; i < 3; i++)
+            reap(pids[i], true);
+    }
+    reap(survivor, false);
+    check_tally(ENOUGH / 2);
+}
+
+static const struct check_case cases[] = {
+    {"threads that take and refill two segments: none twice", threads_take_and_refill},
+    {"segments close under their takers and what is given back is given again: none twice", threads_close_and_begin},
+    {"processes that take and refill: none twice", processes_take_and_refill},
+    {"180 processes are killed beside a survivor: none twice, and it goes on", processes_are_killed},
+};
+
+CHECK_MAIN(cases)
