@@ -124,6 +124,8 @@ static void text(struct reader *in, const char *key, char *out, size_t size) {
     out[length] = '\0';
 }
 
+static const char uncounted[] = "its version is higher than writes can have counted";
+
 /* The head line names the kind and the format; the sum covers everything before it. */
 static const char *open_text(struct reader *in, const char *key, const char *begin) {
     size_t length = 0;
@@ -164,6 +166,7 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     text(&in, "identity", r.identity, sizeof r.identity);
     text(&in, "holder", r.holder, sizeof r.holder);
     if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until & VS_FRESH) return "a line of it is wrong";
+    if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;
 }
@@ -184,6 +187,7 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     }
     text(&in, "layout", r.layout, sizeof r.layout);
     if (in.failed || in.at != in.end || r.ver == 0) return "a line of it is wrong";
+    if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;
 }

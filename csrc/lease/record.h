@@ -7,6 +7,7 @@
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048
 #define VS_RECORD_FORMAT 1
+#define VS_VER_MAX (UINT64_MAX / 2) /* of what is read: so many writes nobody makes, nor those that lead on to 0 */
 
 /* One per (namespace, worker).  ver 0 means that there is none yet. */
 struct vs_record {

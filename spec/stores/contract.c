@@ -1,6 +1,7 @@
 /* contract.c -- what every store promises, asked of a real one: store_contract URI [PART OF A CLAIM].
  * Each case has a namespace of its own, so one server serves them all. */
 #include "base/array.h"
+#include "forged.h"
 #include "stores.h"
 
 #include <sched.h>
@@ -216,6 +217,37 @@ static void names_that_look_alike(void) {
     }
     IS(read_of(store, 7), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 0);
+    store->ops->close(store);
+}
+
+/* The next one, or the one after some leases, would be 0: as if nothing stood there. */
+static void no_version_leads_on_to_0(void) {
+    static const char why[] = "its version is higher than writes can have counted";
+    struct vs_store *store = fresh();
+    struct vs_listed *listed;
+    size_t count;
+    IS(swap_of(store, 8, 0, 10), VS_STORE_OK);
+    forged_ver = UINT64_MAX;
+    swap_of(store, 7, 0, 10); /* whatever it says of that */
+    forged_ver = 0;
+    IS(read_of(store, 7), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, why);
+    static const uint64_t vers[] = {0, 1, UINT64_MAX - 1, UINT64_MAX};
+    for (size_t i = 0; i < VS_COUNT(vers); i++) {
+        IS(swap_of(store, 7, vers[i], 20), VS_STORE_REFUSED);
+        CHECK_HAS(reply.text, why);
+    }
+    store->ops->list(store, &listed, &count, &reply);
+    free(listed);
+    IS(reply.outcome, VS_STORE_REFUSED);
+    forged_ver = VS_VER_MAX + 1;
+    ns_swap_of(store, 1, 5, INCARNATION);
+    forged_ver = 0;
+    store->ops->ns_read(store, &reply);
+    IS(reply.outcome, VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, why);
+    IS(swap_of(store, 8, 1, 20), VS_STORE_REFUSED);
+    IS(ns_swap_of(store, VS_VER_MAX + 1, 5, INCARNATION), VS_STORE_REFUSED);
     store->ops->close(store);
 }
 
@@ -441,6 +473,8 @@ static const struct check_case cases[] = {
     {"the namespace's record is swapped alike", the_namespace_too},
     {"a namespace that is not there is empty, and takes no record", a_namespace_that_is_not_there},
     {"names that look alike are different namespaces", names_that_look_alike},
+    {"a version that no writes can have counted is refused, for those behind it lead on to 0",
+     no_version_leads_on_to_0},
     {"a swap needs the namespace that was met: one that was put right is another", a_swap_needs_the_namespace_it_met},
     {"eight processes race: each version has one winner", one_winner_a_version},
     {"writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},

@@ -11,6 +11,6 @@ box = tempfile.TemporaryDirectory(prefix="vesta-here-", dir=in_memory)
 for scheme in sys.argv[2:]:
     @claim(f"the contract holds for {scheme}:")
     def _(scheme=scheme):
-        contract(sys.argv[1], f"{scheme}:{box.name}/{scheme}", 15)
+        contract(sys.argv[1], f"{scheme}:{box.name}/{scheme}", 16)
 
 main()

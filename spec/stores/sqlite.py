@@ -42,11 +42,11 @@ def refused_to_open(uri):
 
 @claim("the contract holds, on a disk in memory and in write-ahead mode alike")
 def _():
-    contract(CONTRACT, "sqlite:" + place(), 15)
+    contract(CONTRACT, "sqlite:" + place(), 16)
     path = place()
     fresh(path).__exit__()
     change(path, "PRAGMA journal_mode = WAL")
-    contract(CONTRACT, "sqlite:" + path, 15)
+    contract(CONTRACT, "sqlite:" + path, 16)
 
 
 @claim("the file is made for its owner alone, in a folder that is made too, and marked as ours")

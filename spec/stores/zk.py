@@ -61,12 +61,12 @@ def _():
 
 @claim("the contract holds")
 def _():
-    contract(CONTRACT, uri(), 15)
+    contract(CONTRACT, uri(), 16)
 
 
 @claim("the contract holds where anyone may write, if the URI says so")
 def _():
-    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 15)
+    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 16)
 
 
 @claim("whoever is somebody else is not authorized, and no password is told")

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "tools.h"
 
-static const struct vs_record full = {.ver = UINT64_MAX,
+static const struct vs_record full = {.ver = VS_VER_MAX,
                                       .epoch = UINT64_MAX,
                                       .owner = {UINT64_MAX, 1},
                                       .until = ((uint64_t)1 << 62) - 1,
@@ -51,7 +51,7 @@ static void comes_back(void) {
     round_trip(&r);
     uint64_t dice = 3;
     for (int i = 0; i < 1000; i++) {
-        r = (struct vs_record){.ver = roll(&dice) | 1,
+        r = (struct vs_record){.ver = roll(&dice) >> 1 | 1,
                                .epoch = roll(&dice),
                                .owner = {roll(&dice), roll(&dice)},
                                .until = roll(&dice) >> 2,
@@ -148,11 +148,17 @@ static void sealed(const char *from, const char *to, const char *because) {
 }
 
 static void hostile_values(void) {
-    const char *wrong = "a line of it is wrong";
-    char wide[400];
+    const char *wrong = "a line of it is wrong", *uncounted = "its version is higher than writes can have counted";
+    char wide[400], text[VS_RECORD_TEXT_MAX];
+    struct vs_ns_record ns = {.ver = VS_VER_MAX + 1}, back;
+    const char *why = vs_ns_record_read(text, vs_ns_record_write(&ns, text), &back);
+    CHECK_STR(why ? why : "taken", uncounted);
     sealed("ver 5", "ver 5", "taken"); /* the seal itself is right */
     sealed("ver 5", "ver 0", wrong);
     sealed("ver 5", "ver 18446744073709551616", wrong);
+    sealed("ver 5", "ver 9223372036854775807", "taken");
+    sealed("ver 5", "ver 9223372036854775808", uncounted);
+    sealed("ver 5", "ver 18446744073709551615", uncounted);
     sealed("ver 5", "ver -1", wrong);
     sealed("ver 5", "ver +5", wrong);
     sealed("ver 5", "ver 0x5", wrong);
