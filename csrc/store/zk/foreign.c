@@ -11,6 +11,13 @@
 
 #define SEQUENCE_DIGITS 10 /* of a sequential node */
 
+#define WORKER "worker_"
+_Static_assert(sizeof((struct zk_store *)0)->root + sizeof "/sequence//" + VS_FOREIGN_NAME_MAX +
+                       sizeof WORKER "18446744073709551615" <
+                   VS_ZK_PATH_MAX,
+               "a number's path is never cut: another node, or none, would be read in its place");
+_Static_assert(sizeof "/forever" <= sizeof "/sequence/", "and Leaf's are no longer");
+
 /* Names of children, one after another, each with its end. */
 struct names {
     char *at;
@@ -60,7 +67,8 @@ static bool take_butterfly(struct zk_store *self, const char *parent, const char
     bool found;
     uint64_t worker;
     int64_t until_ms = VS_FOREIGN_FREE;
-    if (strncmp(child, "worker_", 7) != 0 || !vs_is_number(child + 7, &worker)) return true; /* config, locks */
+    const size_t prefix = sizeof WORKER - 1;
+    if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &worker)) return true; /* config, locks */
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
     if (!text_of(self, path, json, &found, reply)) return false;
     if (!found) return true;

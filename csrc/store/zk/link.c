@@ -157,8 +157,9 @@ void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], c
     assert(path[0] == '/'); /* a store's root is a node of its own: see read_uri */
     assert(length > 1);
     va_start(args, format);
-    vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
+    length += vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
     va_end(args);
+    assert(length < VS_ZK_PATH_MAX); /* half of it is another node's */
 }
 
 /* A call that will be answered in its turn. */

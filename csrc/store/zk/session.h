@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
-#define VS_ZK_PATH_MAX 512
+#define VS_ZK_PATH_MAX 640 /* the longest that can be is another generator's: see foreign.c */
 #define VS_ZK_OPS_MAX 6
 #define VS_ZK_QUOTA (-125) /* the server says it, its client of 3.8 has no name for it */
 

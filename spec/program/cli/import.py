@@ -174,6 +174,20 @@ def _(world):
     fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever")
 
 
+@claim("nodes at the longest paths that a URI and a name can make are read like any other")
+def _(world):
+    source, tree = served.zk_uri("", "/" + "r" * 254), "/" + "r" * 254
+    held = '{"ip":"10.0.0.1","lastExpireTime":%d,"processId":"1"}' % (int(time.time() * 1000) + DAY_MS)
+    fits, longest = "b" * 240, "b" * 250  # cut at 512 bytes the nodes of the one are not there, nor is the other's parent
+    nodes(*(("%s/sequence/%s/worker_%d" % (tree, name, n), held) for name in (fits, longest) for n in (3, 10)),
+          ("%s/%s/forever/10.0.0.1:8080-0000000007" % (tree, longest), ""))
+    for name in (fits, longest):
+        args = ("--from", "butterfly-zk", *SINCE, "--source", source, "--name", name)
+        found = marks(world, target(world, "butterfly", name[:len(name) - 230]), args, held=[3, 10])
+        assert "10.0.0.1 1" in found[10]["holder"], found
+    marks(world, target(world, "leaf", "l"), ("--from", "leaf", "--source", source, "--name", longest), held=[7])
+
+
 @claim("UidGenerator's table: every number was used by one start, and is never used again")
 def _(world):
     source = database("uid", UID_TABLE, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES ('10.0.0.1', '1600000000000-17', 2, '2026-01-02'),"
