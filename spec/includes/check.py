@@ -265,6 +265,16 @@ def asserted(root):
                    f"assert what only our own code can break, and nothing that the line above says")
 
 
+def pages_true(root):
+    """A page names functions that its reader will look for."""
+    ours = re.compile(r"\bvs_[a-z0-9_]+\b")
+    there = {name for path in walk(root, ["csrc", "lua", "spec"], SUFFIXES) for name in ours.findall("\n".join(lines_of(path)))}
+    for path in walk(root, ["csrc", "docs", "spec"], ("README", ".md")):
+        for number, line in enumerate(lines_of(path), 1):
+            yield from (f"{os.path.relpath(path, root)}:{number}: nothing is called {name}" for name in ours.findall(line)
+                        if name not in there)
+
+
 RULES = [
     ("every folder of csrc says what it knows", folders_known),
     ("every folder of csrc has its README", folders_explained),
@@ -278,6 +288,7 @@ RULES = [
     (f"no function has more than {PARAMETERS_MAX} parameters", parameters_few),
     ("the public header compiles alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
+    ("pages name functions that exist", pages_true),
     (f"at least {ASSERTIONS_MIN} assertions a function in {', '.join(ASSERTED)}", asserted),
 ]
 
@@ -333,6 +344,7 @@ PLANTS = {
     functions_short: ("bench/long.c", "int f(int a)\n{\n" + "    a++; /* } */\n" * (LINES_FUNCTION_MAX - 1) + "}\n"),
     parameters_few: ("bench/wide.c", "int f(int a, int b, int c, int d, int e, int g) {\n}\n"),
     header_alone: ("csrc/include/vesta.h", "int f(size_t n);\n"),
+    pages_true: ("docs/design.md", "`vs_gone` was renamed.\n"),
 }
 
 # What must not be taken for a violation.
