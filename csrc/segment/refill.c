@@ -1,0 +1,222 @@
+/* refill.c -- the refiller of a counter: what an event means in each phase.  Pure; see refill.h. */
+#include "segment/refill.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RETRY_US ((int64_t)100000)    /* after no answer, or none that says what became of it; doubles */
+#define REFUSED_US ((int64_t)1000000) /* after one that a person must do something about; doubles */
+#define DOUBLED_MAX 6
+#define CONFLICTS_MAX 3 /* asked again at once */
+
+__attribute__((format(printf, 2, 3))) static void say(struct vs_refill *refill, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(refill->said, sizeof refill->said, format, args);
+    va_end(args);
+}
+
+static void act(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_phase phase,
+                enum vs_refill_do kind) {
+    assert(refill->phase != VS_RF_ENDED);
+    refill->phase = phase;
+    *out = (struct vs_refill_action){.kind = kind};
+}
+
+static void act_sleep(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
+                      int64_t us, bool on_want) {
+    act(refill, out, VS_RF_REST, VS_REFILL_SLEEP);
+    out->until_boot_us = ev->boot_us + us;
+    out->on_want = on_want;
+}
+
+/* After trouble: twice as long each time, and up to half as much again, so that those who met the same trouble do not
+ * come again at the same time. */
+static void act_back_off(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
+                         int64_t us) {
+    assert(us > 0);
+    us <<= refill->troubles < DOUBLED_MAX ? refill->troubles : DOUBLED_MAX;
+    if (refill->troubles <= DOUBLED_MAX) refill->troubles++;
+    refill->dice = refill->dice * 6364136223846793005u + 1442695040888963407u;
+    act_sleep(refill, ev, out, us + (int64_t)((refill->dice >> 33) % (uint64_t)(us / 2 + 1)), false);
+}
+
+static void act_take(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    int64_t since_us = refill->refilled_us < 0 ? -1 : ev->boot_us - refill->refilled_us;
+    act(refill, out, VS_RF_TAKE, VS_REFILL_TAKE);
+    refill->step = vs_step_next(refill->opts.step, refill->refills ? refill->step : 0, since_us, refill->opts.step_max);
+    refill->sent_us = ev->boot_us;
+    out->step = refill->step;
+}
+
+static void act_untake(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_phase phase,
+                       struct vs_unused unused) {
+    assert(unused.from < unused.until);
+    act(refill, out, phase, VS_REFILL_UNTAKE);
+    out->unused = unused;
+}
+
+/* The range that was just granted is not used here. */
+static void act_return(struct vs_refill *refill, struct vs_refill_action *out, bool ends) {
+    refill->ends = ends;
+    act_untake(refill, out, VS_RF_RETURN, (struct vs_unused){.from = refill->from, .until = refill->range.until});
+}
+
+static void act_close(struct vs_refill *refill, struct vs_refill_action *out) {
+    act(refill, out, VS_RF_CLOSE, VS_REFILL_CLOSE);
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_WAKE);
+    if (ev->stop || ev->closed || refill->ends) {
+        act_close(refill, out);
+    } else if (ev->stopped) {
+        if (!*refill->said) say(refill, "the counter went back, and nobody has put it right yet");
+        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
+    } else if (!ev->due) {
+        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
+    } else {
+        /* as of now: of what is granted to others of this host meanwhile the answer may know nothing */
+        refill->granted = ev->granted;
+        act_take(refill, ev, out);
+    }
+}
+
+static void halt(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    say(refill,
+        "the counter went back: it grants %" PRIu64 " again, and this host was granted all below %" PRIu64
+        ": set it above all that any host was granted",
+        ev->from, refill->granted);
+    act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
+}
+
+/* The store has granted [from, until). */
+static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
+    if (why) {
+        say(refill, "the counter grants %" PRIu64 " to %" PRIu64 ", and that is no range: %s", ev->from, ev->until,
+            why);
+        act_back_off(refill, ev, out, REFUSED_US);
+        return;
+    }
+    refill->from = ev->from;
+    if (ev->closed) {
+        act_return(refill, out, true);
+        return;
+    }
+    if (ev->from < refill->granted) {
+        halt(refill, ev, out);
+        return;
+    }
+    if (ev->step > 0 && ev->step <= VS_RANGE_MAX) refill->opts.step = ev->step;
+    int64_t used_us = refill->refilled_us < 0 ? 0 : refill->sent_us - refill->refilled_us;
+    refill->range.mark = vs_range_mark(refill->range.count, refill->count, used_us, ev->boot_us - refill->sent_us);
+    act(refill, out, VS_RF_PUBLISH, VS_REFILL_PUBLISH);
+    out->range = refill->range;
+}
+
+static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_REPLY);
+    switch (ev->outcome) {
+    case VS_STORE_OK: take_up(refill, ev, out); return;
+    case VS_STORE_CONFLICT:
+    case VS_STORE_MOVED:
+        if (refill->troubles++ < CONFLICTS_MAX) {
+            act_take(refill, ev, out);
+            return;
+        }
+        say(refill, "others change the counter each time that it is about to be raised");
+        break;
+    case VS_STORE_DOWN: say(refill, "the counter's store does not answer"); break;
+    case VS_STORE_UNKNOWN:
+        /* burnt: it may be granted now, later or never, and what stands in the row then may be another's */
+        say(refill, "nobody knows whether the store granted a range: it is not used");
+        break;
+    case VS_STORE_REFUSED:
+        say(refill, "the store refuses to raise the counter: %.120s", ev->text);
+        act_back_off(refill, ev, out, REFUSED_US);
+        return;
+    }
+    act_back_off(refill, ev, out, RETRY_US);
+}
+
+static void step_publish(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_PUBLISHED);
+    if (ev->published != VS_PUBLISHED) {
+        if (ev->published == VS_SEGMENT_SPENT) say(refill, "the segment's words are used up: it goes on in a new map");
+        act_return(refill, out, ev->published != VS_NOT_NEEDED);
+        return;
+    }
+    if (refill->refills++ > 0) refill->refilled_us = refill->sent_us; /* the first two follow each other at once */
+    refill->count = refill->range.count;
+    refill->troubles = 0;
+    say(refill, "%s", "");
+    act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
+}
+
+/* Whatever the store says: a second try might come when the counter stands there again, for another's range. */
+static void step_return(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_REPLY);
+    if (refill->ends)
+        act_close(refill, out);
+    else
+        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
+}
+
+static void give_back(struct vs_refill *refill, struct vs_refill_action *out) {
+    if (refill->unused_at == refill->unused_count)
+        act(refill, out, VS_RF_ENDED, VS_REFILL_END);
+    else
+        act_untake(refill, out, VS_RF_UNTAKE, refill->unused[refill->unused_at]);
+}
+
+static void step_close(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_CLOSED);
+    assert(!ev->found || ev->unused_count <= 2);
+    memcpy(refill->unused, ev->unused, sizeof refill->unused);
+    /* a counter that went back may have come to our end again with others' numbers */
+    refill->unused_count = ev->found && !ev->stopped ? ev->unused_count : 0;
+    refill->unused_at = 0;
+    give_back(refill, out);
+}
+
+/* Newest first: where that one stays, the counter is not at the end of the one before it, either. */
+static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    assert(ev->kind == VS_REFILL_REPLY);
+    assert(refill->unused_at < refill->unused_count);
+    if (ev->outcome == VS_STORE_OK) {
+        refill->unused_at++;
+    } else {
+        say(refill, "what was left from %" PRIu64 " on could not be given back, and stays unused",
+            refill->unused[refill->unused_at].from);
+        refill->unused_at = refill->unused_count;
+    }
+    give_back(refill, out);
+}
+
+void vs_refill_init(struct vs_refill *refill, const struct vs_refill_opts *opts) {
+    assert(opts->step > 0);
+    assert(opts->step <= VS_RANGE_MAX);
+    assert(opts->delta > 0);
+    assert(opts->remainder < opts->delta);
+    *refill = (struct vs_refill){.opts = *opts, .refilled_us = -1, .dice = opts->entropy};
+}
+
+void vs_refill_step(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
+    switch (refill->phase) {
+    case VS_RF_REST: step_rest(refill, ev, out); return;
+    case VS_RF_TAKE: step_take(refill, ev, out); return;
+    case VS_RF_PUBLISH: step_publish(refill, ev, out); return;
+    case VS_RF_HALT: act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false); return;
+    case VS_RF_RETURN: step_return(refill, ev, out); return;
+    case VS_RF_CLOSE: step_close(refill, ev, out); return;
+    case VS_RF_UNTAKE: step_untake(refill, ev, out); return;
+    case VS_RF_ENDED: break;
+    }
+    assert(!"an event after the end");
+}

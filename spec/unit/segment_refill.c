@@ -1,0 +1,381 @@
+/* segment_refill.c -- the refiller of a counter, event by event: when it asks, how much, and what each answer leads to.
+ */
+#include "base/array.h"
+#include "check.h"
+#include "segment/refill.h"
+
+#define S ((int64_t)1000000)
+
+static struct vs_refill refill;
+static struct vs_refill_event ev;
+static struct vs_refill_action did;
+
+static void step(enum vs_refill_event_kind kind) {
+    ev.kind = kind;
+    vs_refill_step(&refill, &ev, &did);
+}
+
+#define DID(what) CHECK_EQ_I64(did.kind, what)
+
+static void start_with(struct vs_refill_opts opts) {
+    if (!opts.step) opts.step = 2000;
+    if (!opts.step_max) opts.step_max = VS_STEP_MAX;
+    if (!opts.delta) opts.delta = 1;
+    vs_refill_init(&refill, &opts);
+    ev = (struct vs_refill_event){.boot_us = 1000 * S, .due = true};
+}
+
+static void start(void) {
+    start_with((struct vs_refill_opts){.step = 0});
+    step(VS_REFILL_WAKE);
+    DID(VS_REFILL_TAKE);
+    CHECK_EQ_U64(did.step, 2000);
+}
+
+static void wake_after(int64_t us) {
+    ev.boot_us += us;
+    step(VS_REFILL_WAKE);
+}
+
+static void reply(enum vs_outcome outcome) {
+    ev.outcome = outcome;
+    step(VS_REFILL_REPLY);
+}
+
+static void grants(uint64_t from, uint64_t until) {
+    ev.from = from;
+    ev.until = until;
+    reply(VS_STORE_OK);
+}
+
+static void published(enum vs_published how) {
+    ev.published = how;
+    if (how == VS_PUBLISHED && ev.granted < refill.range.until) ev.granted = refill.range.until;
+    step(VS_REFILL_PUBLISHED);
+}
+
+/* One refill of `count` numbers from `from` on, asked for `us` after the last one. */
+static void refills(int64_t us, uint64_t from, uint64_t count) {
+    wake_after(us);
+    DID(VS_REFILL_TAKE);
+    CHECK_EQ_U64(did.step, count);
+    grants(from, from + count);
+    DID(VS_REFILL_PUBLISH);
+    published(VS_PUBLISHED);
+    DID(VS_REFILL_SLEEP);
+    CHECK(did.on_want);
+}
+
+/* ------------------------------------------------------------------ asking */
+
+static void asks_when_it_is_due(void) {
+    start_with((struct vs_refill_opts){.step = 0});
+    ev.due = false;
+    step(VS_REFILL_WAKE);
+    DID(VS_REFILL_SLEEP);
+    CHECK(did.on_want);
+    CHECK_EQ_I64(did.until_boot_us, ev.boot_us + VS_REFILL_LOOK_US);
+    ev.due = true;
+    step(VS_REFILL_WAKE);
+    DID(VS_REFILL_TAKE);
+    grants(1, 2001);
+    DID(VS_REFILL_PUBLISH);
+    CHECK_EQ_U64(did.range.first, 1);
+    CHECK_EQ_U64(did.range.count, 2000);
+    CHECK_EQ_U64(did.range.mark, 200);
+    CHECK_EQ_U64(did.range.until, 2001);
+}
+
+static void steps_are_leafs(void) {
+    uint64_t from = 1, loads[] = {2000, 2000, 4000, 8000, 16000};
+    start_with((struct vs_refill_opts){.step = 0});
+    for (size_t i = 0; i < VS_COUNT(loads); from += loads[i++])
+        refills(60 * S, from, loads[i]);
+    refills(20 * 60 * S, from, 16000);
+    refills(31 * 60 * S, from + 16000, 8000);
+}
+
+static void the_rows_step_is_the_configured_one(void) {
+    start_with((struct vs_refill_opts){.step = 0});
+    ev.step = 500;
+    refills(0, 1, 2000);
+    refills(S, 2001, 500);
+    ev.step = VS_RANGE_MAX + 1; /* mistyped: left alone */
+    refills(S, 2501, 1000);
+    refills(31 * 60 * S, 3501, 500);
+    refills(31 * 60 * S, 4001, 500);
+}
+
+static void asks_earlier_where_the_store_is_slow(void) {
+    start_with((struct vs_refill_opts){.step = 1000, .step_max = 1000});
+    refills(0, 1, 1000);
+    refills(0, 1001, 1000);
+    wake_after(400000); /* 1000 numbers in 400 ms, and the answer takes 190 ms */
+    DID(VS_REFILL_TAKE);
+    ev.boot_us += 190000;
+    grants(2001, 3001);
+    CHECK_EQ_U64(did.range.mark, 50);
+    start_with((struct vs_refill_opts){.step = 1000, .step_max = 1000});
+    refills(0, 1, 1000);
+    refills(0, 1001, 1000);
+    wake_after(400000);
+    ev.boot_us += 200000;
+    grants(2001, 3001);
+    CHECK_EQ_U64(did.range.mark, 0);
+}
+
+static void numbers_of_one_database_of_three(void) {
+    start_with((struct vs_refill_opts){.step = 30, .delta = 3, .remainder = 2});
+    step(VS_REFILL_WAKE);
+    grants(100, 130);
+    DID(VS_REFILL_PUBLISH);
+    CHECK_EQ_U64(did.range.first, 101);
+    CHECK_EQ_U64(did.range.stride, 3);
+    CHECK_EQ_U64(did.range.count, 10);
+}
+
+/* ------------------------------------------------------------------ answers without a range */
+
+static void backs_off(int64_t least, int64_t most) {
+    DID(VS_REFILL_SLEEP);
+    CHECK(!did.on_want);
+    int64_t us = did.until_boot_us - ev.boot_us;
+    if (us < least || us > most) CHECK_FAIL("sleeps %" PRId64 " us, want %" PRId64 " to %" PRId64, us, least, most);
+}
+
+static void a_store_that_is_down(void) {
+    start();
+    for (int i = 0; i < 30; i++) {
+        reply(VS_STORE_DOWN);
+        CHECK_HAS(refill.said, "does not answer");
+        int64_t least = S / 10 << (i < 6 ? i : 6);
+        backs_off(least, least + least / 2);
+        wake_after(did.until_boot_us - ev.boot_us);
+        DID(VS_REFILL_TAKE);
+        CHECK_EQ_U64(did.step, 2000);
+    }
+    grants(1, 2001);
+    published(VS_PUBLISHED);
+    CHECK_STR(refill.said, "");
+    wake_after(S);
+    reply(VS_STORE_DOWN);
+    backs_off(S / 10, S * 3 / 20);
+}
+
+/* The event holds a range that looks like ours: it is another's, or will be. */
+static void an_unknown_commit_is_burnt(void) {
+    start();
+    ev.from = 1, ev.until = 2001;
+    reply(VS_STORE_UNKNOWN);
+    backs_off(S / 10, S * 3 / 20);
+    CHECK_HAS(refill.said, "it is not used");
+    wake_after(S);
+    DID(VS_REFILL_TAKE); /* a new one, not the same again */
+    grants(2001, 4001);
+    DID(VS_REFILL_PUBLISH);
+    CHECK_EQ_U64(did.range.first, 2001);
+}
+
+static void a_conflict_is_asked_again(void) {
+    start();
+    for (int i = 0; i < 3; i++) {
+        reply(VS_STORE_CONFLICT);
+        DID(VS_REFILL_TAKE);
+    }
+    reply(VS_STORE_CONFLICT);
+    DID(VS_REFILL_SLEEP);
+    CHECK_HAS(refill.said, "others change the counter");
+}
+
+static void a_refusal_is_said(void) {
+    start();
+    snprintf(ev.text, sizeof ev.text, "there is no tag 'orders'");
+    reply(VS_STORE_REFUSED);
+    backs_off(S, S * 3 / 2);
+    CHECK_HAS(refill.said, "there is no tag 'orders'");
+}
+
+static void what_is_no_range_is_not_used(void) {
+    static const struct {
+        uint64_t from, until;
+        const char *said;
+    } rows[] = {{5, 5, "step 0"},
+                {9, 5, "negative"},
+                {VS_NUMBER_MAX - 9, VS_NUMBER_MAX + 1, "2^63"},
+                {1, VS_RANGE_MAX + 2, "longer"}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        start();
+        grants(rows[i].from, rows[i].until);
+        backs_off(S, S * 3 / 2);
+        CHECK_HAS(refill.said, rows[i].said);
+    }
+}
+
+/* ------------------------------------------------------------------ a counter that went back */
+
+static void what_was_granted_is_not_granted_again(void) {
+    start();
+    grants(1, 2001);
+    published(VS_PUBLISHED);
+    wake_after(S);
+    grants(1001, 3001);
+    DID(VS_REFILL_HALT);
+    CHECK_HAS(refill.said, "went back");
+    CHECK_HAS(refill.said, "1001");
+    CHECK_HAS(refill.said, "2001");
+    ev.stopped = true;
+    for (int i = 0; i < 10; i++) { /* and it does not heal by being asked */
+        wake_after(S);
+        DID(VS_REFILL_SLEEP);
+        CHECK_HAS(refill.said, "went back");
+    }
+    ev.stopped = false; /* a person has set it to 9000 */
+    wake_after(S);
+    DID(VS_REFILL_TAKE);
+    grants(9000, 11000);
+    DID(VS_REFILL_PUBLISH);
+}
+
+static void its_own_end_is_no_step_back(void) {
+    start();
+    grants(1, 2001);
+    published(VS_PUBLISHED);
+    wake_after(S);
+    grants(2001, 4001);
+    DID(VS_REFILL_PUBLISH);
+}
+
+/* Ours was granted before another refiller of this host had the one above it: late is not back. */
+static void a_late_answer_is_no_step_back(void) {
+    start();
+    ev.granted = 4001;
+    grants(1, 2001);
+    DID(VS_REFILL_PUBLISH);
+    published(VS_NOT_NEEDED);
+    DID(VS_REFILL_UNTAKE);
+    CHECK_EQ_U64(did.unused.from, 1);
+    CHECK_EQ_U64(did.unused.until, 2001);
+    reply(VS_STORE_CONFLICT);
+    DID(VS_REFILL_SLEEP);
+    wake_after(S);
+    DID(VS_REFILL_TAKE);
+    grants(2001, 4001); /* this was asked when all below 4001 was granted */
+    DID(VS_REFILL_HALT);
+}
+
+/* What a closed segment gave back is granted again, and this host's is not the word that says so. */
+static void a_closed_segment_goes_back(void) {
+    start();
+    ev.granted = refill.granted = 9001;
+    ev.closed = true;
+    grants(1, 2001);
+    DID(VS_REFILL_UNTAKE);
+    reply(VS_STORE_OK);
+    DID(VS_REFILL_CLOSE);
+    ev.found = false;
+    ev.unused_count = 2;
+    step(VS_REFILL_CLOSED);
+    DID(VS_REFILL_END);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void stop_with_two_left(void) {
+    start();
+    grants(1, 2001);
+    ev.stop = true; /* in the middle: the range is published, and closed with the rest */
+    published(VS_PUBLISHED);
+    DID(VS_REFILL_SLEEP);
+    step(VS_REFILL_WAKE);
+    DID(VS_REFILL_CLOSE);
+    ev.found = true;
+    ev.unused_count = 2;
+    ev.unused[0] = (struct vs_unused){2001, 4001};
+    ev.unused[1] = (struct vs_unused){1500, 2001};
+}
+
+static void the_rest_is_given_back(void) {
+    stop_with_two_left();
+    step(VS_REFILL_CLOSED);
+    DID(VS_REFILL_UNTAKE);
+    CHECK_EQ_U64(did.unused.from, 2001);
+    CHECK_EQ_U64(did.unused.until, 4001);
+    reply(VS_STORE_OK);
+    DID(VS_REFILL_UNTAKE);
+    CHECK_EQ_U64(did.unused.from, 1500);
+    CHECK_EQ_U64(did.unused.until, 2001);
+    reply(VS_STORE_OK);
+    DID(VS_REFILL_END);
+    CHECK_STR(refill.said, "");
+}
+
+static void each_once_whatever_is_said(void) {
+    for (int outcome = VS_STORE_CONFLICT; outcome <= VS_STORE_UNKNOWN; outcome++) {
+        stop_with_two_left();
+        step(VS_REFILL_CLOSED);
+        DID(VS_REFILL_UNTAKE);
+        reply((enum vs_outcome)outcome);
+        DID(VS_REFILL_END);
+        CHECK_HAS(refill.said, "from 2001 on");
+        start();
+        grants(1, 2001);
+        published(VS_NOT_NEEDED);
+        DID(VS_REFILL_UNTAKE);
+        reply((enum vs_outcome)outcome);
+        DID(VS_REFILL_SLEEP);
+    }
+}
+
+/* Its end may stand there again with what others were granted. */
+static void nothing_to_a_counter_that_went_back(void) {
+    stop_with_two_left();
+    ev.stopped = true;
+    step(VS_REFILL_CLOSED);
+    DID(VS_REFILL_END);
+}
+
+static void words_that_are_used_up(void) {
+    start();
+    grants(1, 2001);
+    published(VS_SEGMENT_SPENT);
+    DID(VS_REFILL_UNTAKE);
+    reply(VS_STORE_UNKNOWN);
+    DID(VS_REFILL_CLOSE);
+    ev.found = true;
+    ev.unused_count = 0;
+    step(VS_REFILL_CLOSED);
+    DID(VS_REFILL_END);
+    CHECK_HAS(refill.said, "new map");
+}
+
+static void stopped_while_the_store_is_down(void) {
+    start();
+    reply(VS_STORE_DOWN);
+    ev.stop = true;
+    step(VS_REFILL_WAKE);
+    DID(VS_REFILL_CLOSE);
+}
+
+static const struct check_case cases[] = {
+    {"asks when it is due, and looks once a second", asks_when_it_is_due},
+    {"steps are Leaf's, load by load", steps_are_leafs},
+    {"the row's step is the configured one", the_rows_step_is_the_configured_one},
+    {"where the store is slow the next range is wanted earlier", asks_earlier_where_the_store_is_slow},
+    {"of one database among three it uses that one's numbers", numbers_of_one_database_of_three},
+    {"a store that is down is asked less and less often", a_store_that_is_down},
+    {"a range whose commit is unknown is burnt", an_unknown_commit_is_burnt},
+    {"a conflict is asked again at once, three times", a_conflict_is_asked_again},
+    {"a refusal is said with the store's words", a_refusal_is_said},
+    {"what is no range is not used, and why is said", what_is_no_range_is_not_used},
+    {"a counter that went back is refused by name, until a person has acted", what_was_granted_is_not_granted_again},
+    {"a range that begins at one's own end is no step back", its_own_end_is_no_step_back},
+    {"an answer that comes late is no step back", a_late_answer_is_no_step_back},
+    {"a closed segment's counter may go back", a_closed_segment_goes_back},
+    {"on a stop the rest is given back, the newest first", the_rest_is_given_back},
+    {"each rest is given back once, whatever the store says", each_once_whatever_is_said},
+    {"nothing is given back to a counter that went back", nothing_to_a_counter_that_went_back},
+    {"words that are used up end the refiller", words_that_are_used_up},
+    {"it ends while the store is down", stopped_while_the_store_is_down},
+};
+
+CHECK_MAIN(cases)
