@@ -224,6 +224,7 @@ class ZkLiar(Liar):
     ZooKeeper's own client frees what an answer did not fill, and asserts that there are as many answers as requests and as many
     results as operations.  What 3.8.0 does not survive is said here; that nothing else comes of it is what the specs look at."""
 
+    LIES = (*LIES, "timeless")  # what a write says of itself is true, but for its time: 1970
     UNASKED = ("auth", "ping")  # an answer to a request in their place may find none
     FATAL = {"half": ("get", "multi"), "empty": ("get",), "bare": ("get", "multi"), "noughts": ("multi",), "another": ("multi",),
              "stranger": ("multi", *UNASKED), "zeros": UNASKED,
@@ -264,7 +265,24 @@ class ZkLiar(Liar):
             head, rest = b"", body
         none = struct.pack(">i?i", -1, True, -1) if kind.startswith("multi") else b""
         self.answer(client, kind, true, half=self.framed(head + rest[:len(rest) // 2]), empty=self.framed(head + none),
-                    zeros=self.framed(bytes(len(body))), noughts=self.framed(head + bytes(len(rest))), bare=self.framed(head))
+                    zeros=self.framed(bytes(len(body))), noughts=self.framed(head + bytes(len(rest))), bare=self.framed(head),
+                    timeless=self.framed(head + self.timeless(rest)) if kind.startswith("multi") else true)
+
+    @staticmethod
+    def timeless(rest):
+        """The results of a multi: each behind its type, whether it is the end, and its error; a set's is a Stat."""
+        out, at = bytearray(rest), 0
+        while at + 9 <= len(rest) and not rest[at + 4]:
+            number = struct.unpack(">i", rest[at:at + 4])[0]
+            at += 9
+            if number == 1:
+                at += 4 + struct.unpack(">i", rest[at:at + 4])[0]
+            elif number == 5:
+                out[at + 24:at + 32] = bytes(8)
+                at += 68
+            elif number == -1:
+                at += 4
+        return bytes(out)
 
     def fit(self, other, true):
         return other[:4] + true[4:8] + other[8:] if len(true) > 20 and len(other) > 20 else other

@@ -230,7 +230,8 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
 /* ------------------------------------------------------------------ time */
 
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
-    self->clock_ms = stat->mtime > 0 ? stat->mtime : 0;
+    assert(stat->mtime > 0); /* looked at by who has the answer: 0 says that no time is known */
+    self->clock_ms = stat->mtime;
     self->clock_boot_us = self->base.clock->boot_us(self->base.clock->self);
 }
 

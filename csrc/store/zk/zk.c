@@ -138,17 +138,29 @@ static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, boo
 
 /* A write that was sent: what its answers are held against. */
 struct writing {
-    const struct vs_record *record;
     size_t length;       /* of its text */
     int32_t version;     /* of the node, behind it */
     int64_t before_zxid; /* the last transaction that was seen before */
     struct zk_multi made;
 };
 
+/* The multi's answer is this write's, and not one from before: also its time, which is taken for the store's. */
+static bool is_new(const struct writing *writing) {
+    const struct Stat *made = &writing->made.stat;
+    assert(writing->made.rc == ZOK);
+    return made->mzxid > writing->before_zxid && made->mtime > 0 && made->version == writing->version &&
+           (size_t)made->dataLength == writing->length;
+}
+
+/* The node is as the write's own transaction left it. */
+static bool is_of(const struct Stat *at, const struct Stat *made) {
+    return at->mzxid == made->mzxid && at->mtime == made->mtime && at->version == made->version;
+}
+
 /* The record as it stands behind the write, by a get that was sent with it: it is this write, of that transaction; or
  * somebody has written over it already, and this one's answer is that of the very next change of the node. */
-static bool shows(struct zk_store *self, uint64_t worker, const struct writing *writing, struct vs_reply *reply) {
-    assert(writing->made.rc == ZOK);
+static bool shows(struct zk_store *self, uint64_t worker, const struct vs_record *record, const struct writing *writing,
+                  struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_record(self, worker, &view, &seen)) {
@@ -156,12 +168,9 @@ static bool shows(struct zk_store *self, uint64_t worker, const struct writing *
         return false;
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;
-    bool is_new = made->mzxid > writing->before_zxid && made->mtime > 0 && made->version == writing->version &&
-                  (size_t)made->dataLength == writing->length;
-    bool stands = at->mzxid == made->mzxid && at->mtime == made->mtime && at->version == made->version &&
-                  vs_is_same_write(writing->record, &seen.record);
-    bool moved_on = at->mzxid > made->mzxid && at->version > made->version && seen.record.ver > writing->record->ver;
-    return (view.has_record && is_new && (stands || moved_on)) ||
+    bool stands = is_of(at, made) && vs_is_same_write(record, &seen.record);
+    bool moved_on = at->mzxid > made->mzxid && at->version > made->version && seen.record.ver > record->ver;
+    return (view.has_record && is_new(writing) && (stands || moved_on)) ||
            vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
 
@@ -187,8 +196,7 @@ static enum fate send_write(struct zk_store *self, uint64_t worker, const struct
                             const struct zk_view *view, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     int64_t seen_zxid = view->has_record ? view->stat.mzxid : 0, ns_zxid = view->ns_stat.mzxid;
-    struct writing writing = {.record = record,
-                              .length = vs_record_write(record, text),
+    struct writing writing = {.length = vs_record_write(record, text),
                               .version = view->has_record ? view->stat.version + 1 : 1,
                               .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
     assert(view->has_ns);            /* whose version the write stands on */
@@ -200,7 +208,7 @@ static enum fate send_write(struct zk_store *self, uint64_t worker, const struct
         vs_zk_give_up(self); /* what stands there is looked at anew */
         return fate_of(self, &writing.made, !view->has_record, reply);
     }
-    if (!shows(self, worker, &writing, reply)) return FATE_TOLD;
+    if (!shows(self, worker, record, &writing, reply)) return FATE_TOLD;
     vs_zk_learn_time(self, &writing.made.stat);
     reply->record = *record;
     reply->store_ms = reply->record.written_ms = writing.made.stat.mtime;
@@ -239,15 +247,16 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
 
 /* ------------------------------------------------------------------ the namespace */
 
-/* The multi that writes the namespace's record over what was seen, and makes what belongs to it; and a get. */
-static void put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
-                   const struct zk_beside *beside) {
+/* The multi that writes the namespace's record over what was seen, and makes what belongs to it; and a get.  Returns
+ * the length of its text. */
+static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
+                     const struct zk_beside *beside) {
     char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length = vs_ns_record_write(stored, text);
     assert(view->has_ns || !beside->tag); /* nothing is beside what is not there */
     assert(view->has_ns || !beside->workers);
     struct zk_call *multi = vs_zk_multi(self);
-    if (!multi) return;
+    if (!multi) return length;
     vs_zk_ns_path(self, path);
     vs_zk_tag_path(self, stored->incarnation, tag);
     vs_zk_tag_path(self, view->stored, old);
@@ -261,44 +270,44 @@ static void put_ns(struct zk_store *self, const struct vs_ns_record *stored, con
     vs_zk_send(self, multi);
     vs_zk_ns_path(self, path);
     vs_zk_ask(self, ZK_GET, path);
+    return length;
 }
 
 /* The namespace as it stands behind the write, in the same message.  Its incarnation is seen with its czxid. */
-static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_multi *made,
+static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct writing *writing,
                      struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
-    assert(made->rc == ZOK);
     if (!vs_zk_next_ns(self, &view, &seen)) {
         memcpy(reply->text, seen.text, sizeof reply->text);
         return false;
     }
-    const struct Stat *at = &view.ns_stat;
     bool is_it = view.has_ns && seen.ns.ver == stored->ver && view.stored == stored->incarnation &&
-                 seen.ns.floor_ms == stored->floor_ms && at->mzxid == made->stat.mzxid &&
-                 at->version == made->stat.version && at->mtime > 0;
+                 seen.ns.floor_ms == stored->floor_ms && is_new(writing) && is_of(&view.ns_stat, &writing->made.stat);
     reply->ns = seen.ns;
     return is_it || vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
 
 static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
                           const struct zk_beside *beside, struct vs_reply *reply) {
-    struct zk_multi made;
     struct vs_ns_record stored = *record;
+    struct writing writing = {.version = view->has_ns ? view->ns_stat.version + 1 : 1,
+                              .before_zxid = view->has_ns ? view->ns_stat.mzxid : 0};
+    const struct zk_multi *made = &writing.made;
     if (view->has_ns) stored.incarnation = vs_zk_mix(record->incarnation, view->ns_stat.czxid);
-    put_ns(self, &stored, view, beside);
+    writing.length = put_ns(self, &stored, view, beside);
     vs_sent(reply);
-    if (!next_multi(self, &made, reply)) return FATE_TOLD;
-    if (made.rc == ZOK) {
-        if (!shows_ns(self, &stored, &made, reply)) return FATE_TOLD;
-        vs_zk_learn_time(self, &made.stat);
-        reply->store_ms = made.stat.mtime;
+    if (!next_multi(self, &writing.made, reply)) return FATE_TOLD;
+    if (made->rc == ZOK) {
+        if (!shows_ns(self, &stored, &writing, reply)) return FATE_TOLD;
+        vs_zk_learn_time(self, &made->stat);
+        reply->store_ms = made->stat.mtime;
         return FATE_OK;
     }
     vs_zk_give_up(self);
-    if (made.rc == ZBADVERSION || made.rc == ZNODEEXISTS || made.rc == ZNONODE) return FATE_OTHER;
+    if (made->rc == ZBADVERSION || made->rc == ZNODEEXISTS || made->rc == ZNONODE) return FATE_OTHER;
     vs_not_done(reply);
-    vs_zk_trouble(self, made.rc, reply);
+    vs_zk_trouble(self, made->rc, reply);
     return FATE_TOLD;
 }
 
