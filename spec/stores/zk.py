@@ -1,5 +1,6 @@
 """zk.py -- the zk: store on a real ZooKeeper: the contract, and its hard days.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW"""
 import http.server
+import os
 import signal
 import socket
 import subprocess
@@ -264,6 +265,24 @@ def _():
         caller.ask("swap 7 1 20", "MOVED")
         assert caller.ask("ns", "OK")["incarnation"] != was
         caller.ask("swap 7 1 20", "OK")
+
+
+@claim("what its client notes and then cannot send: the call ends, and what becomes of it later hurts nobody")
+def _():
+    told = zk.path("unsent")
+    env = dict(LD_PRELOAD=os.path.join(os.path.dirname(os.path.abspath(CALL)), "..", "..", "unsent.so"), UNSENT=told,
+               ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+    with fresh("unsent", **env) as caller:
+        ver = 1
+        for what, order, outcomes in (("get", "read 7", ("DOWN",)), ("get", "swap 7 %d 20", ("DOWN",)), ("multi", "swap 7 %d 20", ("UNKNOWN", "DOWN"))) * 3:
+            with open(told, "w") as file:
+                file.write(what)
+            caller.ask(order % ver if "%" in order else order, *outcomes)
+            os.remove(told)
+            caller.settle("ns")
+            ver = caller.settle("read 7")["ver"]
+            caller.ask("swap 7 %d 20" % ver, "OK")
+            ver += 1
 
 
 @claim("URIs that cannot be are said when it is opened")

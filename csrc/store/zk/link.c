@@ -209,10 +209,10 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
         vs_zk_no_answer(self, "no memory for a request", reply);
         return NULL;
     }
-    bool is_done = false;
+    bool is_done = call->unsent != ZOK;
     while (!is_done && (slice_ms = vs_call_slice_ms(&self->base)) > 0)
         is_done = vs_zk_wait(call->session, &call->is_done, slice_ms);
-    int rc = is_done ? call->answer.rc : ZOPERATIONTIMEOUT;
+    int rc = call->unsent != ZOK ? call->unsent : is_done ? call->answer.rc : ZOPERATIONTIMEOUT;
     if (is_lost(rc)) {
         vs_zk_no_answer(self,
                         !is_done                                                 ? "no answer in time"
@@ -221,6 +221,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
                         reply);
         return NULL;
     }
+    assert(call->unsent == ZOK); /* its answer may yet be written to */
     self->first = call->next;
     if (!self->first) self->end = NULL;
     self->read = call;

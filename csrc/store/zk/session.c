@@ -42,9 +42,22 @@ static struct zk_session *new_session(void) {
     return session;
 }
 
+static void free_call(struct zk_call *call) {
+    assert(call->is_done || call->unsent != ZOK); /* or its client would still write to it */
+    assert(call->is_left);                        /* or its caller would still read it */
+    free(call->answer.text);
+    free(call->ops);
+    free(call);
+}
+
 void vs_zk_session_end(void *work) {
     struct zk_session *session = work;
     if (session->zh) zookeeper_close(session->zh); /* completes what is under way */
+    while (session->unsent) {
+        struct zk_call *call = session->unsent;
+        session->unsent = call->next_unsent;
+        free_call(call);
+    }
     pthread_cond_destroy(&session->changed);
     int held = pthread_mutex_destroy(&session->mutex);
     assert(held == 0); /* somebody still waits for an answer */
@@ -110,21 +123,13 @@ struct zk_call *vs_zk_call(struct zk_session *session, bool multi) {
     return NULL;
 }
 
-static void free_call(struct zk_call *call) {
-    assert(call->is_done); /* or its client would still write to it */
-    assert(call->is_left); /* or its caller would still read it */
-    free(call->answer.text);
-    free(call->ops);
-    free(call);
-}
-
 void vs_zk_call_leave(struct zk_call *call) {
     pthread_mutex_lock(&call->session->mutex);
     assert(!call->is_left);
-    bool is_done = call->is_done;
+    bool is_over = call->is_done && call->unsent == ZOK;
     call->is_left = true;
     pthread_mutex_unlock(&call->session->mutex);
-    if (is_done) free_call(call);
+    if (is_over) free_call(call);
 }
 
 /* ------------------------------------------------------------------ completions: in the client's thread */
@@ -132,12 +137,13 @@ void vs_zk_call_leave(struct zk_call *call) {
 static void complete(const void *data, int rc) {
     struct zk_call *call = (struct zk_call *)(uintptr_t)data;
     pthread_mutex_lock(&call->session->mutex);
-    bool is_left = call->is_left;
+    bool is_over = call->is_left && call->unsent == ZOK;
+    assert(!call->is_done);
     call->answer.rc = rc;
     call->is_done = true;
     pthread_cond_broadcast(&call->session->changed);
     pthread_mutex_unlock(&call->session->mutex);
-    if (is_left) free_call(call);
+    if (is_over) free_call(call);
 }
 
 static struct zk_answer *answer_of(const void *data) {
@@ -228,9 +234,18 @@ static void on_multi(int rc, const void *data) {
 
 /* ------------------------------------------------------------------ requests */
 
-/* What was not even sent has its answer. */
+/* What the client says it could not send it may complete all the same: zookeeper.c of 3.8.0 notes the completion first
+ * (zoo_awget, zoo_amulti: add_..._completion, then queue_buffer_bytes, whose malloc may fail), and completes all that
+ * it has noted where the connection breaks, or is closed (free_completions).  Whether it has noted it is not told.  So
+ * its completion stays the only one, and such a call is kept until the session has ended. */
 static void sent(struct zk_call *call, int rc) {
-    if (rc != ZOK) complete(call, rc);
+    if (rc == ZOK) return;
+    pthread_mutex_lock(&call->session->mutex);
+    assert(!call->is_left); /* it could be gone */
+    call->unsent = rc;
+    call->next_unsent = call->session->unsent;
+    call->session->unsent = call;
+    pthread_mutex_unlock(&call->session->mutex);
 }
 
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path) {

@@ -34,6 +34,7 @@ struct zk_session {
     zhandle_t *zh;
     pthread_mutex_t mutex; /* of all below, and of its calls */
     pthread_cond_t changed;
+    struct zk_call *unsent; /* calls that are kept to its end */
     bool is_up, is_lost; /* is_lost: it was up, or cannot be any more; the client may make it again, we make another */
 };
 
@@ -42,8 +43,10 @@ struct zk_call {
     struct zk_call *next;
     struct zk_session *session;
     bool is_done, is_left;
-    struct zk_answer answer;
-    struct zk_ops *ops; /* a multi's */
+    int unsent; /* the client's error: it has not sent this, and no answer is to be waited for */
+    struct zk_call *next_unsent;
+    struct zk_answer answer; /* the client's, until it is done */
+    struct zk_ops *ops;      /* a multi's */
 };
 
 struct zk_ops {
@@ -70,7 +73,7 @@ struct zk_call *vs_zk_call(struct zk_session *session, bool multi);
 /* Whoever needs it no more. */
 void vs_zk_call_leave(struct zk_call *call);
 
-/* Asks; what cannot even be sent is done at once, with an error of the client. */
+/* Asks; what cannot even be sent has the reason in `unsent`. */
 enum zk_request { ZK_GET, ZK_EXISTS, ZK_GET_ACL, ZK_CHILDREN, ZK_SYNC };
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path);
 
