@@ -330,6 +330,9 @@ def _():
     with Caller(CALL, uri().replace("127.0.0.1:", "127.0.0.1:1,127.0.0.1:"), "several") as caller:
         caller.settle("ns")
         caller.ask("make 5 77", "OK")
+    many = ",".join(["0"] * 150 + ["127.0.0.1:%d" % zk.port])  # each gets the port that the URI does not say
+    with Caller(CALL, "zk://me:se%2Fcret@" + many + "/vesta", "several") as caller:
+        caller.settle("ns")
 
 
 part = sys.argv[4] if len(sys.argv) > 4 else ""

@@ -170,10 +170,11 @@ static void write_servers(char *servers, size_t size, const char *hosts) {
     char host[256];
     unsigned port;
     struct vs_slice rest = {hosts, strlen(hosts)};
+    size_t length = 0;
     servers[0] = '\0';
     while (next_host(&rest, host, sizeof host, &port)) {
-        size_t length = strlen(servers);
-        snprintf(servers + length, size - length, "%s%s:%u", length ? "," : "", host, port);
+        length += (size_t)snprintf(servers + length, size - length, "%s%s:%u", length ? "," : "", host, port);
+        assert(length < size); /* half of them are others, or too few */
     }
 }
 
@@ -195,7 +196,8 @@ static void await_session(struct zk_making *making, struct zk_session *session) 
 
 void vs_zk_dial(void *work) {
     struct zk_making *making = work;
-    char servers[1024];
+    /* a host is a byte at least, and its comma; each may get a port that the URI does not say */
+    char servers[sizeof making->place.hosts + sizeof making->place.hosts / 2 * (sizeof ":65535" - 1)];
     assert(!making->session);
     assert(making->reply.outcome == VS_STORE_DOWN);
     write_servers(servers, sizeof servers, making->place.hosts);
