@@ -1,0 +1,150 @@
+/* segment.pml -- the double buffer of csrc/segment/cursor.c, every order of its steps: takers, publishers, one that
+ * closes.  A step here is one access to a shared word there; names are those of the C.
+ *
+ * Numbers are 0, 1, ...: a database grants each once, in ranges of COUNT.  No number is taken twice, and none that was
+ * given back.  T1 and T2 are how often two takers take, P1 and P2 how often two publishers refill; CMakeLists.txt has
+ * the crews, for all of them at once are too many states.  TORN leaves out the look at the range's tag after its words
+ * were read: spin must find that, too.
+ */
+#define COUNT 2
+#define PLACES 2  /* VS_RANGES */
+#define NUMBERS 8
+#define WRITING 64
+#define ENDED 255
+#define BIAS 1    /* generation 1 is the empty one that a segment begins with */
+
+byte generation = BIAS, offset = 0; /* one word */
+bool closed = false;
+
+byte next = BIAS, drawn = BIAS, granted = 0;
+byte tag[PLACES], first[PLACES], count[PLACES];
+bool taken[NUMBERS];
+bool given_back[NUMBERS];
+
+inline take_number(n) {
+    assert(!taken[n]);
+    assert(!given_back[n]);
+    taken[n] = true;
+}
+
+/* vs_segment_take of one number, and move_on; `dry` only spares pushes, and is left out */
+proctype taker(byte tries) {
+    byte at, off, f, c, g, n;
+    bool was_closed;
+    do
+    :: tries > 0 ->
+        tries--;
+        atomic { at = generation; off = offset; was_closed = closed; offset = (offset < 6 -> offset + 1 : offset) }
+        if
+        :: was_closed -> break
+        :: else
+        fi;
+        c = count[at % PLACES];
+        f = first[at % PLACES];
+#ifdef TORN
+        g = at;
+#else
+        g = tag[at % PLACES];
+#endif
+        if
+        :: g == at && off < c ->
+            d_step { take_number(f + off) }
+        :: else ->
+            n = next;
+            if
+            :: n != ENDED && n > at ->
+                /* the CAS's loop, as one step: it ends where the generation is another, or it is done */
+                atomic {
+                    if
+                    :: !closed && generation == at -> generation = n; offset = 0
+                    :: else
+                    fi
+                }
+            :: else
+            fi
+        fi
+    :: tries == 0 -> break
+    od
+}
+
+/* A refill, and vs_segment_publish with take_place and write_range.  What is not needed is left unused. */
+proctype publisher(byte tries) {
+    byte n, current, mine, begin, t;
+    bool was_closed, done;
+    do
+    :: tries > 0 ->
+        tries--;
+        atomic { begin = granted * COUNT; granted++ }
+        n = next;
+        atomic { current = generation; was_closed = closed }
+        if
+        :: was_closed || n == ENDED -> break
+        :: n > current -> skip /* one stands ready */
+        :: else ->
+            atomic { drawn++; mine = drawn }
+            t = tag[mine % PLACES];
+            atomic {
+                done = (t < WRITING && t < current && tag[mine % PLACES] == t);
+                if
+                :: done -> tag[mine % PLACES] = mine + WRITING
+                :: else
+                fi
+            }
+            if
+            :: done ->
+                first[mine % PLACES] = begin;
+                count[mine % PLACES] = COUNT;
+                tag[mine % PLACES] = mine;
+                atomic {
+                    if
+                    :: next == n -> next = mine
+                    :: else
+                    fi
+                }
+            :: else
+            fi
+        fi
+    :: tries == 0 -> break
+    od
+}
+
+/* vs_segment_close: what lies behind the cursor, and the next range, are given back. */
+proctype closer() {
+    byte at, off, n, i;
+    atomic { at = generation; off = offset; closed = true }
+    atomic { n = next; next = ENDED }
+    d_step {
+        if
+        :: n > at && n != ENDED ->
+            i = 0;
+            do
+            :: i < count[n % PLACES] -> assert(!taken[first[n % PLACES] + i]); given_back[first[n % PLACES] + i] = true; i++
+            :: else -> break
+            od
+        :: else
+        fi;
+        if
+        :: tag[at % PLACES] == at ->
+            i = off;
+            do
+            :: i < count[at % PLACES] -> assert(!taken[first[at % PLACES] + i]); given_back[first[at % PLACES] + i] = true; i++
+            :: else -> break
+            od
+        :: else
+        fi
+    }
+}
+
+init {
+    atomic {
+        tag[BIAS % PLACES] = BIAS;
+        run taker(T1);
+        run taker(T2);
+        run publisher(P1);
+        run publisher(P2);
+#ifdef CLOSER
+        run closer();
+#endif
+        skip
+    }
+}
