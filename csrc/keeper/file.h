@@ -33,7 +33,7 @@ struct vs_kept {
 struct vs_file {
     struct vs_file *next; /* the registry; process lock */
     unsigned handles;
-    bool closing;
+    uint64_t closing_in; /* vs_process_token: of the process in which a thread closes it just now; 0: none */
     struct vs_mapping mapping;
     const struct vesta_clock *clock;
     struct vesta_layout layout;

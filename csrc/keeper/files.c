@@ -92,8 +92,7 @@ int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *sett
     struct vs_file *file = find_file(anchor);
     int rc = VESTA_OK;
     assert(settings->clock);
-    assert(!file || file->closing || file->handles > 0); /* who leaves last takes it off the list */
-    if (file && file->closing) return VESTA_EPAUSE;
+    if (file && file->closing_in == vs_process_token()) return VESTA_EPAUSE;
     if (!file && (rc = new_file(anchor, settings, &file, err)) != VESTA_OK) return rc;
     if (settings->store[0]) snprintf(file->store, sizeof file->store, "%s", settings->store);
     if (settings->secret) snprintf(file->secret, sizeof file->secret, "%s", settings->secret);
@@ -131,15 +130,16 @@ static void forget(struct vs_file *file, bool is_forlorn) {
     vs_mapping_close(&file->mapping); /* and with it the locks on it */
 }
 
-/* The keeper is joined without the process lock, which it may need; `closing` keeps others out meanwhile. */
+/* The keeper is joined without the process lock, which it may need; `closing_in` keeps others out meanwhile, but no
+ * child that was forked then: that has the file, and not the thread that closes it. */
 void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
     assert(file->handles > 0);
-    assert(!file->closing);
+    assert(file->closing_in != vs_process_token());
     assert(!handle || file->question.choosers >= handle->chooses);
     if (handle) file->question.choosers -= handle->chooses;
     bool last = --file->handles == 0;
-    file->closing = last;
+    file->closing_in = last ? vs_process_token() : 0;
     vs_process_unlock();
     if (!last) return;
     bool forlorn = is_forlorn(file), lone = !file->mapping.name[0];

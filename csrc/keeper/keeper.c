@@ -351,7 +351,7 @@ void vs_keeper_want(struct vs_map *map) {
 int vs_keeper_start(struct vs_file *file) {
     assert(vs_process_is_locked());
     assert(file->handles > 0);
-    assert(!file->closing);
+    assert(file->closing_in != vs_process_token());
     if (file->keeper_in == vs_process_token()) return 0;
     sigset_t all, was;
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
