@@ -441,6 +441,7 @@ static void assert_composes(const struct vesta_gen *gen) {
     uint64_t end = vs_tick_end(shape), tick_bits = vs_place_tick(shape, end - 1);
     uint64_t worker_bits = vs_worker_max(&gen->layout) * shape->worker_unit;
     assert(end <= (uint64_t)1 << 62);
+    assert(gen->ahead_ticks_max <= end); /* a tick, an ahead and two units are no more than 64 bits */
     assert(!(tick_bits & worker_bits));
     assert(!(gen->base & tick_bits));
     assert(!(gen->base & worker_bits));

@@ -45,9 +45,11 @@ bool vs_file_has(const char *name) {
 /* A header is believed only where it agrees with itself: a damaged number would spill into its neighbours. */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
-    uint64_t max = vs_worker_max(layout);
+    struct vs_shape shape;
+    vs_shape_of(layout, &shape);
+    bool is_in_range = header->worker <= vs_worker_max(layout) && header->ahead_ticks_max <= vs_tick_end(&shape);
     bool has_lease = memchr(header->lease, '\0', sizeof header->lease) && vs_lease_preset(header->lease);
-    if (layout->fingerprint == header->fingerprint && header->worker <= max && has_lease) return VESTA_OK;
+    if (layout->fingerprint == header->fingerprint && is_in_range && has_lease) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
                    "%.150s cannot be used: its header is damaged; move it away; a new one will be created", path);
 }

@@ -217,13 +217,16 @@ int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings
     return read_settings(opts, settings, err);
 }
 
-/* In ticks: whole units only, because a part of one would say nothing about time. */
+/* In ticks: whole units only, because a part of one would say nothing about time; at most the whole layout's, beyond
+ * which there is no id. */
 static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
     assert(layout->unit_ms > 0);
+    uint64_t units_max = layout->field[layout->time].max + 1;
     int64_t units = opts->ahead_ms_max / layout->unit_ms;
     if (opts->ahead_ms_max == 0)
         units = layout->unit_ms == 1000 ? 1 : 0; /* a second is too long to be refused for a small step back */
-    return units > 0 ? (uint64_t)units << layout->field[layout->seq].width : 0;
+    if (units <= 0) return 0;
+    return ((uint64_t)units < units_max ? (uint64_t)units : units_max) << layout->field[layout->seq].width;
 }
 
 /* The store named, else the one in the folder for state. */

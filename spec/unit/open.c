@@ -1,5 +1,6 @@
 /* open.c -- opening generator files: what is made, what is refused, what a second opener sees. */
 #include "check.h"
+#include "hand_clock.h"
 #include "vesta.h"
 
 #include <stdio.h>
@@ -53,10 +54,40 @@ static void no_number_has_a_default(void) {
     CHECK(strstr(err.text, "there is no default") != NULL);
 }
 
+/* Of 2^24 ms, shifted by 40 bits of a sequence, no bit would be left; of one more, the lowest. */
+static void ahead_of_the_whole_layout(int64_t ahead_ms) {
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    struct vesta_pause pause;
+    struct vesta_block block = {.count = 0};
+    struct vesta_info info;
+    opts.layout = "sign:1 time:22 seq:40 worker:1 unit=1ms epoch=2023-11-14T22:13:00Z"; /* 20 s before `fake` */
+    opts.ahead_ms_max = ahead_ms;
+    opts.has_worker = 1;
+    opts.flags = VESTA_UNSAFE_PRIVATE;
+    opts.clock = &fake;
+    struct vesta_gen *gen = must_open(&opts);
+    NEED(gen);
+    vesta_get_info(gen, &info);
+    CHECK_EQ_I64(info.ahead_ms_max, INT64_C(1) << 22);
+    CHECK(vesta_next_block(gen, UINT64_MAX, &block, &pause) == VESTA_OK);
+    CHECK_EQ_U64(block.first + block.count, (uint64_t)1 << 62);
+    CHECK(vesta_next_block(gen, 1, &block, &pause) == VESTA_EPAUSE);
+    CHECK_STR(vesta_why_name(pause.why), "epoch_end");
+    vesta_close(gen);
+}
+
+static void as_far_ahead_as_the_layout_goes(void) {
+    ahead_of_the_whole_layout(INT64_C(1) << 22);
+    ahead_of_the_whole_layout(INT64_C(1) << 24);
+    ahead_of_the_whole_layout((INT64_C(1) << 24) + 1);
+    ahead_of_the_whole_layout(24 * 3600 * 1000);
+}
+
 static const struct check_case cases[] = {
     {"the first id of a machine draws a number", first_id_of_a_machine},
     {"two handles on a file share one cursor", two_handles_share_one_cursor},
     {"no worker number has a default", no_number_has_a_default},
+    {"ids run as far ahead as the layout goes where ahead_ms_max is more", as_far_ahead_as_the_layout_goes},
 };
 
 int main(int argc, char **argv) {

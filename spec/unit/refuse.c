@@ -171,6 +171,10 @@ static void headers_that_disagree_with_themselves(void) {
     REFUSES(VESTA_EIO, "its header is damaged", .path = in_folder("default.gen"));
     empty_folder();
     vesta_close(must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7}));
+    patch(offsetof(struct vs_header, ahead_ticks_max), &(uint64_t){UINT64_MAX}, 8);
+    REFUSES(VESTA_EIO, "its header is damaged", .path = in_folder("default.gen"));
+    empty_folder();
+    vesta_close(must_open((struct vesta_opts){.layout = "snowflake", .has_worker = 1, .worker = 7}));
     patch(offsetof(struct vs_header, fingerprint), &(uint64_t){1}, 8);
     REFUSES(VESTA_EIO, "its header is damaged", .path = in_folder("default.gen"));
     empty_folder();
