@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define UNTIL_MAX (UINT64_C(1) << 62) /* one past the last tick of the longest layout */
+
 /* ------------------------------------------------------------------ writing */
 
 static uint64_t checksum(const char *text, size_t length) {
@@ -165,7 +167,7 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     r.held = held == 1;
     text(&in, "identity", r.identity, sizeof r.identity);
     text(&in, "holder", r.holder, sizeof r.holder);
-    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until & VS_FRESH) return "a line of it is wrong";
+    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until > UNTIL_MAX) return "a line of it is wrong";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;

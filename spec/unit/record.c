@@ -49,6 +49,8 @@ static void comes_back(void) {
     round_trip(&r);
     r = (struct vs_record){.ver = 1};
     round_trip(&r);
+    r = (struct vs_record){.ver = 1, .until = (uint64_t)1 << 62}; /* the end of the longest layout */
+    round_trip(&r);
     uint64_t dice = 3;
     for (int i = 0; i < 1000; i++) {
         r = (struct vs_record){.ver = roll(&dice) >> 1 | 1,
@@ -167,7 +169,7 @@ static void hostile_values(void) {
     sealed("ver 5", "ver 5 ", wrong);
     sealed("ver 5\n", "", wrong);
     sealed("ver 5\n", "ver 5\nver 5\n", wrong);
-    sealed("until 1000", "until 4611686018427387904", wrong); /* 2^62: no tick */
+    sealed("until 1000", "until 4611686018427387905", wrong); /* past 2^62: no layout ends there */
     sealed("until 1000", "until 9223372036854775807", wrong);
     sealed("until 1000", "until 18446744073709551615", wrong);
     sealed("lease_ms 15000", "lease_ms 9223372036854775808", wrong);
