@@ -116,7 +116,8 @@ bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor) {
            map->fingerprint == anchor->fingerprint && map->pacing == anchor->pacing &&
            map->ahead_ticks_max == anchor->ahead_ticks_max && map->has_worker == anchor->has_worker &&
            map->worker == anchor->worker && map->group == anchor->group &&
-           strncmp(map->namespace_, anchor->namespace_, sizeof map->namespace_) == 0;
+           strncmp(map->namespace_, anchor->namespace_, sizeof map->namespace_) == 0 &&
+           strncmp(map->lease, anchor->lease, sizeof map->lease) == 0;
 }
 
 static bool terminated(const char *text, size_t size) {

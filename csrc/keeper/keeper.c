@@ -229,7 +229,7 @@ static void serve(struct keeping *k) {
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
     k->term.is_judged = is_judged(k->file);
-    vs_term_begin(&k->term, holder, vs_lease_preset(k->file->mapping.map->header.lease));
+    vs_term_begin(&k->term, holder, vs_lease_preset(k->file->anchor.header.lease));
     enum vs_term_end end = vs_term_serve(&k->term);
     const struct vs_lease *lease = &k->term.lease;
     struct vs_kept *kept = &k->file->kept;
@@ -260,7 +260,7 @@ static bool keep_term(struct vs_file *file, const struct seat *seat) {
         struct vs_store_opts opts = {.namespace_ = map->header.namespace_,
                                      .group = map->header.group,
                                      .clock = file->clock,
-                                     .call_ms_max = vs_lease_preset(map->header.lease)->call_ms,
+                                     .call_ms_max = vs_lease_preset(file->anchor.header.lease)->call_ms,
                                      .cut_us = &file->cut_us};
         vs_term_rest(&k->term);
         if (*secret) opts.secret = secret;

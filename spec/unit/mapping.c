@@ -169,6 +169,7 @@ static void another_generator(void) {
     patched(offsetof(struct vs_header, pacing), &(uint32_t){VESTA_PACING_HISTORY}, 4);
     patched(offsetof(struct vs_header, namespace_), "others", 7);
     patched(offsetof(struct vs_header, worker), &(uint64_t){8}, 8);
+    patched(offsetof(struct vs_header, lease), "spoiled", 8);
     patched(0, VS_ANCHOR_MAGIC, sizeof VS_ANCHOR_MAGIC);
     patched(offsetof(struct vs_header, format), &(uint32_t){VS_MAP_FORMAT + 1}, 4);
 }
