@@ -315,7 +315,7 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
     struct run run = {.count = 1};
     int rc;
     do {
-        if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
+        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
         struct vs_slot *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run.first, pause)
                                                  : take_clock(gen, map, active - 1, &run, pause);
@@ -354,7 +354,7 @@ static int take_run(struct vesta_gen *gen, struct vs_slot **slot, struct run *ru
     uint32_t active = active_of(map);
     int rc;
     do {
-        if (UNLIKELY(active == 0)) return pause_lease(gen, map, 0, pause);
+        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or spoiled */
         *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, run, pause)
                                                  : take_clock(gen, map, active - 1, run, pause);
@@ -392,7 +392,7 @@ uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_bl
 int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t index = active_of(map) - 1;
-    if (index == UINT32_MAX) return pause_lease(gen, map, 0, pause);
+    if (index >= VS_SLOTS_MAX) return pause_lease(gen, map, 0, pause);
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return pause_lease(gen, map, index, pause);

@@ -93,7 +93,8 @@ bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
 }
 
 int vs_map_active(const struct vs_map *map) {
-    return (int)atomic_load_explicit(&map->shared.active, memory_order_acquire) - 1;
+    uint32_t active = atomic_load_explicit(&map->shared.active, memory_order_acquire);
+    return active <= VS_SLOTS_MAX ? (int)active - 1 : -1; /* a spoiled word leads to no slot */
 }
 
 uint64_t vs_map_incarnation(const struct vs_map *map) {

@@ -81,7 +81,7 @@ uint64_t vs_lease_next(const struct vs_lease *lease, const struct vs_event *ev) 
 
 const char *vs_lease_state_name(enum vs_lease_state state) {
     static const char *const names[] = {"claiming", "active", "renewing", "suspect", "drained", "fenced", "failstop"};
-    return names[state];
+    return (size_t)state < VS_COUNT(names) ? names[state] : "unknown"; /* a map's word may be spoiled */
 }
 
 enum vs_lease_state vs_lease_state_of(const struct vs_lease *lease, const struct vs_event *ev) {

@@ -384,6 +384,27 @@ static void only_this_file_of_this_boot_is_trusted(void) {
     CHECK(!vs_map_trusted(&header, &now));
 }
 
+/* The words of a map are anybody's who shares it: what another program spoiled must not lead outside an array. */
+static void a_spoiled_index_leads_nowhere(void) {
+    static const uint32_t spoiled[] = {VS_SLOTS_MAX + 1, 1u << 20, INT32_MAX, 1u << 31, UINT32_MAX};
+    struct world w;
+    struct vesta_pause pause;
+    struct vesta_block block;
+    uint64_t ids[2];
+    world_open(&w, WIDE, VESTA_PACING_CLOCK, 0, NOON);
+    w.map->header.incarnation = 55;
+    for (size_t i = 0; i < sizeof spoiled / sizeof *spoiled; i++) {
+        atomic_store(&w.map->shared.active, spoiled[i]);
+        CHECK_EQ_I64(vs_map_active(w.map), -1);
+        CHECK_EQ_U64(vs_map_incarnation(w.map), 55);
+        CHECK(next_tick(&w, &pause) == UINT64_MAX && pause.why == VESTA_LEASE);
+        CHECK(take_n(&w, ids, 2, &pause) == 0 && pause.why == VESTA_LEASE);
+        CHECK(vesta_next_block(&w.gen, 2, &block, &pause) == VESTA_EPAUSE && pause.why == VESTA_LEASE);
+        CHECK(vesta_peek(&w.gen, &pause) == VESTA_EPAUSE && pause.why == VESTA_LEASE);
+    }
+    world_close(&w);
+}
+
 static const struct check_case cases[] = {
     {"rule 1: closing gives the exact cursor, once", closing_gives_the_cursor},
     {"rule 1: the cursor of a closed slot is capped at its limit", closing_caps_the_cursor_at_the_limit},
@@ -404,6 +425,7 @@ static const struct check_case cases[] = {
     {"rule 5: singles and batches mixed only grow", mixed_calls_only_grow},
     {"rule 7: a deadline stops ids only where the time field moves", deadline_stops_only_where_time_moves},
     {"rule 8: only this very file of this very boot is trusted", only_this_file_of_this_boot_is_trusted},
+    {"a spoiled word for the active slot leads to no slot", a_spoiled_index_leads_nowhere},
 };
 
 CHECK_MAIN(cases)

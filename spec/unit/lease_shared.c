@@ -221,6 +221,14 @@ static void two_holders_come_back_at_different_times(void) {
 
 #define STANDS(want) CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), want)
 
+/* It is read from a map, which another program may have spoiled. */
+static void a_spoiled_state(void) {
+    CHECK_STR(vs_lease_state_name(VS_LEASE_FAILSTOP), "failstop");
+    CHECK_STR(vs_lease_state_name((enum vs_lease_state)(VS_LEASE_FAILSTOP + 1)), "unknown");
+    CHECK_STR(vs_lease_state_name((enum vs_lease_state)INT32_MAX), "unknown");
+    CHECK_STR(vs_lease_state_name((enum vs_lease_state)UINT32_MAX), "unknown");
+}
+
 static void a_holder_without_its_store(void) {
     start_shared("strict", false, false);
     STANDS("claiming");
@@ -298,6 +306,7 @@ static const struct check_case cases[] = {
     {"a store that is away is left alone more and more", a_store_that_is_away_is_left_alone_more_and_more},
     {"two holders come back at different times", two_holders_come_back_at_different_times},
     {"a holder without its store: suspect, drained, active again", a_holder_without_its_store},
+    {"a spoiled word for how a holder stands has no name", a_spoiled_state},
     {"a deadline drains whatever the window", a_deadline_drains_whatever_the_window},
     {"fenced and failstop", fenced_and_failstop},
     {"the floor lies above all that was granted", the_floor_lies_above_all_that_was_granted},
