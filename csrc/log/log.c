@@ -184,11 +184,11 @@ void vs_log_set_level(enum vs_log_level level) {
     vs_writer_unlock();
 }
 
-void vs_log_end(void) {
+void vs_log_end(int64_t wait_ms) {
     vs_writer_lock();
     tell_older(INT64_MAX);
     vs_writer_unlock();
-    vs_writer_end();
+    vs_writer_end(wait_ms);
     vs_writer_lock();
     self.opts = (struct vs_log_opts){.level = VS_LOG_INFO};
     vs_writer_unlock();

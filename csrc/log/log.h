@@ -51,8 +51,9 @@ void vs_log_reopen(void);
 /* Tells of repeats whose second is over; call it now and then, so that the last ones are told too. */
 void vs_log_tick(void);
 
-/* Tells of all repeats and goes back to how it was without vs_log_setup.  A disk that hangs is not waited for. */
-void vs_log_end(void);
+/* Tells of all repeats and goes back to how it was without vs_log_setup.  A disk that hangs is waited for so long. */
+#define VS_LOG_END_MS 2000 /* less than a server has for its end */
+void vs_log_end(int64_t wait_ms);
 
 /* "debug", "info", "warn", "error"; "logfmt", "json".  The value, or -1 for other words. */
 int vs_log_level_named(const char *word);

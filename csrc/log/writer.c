@@ -19,7 +19,6 @@
 
 #define PATH_BYTES 512
 #define HALF_BYTES 65536
-#define END_MS 2000 /* for what is still to be written: less than a server has for its end */
 
 _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
 
@@ -190,6 +189,7 @@ static void *write_all(void *unused) {
         else
             pthread_cond_wait(&self.event, &self.mutex);
     }
+    self.has_thread = false; /* from here on a line is written where it is told */
     self.is_over = true;
     pthread_cond_broadcast(&self.event);
     vs_writer_unlock();
@@ -245,21 +245,20 @@ int vs_log_begin(struct vesta_error *err) {
 }
 
 /* False: the thread hangs. */
-static bool end_thread(void) {
-    int64_t until_us = vs_monotonic_us() + END_MS * 1000;
+static bool end_thread(int64_t wait_ms) {
+    int64_t until_us = vs_monotonic_us() + wait_ms * 1000;
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     self.ending = true;
     pthread_cond_broadcast(&self.event);
     while (!self.is_over && pthread_cond_timedwait(&self.event, &self.mutex, &until) == 0)
         ;
-    self.has_thread = !self.is_over;
     return self.is_over;
 }
 
-void vs_writer_end(void) {
+void vs_writer_end(int64_t wait_ms) {
     int old = -1;
     vs_writer_lock();
-    bool had_thread = self.has_thread, is_over = !had_thread || end_thread();
+    bool had_thread = self.has_thread, is_over = !had_thread || end_thread(wait_ms);
     if (is_over) {
         *self.path = '\0';
         old = take(STDERR_FILENO);

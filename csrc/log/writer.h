@@ -18,6 +18,6 @@ bool vs_writer_is_journal(void); /* who reads it */
 int vs_writer_open(const char *path, struct vesta_error *err);
 
 /* Ends the thread when all is written, and goes back to stderr; a thread that hangs is left behind after a while. */
-void vs_writer_end(void);
+void vs_writer_end(int64_t wait_ms);
 
 #endif

@@ -171,7 +171,7 @@ static int run_serve(int argc, char **argv) {
         vs_start_free(serving->start);
         vs_unbind_all(serving);
         vs_budget_free(serving->app.budget);
-        vs_log_end();
+        vs_ending_log(serving);
     }
     vs_flags_free(serving);
     free(serving);

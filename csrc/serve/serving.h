@@ -96,6 +96,8 @@ void vs_ending_begin(struct vs_serving *serving);
  * store hangs. */
 int vs_ending_release(struct vs_serving *serving);
 void vs_ending_close(struct vs_serving *serving);
+/* The log's end: a disk that hangs is waited for as long as there is time. */
+void vs_ending_log(const struct vs_serving *serving);
 
 /* Whether there are policies, or may come to be some. */
 bool vs_policies_wanted(const struct vs_serving *serving);

@@ -70,7 +70,7 @@ static void begin(const char *functions) {
 static void finish(void) {
     vs_control_close(work.control);
     vesta_close(work.gen);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
 }
 
 /* An id if there is one; the keeper's question goes to the policy. */

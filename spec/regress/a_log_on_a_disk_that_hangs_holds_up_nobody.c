@@ -104,7 +104,7 @@ static void a_disk_hangs(void) {
     CHECK_HAS(logged(), "msg=\"one 0\"");
     CHECK_HAS(logged(), " lost="); /* there is room for so many only */
     begin_hang(&ends);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     is_still_in_it("the end of the log");
     end_hang(ends);
 }

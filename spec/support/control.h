@@ -147,7 +147,7 @@ static void clear_desk(void) {
     char command[128];
     vs_control_close(desk.control);
     vesta_close(desk.gen);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     snprintf(command, sizeof command, "rm -rf %s", desk.folder);
     CHECK(system(command) == 0);
 }

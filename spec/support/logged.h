@@ -35,7 +35,7 @@ __attribute__((unused)) static void log_to(const char *path, enum vs_log_level l
 
 /* A fresh file, "log" in the folder. */
 __attribute__((unused)) static void begin(enum vs_log_format format) {
-    vs_log_end(); /* and what the case before has not told */
+    vs_log_end(VS_LOG_END_MS); /* and what the case before has not told */
     empty_folder();
     log_to(in_folder("log"), VS_LOG_DEBUG, format);
 }

@@ -145,7 +145,7 @@ static void the_last_repeats_are_told(void) {
     CHECK_EQ_U64(count_of("\n"), 2);
     for (int i = 0; i < 3; i++)
         vs_log(VS_LOG_WARN, "the end", NULL);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     CHECK_HAS(logged(), "\"msg\":\"the end\",\"repeated\":2}\n");
 }
 
@@ -167,7 +167,7 @@ static void another_text_is_another_event(void) {
     CHECK_EQ_U64(count_of("\n"), 4);
     CHECK_HAS(text, "no route");
     CHECK_HAS(text, "no memory");
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     logged();
     CHECK_EQ_U64(count_of("repeated=2\n"), 4);
 }
@@ -182,7 +182,7 @@ static void what_differs_each_time_is_bounded(void) {
     }
     logged();
     CHECK_EQ_U64(count_of("\n"), 17);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     logged();
     CHECK_HAS(text, "msg=refused repeated=983\n");
     CHECK_EQ_U64(count_of("\n"), 18);
@@ -195,7 +195,7 @@ static void every_repeat_is_told(void) {
     for (int i = 0; i < EVENTS; i++)
         for (int j = 0; j < TIMES; j++)
             vs_log(VS_LOG_INFO, "often", "namespace", VS_DIGITS(i), NULL);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     logged();
     CHECK_EQ_U64(count_of("\n"), 2 * EVENTS);
     CHECK_EQ_U64(count_of("repeated=4\n"), EVENTS);

@@ -2,6 +2,8 @@
  * program. */
 #include "logged.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -30,7 +32,7 @@ static void a_file_is_reopened(void) {
               "level=error msg=\"the log could not be reopened and continues in the old file\" error=\"the log file '");
     CHECK_HAS(text, log);
     CHECK_HAS(logged(), "msg=four");
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     vs_log_reopen(); /* stderr: nothing to do */
 }
 
@@ -58,7 +60,7 @@ static void with_stderr(int fd, void (*event)(void)) {
     CHECK(kept >= 0 && dup2(fd, 2) == 2);
     log_to(NULL, VS_LOG_DEBUG, VS_LOG_LOGFMT);
     event();
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     CHECK(dup2(kept, 2) == 2);
     close(kept);
 }
@@ -202,7 +204,7 @@ static void threads_share_it(void) {
     uint64_t lost;
     begin(VS_LOG_JSON);
     run_threads();
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     CHECK_EQ_U64(count_events(&lost), THREADS * LINES);
     CHECK_EQ_U64(lost, 0);
 }
@@ -216,7 +218,7 @@ static void a_thread_writes(void) {
     run_threads();
     for (int i = 0; !strstr(logged(), "and again"); i++, usleep(1000)) /* it has caught up, and says what was lost */
         vs_log(VS_LOG_INFO, "and again", "try", VS_DIGITS(i), NULL);
-    vs_log_end();
+    vs_log_end(VS_LOG_END_MS);
     told = count_events(&lost);
     CHECK(told <= THREADS * LINES && (told == THREADS * LINES || lost > 0));
     CHECK(count_of("reopened") > 0);
@@ -225,7 +227,57 @@ static void a_thread_writes(void) {
     CHECK_HAS(logged(), "without a thread again");
 }
 
+static atomic_bool ended;
+static atomic_size_t told;
+
+static void *tell_on(void *who) {
+    char sentence[64];
+    for (size_t i = 0; !atomic_load(&ended); i++) {
+        snprintf(sentence, sizeof sentence, "line %s %zu", (const char *)who, i);
+        vs_log(VS_LOG_INFO, sentence, NULL);
+        atomic_fetch_add(&told, 1);
+    }
+    return NULL;
+}
+
+/* Numbers behind "lost=" in what was logged. */
+static size_t lost_lines(void) {
+    size_t lost = 0;
+    for (const char *at = text; (at = strstr(at, " lost=")); at++)
+        lost += strtoul(at + strlen(" lost="), NULL, 10);
+    return lost;
+}
+
+/* Each line stands in the file, or on stderr behind the log's end, or is counted in one that does. */
+static void a_line_at_the_logs_end_is_written_or_counted(void) {
+    struct vesta_error err;
+    pthread_t threads[2];
+    for (int round = 0; round < 20; round++) {
+        begin(VS_LOG_LOGFMT);
+        int kept = dup(2), fd = open(in_folder("stderr"), O_RDWR | O_CREAT | O_APPEND, 0600);
+        NEED(kept >= 0 && fd >= 0 && dup2(fd, 2) == 2);
+        atomic_store(&told, 0);
+        atomic_store(&ended, false);
+        CHECK_EQ_I64(vs_log_begin(&err), VESTA_OK);
+        for (int i = 0; i < 2; i++)
+            NEED(pthread_create(&threads[i], NULL, tell_on, i ? "b" : "a") == 0);
+        usleep(2000);
+        vs_log_end(VS_LOG_END_MS);
+        usleep(500);
+        atomic_store(&ended, true);
+        for (int i = 0; i < 2; i++)
+            pthread_join(threads[i], NULL);
+        vs_log(VS_LOG_INFO, "the last", NULL); /* tells what was lost before it */
+        CHECK(dup2(kept, 2) == 2 && close(kept) == 0 && close(fd) == 0);
+        logged();
+        size_t lines = count_of("msg=\"line "), lost = lost_lines();
+        logged_in("stderr");
+        CHECK_EQ_U64(lines + count_of("msg=\"line ") + lost + lost_lines(), atomic_load(&told));
+    }
+}
+
 static const struct check_case cases[] = {
+    {"a line at the log's end is written, or counted", a_line_at_the_logs_end_is_written_or_counted},
     {"a file that was moved away is reopened; a failure keeps the old one", a_file_is_reopened},
     {"a file that cannot be opened is refused, and the log stays as it was", a_file_that_cannot_be_is_refused},
     {"the journal gets its prefixes and no time, if stderr is the journal's", the_journal_gets_its_prefixes},

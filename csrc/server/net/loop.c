@@ -22,6 +22,7 @@
 #define SHED_MS 1000
 #define LINGER_MS 1000 /* after the last reply: let the client read it before a reset could tear it up */
 #define DRAIN_SWEEP_MS 10
+#define FORCED_MS 500      /* who is told twice to end waits no longer for the log */
 #define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
 #define DRAIN_BUSY_MS 2000 /* then clients that never pause are ended between two requests */
 #define DRAIN_MS 3000      /* then everybody: who ends has 5 s, and numbers to give back */
@@ -150,7 +151,10 @@ void vs_serve_stop(struct vs_app *app) {
 
 static void on_end(uv_signal_t *handle, int number) {
     struct server *server = handle->data;
-    if (server->stopping) _exit(128 + number);
+    if (server->stopping) {
+        vs_log_end(FORCED_MS);
+        _exit(128 + number);
+    }
     server->stopping = true;
     if (server->opts->stopping) server->opts->stopping(server->opts->self);
     stop_all(server);

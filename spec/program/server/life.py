@@ -208,4 +208,15 @@ def _(world):
         assert int(second.get("/genid").body) > max(first)
 
 
+@claim("a second signal right behind the first: the log still says that the server was stopping")
+def _(world):
+    with Server(world) as server:
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):  # both are there when it goes on
+            server.process.send_signal(number)
+        assert server.process.wait(10 * SLOW) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+        server.was_killed = True
+        said = server.process.stderr.read()
+        assert "stopping" in said, said
+
+
 main()
