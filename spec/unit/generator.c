@@ -405,6 +405,22 @@ static void a_spoiled_index_leads_nowhere(void) {
     world_close(&w);
 }
 
+/* Who counts pauses does so by their cause. */
+static void a_spoiled_stop_is_a_failstop(void) {
+    static const uint32_t spoiled[] = {VESTA_FULL, VESTA_FAILSTOP, VESTA_FAILSTOP + 1, 1u << 20, UINT32_MAX};
+    struct world w;
+    struct vesta_pause pause;
+    world_open(&w, WIDE, VESTA_PACING_CLOCK, 0, NOON);
+    for (size_t i = 0; i < sizeof spoiled / sizeof *spoiled; i++) {
+        atomic_store(&w.map->shared.stopped, spoiled[i]);
+        CHECK(next_tick(&w, &pause) == UINT64_MAX);
+        CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    }
+    atomic_store(&w.map->shared.stopped, VESTA_CLOSED);
+    CHECK(next_tick(&w, &pause) == UINT64_MAX && pause.why == VESTA_CLOSED);
+    world_close(&w);
+}
+
 static const struct check_case cases[] = {
     {"rule 1: closing gives the exact cursor, once", closing_gives_the_cursor},
     {"rule 1: the cursor of a closed slot is capped at its limit", closing_caps_the_cursor_at_the_limit},
@@ -426,6 +442,7 @@ static const struct check_case cases[] = {
     {"rule 7: a deadline stops ids only where the time field moves", deadline_stops_only_where_time_moves},
     {"rule 8: only this very file of this very boot is trusted", only_this_file_of_this_boot_is_trusted},
     {"a spoiled word for the active slot leads to no slot", a_spoiled_index_leads_nowhere},
+    {"a spoiled word for why all is stopped is a failstop", a_spoiled_stop_is_a_failstop},
 };
 
 CHECK_MAIN(cases)
