@@ -50,7 +50,7 @@ const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes) {
 /* ------------------------------------------------------------------ taking */
 
 /* Tells of each generation once that its successor is wanted. */
-static bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
+static COLD bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
     /* relaxed: only about who is told */
     uint64_t was = atomic_load_explicit(&seg->want, memory_order_relaxed);
     while (was < generation)
@@ -58,14 +58,6 @@ static bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
                                                   memory_order_relaxed))
             return true;
     return false;
-}
-
-static COLD int refuse(struct vs_segment *seg, struct vs_taken *out) {
-    uint64_t dry = atomic_load_explicit(&seg->dry, memory_order_relaxed);
-    *out = (struct vs_taken){.count = 0};
-    if (dry == VS_ENDED) return VESTA_ECLOSED;
-    out->wanted = is_first_to_want(seg, dry);
-    return VESTA_EPAUSE;
 }
 
 /* The generation was met used up, or its range gone, which is the same: on to the next one, or nobody pushes any more.
@@ -106,19 +98,31 @@ static inline bool look_up(struct vs_segment *seg, uint64_t at, uint64_t n, stru
     return true;
 }
 
-int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out) {
-    if (n > VS_TAKE_MAX) n = VS_TAKE_MAX;
-    for (;;) {
-        /* relaxed: both may be old, which costs a push in vain; look_up decides */
-        uint64_t next = atomic_load_explicit(&seg->next, memory_order_relaxed), mark;
-        if (UNLIKELY(atomic_load_explicit(&seg->dry, memory_order_relaxed) >= next)) return refuse(seg, out);
-        VS_POINT(takes);
-        /* acq_rel: pairs with the CAS of move_on, by which the range's words are there; and with vs_segment_close */
-        uint64_t at = atomic_fetch_add_explicit(&seg->cursor, n, memory_order_acq_rel);
-        VS_POINT(took);
-        if (LIKELY(look_up(seg, at, n, out, &mark))) {
-            /* not only who crosses the mark: that one may be killed here */
-            if ((at & VS_OFFSET_MASK) + out->count > mark) out->wanted = is_first_to_want(seg, at >> VS_OFFSET_BITS);
+#define NOT_PUSHED UINT64_MAX /* for what push found: it is dry */
+
+/* Takes n offsets, wherever they are, or says that nobody is to push any more. */
+static inline uint64_t push(struct vs_segment *seg, uint64_t n) {
+    /* relaxed: both may be old, which costs a push in vain; look_up decides */
+    uint64_t next = atomic_load_explicit(&seg->next, memory_order_relaxed);
+    if (UNLIKELY(atomic_load_explicit(&seg->dry, memory_order_relaxed) >= next)) return NOT_PUSHED;
+    VS_POINT(takes);
+    /* acq_rel: pairs with the CAS of move_on, by which the range's words are there; and with vs_segment_close */
+    uint64_t at = atomic_fetch_add_explicit(&seg->cursor, n, memory_order_acq_rel);
+    VS_POINT(took);
+    return at;
+}
+
+/* Not only who crosses the mark: that one may be killed before it tells anybody. */
+static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uint64_t mark) {
+    return (at & VS_OFFSET_MASK) + n > mark &&
+           UNLIKELY(atomic_load_explicit(&seg->want, memory_order_relaxed) < at >> VS_OFFSET_BITS);
+}
+
+/* From the first push on, whatever came of it. */
+static COLD int take_on(struct vs_segment *seg, uint64_t n, uint64_t at, struct vs_taken *out) {
+    for (uint64_t mark; at != NOT_PUSHED; at = push(seg, n)) {
+        if (look_up(seg, at, n, out, &mark)) {
+            out->wanted = may_want(seg, at, out->count, mark) && is_first_to_want(seg, at >> VS_OFFSET_BITS);
             return VESTA_OK;
         }
         if (at & VS_CLOSED)
@@ -126,6 +130,33 @@ int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out) {
         else
             move_on(seg, at >> VS_OFFSET_BITS);
     }
+    uint64_t dry = atomic_load_explicit(&seg->dry, memory_order_relaxed);
+    *out = (struct vs_taken){.wanted = dry != VS_ENDED && is_first_to_want(seg, dry)};
+    return dry == VS_ENDED ? VESTA_ECLOSED : VESTA_EPAUSE;
+}
+
+int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out) {
+    if (n > VS_TAKE_MAX) n = VS_TAKE_MAX;
+    return take_on(seg, n, push(seg, n), out);
+}
+
+static COLD int next_on(struct vs_segment *seg, uint64_t at, uint64_t *number, bool *wanted) {
+    struct vs_taken taken;
+    int rc = take_on(seg, 1, at, &taken);
+    if (rc == VESTA_OK) *number = taken.first;
+    if (taken.wanted) *wanted = true;
+    return rc;
+}
+
+/* Without a call, and so without a stack: a fetch-add waits for every store before it. */
+int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted) {
+    struct vs_taken taken;
+    uint64_t mark, at = push(seg, 1);
+    if (LIKELY(at != NOT_PUSHED && look_up(seg, at, 1, &taken, &mark) && !may_want(seg, at, 1, mark))) {
+        *number = taken.first;
+        return VESTA_OK;
+    }
+    return next_on(seg, at, number, wanted);
 }
 
 /* ------------------------------------------------------------------ refilling */
@@ -228,7 +259,7 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
     uint64_t until = atomic_load_explicit(&range->until, memory_order_acquire);
     if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
     *out = (struct vs_unused){.from = first + offset * stride, .until = until};
-    return count - offset;
+    return out->from < until ? count - offset : 0; /* else somebody has written into the map */
 }
 
 bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count) {

@@ -87,6 +87,10 @@ struct vs_taken {
  * VESTA_ECLOSED; out->count is 0 then. */
 int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out);
 
+/* The next number.  Shape: *number is set with VESTA_OK only; *wanted becomes true where the caller is to tell, and is
+ * left alone else.  Threads: any.  Errors: as vs_segment_take. */
+int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted);
+
 /* ---- for refillers; any number of them may be at work, of which some slept */
 
 enum vs_published {

@@ -82,8 +82,10 @@ static void lower_counter(struct vs_unused unused, struct vs_refill_event *ev) {
 static void take(void) {
     struct vs_taken taken;
     while (!is_over) {
-        int rc = vs_segment_take(&seg, 1 + roll(VS_TAKE_MAX), &taken);
-        for (uint64_t i = 0; i < taken.count; i++)
+        taken = (struct vs_taken){.count = 1};
+        int rc = roll(2) ? vs_segment_next(&seg, &taken.first, &taken.wanted)
+                         : vs_segment_take(&seg, 1 + roll(VS_TAKE_MAX), &taken);
+        for (uint64_t i = 0; rc == VESTA_OK && i < taken.count; i++)
             give(taken.first + i * taken.stride, TAKEN);
         if (rc != VESTA_OK || roll(4) == 0) yield();
         if (rc == VESTA_ECLOSED) return;

@@ -97,6 +97,23 @@ static void numbers_of_a_remainder(void) {
     CHECK_EQ_U64(taken.first + (taken.count - 1) * 3, 1099);
 }
 
+static void one_number_at_a_time(void) {
+    uint64_t number = 7;
+    bool wanted = false;
+    start(100, 120);
+    for (uint64_t want = 100; want < 120; want++) {
+        CHECK_EQ_I64(vs_segment_next(&seg, &number, &wanted), VESTA_OK);
+        CHECK_EQ_U64(number, want);
+        CHECK(wanted == (want == 102)); /* its mark is 2 */
+        wanted = false;
+    }
+    CHECK_EQ_I64(vs_segment_next(&seg, &number, &wanted), VESTA_EPAUSE);
+    CHECK_EQ_U64(number, 119);
+    CHECK(!wanted);
+    CHECK(vs_segment_close(&seg, unused, &count));
+    CHECK_EQ_I64(vs_segment_next(&seg, &number, &wanted), VESTA_ECLOSED);
+}
+
 static void up_to_the_last_number(void) {
     start(VS_NUMBER_MAX - 3, VS_NUMBER_MAX);
     takes(10, VS_NUMBER_MAX - 3, 3);
@@ -305,6 +322,7 @@ static const struct check_case cases[] = {
     {"the words know their format", words_know_their_format},
     {"a new one is empty, and says once that a range is wanted", a_new_one_is_empty},
     {"numbers follow each other", numbers_follow_each_other},
+    {"one number at a time", one_number_at_a_time},
     {"of a range that has less, what is left is given", what_is_left_is_given},
     {"numbers of a remainder keep their distance", numbers_of_a_remainder},
     {"numbers go up to 2^63 - 2, and not beyond", up_to_the_last_number},

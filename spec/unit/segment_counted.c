@@ -52,8 +52,9 @@ static void take_and_refill(uint64_t dice) {
     struct vs_taken taken;
     while (!atomic_load(&host->stop) && atomic_load(&tally->used) < ENOUGH) {
         struct vs_segment *seg = &host->seg[roll_below(&dice, 2)];
-        int rc = vs_segment_take(seg, roll_below(&dice, 3) ? 1 : 1 + roll_below(&dice, 60), &taken);
-        CHECK(rc == VESTA_OK || taken.count == 0);
+        taken = (struct vs_taken){.count = 1, .stride = 1};
+        int rc = roll_below(&dice, 2) ? vs_segment_next(seg, &taken.first, &taken.wanted)
+                                      : vs_segment_take(seg, 1 + roll_below(&dice, 60), &taken);
         if (rc == VESTA_OK) tally_taken(&taken);
         if (taken.wanted || (rc == VESTA_EPAUSE && vs_segment_is_due(seg))) refill(seg, &dice);
         if (rc == VESTA_EPAUSE) sched_yield();
