@@ -128,19 +128,25 @@ static int wait_for_readers(void *arg, int tries) {
     return vs_call_left_ms(&self->base) > 0;
 }
 
+/* Without memory there is no connection at all: db is NULL, which sqlite3_errmsg and sqlite3_close know. */
+static int open_db(struct sqlite_store *self) {
+    assert(!self->db); /* it would be lost, and keep the file locked */
+    return sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+}
+
 /* Opens and locks, if that can be had at once; else nothing is to undo. */
 static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
     assert(!self->db); /* a call within a call */
     enum vs_turn turn = vs_sqlite_turn_enter(&self->turn, reply);
     if (turn != VS_TURN_OURS) return turn;
-    int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    int rc = open_db(self);
     if (rc == SQLITE_OK) {
         sqlite3_db_config(self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         sqlite3_db_config(self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
         rc = sqlite3_exec(self->db, "PRAGMA synchronous = EXTRA; BEGIN IMMEDIATE", NULL, NULL, NULL);
     }
-    sqlite3_busy_handler(self->db, wait_for_readers, self);
+    if (rc == SQLITE_OK) sqlite3_busy_handler(self->db, wait_for_readers, self);
     if (rc != SQLITE_OK) trouble(self, rc, reply);
     if (rc == SQLITE_OK && is_ours(self, reply)) return VS_TURN_OURS;
     close_db(self); /* rolls back */
@@ -268,9 +274,10 @@ static bool look_anew(struct sqlite_store *self, struct vs_reply *reply) {
     assert(sqlite3_get_autocommit(self->db)); /* or closing would undo what is looked for */
     assert(self->turn.fd >= 0);               /* and another might have written by then */
     close_db(self);
-    int rc = sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    int rc = open_db(self);
+    if (rc != SQLITE_OK) return trouble(self, rc, reply);
     sqlite3_busy_handler(self->db, wait_for_readers, self);
-    return rc == SQLITE_OK || trouble(self, rc, reply);
+    return true;
 }
 
 static bool does_not_stand(const struct sqlite_store *self, struct vs_reply *reply) {
