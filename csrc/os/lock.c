@@ -15,7 +15,6 @@
 #define LOCK_PATIENCE_US 3000000
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local bool is_ours; /* this thread has the mutex */
 
 static void lock_mutex(void) {
@@ -30,17 +29,16 @@ static void unlock_mutex(void) {
     pthread_mutex_unlock(&process_mutex);
 }
 
-static void hold_over_fork(void) {
+/* When this code is loaded: a fork that has begun meets no handler that comes later. */
+__attribute__((constructor)) static void hold_over_fork(void) {
     pthread_atfork(lock_mutex, unlock_mutex, unlock_mutex);
 }
 
 void vs_process_lock(void) {
-    pthread_once(&once, hold_over_fork);
     lock_mutex();
 }
 
 bool vs_process_trylock(void) {
-    pthread_once(&once, hold_over_fork);
     assert(!is_ours);
     is_ours = pthread_mutex_trylock(&process_mutex) == 0;
     return is_ours;

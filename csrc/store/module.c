@@ -2,11 +2,13 @@
 #include "store/module.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "os/lock.h"
 
 #include <assert.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -34,6 +36,52 @@ const struct vs_store_ops *vs_module_unknown(struct vs_slice scheme, struct vest
     vs_fail(err, VESTA_EOPTION, "there is no store '%s': there are %s", VS_QUOTE(scheme.at, scheme.length), known);
     return NULL;
 }
+
+/* ------------------------------------------------------------------ forks: dlopen is under this lock, and so is a fork
+ *
+ * What a child would find of a module that another thread was loading is in memory, but not ready: its words point
+ * nowhere yet, and nobody goes on with it. */
+
+#define FORK_TRIES_MAX 1000 /* a millisecond each */
+
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool is_alone; /* this thread forks, and no module is being loaded */
+static atomic_bool was_loading;     /* this process was forked while one was */
+
+/* A client's library on a disk that hangs must not hold up a program that forks: then the child loads no module. */
+static void before_fork(void) {
+    is_alone = false;
+    for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
+        is_alone = pthread_mutex_trylock(&loading) == 0;
+        if (!is_alone) usleep(1000);
+    }
+}
+
+static void in_parent(void) {
+    if (is_alone) pthread_mutex_unlock(&loading);
+}
+
+static void in_child(void) {
+    loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    if (!is_alone) atomic_store(&was_loading, true);
+}
+
+/* When this code is loaded: a fork that has begun meets no handler that comes later. */
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* NULL: dlerror says why.  Never unloaded: its client may have threads that run in it. */
+static const struct vs_module *load_file(const char *path) {
+    assert(!vs_process_is_locked()); /* a fork takes both */
+    pthread_mutex_lock(&loading);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const struct vs_module *module = handle ? dlsym(handle, "vs_store_module") : NULL;
+    pthread_mutex_unlock(&loading);
+    return module;
+}
+
+/* ------------------------------------------------------------------ modules */
 
 /* The folder that this code was loaded from, or "". */
 static void own_folder(char *folder, size_t size) {
@@ -68,15 +116,17 @@ static void read_through(const char *path) {
 
 static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
     char path[PATH_MAX];
+    if (atomic_load(&was_loading)) {
+        vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a store's module: start it again");
+        return NULL;
+    }
     if (!find_file(b, path, sizeof path)) {
         vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
                 b->scheme, b->package);
         return NULL;
     }
     read_through(path);
-    /* never unloaded: its client may have threads that run in it */
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    const struct vs_module *module = handle ? dlsym(handle, "vs_store_module") : NULL;
+    const struct vs_module *module = load_file(path);
     if (!module) {
         vs_fail(err, VESTA_EOPTION, "the %s: store cannot be loaded: %.180s", b->scheme, dlerror());
         return NULL;
@@ -96,8 +146,8 @@ bool vs_module_is_known(struct vs_slice scheme) {
     return named(scheme);
 }
 
-/* Under no lock, for a file may lie on a disk that hangs.  Whoever loads it meanwhile is given the same module by
- * dlopen, or another where the file was replaced in between: the first that is ready stays. */
+/* Whoever loads it meanwhile is given the same module by dlopen, or another where the file was replaced in between: the
+ * first that is ready stays. */
 static const struct vs_store_ops *load_once(struct backend *b, struct vesta_error *err) {
     const struct vs_store_ops *none = NULL, *ops = load(b, err);
     if (!ops || atomic_compare_exchange_strong(&b->ops, &none, ops)) return ops;
