@@ -21,7 +21,6 @@
 
 #define INSIDE_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 static pthread_rwlock_t inside = INSIDE_INIT;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #define FORK_TRIES_MAX 1000 /* a millisecond each */
 #define TURNS_MAX 64
@@ -62,7 +61,8 @@ static void note_turn(int was, int is) {
     }
 }
 
-static void watch_forks(void) {
+/* When this code is loaded: a fork that has begun meets no handler that comes later. */
+__attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(before_fork, in_parent, in_child);
 }
 
@@ -101,7 +101,6 @@ static int open_turns(const struct vs_sqlite_turn *turn) {
 
 enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply) {
     assert(turn->fd < 0); /* one of its own it would wait for in vain */
-    pthread_once(&once, watch_forks);
     if (atomic_load(&was_inside)) {
         vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent waited for %.80s: start it again",
                   turn->path);
