@@ -58,7 +58,7 @@ def idle_row(build, folder, gen, port, samples):
     resource.setrlimit(resource.RLIMIT_NOFILE, (IDLE_FILES, most))
     pairs = []
     for i in range(samples):
-        with net.vesta(build, folder, gen, port + i, "http") as server:
+        with net.vesta(build, folder, gen, port + i, "http", "--address-connections", str(IDLE)) as server:
             empty = resident_mib(server.process.pid)
             sockets = connect_all(port + i, IDLE - 1)
             time.sleep(0.2)

@@ -111,9 +111,9 @@ def nginx(folder, port, locations, http="", lua=False):
     return Server(port, ["nginx", "-e", f"{folder}/error.log", "-p", str(folder), "-c", str(conf)], folder / "nginx.log")
 
 
-def vesta(build, folder, gen, port, face):
+def vesta(build, folder, gen, port, face, *flags):
     off = {"http": "resp", "resp": "http"}[face]
-    command = [str(build / "vesta"), "serve", "--path", gen, f"--{face}", f"127.0.0.1:{port}", f"--{off}", "off"]
+    command = [str(build / "vesta"), "serve", "--path", gen, f"--{face}", f"127.0.0.1:{port}", f"--{off}", "off", *flags]
     return Server(port, command, folder / "vesta.log", {"VESTA_STATE": str(folder)})
 
 
