@@ -60,15 +60,19 @@ void vs_conf_add_note(struct vs_config *config, bool is_gap, const char *format,
 
 /* ------------------------------------------------------------------ numbers */
 
+/* The config's -1, nothing said, and 0, none at all, are vesta_opts' 0 and -1: the same step both ways. */
+static int64_t turn_ahead(int64_t number) {
+    return number == 0 ? -1 : number < 0 ? 0 : number;
+}
+
 int64_t vs_conf_number(const struct vs_conf_key *key, const void *base) {
     const void *at = (const char *)base + key->offset;
     const struct vesta_opts *opts = at;
-    int64_t number = key->stored == VS_CONF_AS_INT64 || key->stored == VS_CONF_AS_AHEAD ? *(const int64_t *)at : 0;
     switch (key->stored) {
     case VS_CONF_AS_ENUM: return *(const int *)at;
     case VS_CONF_AS_WORKER: return opts->has_worker ? (int64_t)opts->worker : -1;
-    case VS_CONF_AS_AHEAD: return number == 0 ? -1 : number < 0 ? 0 : number;
-    default: return number;
+    case VS_CONF_AS_AHEAD: return turn_ahead(*(const int64_t *)at);
+    default: return *(const int64_t *)at;
     }
 }
 
@@ -82,7 +86,7 @@ static void store_number(const struct vs_conf_place *where, int64_t number) {
         opts->has_worker = number >= 0;
         opts->worker = number >= 0 ? (uint64_t)number : 0;
         return;
-    case VS_CONF_AS_AHEAD: *(int64_t *)at = number == 0 ? -1 : number < 0 ? 0 : number; return;
+    case VS_CONF_AS_AHEAD: *(int64_t *)at = turn_ahead(number); return;
     }
 }
 

@@ -164,16 +164,6 @@ static void print_functions(const char *name, const struct vs_vm *vm, int policy
     vs_outf(json ? "]" : "%s\n", count ? "" : "no functions, so the fixed rules hold in every case");
 }
 
-/* As a server does that loads it: a function that fails when it is needed is found now. */
-static int try_functions(const char *name, const char *options) {
-    struct vs_policy_text text;
-    struct vesta_error err;
-    if (vs_policy_read(name, options, &text, &err) != VESTA_OK) return say_error(&err);
-    int rc = vs_policy_try(&text, "default", vs_now_ms(), &err);
-    vs_policy_text_free(&text);
-    return rc == VESTA_OK ? VS_DONE : say_error(&err);
-}
-
 static int print_policy(const char *name, struct vs_vm *vm, int policy, int json) {
     static struct vs_policy_option option[VS_POLICY_OPTIONS_MAX];
     struct vesta_error err;
@@ -185,20 +175,32 @@ static int print_policy(const char *name, struct vs_vm *vm, int policy, int json
     return VS_DONE;
 }
 
+/* As a server does that loads it: a function that fails when it is needed is found now. */
+static int check_text(const char *name, const struct vs_policy_text *text, int json) {
+    struct vs_vm *vm;
+    struct vesta_error err;
+    int policy, done = VS_FAILED;
+    if (vs_policy_try(text, "default", vs_now_ms(), &err) != VESTA_OK || vs_vm_open(NULL, &vm, &err) != VESTA_OK)
+        return say_error(&err);
+    if (vs_policy_load_text(vm, text, &policy, &err) == VESTA_OK)
+        done = print_policy(name, vm, policy, json);
+    else
+        say_error(&err);
+    vs_vm_close(vm);
+    return done;
+}
+
 static int check(const struct asked *asked, int count, char **names) {
     int worst = VS_DONE;
     if (count == 0) return vs_usage("check needs at least one FILE or NAME");
     for (int i = 0; i < count; i++) {
-        struct vs_vm *vm;
-        int policy;
-        if (load(names[i], asked->options, &vm, &policy) != VS_DONE) {
-            worst = VS_FAILED;
-            continue;
-        }
-        if (try_functions(names[i], asked->options) != VS_DONE ||
-            print_policy(names[i], vm, policy, asked->json) != VS_DONE)
-            worst = VS_FAILED;
-        vs_vm_close(vm);
+        struct vs_policy_text text = {0};
+        struct vesta_error err;
+        int done = vs_policy_read(names[i], asked->options, &text, &err) == VESTA_OK
+                       ? check_text(names[i], &text, asked->json)
+                       : say_error(&err);
+        vs_policy_text_free(&text);
+        if (done != VS_DONE) worst = VS_FAILED;
     }
     return worst;
 }
