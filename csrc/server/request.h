@@ -45,6 +45,10 @@ struct vs_slice vs_arg(const struct vs_request *request, int i);
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
 
+/* Reads an argument as how many are asked for, 1 where it was not given.  false: it is none of 1 to max, and the reply
+ * says so. */
+bool vs_read_n(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
+
 /* Runs a request's handler and settles a pause.  VS_WAITS: it is in session->waiting from now on, and shall be run
  * again after waiting.wait_us; VS_AGAIN: run it again when there is room; else the reply is complete. */
 enum vs_reply_state vs_request_run(struct vs_request *request);

@@ -87,9 +87,47 @@ static void is_behind_the_cursor(void) {
     world_close(&w);
 }
 
+/* docs/blocks.md's words, which know no layout. */
+static uint64_t composed(uint64_t base, uint64_t t, const uint64_t *of) {
+    uint64_t seq_bits = of[0], time_shift = of[1], seq_shift = of[2], low_bits = of[3], low_shift = of[4];
+    return base | (t >> seq_bits) << time_shift | ((t & ((UINT64_C(1) << seq_bits) - 1)) >> low_bits) << seq_shift |
+           (t & ((UINT64_C(1) << low_bits) - 1)) << low_shift;
+}
+
+enum { KIND, SEQ_BITS, BASE = 6, FIRST, COUNT, STRIDE, I, ID, LAYOUT, COLUMNS };
+
+static void one_vector(char *line) {
+    uint64_t value[COLUMNS] = {0};
+    char *cell[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) {
+        cell[i] = strsep(&line, ",\n");
+        if (i != KIND && i != LAYOUT) value[i] = strtoull(cell[i], NULL, 10);
+    }
+    if (strcmp(cell[KIND], "numbers") == 0) {
+        CHECK_EQ_U64(value[FIRST] + value[I] * value[STRIDE], value[ID]);
+        return;
+    }
+    struct vesta_layout layout = parsed(cell[LAYOUT]);
+    struct vesta_block block = {value[BASE], value[FIRST], value[COUNT]};
+    CHECK_EQ_U64(vesta_block_id(&layout, &block, value[I]), value[ID]);
+    CHECK_EQ_U64(composed(block.base, block.first + value[I], &value[SEQ_BITS]), value[ID]);
+}
+
+static void vectors_hold(void) {
+    char line[256];
+    int count = 0;
+    FILE *file = fopen(SPEC_DIR "/vectors/blocks.csv", "r");
+    CHECK(file);
+    while (fgets(line, sizeof line, file))
+        if (*line != '#') one_vector(line), count++;
+    fclose(file);
+    CHECK(count >= 20);
+}
+
 static const struct check_case cases[] = {
     {"a block's ids are those that a batch would have been, in every preset and pacing", is_what_a_batch_is},
     {"a block is one step of the cursor: it stops where a batch would, and pauses as a batch does", is_one_step},
+    {"the vectors that clients test themselves with are what the library makes", vectors_hold},
     {"a closed slot's cursor is behind its blocks", is_behind_the_cursor},
 };
 

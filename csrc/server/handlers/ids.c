@@ -1,14 +1,13 @@
 /* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
 #include "base/error.h"
 #include "server/commands.h"
+#include "server/named.h"
 #include "server/take.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define BLOCK_MAX 100000 /* ids of one block: who asks for more takes whole seconds from everybody else */
 
 /* ------------------------------------------------------------------ giving */
 
@@ -34,7 +33,7 @@ enum vs_reply_state vs_on_many(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-static bool read_count(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
+bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64_t *n) {
     *n = 1;
     if (!count.at || (vesta_parse(VESTA_DECIMAL, count.at, count.length, n) == VESTA_OK && *n >= 1 && *n <= max))
         return true;
@@ -45,7 +44,8 @@ static bool read_count(struct vs_request *r, struct vs_slice count, uint64_t max
 
 enum vs_reply_state vs_on_some(struct vs_request *r) {
     uint64_t n;
-    if (!vs_request_enter(r, r->args->at[0]) || !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n)) return VS_ANSWERED;
+    if (!vs_request_enter(r, r->args->at[0]) || !vs_read_n(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
+        return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     vs_resp_array(r->out, n);
     for (size_t i = 0; i < n; i++)
@@ -94,7 +94,7 @@ static bool read_format(struct vs_request *r, struct vs_slice format) {
 enum vs_reply_state vs_on_batch(struct vs_request *r) {
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2)) ||
-        !read_count(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
+        !vs_read_n(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
         return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     (r->json ? put_list : put_lines)(r->out, r->ids, n);
@@ -121,48 +121,6 @@ bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *
     return true;
 }
 
-/* A reply of named values: a JSON object, or a map of the Redis protocol. */
-static void open_values(struct vs_request *r, int count) {
-    if (r->protocol == VS_RESP)
-        vs_resp_map(r->out, (size_t)count);
-    else
-        vs_put(r->out, "{", 1);
-}
-
-static void close_values(struct vs_request *r) {
-    if (r->protocol != VS_RESP) vs_put_text(r->out, "}\n");
-}
-
-static void put_key(struct vs_request *r, const char *name) {
-    if (r->protocol == VS_RESP)
-        vs_resp_word(r->out, name);
-    else
-        vs_json_key(r->out, name);
-}
-
-static void put_number(struct vs_request *r, const char *name, int64_t value) {
-    put_key(r, name);
-    if (r->protocol == VS_RESP)
-        vs_resp_int(r->out, value);
-    else
-        vs_put_int(r->out, value);
-}
-
-static void put_string(struct vs_request *r, const char *name, const char *value) {
-    put_key(r, name);
-    if (r->protocol == VS_RESP)
-        vs_resp_word(r->out, value);
-    else
-        vs_put_json(r->out, value);
-}
-
-/* As a string: 64 bits do not fit the numbers of either. */
-static void put_wide(struct vs_request *r, const char *name, uint64_t value) {
-    char digits[VESTA_FORMAT_MAX];
-    vesta_format(VESTA_DECIMAL, value, digits);
-    put_string(r, name, digits);
-}
-
 enum vs_reply_state vs_on_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
@@ -173,32 +131,15 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
-    open_values(r, layout->field_count + (is_named_so ? 3 : 4));
-    put_wide(r, "id", id);
+    vs_named_open(r, layout->field_count + (is_named_so ? 3 : 4));
+    vs_named_wide(r, "id", id);
     for (int i = 0; i < layout->field_count; i++)
-        put_number(r, layout->field[i].name, (int64_t)parts.values[i]);
-    if (!is_named_so) put_number(r, "worker", (int64_t)parts.worker);
-    put_number(r, "unix_ms", parts.unix_ms);
+        vs_named_int(r, layout->field[i].name, (int64_t)parts.values[i]);
+    if (!is_named_so) vs_named_int(r, "worker", (int64_t)parts.worker);
+    vs_named_int(r, "unix_ms", parts.unix_ms);
     vesta_iso(parts.unix_ms, iso);
-    put_string(r, "iso", iso);
-    close_values(r);
-    return VS_ANSWERED;
-}
-
-enum vs_reply_state vs_on_block(struct vs_request *r) {
-    struct vesta_block block;
-    char layout[VESTA_LAYOUT_TEXT_MAX];
-    uint64_t n;
-    if (!vs_request_enter(r, vs_arg(r, 0)) || !read_count(r, vs_arg(r, 1), BLOCK_MAX, &n)) return VS_ANSWERED;
-    if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;
-    vesta_layout_text(r->ns->layout, layout);
-    open_values(r, 5);
-    put_string(r, "ns", r->ns->name);
-    put_string(r, "layout", layout);
-    put_wide(r, "base", block.base);
-    put_wide(r, "first", block.first);
-    put_number(r, "count", (int64_t)block.count);
-    close_values(r);
+    vs_named_text(r, "iso", iso);
+    vs_named_close(r);
     return VS_ANSWERED;
 }
 
@@ -222,7 +163,7 @@ enum vs_reply_state vs_on_expid(struct vs_request *r) {
                 next = i;
         }
         last = vesta_name(layout->field[next].name);
-        put_number(r, last, (int64_t)parts.values[next]);
+        vs_named_int(r, last, (int64_t)parts.values[next]);
     }
     vs_put(r->out, "}", 1);
     return VS_ANSWERED;

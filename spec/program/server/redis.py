@@ -120,8 +120,11 @@ def _(world):
         same((block["ns"], block["layout"], block["count"]), ("default", server_layout(server), 100000))
         same(int(block["first"]), (ids[-1] >> 10) + 2)
         same(server.tick(), int(block["first"]) + 100000)
-        replied = re.fullmatch(rb"\*10\r\n\$2\r\nns\r\n\$7\r\ndefault\r\n\$6\r\nlayout\r\n\$\d+\r\n(.*)\r\n\$4\r\nbase\r\n\$1\r\n5\r\n"
-                               rb"\$5\r\nfirst\r\n\$\d+\r\n(\d+)\r\n\$5\r\ncount\r\n:3\r\n", server.redis("VESTA.BLOCK", "default", "3"))
+        same([block[name] for name in ("kind", "seq_bits", "time_shift", "seq_shift", "low_bits", "low_shift")], ["ticks", 22, 32, 10, 0, 0])
+        replied = re.fullmatch(rb"\*22\r\n\$2\r\nns\r\n\$7\r\ndefault\r\n\$4\r\nkind\r\n\$5\r\nticks\r\n\$6\r\nlayout\r\n\$\d+\r\n(.*)\r\n\$4\r\nbase\r\n\$1\r\n5\r\n"
+                               rb"\$5\r\nfirst\r\n\$\d+\r\n(\d+)\r\n\$5\r\ncount\r\n:3\r\n"
+                               rb"\$8\r\nseq_bits\r\n:22\r\n\$10\r\ntime_shift\r\n:32\r\n\$9\r\nseq_shift\r\n:10\r\n"
+                               rb"\$8\r\nlow_bits\r\n:0\r\n\$9\r\nlow_shift\r\n:0\r\n", server.redis("VESTA.BLOCK", "default", "3"))
         same((replied[1].decode(), int(replied[2])), (block["layout"], int(block["first"]) + 100001))
         same(server.get("/v1/blocks?n=0").status, 400)
         same(server.get("/v1/blocks?ns=nowhere&n=1").status, 404)

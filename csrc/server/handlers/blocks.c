@@ -1,0 +1,37 @@
+/* blocks.c -- blocks: what a client needs to make ids by itself, without a word about layouts; docs/blocks.md is its
+ * manual.  Knows no socket; never waits. */
+#include "server/commands.h"
+#include "server/named.h"
+#include "server/take.h"
+
+#define BLOCK_MAX 100000 /* ids of one block: who asks for more takes whole seconds from everybody else */
+
+/* Where the bits of a tick go: id = base | time << time_shift | the sequence in its one or two parts. */
+static void put_ticks(struct vs_request *r, const struct vesta_block *block) {
+    const struct vesta_layout *layout = r->ns->layout;
+    const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    vesta_layout_text(layout, text);
+    vs_named_open(r, 11);
+    vs_named_text(r, "ns", r->ns->name);
+    vs_named_text(r, "kind", "ticks");
+    vs_named_text(r, "layout", text);
+    vs_named_wide(r, "base", block->base);
+    vs_named_wide(r, "first", block->first);
+    vs_named_int(r, "count", (int64_t)block->count);
+    vs_named_int(r, "seq_bits", seq->width);
+    vs_named_int(r, "time_shift", time->shift);
+    vs_named_int(r, "seq_shift", seq->shift);
+    vs_named_int(r, "low_bits", seq->low_width);
+    vs_named_int(r, "low_shift", seq->low_shift);
+    vs_named_close(r);
+}
+
+enum vs_reply_state vs_on_block(struct vs_request *r) {
+    struct vesta_block block;
+    uint64_t n;
+    if (!vs_request_enter(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), BLOCK_MAX, &n)) return VS_ANSWERED;
+    if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;
+    put_ticks(r, &block);
+    return VS_ANSWERED;
+}
