@@ -24,9 +24,10 @@
 #define VS_CONF_NAMESPACES_MAX 64
 #define VS_CONF_STORES_MAX 16
 #define VS_CONF_SEGMENTS_MAX 16
+#define VS_CONF_SEGMENT_STORES_MAX 8
 #define VS_CONF_LISTEN_MAX 8
 #define VS_CONF_NOTES_MAX 64
-#define VS_CONF_KEYS_MAX 64 /* rows of the schema */
+#define VS_CONF_KEYS_MAX 80 /* rows of the schema */
 
 enum vs_origin { VS_FROM_DEFAULT, VS_FROM_FILE, VS_FROM_ENV, VS_FROM_FLAG };
 
@@ -62,12 +63,17 @@ struct vs_conf_namespace { /* namespaces.NAME */
     struct vs_conf_policy policy;
 };
 
-struct vs_conf_segment { /* segments[I]; read, but served by a later version */
+struct vs_conf_segment { /* segments[I] */
     const char *name;    /* its place: "1" */
     unsigned char origin[VS_CONF_KEYS_MAX];
     const char *store, *table;
     int64_t order; /* 0: trend */
+    int64_t step;  /* 0: a tag's row says it */
+    int64_t step_max, wait_ms_max;
     struct vs_conf_list stores, tags;
+    /* from there: what to open, one or several */
+    const char *uri[VS_CONF_SEGMENT_STORES_MAX], *secret[VS_CONF_SEGMENT_STORES_MAX];
+    int uri_count;
 };
 
 struct vs_conf_note {
@@ -125,6 +131,9 @@ struct vs_conf_opts {
  * VESTA_EIO; VESTA_ENOMEM. */
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
 void vs_config_free(struct vs_config *config); /* may be NULL */
+
+/* Whether a row of segments serves every tag of its table. */
+bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
 
 /* Whether no namespace gives ids of a number that another host may have drawn as well; else *why says which does, and
  * what to do, in flags or in a config.  For who listens where other machines can reach it. */

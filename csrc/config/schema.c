@@ -15,6 +15,7 @@
 #define SECRET_MAX 1023
 #define NAME_BYTES_MAX 64
 #define TAGS_MAX 256
+#define STEP_MAX ((int64_t)1 << 32) /* numbers of one range */
 
 /* ------------------------------------------------------------------ checks of texts */
 
@@ -157,16 +158,18 @@ const struct vs_conf_key vs_conf_keys[] = {
     {.path = "segments.#.stores",
      .kind = VS_CONF_LIST,
      .offset = SEGMENT(stores),
-     .max = VS_CONF_STORES_MAX,
+     .max = VS_CONF_SEGMENT_STORES_MAX,
      .absent = "see store",
-     .help = "several stores that give every n-th number each"},
+     .help =
+         "n stores, of which the first gives the numbers that leave 0 when divided by n, the second those that leave "
+         "1, and so on: one that is down costs no request"},
     {.path = "segments.#.table",
      .kind = VS_CONF_TEXT,
      .offset = SEGMENT(table),
      .max = NAME_BYTES_MAX,
      .check = check_word,
-     .absent = "needed",
-     .help = "the table's name"},
+     .initial = "leaf_alloc",
+     .help = "the table of counters"},
     {.path = "segments.#.tags",
      .kind = VS_CONF_LIST,
      .offset = SEGMENT(tags),
@@ -180,6 +183,26 @@ const struct vs_conf_key vs_conf_keys[] = {
      .words = "trend",
      .initial = "trend",
      .help = "trend: numbers of one tag rise on the whole"},
+    {.path = "segments.#.step",
+     .kind = VS_CONF_INTEGER,
+     .offset = SEGMENT(step),
+     .min = 1,
+     .max = STEP_MAX,
+     .absent = "the row's own, else 1000",
+     .help = "how many numbers are taken from the table at a time, at least, where a tag's row does not say it"},
+    {.path = "segments.#.step_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SEGMENT(step_max),
+     .min = 1,
+     .max = STEP_MAX,
+     .initial = "1000000",
+     .help = "how far the step may double while a step is used up within 15 minutes"},
+    {.path = "segments.#.wait_ms_max",
+     .kind = VS_CONF_INTEGER,
+     .offset = SEGMENT(wait_ms_max),
+     .max = MINUTE_MS,
+     .initial = "1500",
+     .help = "how long a request may wait for a number while the table is asked"},
     {.path = "http.listen",
      .kind = VS_CONF_LIST,
      .offset = CONFIG(http),

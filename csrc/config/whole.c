@@ -99,6 +99,22 @@ static const char *secret_of(const struct vs_conf_store *store) {
     return key ? secret_under(store, key) : NULL;
 }
 
+/* The store that a segment names, as it is opened. */
+static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment *s, const char *name,
+                         struct vesta_error *err) {
+    struct vesta_error why;
+    const char *path = s->store ? "segments.#.store" : "segments.#.stores";
+    struct vs_conf_store *store = find_store(r->config, name);
+    if (!store)
+        return WRONG(r, path, s, err, "has '%s', which is not a store; %s", VS_QUOTE(name, strlen(name)),
+                     STORE_NAMES(r->config));
+    if (complete_uri(r, store, &s->uri[s->uri_count], err) != VESTA_OK) return err->code;
+    if (vs_store_check(s->uri[s->uri_count], &why) != VESTA_OK)
+        return WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
+    s->secret[s->uri_count++] = secret_of(store);
+    return VESTA_OK;
+}
+
 /* The URI of a store that is written as a name, or as a URI. */
 static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
     struct vesta_error why;
@@ -186,26 +202,49 @@ static int check_policies(const struct vs_conf_reading *r, struct vesta_error *e
 
 /* ------------------------------------------------------------------ segments */
 
+bool vs_conf_segment_is_any(const struct vs_conf_segment *s) {
+    return strcmp(s->tags.text[0], "*") == 0;
+}
+
+static bool has_tag(const struct vs_conf_segment *s, const char *tag) {
+    for (int t = 0; t < s->tags.count; t++)
+        if (strcmp(s->tags.text[t], tag) == 0) return true;
+    return false;
+}
+
+/* A name means one thing. */
+static int check_tags(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
+    const struct vs_config *config = r->config;
+    if (s->tags.count == 0)
+        return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
+    if (s->tags.count > 1 && has_tag(s, "*"))
+        return WRONG(r, "segments.#.tags", s, err, "has '*' beside other tags; it means all of them");
+    for (int i = 0; i < config->ns_count; i++)
+        if (has_tag(s, config->ns[i].name))
+            return WRONG(r, "segments.#.tags", s, err,
+                         "has '%s', which is a namespace too; GET %s would mean two things", config->ns[i].name,
+                         config->ns[i].name);
+    for (const struct vs_conf_segment *other = config->segment; other < s; other++)
+        for (int t = 0; t < s->tags.count; t++)
+            if (!vs_conf_segment_is_any(s) && has_tag(other, s->tags.text[t]))
+                return WRONG(r, "segments.#.tags", s, err,
+                             "has '%s', and so has segments[%s].tags; each tag has one table", s->tags.text[t],
+                             other->name);
+    return VESTA_OK;
+}
+
 static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
+    int rc = VESTA_OK;
     if (!s->store == !s->stores.count)
         return WRONG(r, "segments.#.store", s, err, "%s",
                      s->store ? "and stores are both set; only one may be" : "is missing; set it, or stores");
-    for (int i = 0; i < s->stores.count + (s->store != NULL); i++) {
-        const char *name = s->store ? s->store : s->stores.text[i];
-        if (!find_store(r->config, name))
-            return WRONG(r, s->store ? "segments.#.store" : "segments.#.stores", s, err,
-                         "has '%s', which is not a store; %s", VS_QUOTE(name, strlen(name)), STORE_NAMES(r->config));
-    }
-    if (!s->table) return WRONG(r, "segments.#.table", s, err, "is missing: %s", key_of("segments.#.table")->help);
-    if (s->tags.count == 0)
-        return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
-    for (int t = 0; t < s->tags.count; t++)
-        for (int i = 0; i < r->config->ns_count; i++)
-            if (strcmp(s->tags.text[t], r->config->ns[i].name) == 0)
-                return WRONG(r, "segments.#.tags", s, err,
-                             "has '%s', which is a namespace too; GET %s would mean two things", s->tags.text[t],
-                             s->tags.text[t]);
-    return VESTA_OK;
+    if (s->store) rc = resolve_named(r, s, s->store, err);
+    for (int i = 0; rc == VESTA_OK && i < s->stores.count; i++)
+        rc = resolve_named(r, s, s->stores.text[i], err);
+    if (rc == VESTA_OK && s->step > s->step_max)
+        return WRONG(r, "segments.#.step", s, err, "is %lld, and step_max is %lld", (long long)s->step,
+                     (long long)s->step_max);
+    return rc == VESTA_OK ? check_tags(r, s, err) : rc;
 }
 
 static int check_segments(const struct vs_conf_reading *r, struct vesta_error *err) {

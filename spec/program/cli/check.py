@@ -230,6 +230,18 @@ def _(w):
             "served, or \"*\" for all that are there")
     refused(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores,
             ":1: segments[1].tags has 't', which is a namespace too; GET t would mean two things")
+    two = "return { %s segments = { { store = 'a', tags = %s }, { store = 'a', table = 't', tags = %s } } }"
+    refused(w, two % (stores, "{ 'x', 'y' }", "{ 'z', 'y' }"), ": segments[2].tags has 'y', and so has segments[1].tags; each tag has one table")
+    same(check(w, two % (stores, "{ 'x' }", "'*'")).code, 0)
+    segment("store = 'a', tags = { 'x', '*' }", "tags has '*' beside other tags; it means all of them")
+    for step in ("0", "-1", "4294967297", "9223372036854775807"):
+        segment("store = 'a', tags = '*', step = " + step, "step is %s, which must be a whole number from 1 to 4294967296" % step)
+    segment("store = 'a', tags = '*', step = '10'", "step is the text '10', which must be a whole number from 1 to 4294967296, without quotes")
+    segment("store = 'a', tags = '*', step = 2000000", "step is 2000000, and step_max is 1000000")
+    segment("store = 'a', tags = '*', wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
+    refused(w, "return { stores = { %s }, segments = { { stores = { %s }, tags = '*' } } }" % (
+            ", ".join("s%d = { uri = 'sqlite:/x%d' }" % (i, i) for i in range(9)), ", ".join("'s%d'" % i for i in range(9))),
+            ": segments[1].stores has 9 entries, at most 8 are possible")
     refused(w, "return { stores = { a = {} } }", ": stores.a.uri is missing: " + forms(w))
     refused(w, "return { stores = { a = { uri = 'file:x' } } }", ":1: stores.a.uri is 'file:x', which must be " + forms(w))
     refused(w, "return { stores = { ['a/b'] = {} } }", ":1: stores: 'a/b' is not a store's name: use 1 to 63 of A-Z a-z 0-9 _ -")
