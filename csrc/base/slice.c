@@ -17,6 +17,13 @@ bool vs_slice_next(const char **text, struct vs_slice *slice) {
     return end > at;
 }
 
+bool vs_slice_is_name(struct vs_slice slice, size_t max) {
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
+    for (size_t i = 0; i < slice.length; i++)
+        if (!memchr(allowed, slice.at[i], sizeof allowed - 1)) return false;
+    return slice.length > 0 && slice.length <= max && slice.at[0] != '.';
+}
+
 bool vs_slice_split(struct vs_slice slice, char mark, struct vs_slice *before, struct vs_slice *after) {
     const char *at = memchr(slice.at, mark, slice.length);
     if (!at) return false;

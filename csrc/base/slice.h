@@ -25,6 +25,9 @@ static inline bool vs_slice_is_case(struct vs_slice slice, const char *name) {
     return slice.at && slice.length == strlen(name) && strncasecmp(slice.at, name, slice.length) == 0;
 }
 
+/* A name that people give to a namespace or a tag: 1 to `max` of A-Z a-z 0-9 _ . : - and no dot in front. */
+bool vs_slice_is_name(struct vs_slice slice, size_t max);
+
 /* In a time that says nothing about the secret but its length. */
 bool vs_slice_is_secret(struct vs_slice slice, const char *secret);
 

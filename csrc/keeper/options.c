@@ -1,6 +1,7 @@
 /* options.c -- from what a caller wrote to what a generator file says.  Touches no generator file. */
 #include "keeper/options.h"
 #include "base/error.h"
+#include "base/slice.h"
 #include "id/id.h"
 #include "generator/generator.h"
 #include "lease/lease.h"
@@ -34,8 +35,7 @@ _Static_assert(VESTA_NAMESPACE_OPTIONS(END) 0, "the last option fills its place"
 
 int vs_namespace_check(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:-";
-    if (length == 0 || length >= VESTA_NAMESPACE_MAX || strspn(name, allowed) != length || name[0] == '.')
+    if (!vs_slice_is_name((struct vs_slice){name, length}, VESTA_NAMESPACE_MAX - 1))
         return vs_fail(err, VESTA_EOPTION,
                        "'%s' is not a namespace: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
                        VS_QUOTE(name, length), VESTA_NAMESPACE_MAX - 1);

@@ -24,6 +24,10 @@ static void check_row(const struct vs_store_ops *ops) {
     assert(ops->is_local || ops->init); /* its tables do not appear with the first number */
     assert(ops->is_local == !ops->tls);
     assert(ops->is_local == !ops->secret);
+    assert(!ops->take == !ops->untake); /* its counters are whole, or it has none */
+    assert(!ops->take == !ops->tags);
+    assert(!ops->take == !ops->tag_add);
+    assert(!ops->take == !ops->tag_step);
 }
 
 const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err) {

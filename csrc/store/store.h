@@ -5,7 +5,9 @@
 #ifndef VS_STORE_H
 #define VS_STORE_H
 
+#include "base/error.h"
 #include "lease/lease.h"
+#include "segment/range.h"
 
 #include <stdatomic.h>
 
@@ -14,12 +16,48 @@
 /* A listing is a hint that nobody's lease waits for, and may be long. */
 #define VS_STORE_LIST_MS 10000
 
+/* ------------------------------------------------------------------ counters */
+
+/* Where a counter is: a tag of one of the store's tables of counters. */
+struct vs_counter {
+    const char *table; /* NULL: leaf_alloc.  A store without tables has no other */
+    const char *tag;   /* vs_tag_is_named */
+};
+
+/* What a take granted: [from, until), of which the numbers congruent to `remainder` modulo `delta` are this store's. */
+struct vs_grant {
+    uint64_t from, until;
+    uint64_t step;             /* the row's own; 0: it has none */
+    uint64_t delta, remainder; /* 1 and 0: all of them */
+};
+
+/* A row as it stands there, whatever somebody has written into it: a take says what is wrong with it. */
+struct vs_tag {
+    char tag[VESTA_NAMESPACE_MAX];
+    int64_t max; /* where the next range begins */
+    int64_t step, delta, remainder;
+    int64_t updated_ms; /* by the store's clock; 0: it does not say */
+};
+struct vs_tag_list {
+    struct vs_tag *rows;
+    size_t count, room;
+    size_t passed; /* rows that were passed over, because no tag is called so or what stands there is no number, */
+    char strange[VS_QUOTE_MAX]; /* and the first of them, as it may be shown */
+};
+#define VS_TAGS_MAX 100000 /* in one table; more are refused */
+
+/* Whether a tag may be called so: as a namespace, [A-Za-z0-9_.:-]{1,64} and no dot in front. */
+bool vs_tag_is_named(const char *tag);
+
+/* ------------------------------------------------------------------ calls */
+
 /* What a call came to; `outcome` decides which of the others mean something. */
 struct vs_reply {
     enum vs_outcome outcome;
     int64_t store_ms;        /* the store's clock */
     struct vs_record record; /* read, swap */
     struct vs_ns_record ns;  /* ns_read, ns_swap */
+    struct vs_grant grant;   /* take */
     char text[VS_SAID_MAX];  /* why it was refused, or what is wrong with the store */
 };
 
@@ -109,6 +147,25 @@ struct vs_store_ops {
      * empty before, its rows are the caller's to free.  NULL, or REFUSED: none of that kind can be here. */
     void (*foreign)(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                     struct vs_reply *reply);
+
+    /* Counters, which belong to no namespace; all NULL: this store holds none.  Each write is one atomic, durable step,
+     * and its outcomes are those of any write; what a row holds that no number may come from is REFUSED by name, as is
+     * a tag that is not there. */
+    /* Raises the counter by `step` (1 to VS_RANGE_MAX; 0: by the row's own): reply->grant is what it passed over.
+     * CONFLICT: another changed the row meanwhile, ask again.  UNKNOWN: what it passed over is nobody's. */
+    void (*take)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+    /* Sets the counter to `from` where it stands at `until`, the end of what its caller was granted; CONFLICT: it
+     * stands elsewhere, or is gone.  Whatever is answered, it must not be asked again. */
+    void (*untake)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                   struct vs_reply *reply);
+    /* The counters of a table (NULL: leaf_alloc), in no order.  The list is empty before, its rows are the caller's to
+     * free.  A table that is not there is REFUSED where tables are made by a person, and has no tags elsewhere. */
+    void (*tags)(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
+    /* Makes a counter whose first range begins with `from`.  CONFLICT: there is one. */
+    void (*tag_add)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                    struct vs_reply *reply);
+    /* Sets the row's own step. */
+    void (*tag_step)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
 };
 
 /* The others are lines of CMakeLists.txt: linked into the program, loaded as modules elsewhere (see store.c). */

@@ -3,6 +3,7 @@
  *     store_call URI NAMESPACE [MS] < orders       MS: the deadline of a call
  *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS |
  * clock
+ *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags    of $STORE_TABLE
  *
  * An answer: OUTCOME, milliseconds taken, what was found, then the sentence. */
 #include "stores.h"
@@ -13,6 +14,34 @@ static void list(struct vs_store *store, size_t *count) {
     struct vs_listed *listed;
     store->ops->list(store, &listed, count, &reply);
     free(listed);
+}
+
+static void tags(struct vs_store *store, const char *table, size_t *count, size_t *passed) {
+    struct vs_tag_list list = {.rows = NULL};
+    store->ops->tags(store, table, &list, &reply);
+    *count = list.count;
+    *passed = list.passed;
+    free(list.rows);
+}
+
+/* Orders about counters. */
+static bool count(struct vs_store *store, const char *line, size_t *found, size_t *passed) {
+    uint64_t a = 0, b = 0;
+    char tag[128];
+    const struct vs_counter counter = {getenv("STORE_TABLE"), tag};
+    if (sscanf(line, "add %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
+        store->ops->tag_add(store, &counter, a, b, &reply);
+    else if (sscanf(line, "untake %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
+        store->ops->untake(store, &counter, a, b, &reply);
+    else if (sscanf(line, "step %127s %" SCNu64, tag, &a) == 2)
+        store->ops->tag_step(store, &counter, a, &reply);
+    else if (sscanf(line, "take %127s %" SCNu64, tag, &a) == 2)
+        store->ops->take(store, &counter, a, &reply);
+    else if (strcmp(line, "tags\n") == 0)
+        tags(store, counter.table, found, passed);
+    else
+        return false;
+    return true;
 }
 
 static bool obey(struct vs_store *store, const char *line, size_t *count) {
@@ -55,18 +84,20 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     struct vs_store *store = open_store(argv[1], argv[2], argc > 3 ? atoi(argv[3]) : PATIENT_MS);
     while (fgets(line, sizeof line, stdin)) {
-        size_t count = 0;
+        size_t found = 0, passed = 0;
         memset(&reply, 0, sizeof reply);
         int64_t begun_us = now_us();
-        if (!obey(store, line, &count)) {
+        if (!obey(store, line, &found) && !count(store, line, &found, &passed)) {
             fprintf(stderr, "no such order: %s", line);
             return 2;
         }
         printf("%s ms=%" PRId64 " store_ms=%" PRId64 " ver=%" PRIu64 " until=%" PRIu64 " written_ms=%" PRId64
-               " count=%zu ns_ver=%" PRIu64 " incarnation=%" PRIu64 " floor_ms=%" PRId64 " | %s\n",
+               " count=%zu ns_ver=%" PRIu64 " incarnation=%" PRIu64 " floor_ms=%" PRId64 " from=%" PRIu64 " to=%" PRIu64
+               " step=%" PRIu64 " delta=%" PRIu64 " remainder=%" PRIu64 " passed=%zu | %s\n",
                outcome_name(reply.outcome), (now_us() - begun_us) / 1000, reply.store_ms, reply.record.ver,
-               reply.record.until, reply.record.written_ms, count, reply.ns.ver, reply.ns.incarnation,
-               reply.ns.floor_ms, reply.text);
+               reply.record.until, reply.record.written_ms, found, reply.ns.ver, reply.ns.incarnation,
+               reply.ns.floor_ms, reply.grant.from, reply.grant.until, reply.grant.step, reply.grant.delta,
+               reply.grant.remainder, passed, reply.text);
         fflush(stdout);
     }
     store->ops->close(store);

@@ -1,4 +1,4 @@
-"""sqlite.py -- the sqlite: store: the contract, and its hard days.  sqlite.py STORE_CONTRACT STORE_CALL"""
+"""sqlite.py -- the sqlite: store: the contract, and its hard days.  sqlite.py STORE_CONTRACT STORE_CALL STORE_COUNTERS"""
 import os
 import sqlite3
 import stat
@@ -8,7 +8,7 @@ import tempfile
 
 from servers import Caller, claim, contract, has, main
 
-CONTRACT, CALL = sys.argv[1:3]
+CONTRACT, CALL, COUNTERS = sys.argv[1:4]
 in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 box = tempfile.TemporaryDirectory(prefix="vesta-sqlite-", dir=in_memory)
 HASTY_MS = 800
@@ -47,6 +47,71 @@ def _():
     fresh(path).__exit__()
     change(path, "PRAGMA journal_mode = WAL")
     contract(CONTRACT, "sqlite:" + path, 16)
+
+
+@claim("the contract of counters holds, in leaf_alloc and in a table of any other name")
+def _():
+    contract(COUNTERS, "sqlite:" + place(), 12)
+    contract(COUNTERS, ("sqlite:" + place(), "order$counters"), 12)
+
+
+HOSTILE_COUNTERS = [
+    ("max_id = -1", "take orders 5", "stands at -1, below 0"),
+    ("max_id = 'many'", "take orders 5", "by hand"),
+    ("max_id = 1.5", "take orders 5", "by hand"),
+    ("max_id = 9223372036854775807", "take orders 1", "past 2^63 - 1"),
+    ("step = 0", "take orders 0", "vesta segments step orders"),
+    ("step = -5", "take orders 7", "a step of -5: set it with vesta segments step orders"),
+    ("step = 4294967297", "take orders 7", "a step of 4294967297"),
+    ("step = 9223372036854775807", "take orders 0", "a step of 9223372036854775807"),
+    ("step = x'00'", "take orders 7", "by hand"),
+]
+
+
+@claim("a counter's row that no number may come from is refused by name, and left as it is")
+def _():
+    for what, order, part in HOSTILE_COUNTERS:
+        path = place()
+        with Caller(CALL, "sqlite:" + path) as caller:
+            caller.ask("add orders 1 10", "OK")
+            change(path, "UPDATE leaf_alloc SET " + what)
+            with open(path, "rb") as file:
+                before = file.read()
+            has(caller.ask(order, "REFUSED")["text"], part, "'orders'")
+            with open(path, "rb") as file:
+                assert file.read() == before
+    with Caller(CALL, "sqlite:" + path) as caller:
+        change(path, "UPDATE leaf_alloc SET step = 0")
+        got = caller.ask("take orders 5", "OK")
+        assert (got["from"], got["to"], got["step"]) == (1, 6, 0), got
+
+
+@claim("rows whose tag has no name of a tag are passed over, counted, and one is named")
+def _():
+    path = place()
+    with Caller(CALL, "sqlite:" + path) as caller:
+        caller.ask("add orders 1 10", "OK")
+        for name in ("it's", "x" * 65, "", b"a\0b"):
+            change(path, "INSERT INTO leaf_alloc VALUES (?, 1, 1, NULL)", name)
+        change(path, "INSERT INTO leaf_alloc VALUES ('spoilt', 'x', 1, NULL)")
+        got = caller.ask("tags", "OK")
+        assert (got["count"], got["passed"]) == (1, 5), got
+
+
+@claim("somebody who keeps the file locked: a counter's write is not done, at the deadline, and done later")
+def _():
+    path = place()
+    with Caller(CALL, "sqlite:" + path, call_ms=HASTY_MS) as caller:
+        caller.ask("add orders 1 10", "OK")
+        db = sqlite3.connect(path, isolation_level=None)
+        db.execute("BEGIN")
+        db.execute("SELECT * FROM leaf_alloc").fetchall()  # a reader: only the commit meets it
+        for order in ("take orders 5", "untake orders 1 2", "add other 1 10", "step orders 5"):
+            caller.ask(order, "DOWN", "CONFLICT")
+        db.execute("ROLLBACK")
+        db.close()
+        got = caller.ask("take orders 0", "OK")
+        assert (got["from"], got["to"]) == (1, 11), got
 
 
 @claim("the file is made for its owner alone, in a folder that is made too, and marked as ours")
@@ -219,4 +284,4 @@ def _():
     os.chmod(path, 0o600)
 
 
-main(sys.argv[3] if len(sys.argv) > 3 else "")
+main(sys.argv[4] if len(sys.argv) > 4 else "")

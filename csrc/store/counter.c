@@ -1,0 +1,131 @@
+/* counter.c -- which counters there may be, and what of a row no number may come from.  Knows no server. */
+#include "store/counter.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool vs_tag_is_named(const char *tag) {
+    return vs_slice_is_name((struct vs_slice){tag, strlen(tag)}, VESTA_NAMESPACE_MAX - 1);
+}
+
+const char *vs_counter_table(const char *table, struct vs_reply *reply) {
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$";
+    if (!table) return VS_COUNTER_TABLE;
+    size_t length = strlen(table);
+    if (length > 0 && length < VS_COUNTER_TABLE_MAX && strspn(table, allowed) == length) return table;
+    vs_answer(reply, VS_STORE_REFUSED, "'%s' is not a table's name: use 1 to %d of A-Z a-z 0-9 _ $",
+              VS_QUOTE(table, length), VS_COUNTER_TABLE_MAX - 1);
+    return NULL;
+}
+
+bool vs_counter_check(const struct vs_counter *counter, struct vs_reply *reply) {
+    return vs_tag_is_named(counter->tag) ||
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "'%s' is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
+                     VS_QUOTE(counter->tag, strlen(counter->tag)), VESTA_NAMESPACE_MAX - 1);
+}
+
+bool vs_counter_no_table(const char *table, struct vs_reply *reply) {
+    return !table || vs_answer(reply, VS_STORE_REFUSED, "the store has no tables, so none is called '%s': leave it out",
+                               VS_QUOTE(table, strlen(table)));
+}
+
+bool vs_counter_check_bare(const struct vs_counter *counter, struct vs_reply *reply) {
+    return vs_counter_no_table(counter->table, reply) && vs_counter_check(counter, reply);
+}
+
+bool vs_counter_check_step(uint64_t step, struct vs_reply *reply) {
+    return (step > 0 && step <= VS_RANGE_MAX) ||
+           vs_answer(reply, VS_STORE_REFUSED, "a step of %" PRIu64 " cannot be: use 1 to %" PRIu64, step, VS_RANGE_MAX);
+}
+
+bool vs_counter_check_from(uint64_t from, struct vs_reply *reply) {
+    return from < VS_NUMBER_MAX ||
+           vs_answer(reply, VS_STORE_REFUSED, "a counter cannot begin with %" PRIu64 ": its numbers end below 2^63 - 1",
+                     from);
+}
+
+void vs_counter_check_untake(uint64_t from, uint64_t until) {
+    assert(from < until);
+    assert(until <= VS_NUMBER_MAX);
+}
+
+/* Of a row, and of the step that is asked for. */
+static bool check_step(const struct vs_tag *row, uint64_t step, struct vs_reply *reply) {
+    assert(step <= VS_RANGE_MAX); /* 0: the row's own */
+    if (row->step < 0 || row->step > (int64_t)VS_RANGE_MAX)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "tag '%s' has a step of %" PRId64 ": set it with vesta segments step %s N", row->tag,
+                         row->step, row->tag);
+    if (step || row->step) return true;
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "tag '%s' has a step of 0, and no other was said: set it with vesta segments step %s N", row->tag,
+                     row->tag);
+}
+
+static bool check_share(const struct vs_tag *row, struct vs_reply *reply) {
+    if (row->delta < 1 || row->delta > (int64_t)VS_RANGE_MAX)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "tag '%s' has a delta of %" PRId64 ": in each database it must be the number of databases",
+                         row->tag, row->delta);
+    if (row->remainder < 0 || row->remainder >= row->delta)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "tag '%s' has a remainder of %" PRId64 " of a delta of %" PRId64
+                         ": it must be 0 or more, and less than the delta",
+                         row->tag, row->remainder, row->delta);
+    return true;
+}
+
+bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *reply) {
+    if (!check_step(row, step, reply) || !check_share(row, reply)) return false;
+    if (row->max < 0)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "tag '%s' stands at %" PRId64 ", below 0: set it higher than every number that was given",
+                         row->tag, row->max);
+    uint64_t from = (uint64_t)row->max, by = step ? step : (uint64_t)row->step;
+    if (by > VS_NUMBER_MAX - from)
+        return vs_answer(reply, VS_STORE_REFUSED,
+                         "tag '%s' stands at %" PRIu64 ": %" PRIu64 " more would lead past 2^63 - 1", row->tag, from,
+                         by);
+    reply->grant =
+        (struct vs_grant){from, from + by, (uint64_t)row->step, (uint64_t)row->delta, (uint64_t)row->remainder};
+    return true;
+}
+
+bool vs_counter_unknown(const char *tag, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_REFUSED, "there is no tag '%s': make it with vesta segments add %s", tag, tag);
+}
+
+bool vs_counter_is_spoilt(const char *tag, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_REFUSED, "what stands at tag '%s' is no counter: somebody changed it by hand",
+                     tag);
+}
+
+void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name) {
+    if (list->passed++ == 0) vs_quote(list->strange, name.at, name.length);
+}
+
+bool vs_tags_add(struct vs_tag_list *list, struct vs_slice name, const struct vs_tag *row, struct vs_reply *reply) {
+    assert(list->count <= list->room);
+    assert(list->count <= VS_TAGS_MAX);
+    if (!vs_slice_is_name(name, VESTA_NAMESPACE_MAX - 1)) {
+        vs_tags_pass(list, name);
+        return true;
+    }
+    if (list->count == VS_TAGS_MAX)
+        return vs_answer(reply, VS_STORE_REFUSED, "there are more than %d tags", VS_TAGS_MAX);
+    if (list->count == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        struct vs_tag *more = realloc(list->rows, room * sizeof *more);
+        if (!more) return vs_answer(reply, VS_STORE_DOWN, "no memory for %zu tags", room);
+        list->rows = more;
+        list->room = room;
+    }
+    struct vs_tag *added = &list->rows[list->count++];
+    *added = *row;
+    memcpy(added->tag, name.at, name.length);
+    added->tag[name.length] = '\0';
+    return true;
+}

@@ -1,0 +1,217 @@
+/* counter.c -- counters in a database file: tables of Leaf's columns, each made with its first tag.
+ *
+ *     leaf_alloc (biz_tag, max_id, step, update_time)      update_time in milliseconds since 1970
+ *
+ * A table is named by people, so what stands in one may be anything: a number is one only where SQLite says so. */
+#include "store/counter.h"
+#include "store/sqlite/link.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define SQL_MAX 400
+
+/* What a call is about: the counter's table by its name, in the database of `self`. */
+struct call {
+    struct sqlite_store *self;
+    const char *table, *tag;
+    struct vs_reply *reply;
+};
+
+/* A call of one counter is open; false with the reply filled, and nothing to undo. */
+static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
+    assert(store->ops == &vs_store_sqlite);
+    vs_reply_clear(reply);
+    *call = (struct call){(struct sqlite_store *)store, vs_counter_table(counter->table, reply), counter->tag, reply};
+    return call->table && vs_counter_check(counter, reply) && vs_sqlite_begin(call->self, reply);
+}
+
+/* A statement on the table, which is the %s of its text.  ?1 is the tag, and of a row that is to be written ?2 is its
+ * max_id, ?3 its step, ?4 its time. */
+static sqlite3_stmt *prepare(const struct call *call, const char *format, const struct vs_tag *row) {
+    char sql[SQL_MAX];
+    sqlite3_stmt *stmt = NULL;
+    assert(!strchr(call->table, '"')); /* vs_counter_table */
+    int length = snprintf(sql, sizeof sql, format, call->table);
+    assert((size_t)length < sizeof sql);
+    int rc = sqlite3_prepare_v2(call->self->db, sql, length, &stmt, NULL);
+    if (rc == SQLITE_OK && sqlite3_bind_parameter_count(stmt) > 0)
+        rc = sqlite3_bind_text(stmt, 1, call->tag, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK && row) rc = sqlite3_bind_int64(stmt, 2, row->max);
+    if (rc == SQLITE_OK && row) rc = sqlite3_bind_int64(stmt, 3, row->step);
+    if (rc == SQLITE_OK && row) rc = sqlite3_bind_int64(stmt, 4, call->reply->store_ms);
+    if (rc == SQLITE_OK) return stmt;
+    vs_sqlite_trouble(call->self, rc, call->reply);
+    sqlite3_finalize(stmt);
+    return NULL;
+}
+
+/* Does a statement without rows; false with the reply filled. */
+static bool run(const struct call *call, const char *format, const struct vs_tag *row) {
+    assert(!sqlite3_get_autocommit(call->self->db)); /* else it would be done at once, and never looked at */
+    sqlite3_stmt *stmt = prepare(call, format, row);
+    if (!stmt) return false;
+    int rc = sqlite3_step(stmt);
+    if (rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static bool is_number(sqlite3_stmt *stmt, int column) {
+    return sqlite3_column_type(stmt, column) == SQLITE_INTEGER;
+}
+
+/* Columns 0 to 3: biz_tag, max_id, step, update_time.  False: no counter. */
+static bool read_row(sqlite3_stmt *stmt, struct vs_tag *row) {
+    *row = (struct vs_tag){.max = sqlite3_column_int64(stmt, 1),
+                           .step = sqlite3_column_int64(stmt, 2),
+                           .delta = 1,
+                           .updated_ms = is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
+    return is_number(stmt, 1) && is_number(stmt, 2);
+}
+
+enum found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
+
+static enum found find_table(const struct call *call) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(call->self->db,
+                                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", -1,
+                                &stmt, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, call->table, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW ? FOUND : rc == SQLITE_DONE ? FOUND_NONE : FOUND_TOLD;
+}
+
+static enum found find_row(const struct call *call, struct vs_tag *row) {
+    enum found found = find_table(call);
+    if (found != FOUND) return found;
+    sqlite3_stmt *stmt =
+        prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" WHERE biz_tag = ?1", NULL);
+    if (!stmt) return FOUND_TOLD;
+    int rc = sqlite3_step(stmt);
+    found = rc == SQLITE_ROW ? FOUND : rc == SQLITE_DONE ? FOUND_NONE : FOUND_TOLD;
+    if (found == FOUND_TOLD) vs_sqlite_trouble(call->self, rc, call->reply);
+    if (found == FOUND && !read_row(stmt, row)) {
+        vs_counter_is_spoilt(call->tag, call->reply);
+        found = FOUND_TOLD;
+    }
+    sqlite3_finalize(stmt);
+    snprintf(row->tag, sizeof row->tag, "%s", call->tag);
+    return found;
+}
+
+/* As find_row, where a tag that is not there is refused. */
+static bool load_row(const struct call *call, struct vs_tag *row) {
+    enum found found = find_row(call, row);
+    if (found == FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
+    return found == FOUND;
+}
+
+/* Writes the row, by the statement that is given, and commits it: done once it stands in the file. */
+static void write_row(const struct call *call, const char *statement, const struct vs_tag *row) {
+    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
+    struct call look = *call;
+    struct vs_tag stands;
+    assert(row->delta == 1); /* it was read, or filled in: these tables have no other */
+    if (!run(call, statement, row) || !vs_sqlite_commit(call->self, call->reply)) return;
+    look.reply = &seen;
+    if (vs_sqlite_look_anew(call->self, &seen) && find_row(&look, &stands) == FOUND && stands.max == row->max &&
+        stands.step == row->step)
+        vs_done(call->reply);
+    else
+        vs_sqlite_does_not_stand(call->self, call->reply);
+}
+
+#define UPDATE "UPDATE \"%s\" SET max_id = ?2, step = ?3, update_time = ?4 WHERE biz_tag = ?1"
+#define INSERT "INSERT INTO \"%s\" (biz_tag, max_id, step, update_time) VALUES (?1, ?2, ?3, ?4)"
+#define CREATE                                                                                                         \
+    "CREATE TABLE IF NOT EXISTS \"%s\" (biz_tag TEXT NOT NULL PRIMARY KEY, max_id INTEGER NOT NULL,"                   \
+    " step INTEGER NOT NULL, update_time INTEGER) WITHOUT ROWID"
+
+/* ------------------------------------------------------------------ operations */
+
+void vs_sqlite_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    struct call call;
+    struct vs_tag row;
+    if (!begin(&call, store, counter, reply)) return;
+    if (load_row(&call, &row) && vs_counter_grant(&row, step, reply)) {
+        row.max = (int64_t)reply->grant.until;
+        write_row(&call, UPDATE, &row);
+    }
+    vs_sqlite_end(call.self);
+}
+
+void vs_sqlite_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                      struct vs_reply *reply) {
+    struct call call;
+    struct vs_tag row;
+    vs_counter_check_untake(from, until);
+    if (!begin(&call, store, counter, reply)) return;
+    enum found found = find_row(&call, &row);
+    if (found == FOUND && row.max == (int64_t)until) {
+        row.max = (int64_t)from;
+        write_row(&call, UPDATE, &row);
+    } else if (found != FOUND_TOLD) {
+        vs_not_first(reply);
+    }
+    vs_sqlite_end(call.self);
+}
+
+static bool list_rows(const struct call *call, struct vs_tag_list *list) {
+    sqlite3_stmt *stmt = prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" ORDER BY biz_tag", NULL);
+    int rc = SQLITE_OK;
+    bool well = stmt != NULL;
+    while (well && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        struct vs_tag row;
+        const void *at = sqlite3_column_blob(stmt, 0);
+        struct vs_slice name = {at ? at : "", at ? (size_t)sqlite3_column_bytes(stmt, 0) : 0};
+        if (read_row(stmt, &row))
+            well = vs_tags_add(list, name, &row, call->reply);
+        else
+            vs_tags_pass(list, name);
+    }
+    if (well && rc != SQLITE_DONE) well = vs_sqlite_trouble(call->self, rc, call->reply);
+    sqlite3_finalize(stmt);
+    return well;
+}
+
+void vs_sqlite_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
+    struct call call;
+    assert(list->count == 0); /* whose rows would be told as this table's */
+    if (!begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
+    enum found found = find_table(&call);
+    if (found == FOUND_NONE || (found == FOUND && list_rows(&call, list))) vs_done(reply);
+    vs_sqlite_end(call.self);
+}
+
+void vs_sqlite_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                       struct vs_reply *reply) {
+    struct call call;
+    struct vs_tag row;
+    vs_reply_clear(reply);
+    if (!vs_counter_check_from(from, reply) || !vs_counter_check_step(step, reply)) return;
+    if (!begin(&call, store, counter, reply)) return;
+    enum found found = find_row(&call, &row);
+    if (found == FOUND)
+        vs_not_first(reply);
+    else if (found == FOUND_NONE && run(&call, CREATE, NULL))
+        write_row(&call, INSERT, &(struct vs_tag){.max = (int64_t)from, .step = (int64_t)step, .delta = 1});
+    vs_sqlite_end(call.self);
+}
+
+void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                        struct vs_reply *reply) {
+    struct call call;
+    struct vs_tag row;
+    vs_reply_clear(reply);
+    if (!vs_counter_check_step(step, reply) || !begin(&call, store, counter, reply)) return;
+    if (load_row(&call, &row)) {
+        row.step = (int64_t)step;
+        write_row(&call, UPDATE, &row);
+    }
+    vs_sqlite_end(call.self);
+}

@@ -1,0 +1,158 @@
+/* link.c -- the way into a database file, and out of it; see link.h.  Knows no record. */
+#include "store/sqlite/link.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#define APPLICATION_ID 0x76737461 /* "vsta", in the file's header */
+#define SCHEMA_VERSION 1
+#define LOOK_US 1000
+
+static const char schema[] =
+    "CREATE TABLE vesta_namespace (ns TEXT PRIMARY KEY, ver INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE vesta_lease (ns TEXT, worker INTEGER, ver INTEGER NOT NULL, record BLOB NOT NULL,"
+    " PRIMARY KEY (ns, worker)) WITHOUT ROWID;"
+    "PRAGMA application_id = 1987277921; PRAGMA user_version = 1;";
+_Static_assert(APPLICATION_ID == 1987277921, "the schema's application_id is ours");
+_Static_assert(SCHEMA_VERSION == 1, "and its user_version");
+
+/* ------------------------------------------------------------------ errors */
+
+/* What SQLite said of anything but a commit: nothing was done.  False. */
+bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply) {
+    int kind = rc & 0xff;
+    assert(rc != SQLITE_OK);
+    bool passes = kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_NOMEM || kind == SQLITE_INTERRUPT;
+    return vs_answer(reply, passes ? VS_STORE_DOWN : VS_STORE_REFUSED, "%.80s: %.60s", self->path,
+                     kind == SQLITE_BUSY ? "another process keeps it locked" : sqlite3_errmsg(self->db));
+}
+
+bool vs_sqlite_run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply) {
+    int rc = sqlite3_exec(self->db, sql, NULL, NULL, NULL);
+    return rc == SQLITE_OK || vs_sqlite_trouble(self, rc, reply);
+}
+
+/* ------------------------------------------------------------------ a transaction */
+
+static bool number_is(const struct sqlite_store *self, const char *sql, sqlite3_int64 *value, struct vs_reply *reply) {
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(self->db, sql, -1, &stmt, NULL);
+    if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        *value = sqlite3_column_int64(stmt, 0);
+    else
+        vs_sqlite_trouble(self, rc, reply);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_ROW;
+}
+
+/* The file is ours, or empty and about to be. */
+static bool is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
+    sqlite3_int64 id = 0, version = 0, tables = 0;
+    if (!number_is(self, "PRAGMA application_id", &id, reply) ||
+        !number_is(self, "PRAGMA user_version", &version, reply) ||
+        !number_is(self, "SELECT count(*) FROM sqlite_schema", &tables, reply))
+        return false;
+    if (id == 0 && tables == 0) return vs_sqlite_run(self, schema, reply);
+    if (id == APPLICATION_ID && version == SCHEMA_VERSION) return true;
+    return vs_answer(reply, VS_STORE_REFUSED, "%.80s %s", self->path,
+                     id != APPLICATION_ID ? "is another program's database: give vesta a file of its own"
+                                          : "was made by a newer vesta");
+}
+
+static void close_db(struct sqlite_store *self) {
+    int left = sqlite3_close(self->db);
+    assert(left == SQLITE_OK); /* a statement was not finalized, and keeps the file locked */
+    (void)left;
+    self->db = NULL;
+}
+
+/* Of a commit: somebody reads. */
+static int wait_for_readers(void *arg, int tries) {
+    const struct sqlite_store *self = arg;
+    (void)tries;
+    usleep(LOOK_US);
+    return vs_call_left_ms(&self->base) > 0;
+}
+
+/* Without memory there is no connection at all: db is NULL, which sqlite3_errmsg and sqlite3_close know. */
+static int open_db(struct sqlite_store *self) {
+    assert(!self->db); /* it would be lost, and keep the file locked */
+    return sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+}
+
+/* Opens and locks, if that can be had at once; else nothing is to undo. */
+static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply) {
+    vs_reply_clear(reply);
+    assert(!self->db); /* a call within a call */
+    enum vs_turn turn = vs_sqlite_turn_enter(&self->turn, reply);
+    if (turn != VS_TURN_OURS) return turn;
+    int rc = open_db(self);
+    if (rc == SQLITE_OK) {
+        sqlite3_db_config(self->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        sqlite3_db_config(self->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+        rc = sqlite3_exec(self->db, "PRAGMA synchronous = EXTRA; BEGIN IMMEDIATE", NULL, NULL, NULL);
+    }
+    if (rc == SQLITE_OK) sqlite3_busy_handler(self->db, wait_for_readers, self);
+    if (rc != SQLITE_OK) vs_sqlite_trouble(self, rc, reply);
+    if (rc == SQLITE_OK && is_ours(self, reply)) return VS_TURN_OURS;
+    close_db(self); /* rolls back */
+    vs_sqlite_turn_leave(&self->turn);
+    return (rc & 0xff) == SQLITE_BUSY ? VS_TURN_BUSY : VS_TURN_NONE;
+}
+
+/* False with the reply filled, and nothing to undo.  Whoever waits has nothing that another waits for: everybody looks
+ * every millisecond, since SQLite's own waiting backs off, and starves whoever has waited longest. */
+bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply) {
+    enum vs_turn turn;
+    vs_call_begin(&self->base, self->call_ms_max);
+    while ((turn = try_begin(self, reply)) == VS_TURN_BUSY && vs_call_left_ms(&self->base) > 0)
+        usleep(LOOK_US);
+    assert((turn == VS_TURN_OURS) == (self->db != NULL));
+    int64_t now_ms = self->base.clock->unix_us(self->base.clock->self) / 1000;
+    reply->store_ms = now_ms > 0 ? now_ms : 0;
+    if (turn != VS_TURN_BUSY) return turn == VS_TURN_OURS;
+    int64_t pid = vs_sqlite_turn_holder(&self->turn);
+    if (pid > 0)
+        return vs_answer(reply, VS_STORE_DOWN, "process %" PRId64 " keeps %.90s locked: is it stopped?", pid,
+                         self->path);
+    return vs_answer(reply, VS_STORE_DOWN, "%.90s: another process keeps it locked", self->path);
+}
+
+/* A commit that met a lock or a full disk is rolled back; of any other failure only a later look can tell. */
+bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply) {
+    assert(!sqlite3_get_autocommit(self->db)); /* a transaction is open, in our turn */
+    assert(self->turn.fd >= 0);
+    vs_sent(reply);
+    int rc = sqlite3_exec(self->db, "COMMIT", NULL, NULL, NULL), kind = rc & 0xff;
+    if (rc == SQLITE_OK) return true;
+    vs_sqlite_trouble(self, rc, reply);
+    bool undone = kind == SQLITE_BUSY || kind == SQLITE_FULL;
+    if (undone && !sqlite3_get_autocommit(self->db))
+        undone = sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK;
+    if (!undone) vs_sent(reply);
+    return false;
+}
+
+void vs_sqlite_end(struct sqlite_store *self) {
+    assert(self->turn.fd >= 0); /* nobody else looks between the rollback and the end of the turn */
+    close_db(self);             /* rolls back what was not committed */
+    vs_sqlite_turn_leave(&self->turn);
+}
+
+/* As others will see it: what this connection remembers of its pages is no witness.  False with the reply filled. */
+bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply) {
+    assert(sqlite3_get_autocommit(self->db)); /* or closing would undo what is looked for */
+    assert(self->turn.fd >= 0);               /* and another might have written by then */
+    close_db(self);
+    int rc = open_db(self);
+    if (rc != SQLITE_OK) return vs_sqlite_trouble(self, rc, reply);
+    sqlite3_busy_handler(self->db, wait_for_readers, self);
+    return true;
+}
+
+bool vs_sqlite_does_not_stand(const struct sqlite_store *self, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_UNKNOWN, "%.80s: what was written cannot be read back: is the disk sound?",
+                     self->path);
+}

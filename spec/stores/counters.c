@@ -1,0 +1,396 @@
+/* counters.c -- what every store that has counters promises of them, asked of a real one:
+ * store_counters URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has tags of its own. */
+#include "base/array.h"
+#include "stores.h"
+
+static const char *uri, *table;
+static char tag_name[64]; /* of the case */
+
+static struct vs_store *opened(void) {
+    return open_store(uri, "counters", PATIENT_MS);
+}
+
+static enum vs_outcome take(struct vs_store *store, const char *tag, uint64_t step) {
+    store->ops->take(store, &(struct vs_counter){table, tag}, step, &reply);
+    return reply.outcome;
+}
+
+static enum vs_outcome untake(struct vs_store *store, const char *tag, uint64_t from, uint64_t until) {
+    store->ops->untake(store, &(struct vs_counter){table, tag}, from, until, &reply);
+    return reply.outcome;
+}
+
+static enum vs_outcome add(struct vs_store *store, const char *tag, uint64_t from, uint64_t step) {
+    store->ops->tag_add(store, &(struct vs_counter){table, tag}, from, step, &reply);
+    return reply.outcome;
+}
+
+static enum vs_outcome set_step(struct vs_store *store, const char *tag, uint64_t step) {
+    store->ops->tag_step(store, &(struct vs_counter){table, tag}, step, &reply);
+    return reply.outcome;
+}
+
+#define IS(call, want)                                                                                                 \
+    do {                                                                                                               \
+        enum vs_outcome got_ = (call);                                                                                 \
+        if (got_ != (want)) CHECK_FAIL("%s: %s, want %s: %s", #call, outcome_name(got_), #want, reply.text);           \
+    } while (0)
+
+#define GRANTED(from_, until_)                                                                                         \
+    do {                                                                                                               \
+        CHECK_EQ_U64(reply.grant.from, (from_));                                                                       \
+        CHECK_EQ_U64(reply.grant.until, (until_));                                                                     \
+    } while (0)
+
+/* A tag that nobody had, whose first number is `from`, with a step of 10. */
+static struct vs_store *fresh(uint64_t from) {
+    static int turn;
+    snprintf(tag_name, sizeof tag_name, "case.%d-%d", (int)getpid(), turn++);
+    struct vs_store *store = opened();
+    if (add(store, tag_name, from, 10) != VS_STORE_OK) CHECK_FAIL("tag_add: %s", reply.text);
+    return store;
+}
+
+static struct vs_tag tag_of(struct vs_store *store, const char *tag) {
+    struct vs_tag_list list = {.rows = NULL};
+    struct vs_tag found = {.tag = ""};
+    store->ops->tags(store, table, &list, &reply);
+    if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tags: %s", reply.text);
+    for (size_t i = 0; i < list.count; i++)
+        if (strcmp(list.rows[i].tag, tag) == 0) found = list.rows[i];
+    free(list.rows);
+    return found;
+}
+
+/* ------------------------------------------------------------------ one caller */
+
+static void a_take_grants_what_it_passes_over(void) {
+    struct vs_store *store = fresh(1);
+    IS(take(store, tag_name, 0), VS_STORE_OK);
+    GRANTED(1, 11);
+    CHECK_EQ_U64(reply.grant.step, 10);
+    CHECK_EQ_U64(reply.grant.delta, 1);
+    CHECK_EQ_U64(reply.grant.remainder, 0);
+    CHECK_STR(reply.text, "");
+    IS(take(store, tag_name, 5), VS_STORE_OK);
+    GRANTED(11, 16);
+    CHECK_EQ_U64(reply.grant.step, 10); /* the row's own all the same */
+    IS(take(store, tag_name, VS_RANGE_MAX), VS_STORE_OK);
+    GRANTED(16, 16 + VS_RANGE_MAX);
+    IS(set_step(store, tag_name, 7), VS_STORE_OK);
+    IS(take(store, tag_name, 0), VS_STORE_OK);
+    GRANTED(16 + VS_RANGE_MAX, 23 + VS_RANGE_MAX);
+    CHECK_EQ_U64(reply.grant.step, 7);
+    store->ops->close(store);
+    store = opened(); /* as others see it */
+    IS(take(store, tag_name, 1), VS_STORE_OK);
+    GRANTED(23 + VS_RANGE_MAX, 24 + VS_RANGE_MAX);
+    store->ops->close(store);
+}
+
+static void an_unknown_tag_says_the_next_step(void) {
+    struct vs_store *store = fresh(1);
+    char unknown[80], todo[160];
+    snprintf(unknown, sizeof unknown, "%s.x", tag_name);
+    snprintf(todo, sizeof todo, "vesta segments add %s", unknown);
+    IS(take(store, unknown, 0), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, todo);
+    IS(take(store, unknown, 5), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, todo);
+    IS(set_step(store, unknown, 5), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, todo);
+    IS(untake(store, unknown, 1, 5), VS_STORE_CONFLICT);
+    memset(unknown, 'x', 64);
+    unknown[64] = '\0';
+    IS(take(store, unknown, 5), VS_STORE_REFUSED);
+    snprintf(todo, sizeof todo, "vesta segments add %s", unknown);
+    CHECK_HAS(reply.text, todo);               /* the longest name, whole, and what to do with it */
+    CHECK_STR(tag_of(store, unknown).tag, ""); /* and none was made */
+    store->ops->close(store);
+}
+
+static void a_tag_is_made_once(void) {
+    struct vs_store *store = fresh(100);
+    IS(add(store, tag_name, 1, 10), VS_STORE_CONFLICT);
+    IS(add(store, tag_name, 500, 20), VS_STORE_CONFLICT);
+    IS(take(store, tag_name, 0), VS_STORE_OK);
+    GRANTED(100, 110);
+    char zero[80];
+    snprintf(zero, sizeof zero, "%s.0", tag_name);
+    IS(add(store, zero, 0, 1), VS_STORE_OK);
+    IS(take(store, zero, 0), VS_STORE_OK);
+    GRANTED(0, 1);
+    store->ops->close(store);
+}
+
+static void hostile_names_are_refused(void) {
+    static const char *const names[] = {
+        "",     ".",    "..",  ".x", "a b", "a/b",      "../../etc", "a'b",  "'; DROP TABLE leaf_alloc; -- ",
+        "a\"b", "a\\b", "a%b", "a*", "a\n", "\xc3\xa4", "\xff",      "a\x7f"};
+    struct vs_store *store = fresh(1);
+    char lengthy[70];
+    memset(lengthy, 'x', 65);
+    lengthy[65] = '\0';
+    for (size_t i = 0; i <= VS_COUNT(names); i++) {
+        const char *name = i < VS_COUNT(names) ? names[i] : lengthy;
+        IS(take(store, name, 5), VS_STORE_REFUSED);
+        CHECK_HAS(reply.text, "is not a tag: use");
+        IS(untake(store, name, 1, 5), VS_STORE_REFUSED);
+        IS(add(store, name, 1, 10), VS_STORE_REFUSED);
+        CHECK_HAS(reply.text, "is not a tag: use");
+        IS(set_step(store, name, 10), VS_STORE_REFUSED);
+    }
+    lengthy[64] = '\0';
+    IS(take(store, lengthy, 5), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "there is no tag");
+    IS(take(store, tag_name, 1), VS_STORE_OK);
+    GRANTED(1, 2);
+    store->ops->close(store);
+}
+
+static void hostile_tables_are_refused(void) {
+    static const char *const names[] = {"", "a b", "a\"b", "a`b", "leaf_alloc; DROP", "../x", "x/y", "\xc3\xa4"};
+    struct vs_store *store = fresh(1);
+    for (size_t i = 0; i < VS_COUNT(names); i++) {
+        struct vs_tag_list list = {.rows = NULL};
+        const struct vs_counter counter = {names[i], tag_name};
+        store->ops->take(store, &counter, 5, &reply);
+        IS(reply.outcome, VS_STORE_REFUSED);
+        store->ops->tag_add(store, &counter, 1, 5, &reply);
+        IS(reply.outcome, VS_STORE_REFUSED);
+        store->ops->untake(store, &counter, 1, 5, &reply);
+        IS(reply.outcome, VS_STORE_REFUSED);
+        store->ops->tag_step(store, &counter, 5, &reply);
+        IS(reply.outcome, VS_STORE_REFUSED);
+        store->ops->tags(store, names[i], &list, &reply);
+        IS(reply.outcome, VS_STORE_REFUSED);
+        CHECK(list.count == 0);
+    }
+    store->ops->close(store);
+}
+
+static void no_counter_passes_its_end(void) {
+    struct vs_store *store = fresh(VS_NUMBER_MAX - 3);
+    IS(take(store, tag_name, 4), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "2^63 - 1");
+    CHECK_HAS(reply.text, tag_name);
+    IS(take(store, tag_name, 0), VS_STORE_REFUSED);
+    IS(take(store, tag_name, VS_RANGE_MAX), VS_STORE_REFUSED);
+    IS(take(store, tag_name, 3), VS_STORE_OK);
+    GRANTED(VS_NUMBER_MAX - 3, VS_NUMBER_MAX);
+    IS(take(store, tag_name, 1), VS_STORE_REFUSED);
+    IS(untake(store, tag_name, VS_NUMBER_MAX - 1, VS_NUMBER_MAX), VS_STORE_OK);
+    IS(take(store, tag_name, 1), VS_STORE_OK);
+    GRANTED(VS_NUMBER_MAX - 1, VS_NUMBER_MAX);
+    char other[80];
+    snprintf(other, sizeof other, "%s.x", tag_name);
+    static const uint64_t froms[] = {VS_NUMBER_MAX, VS_NUMBER_MAX + 1, UINT64_MAX};
+    for (size_t i = 0; i < VS_COUNT(froms); i++)
+        IS(add(store, other, froms[i], 1), VS_STORE_REFUSED);
+    static const uint64_t steps[] = {0, VS_RANGE_MAX + 1, UINT64_MAX};
+    for (size_t i = 0; i < VS_COUNT(steps); i++) {
+        IS(add(store, other, 1, steps[i]), VS_STORE_REFUSED);
+        IS(set_step(store, tag_name, steps[i]), VS_STORE_REFUSED);
+        CHECK_HAS(reply.text, "a step of");
+    }
+    store->ops->close(store);
+}
+
+static void what_is_left_goes_back_only_from_its_end(void) {
+    struct vs_store *store = fresh(1), *other = opened();
+    IS(take(store, tag_name, 10), VS_STORE_OK); /* [1, 11) */
+    IS(untake(store, tag_name, 5, 10), VS_STORE_CONFLICT);
+    IS(untake(store, tag_name, 5, 12), VS_STORE_CONFLICT);
+    IS(untake(store, tag_name, 5, 11), VS_STORE_OK);
+    IS(untake(store, tag_name, 5, 11), VS_STORE_CONFLICT); /* once */
+    IS(take(other, tag_name, 6), VS_STORE_OK);
+    GRANTED(5, 11);
+    IS(take(other, tag_name, 10), VS_STORE_OK); /* [11, 21): what lies below is no longer the counter's end */
+    IS(untake(store, tag_name, 5, 11), VS_STORE_CONFLICT);
+    IS(take(store, tag_name, 1), VS_STORE_OK);
+    GRANTED(21, 22);
+    CHECK_EQ_I64(tag_of(store, tag_name).max, 22);
+    CHECK_EQ_I64(tag_of(store, tag_name).step, 10); /* of which none of this was */
+    other->ops->close(other);
+    store->ops->close(store);
+}
+
+static void names_that_look_alike(void) {
+    static const char *const tails[] = {"A", "a", ".", "_", "-", ":", "00", "0"};
+    struct vs_store *store = fresh(1);
+    char names[VS_COUNT(tails)][80];
+    for (uint64_t i = 0; i < VS_COUNT(tails); i++) {
+        snprintf(names[i], sizeof names[i], "%s%s", tag_name, tails[i]);
+        enum vs_outcome outcome = add(store, names[i], 1000 * (i + 1), 10);
+        /* a table that takes two names for one has one of them, and says so of the other */
+        if (i == 1 && outcome == VS_STORE_CONFLICT) names[i][0] = '\0';
+        CHECK(outcome == VS_STORE_OK || !names[i][0]);
+    }
+    for (uint64_t i = 0; i < VS_COUNT(tails); i++) {
+        if (!names[i][0]) continue;
+        IS(take(store, names[i], 1), VS_STORE_OK);
+        GRANTED(1000 * (i + 1), 1000 * (i + 1) + 1);
+    }
+    IS(take(store, tag_name, 1), VS_STORE_OK);
+    GRANTED(1, 2);
+    store->ops->close(store);
+}
+
+static void tags_are_listed(void) {
+    struct vs_store *store = fresh(7);
+    struct vs_tag_list list = {.rows = NULL};
+    int64_t begun_ms = vs_clock_system()->unix_us(NULL) / 1000;
+    char name[80];
+    for (uint64_t i = 0; i < 70; i++) { /* more than a list begins with */
+        snprintf(name, sizeof name, "%s-%" PRIu64, tag_name, i);
+        IS(add(store, name, i, i + 1), VS_STORE_OK);
+    }
+    store->ops->tags(store, table, &list, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK_EQ_U64(list.passed, 0);
+    size_t seen = 0, length = strlen(tag_name);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct vs_tag *row = &list.rows[i];
+        if (strncmp(row->tag, tag_name, length) != 0 || row->tag[length] != '-') continue;
+        int64_t number = atoll(row->tag + length + 1);
+        CHECK(row->max == number && row->step == number + 1 && row->delta == 1 && row->remainder == 0);
+        CHECK(row->updated_ms >= begun_ms - 2000 && row->updated_ms < begun_ms + 600000);
+        seen++;
+    }
+    CHECK_EQ_U64(seen, 70);
+    free(list.rows);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ a crowd */
+
+#define TAKERS 6
+#define TAKES 60
+#define STEP_MAX 5
+
+static void count_grant(void) {
+    uint64_t numbers[STEP_MAX], count = reply.grant.until - reply.grant.from;
+    CHECK(count > 0 && count <= STEP_MAX);
+    for (uint64_t i = 0; i < count && i < STEP_MAX; i++)
+        numbers[i] = reply.grant.from + i;
+    tally_add(numbers, count);
+}
+
+/* A lock that is not had in time, or a row that changed meanwhile, is nothing taken. */
+static bool take_some(struct vs_store *store, uint64_t step) {
+    enum vs_outcome outcome = take(store, tag_name, step);
+    if (outcome == VS_STORE_OK)
+        count_grant();
+    else if (outcome != VS_STORE_DOWN && outcome != VS_STORE_CONFLICT)
+        CHECK_FAIL("%s: %s", outcome_name(outcome), reply.text);
+    return outcome == VS_STORE_OK;
+}
+
+static void take_many(uint64_t dice) {
+    struct vs_store *store = opened();
+    for (int i = 0; i < TAKES; i += take_some(store, 1 + roll_below(&dice, STEP_MAX)))
+        if (atomic_load(&check_failures)) return;
+    store->ops->close(store);
+}
+
+static void takers_overlap_nowhere(void) {
+    pid_t pids[TAKERS];
+    struct vs_store *store = fresh(1);
+    tally_clear();
+    for (uint64_t i = 0; i < TAKERS; i++)
+        pids[i] = spawn(take_many, i);
+    for (int i = 0; i < TAKERS; i++)
+        reap(pids[i], false);
+    check_tally(TAKERS * TAKES);
+    IS(take(store, tag_name, 1), VS_STORE_OK);
+    CHECK_EQ_U64(reply.grant.from, atomic_load(&tally->used) + 1); /* nor is a number left out */
+    store->ops->close(store);
+}
+
+/* A number is in the tally as soon as it is known, and not before. */
+static void take_until_killed(uint64_t dice) {
+    struct vs_store *store = opened();
+    for (;;)
+        if (take_some(store, 1 + roll_below(&dice, STEP_MAX))) atomic_fetch_add(&tally->mark, 1);
+}
+
+static void takers_are_killed(void) {
+    uint64_t dice = 3, last = 0;
+    struct vs_store *store = fresh(1);
+    tally_clear();
+    for (int round = 0; round < 12; round++) {
+        pid_t pids[3];
+        size_t was = atomic_load(&tally->mark);
+        for (uint64_t i = 0; i < VS_COUNT(pids); i++)
+            pids[i] = spawn(take_until_killed, roll(&dice));
+        for (int ms = 0; ms < 20000 && atomic_load(&tally->mark) < was + 3; ms++)
+            usleep(1000);
+        usleep((useconds_t)roll_below(&dice, 10000));
+        for (size_t i = 0; i < VS_COUNT(pids); i++)
+            kill(pids[i], SIGKILL);
+        for (size_t i = 0; i < VS_COUNT(pids); i++)
+            reap(pids[i], true);
+        while (take(store, tag_name, 1) == VS_STORE_DOWN || reply.outcome == VS_STORE_CONFLICT)
+            ; /* the killed ones' locks are gone in a moment */
+        IS(reply.outcome, VS_STORE_OK);
+        CHECK(reply.grant.from > last);
+        count_grant();
+        last = reply.grant.from;
+    }
+    check_tally(36);
+    CHECK(last >= atomic_load(&tally->used)); /* killed ones may have lost some */
+    store->ops->close(store);
+}
+
+static struct vs_store *inherited;
+
+static void use_inherited(uint64_t unused) {
+    (void)unused;
+    for (int i = 0; i < 5; i++) {
+        IS(take(inherited, tag_name, 2), VS_STORE_OK);
+        count_grant();
+    }
+    inherited->ops->close(inherited);
+}
+
+static void a_child_takes_for_itself(void) {
+    inherited = fresh(1);
+    tally_clear();
+    for (int i = 0; i < 5; i++) {
+        IS(take(inherited, tag_name, 2), VS_STORE_OK);
+        count_grant();
+        pid_t pid = spawn(use_inherited, 0);
+        take_some(inherited, 2);
+        reap(pid, false);
+    }
+    check_tally(60);
+    inherited->ops->close(inherited);
+}
+
+static const struct check_case cases[] = {
+    {"a take grants what it passes over, by the step that is asked for or the row's own",
+     a_take_grants_what_it_passes_over},
+    {"an unknown tag is refused, with what makes one", an_unknown_tag_says_the_next_step},
+    {"a tag is made once", a_tag_is_made_once},
+    {"names that are no tag's are refused before anybody is asked", hostile_names_are_refused},
+    {"so are names that are no table's", hostile_tables_are_refused},
+    {"a counter ends at 2^63 - 1, and a step at 2^32", no_counter_passes_its_end},
+    {"what is left of a range goes back only where the counter stands at its end",
+     what_is_left_goes_back_only_from_its_end},
+    {"names that look alike are different tags", names_that_look_alike},
+    {"tags are listed, with what stands there", tags_are_listed},
+    {"takers of several processes overlap nowhere, and leave nothing out", takers_overlap_nowhere},
+    {"takers killed: no number is another's", takers_are_killed},
+    {"a forked child takes for itself", a_child_takes_for_itself},
+};
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        fprintf(stderr, "store_counters URI [TABLE [PART OF A CLAIM]]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    uri = argv[1];
+    table = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
+    return check_main(cases, VS_COUNT(cases), argc > 3 ? argv[3] : NULL);
+}
