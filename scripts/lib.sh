@@ -18,7 +18,7 @@ packages_for() {
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
             store_packages
-            echo openssl spin
+            echo openssl spin tzdata
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;

@@ -48,6 +48,22 @@ static int month_of_day(int64_t year, int day) {
     return month;
 }
 
+struct vs_date vs_date_of(int64_t unix_day) {
+    int64_t day = unix_day + UNIX_DAY;
+    struct vs_date date = {.year = year_of_day(day)};
+    int before = (int)(day - days_before_year(date.year));
+    date.month = month_of_day(date.year, before);
+    date.day = before - days_before_month(date.year, date.month) + 1;
+    date.day_of_year = before + 1;
+    return date;
+}
+
+bool vs_day_of(int64_t year, int month, int day, int64_t *unix_day) {
+    if (year < 0 || year > 9999 || month < 1 || month > 12 || day < 1 || day > days_in_month(year, month)) return false;
+    *unix_day = days_before_year(year) + days_before_month(year, month) + day - 1 - UNIX_DAY;
+    return true;
+}
+
 /* ------------------------------------------------------------------ writing */
 
 static char *put(char *at, char mark, int64_t value, int width) {
@@ -68,16 +84,12 @@ static char *put_year(char *at, int64_t year) {
 }
 
 size_t vesta_iso(int64_t unix_ms, char *buf) {
-    int64_t day = floor_div(unix_ms, MS_PER_DAY);
-    int ms = (int)(unix_ms % MS_PER_DAY); /* not unix_ms - day * MS_PER_DAY: that overflows for the earliest day */
+    struct vs_date date = vs_date_of(floor_div(unix_ms, MS_PER_DAY));
+    int ms = (int)(unix_ms % MS_PER_DAY); /* not by the day's beginning: that overflows for the earliest day */
     if (ms < 0) ms += MS_PER_DAY;
-    day += UNIX_DAY;
-    int64_t year = year_of_day(day);
-    int day_of_year = (int)(day - days_before_year(year));
-    int month = month_of_day(year, day_of_year);
-    char *at = put_year(buf, year);
-    at = put(at, '-', month, 2);
-    at = put(at, '-', day_of_year - days_before_month(year, month) + 1, 2);
+    char *at = put_year(buf, date.year);
+    at = put(at, '-', date.month, 2);
+    at = put(at, '-', date.day, 2);
     at = put(at, 'T', ms / 3600000, 2);
     at = put(at, ':', ms / 60000 % 60, 2);
     at = put(at, ':', ms / 1000 % 60, 2);

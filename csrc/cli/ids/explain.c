@@ -1,5 +1,6 @@
 /* explain.c -- what an id says: `explain` under one layout, `guess` under all presets. */
 #include "cli/cli.h"
+#include "cli/ids/numbers.h"
 #include "command/options.h"
 
 #include <inttypes.h>
@@ -53,15 +54,21 @@ static int explain_id(void *self, uint64_t id, const char *text) {
 }
 
 static int run_explain(int argc, char **argv) {
-    struct reading reading = {.now_ms = vs_now_ms(), .first = true, .name = VS_LAYOUT_DEFAULT};
+    struct reading reading = {.now_ms = vs_now_ms(), .first = true};
+    const char *form = NULL;
     const struct vs_option table[] = {
         VS_TEXT("layout", &reading.name, "TEXT|PRESET", "the layout that made the id (default: vesta-second)"),
+        VS_TEXT("form", &form, "TEXT", "read business numbers of this form instead, and check their check digits"),
         VS_FORMAT(&reading.base, "how the ids are written"),
         VS_SWITCH("json", &reading.json, "print one JSON object per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
+    if (form && (reading.name || reading.base != VESTA_DECIMAL))
+        return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
+    if (form) return vs_explain_numbers(form, argc, argv, reading.json);
+    if (!reading.name) reading.name = VS_LAYOUT_DEFAULT;
     if ((rc = vs_read_layout(reading.name, &reading.layout)) != VS_DONE) return rc;
     return vs_each_id(argc, argv, (enum vesta_base)reading.base, explain_id, &reading);
 }
@@ -138,7 +145,10 @@ const struct vs_command vs_explain_command = {
     "\n"
     "  $ vesta explain --json --layout vesta-legacy-second 1138729511026688\n"
     "  {\"id\":\"1138729511026688\",\"version\":0, ... \"worker\":1,\"unix_ms\":1432276864000,\n"
-    "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"};
+    "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"
+    "\n"
+    "  $ vesta explain --form 'INV-{day:%Y%m%d}-{number:6}-{luhn}' INV-20261122-000421-2\n"
+    "  INV-20261122-000421-2  number 421 of the day 2026-11-22, counter 22846752113557925\n"};
 
 const struct vs_command vs_guess_command = {
     "guess", run_guess, "which known layouts could have made an id", "guess [OPTION...] [ID...]",

@@ -1,5 +1,6 @@
 /* make.c -- ids by hand: `make` one from its fields, `range` of all that an interval can have. */
 #include "cli/cli.h"
+#include "cli/ids/numbers.h"
 #include "command/options.h"
 
 #include <inttypes.h>
@@ -9,12 +10,14 @@
 #define PAIRS_MAX 4096 /* printed at most; more means that a wide field stands above the time: name it */
 
 static int run_make(int argc, char **argv) {
-    const char *text = NULL;
+    const char *text = NULL, *form = NULL, *zone = NULL;
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
         VS_TEXT("layout", &text, "TEXT|PRESET", "the id's layout (default: vesta-second)"),
         VS_FORMAT(&base, "how the id is written"),
         VS_SWITCH("json", &json, "print a JSON object"),
+        VS_TEXT("form", &form, "TEXT", "write a business number of this form instead, from number=N and time=TIME"),
+        VS_TEXT("zone", &zone, "NAME", "the time zone whose days that number counts (default: UTC)"),
         {0},
     };
     struct vesta_layout layout;
@@ -24,6 +27,10 @@ static int run_make(int argc, char **argv) {
     uint64_t id;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
+    if (form && (text || base != VESTA_DECIMAL))
+        return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
+    if (form) return vs_make_number(form, zone, argc, argv, json);
+    if (zone) return vs_usage("--zone goes with --form");
     if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
     if (argc == 0)
         return vs_usage("give the fields of the id: time=N seq=N %s=N",

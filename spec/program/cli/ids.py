@@ -136,6 +136,38 @@ def _(w):
     fails(w.run("make", *["seq=1"] * 100), 2, "100 values")
 
 
+INVOICE = "INV-{day:%Y%m%d}-{number:6}-{luhn}"
+
+
+@claim("make --form writes a business number of the zone's day, and explain --form reads it back")
+def _(w):
+    for zone, day in (("UTC", "2026-11-22"), ("Europe/Berlin", "2026-11-23"), ("Pacific/Kiritimati", "2026-11-23")):
+        made = w.run("make", "--form", INVOICE, "--zone", zone, "number=421", "time=2026-11-22T23:00:00Z")
+        same((made.code, made.err, made.out[:13]), (0, "", "INV-" + day.replace("-", "") + "-"))
+        got = json.loads(w.run("explain", "--json", "--form", INVOICE, made.out.strip()).out)
+        same((got["text"], got["day"], got["number"]), (made.out.strip(), day, "421"))
+        same(int(got["counter"]) % 2 ** 40, 421)
+    same(w.run("make", "--form", "{number:3}", "number=7").out, "007\n")
+    same(w.run("explain", "--form", "{month:%y%m}-{number}", "2611-5").out[:41], "2611-5  number 5 of the month 2026-11, co")
+
+
+@claim("make --form and explain --form refuse what is none, and what does not go together")
+def _(w):
+    for words in (["--form", "{number", "number=1"], ["--form", "", "number=1"], ["--form", INVOICE], ["--zone", "UTC", "time=1"],
+                  ["--form", INVOICE, "number=0"], ["--form", INVOICE, "number=-1"], ["--form", INVOICE, "number=" + "9" * 400],
+                  ["--form", INVOICE, "number=1000000"], ["--form", INVOICE, "number=1", "time=yesterday"],
+                  ["--form", INVOICE, "number=1", "time=9999-12-31T23:59:59Z", "--zone", "Pacific/Kiritimati"],
+                  ["--form", INVOICE, "number=1", "colour=red"], ["--form", INVOICE, "number=1", "--zone", "Europe/Atlantis"],
+                  ["--form", INVOICE, "number=1", "--zone", "../../../etc/passwd"], ["--form", INVOICE, "number=1", "--layout", "uid"],
+                  ["--form", INVOICE, "number=1", "--format", "hex"], ["--form", "x" * 100000, "number=1"],
+                  ["--form", "{day:%Y%m%d}{number}", "number=1099511627776"]):
+        fails(w.run("make", *words), 2)
+    for words, code in ((["--form", INVOICE], 2), (["--form", INVOICE, "x", "--layout", "uid"], 2), (["--form", "{", "x"], 2),
+                        (["--form", INVOICE, "INV-20261122-000421-3"], 1), (["--form", INVOICE, "\x1b[2J"], 1),
+                        (["--form", INVOICE, ""], 1), (["--form", INVOICE, "9" * 100000], 1)):
+        fails(w.run("explain", *words), code)
+
+
 @claim("range gives the pair of an instant and of a day, and holds what make makes in it")
 def _(w):
     same(w.run("range", "--layout", "snowflake", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z").out, "2006515713438646272 2006878101304246271\n")

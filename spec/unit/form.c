@@ -1,0 +1,404 @@
+/* form.c -- business numbers: what they look like, where days begin, what is read back, and forms that are none. */
+#include "number/form.h"
+
+#include "base/array.h"
+#include "base/time.h"
+#include "check.h"
+
+#include <stdlib.h>
+
+#define DAILY "INV-{day:%Y%m%d}-{number:6}-{luhn}"
+
+static struct vs_form parse(const char *text) {
+    struct vs_form form = {.part_count = 0};
+    struct vesta_error err = {.text = ""};
+    if (vs_form_parse(text, &form, &err) != VESTA_OK) CHECK_FAIL("%s: %s", text, err.text);
+    return form;
+}
+
+static uint64_t dated(int year, int month, int day, uint64_t n) {
+    int64_t unix_day = 0;
+    CHECK(vs_day_of(year, month, day, &unix_day));
+    return (uint64_t)unix_day << VS_FORM_DAY_BITS | n;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+static void numbers_as_people_want_them(void) {
+    static const struct {
+        const char *form;
+        uint64_t n;
+        const char *text;
+    } rows[] = {
+        {"{number}", 1, "1"},
+        {"{number}", 9223372036854775806, "9223372036854775806"},
+        {"{number:1}", 9, "9"},
+        {"{number:12}", 999999999999, "999999999999"},
+        {"A{{{number:3}}}-", 42, "A{042}-"},
+        {DAILY, 421, "INV-20261122-000421-2"},
+        {"{day:%Y-%m-%d}/{number}", 421, "2026-11-22/421"},
+        {"{day:%d.%m.%y} {number:4}", 421, "22.11.26 0421"},
+        {"{day:%y%j}{number:5}", 421, "2632600421"},
+        {"RE {month:%Y/%m} {number:4}", 421, "RE 2026/11 0421"},
+        {"{number:4}/{year:%y}", 421, "0421/26"},
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vs_form form = parse(rows[i].form);
+        char text[VS_FORM_TEXT_MAX] = "";
+        struct vesta_error err = {.text = ""};
+        uint64_t number = form.period == VS_FORM_NEVER ? rows[i].n : dated(2026, 11, 22, rows[i].n), back = 0;
+        CHECK_EQ_I64(vs_form_write(&form, number, text, &err), VESTA_OK);
+        CHECK_STR(text, rows[i].text);
+        CHECK_EQ_I64(vs_form_read(&form, text, &back, &err), VESTA_OK);
+        CHECK_EQ_U64(vs_form_count_of(&form, back), rows[i].n);
+    }
+}
+
+/* Published examples of each method, behind a form that adds nothing. */
+static void check_digits_are_the_standards(void) {
+    static const struct {
+        const char *form;
+        uint64_t n;
+        const char *text;
+    } rows[] = {
+        {"{number}{luhn}", 7992739871, "79927398713"},                /* the usual example of Luhn's formula */
+        {"{number}{luhn}", 453201511283036, "4532015112830366"},      /* a Visa number of the same use */
+        {"{number}{luhn}", 0 + 1, "18"},                              /* doubled: 2, and 8 makes 10 */
+        {"{number}{mod11}", 21825009, "218250097"},                   /* ORCID 0000-0002-1825-0097 */
+        {"0000-0001-{number}{mod11}", 2146438, "0000-0001-2146438X"}, /* ISNI 0000 0001 2146 438X */
+        {"{number}{mod97}", 794, "79444"},                            /* ISO 7064's own */
+        {"{number}RF{mod97}", 539007547034, "539007547034RF18"},      /* ISO 11649: RF18 5390 0754 7034 */
+        {"{number}rf{mod97}", 539007547034, "539007547034rf18"},
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vs_form form = parse(rows[i].form);
+        char text[VS_FORM_TEXT_MAX] = "";
+        CHECK_EQ_I64(vs_form_write(&form, rows[i].n, text, NULL), VESTA_OK);
+        CHECK_STR(text, rows[i].text);
+    }
+}
+
+/* Never a wider number, never one that begins again. */
+static void what_does_not_fit_is_an_error(void) {
+    struct vs_form daily = parse(DAILY), plain = parse("{number:3}"), any = parse("{number}");
+    struct vs_form month = parse("{month:%y%m}-{number:2}"), year = parse("{year:%Y}-{number:2}");
+    struct vesta_error err = {.text = ""};
+    char text[VS_FORM_TEXT_MAX] = "untouched";
+    CHECK_EQ_I64(vs_form_write(&daily, dated(2026, 11, 22, 1000000), text, &err), VESTA_EFIELD);
+    CHECK_HAS(err.text, "1000000 has more than the form's 6 digits: the numbers of this day are used up");
+    CHECK_EQ_I64(vs_form_write(&plain, 1000, text, &err), VESTA_EFIELD);
+    CHECK_HAS(err.text, "of this form are used up");
+    CHECK_EQ_I64(vs_form_write(&month, dated(2026, 11, 1, 100), text, &err), VESTA_EFIELD);
+    CHECK_HAS(err.text, "of this month");
+    CHECK_EQ_I64(vs_form_write(&year, dated(2026, 1, 1, 100), text, &err), VESTA_EFIELD);
+    CHECK_HAS(err.text, "of this year");
+    CHECK_EQ_I64(vs_form_write(&any, 0, text, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(vs_form_write(&any, INT64_MAX, text, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(vs_form_write(&any, UINT64_MAX, text, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(vs_form_write(&daily, dated(2026, 11, 22, 0), text, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(vs_form_write(&daily, UINT64_MAX - 1, text, &err), VESTA_EFIELD); /* the year 47000 */
+    CHECK_EQ_I64(vs_form_write(&month, dated(2100, 1, 1, 1), text, &err), VESTA_EFIELD);
+    CHECK_HAS(err.text, "2100"); /* %y would be 2000's again */
+    CHECK_EQ_I64(vs_form_write(&month, dated(1999, 12, 1, 1), text, &err), VESTA_EFIELD);
+    CHECK_STR(text, "untouched");
+}
+
+/* ------------------------------------------------------------------ days */
+
+static struct vs_zone zone_of(const char *name) {
+    static struct vs_zone_file file;
+    struct vesta_error err = {.text = ""};
+    file.zone = vs_zone_utc;
+    if (vs_zone_load(name, &file, &err) != VESTA_OK) CHECK_FAIL("%s: %s", name, err.text);
+    return file.zone;
+}
+
+static int64_t instant(const char *text) {
+    int64_t ms = 0;
+    CHECK_EQ_I64(vesta_time_parse(text, &ms, NULL), VESTA_OK);
+    return ms;
+}
+
+static void periods_begin_at_the_zones_midnight(void) {
+    struct vs_zone berlin = zone_of("Europe/Berlin");
+    struct vs_form daily = parse(DAILY), month = parse("{month:%Y%m}-{number}"), year = parse("{year:%Y}-{number}"),
+                   never = parse("{number}");
+    int64_t before = instant("2026-12-31T22:59:59.999Z"), after = instant("2026-12-31T23:00:00Z");
+    CHECK_EQ_U64(vs_form_first(&daily, &berlin, before), dated(2026, 12, 31, 1));
+    CHECK_EQ_U64(vs_form_first(&daily, &berlin, after), dated(2027, 1, 1, 1));
+    CHECK_EQ_U64(vs_form_first(&month, &berlin, before), dated(2026, 12, 1, 1));
+    CHECK_EQ_U64(vs_form_first(&month, &berlin, after), dated(2027, 1, 1, 1));
+    CHECK_EQ_U64(vs_form_first(&year, &berlin, before), dated(2026, 1, 1, 1));
+    CHECK_EQ_U64(vs_form_first(&year, &berlin, after), dated(2027, 1, 1, 1));
+    CHECK_EQ_U64(vs_form_first(&never, &berlin, after), 1);
+    CHECK_EQ_U64(vs_form_first(&daily, &berlin, -1000 * 86400 * 2), 0); /* before 1970 no counter has a day */
+    CHECK_EQ_U64(vs_form_first(&daily, &berlin, INT64_MAX), 0);
+    CHECK_EQ_U64(vs_form_first(&daily, &berlin, INT64_MIN), 0);
+}
+
+/* One counter as a store has it: raised to the day's first, then by the step. */
+static uint64_t take(uint64_t *counter, uint64_t first) {
+    if (*counter < first) *counter = first;
+    return (*counter)++;
+}
+
+/* Three hosts, 2 s apart, take turns at random from one counter while a midnight passes: no number twice, none of
+ * yesterday's behind today's first, and each text is another. */
+static void count_over_midnight(const char *name, const char *from) {
+    struct vs_form form = parse(DAILY);
+    struct vs_zone zone = zone_of(name);
+    static const int64_t off_ms[] = {-2000, 0, 2000};
+    int64_t now = instant(from);
+    uint64_t counter = 1, last = 0, dice = 88172645463325252;
+    char text[VS_FORM_TEXT_MAX], before[VS_FORM_TEXT_MAX] = "";
+    int days = 0;
+    for (int i = 0; i < 6000; i++, now += 2) { /* 12 s */
+        dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
+        uint64_t number = take(&counter, vs_form_first(&form, &zone, now + off_ms[dice % 3]));
+        CHECK_EQ_I64(vs_form_write(&form, number, text, NULL), VESTA_OK);
+        if (number <= last || strcmp(text, before) <= 0) CHECK_FAIL("%s behind %s", text, before);
+        if (vs_form_day_of(&form, number) != vs_form_day_of(&form, last)) {
+            days++;
+            CHECK_EQ_U64(vs_form_count_of(&form, number), 1);
+        }
+        last = number;
+        memcpy(before, text, sizeof text);
+    }
+    CHECK_EQ_I64(days, 2); /* the first number's, and one change: not back again, whatever the hosts' clocks say */
+}
+
+static void midnight_on_three_hosts(void) {
+    count_over_midnight("UTC", "2026-11-21T23:59:54Z");
+    count_over_midnight("Europe/Berlin", "2026-11-21T22:59:54Z");
+    count_over_midnight("Europe/Berlin", "2026-10-25T22:59:54Z");    /* the end of a day of 25 hours */
+    count_over_midnight("Pacific/Apia", "2011-12-30T09:59:54Z");     /* from the 29th to the 31st */
+    count_over_midnight("America/St_Johns", "2010-11-07T02:29:54Z"); /* midnight, one minute before it comes back */
+}
+
+/* The zone's clocks go back over a midnight: what was begun stays begun. */
+static void a_day_does_not_come_back(void) {
+    struct vs_form form = parse(DAILY);
+    struct vs_zone johns = zone_of("America/St_Johns");
+    uint64_t counter = 1, number = take(&counter, vs_form_first(&form, &johns, instant("2010-11-07T02:30:30Z")));
+    CHECK_EQ_U64(number, dated(2010, 11, 7, 1));
+    number = take(&counter, vs_form_first(&form, &johns, instant("2010-11-07T02:31:30Z"))); /* the 6th again */
+    CHECK_EQ_U64(number, dated(2010, 11, 7, 2));
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static void read_back_is_the_same(void) {
+    static const char *const forms[] = {DAILY,
+                                        "{day:%y%j}{number}{mod97}",
+                                        "{month:%m%Y}{number:3}{mod11}",
+                                        "{number}{luhn}",
+                                        "x{number:12}y{luhn}z",
+                                        "{year:%y}{number}"};
+    uint64_t dice = 7;
+    for (size_t f = 0; f < VS_COUNT(forms); f++) {
+        struct vs_form form = parse(forms[f]);
+        for (int i = 0; i < 2000; i++) {
+            char text[VS_FORM_TEXT_MAX] = "";
+            uint64_t back = 0, n = 1 + (dice = dice * 6364136223846793005 + 1442695040888963407) % 999;
+            int64_t ms = (int64_t)(946684800 + (dice >> 20) % 3155760000) * 1000; /* 2000 to 2099 */
+            uint64_t number = vs_form_first(&form, &vs_zone_utc, ms) + n - 1;
+            struct vesta_error err = {.text = ""};
+            CHECK_EQ_I64(vs_form_write(&form, number, text, NULL), VESTA_OK);
+            if (vs_form_read(&form, text, &back, &err) != VESTA_OK || back != number)
+                CHECK_FAIL("%s: %s read as %llu: %s", forms[f], text, (unsigned long long)back, err.text);
+        }
+    }
+}
+
+/* A digit mistyped, or two neighbours swapped, where the method promises to find it; and any text is refused or is
+ * written as it was read. */
+static void mistyped_is_found(void) {
+    struct vs_form form = parse("{day:%Y%m%d}{number:6}{mod97}");
+    char text[VS_FORM_TEXT_MAX] = "";
+    uint64_t number = dated(2026, 11, 22, 421), back;
+    CHECK_EQ_I64(vs_form_write(&form, number, text, NULL), VESTA_OK);
+    for (size_t i = 0; text[i]; i++)
+        for (char c = ' '; c < 127; c++) {
+            char wrong[VS_FORM_TEXT_MAX];
+            memcpy(wrong, text, sizeof wrong);
+            wrong[i] = c;
+            if (c != text[i] && vs_form_read(&form, wrong, &back, NULL) != VESTA_EID) CHECK_FAIL("%s is read", wrong);
+        }
+    for (size_t i = 0; text[i + 1]; i++) {
+        char wrong[VS_FORM_TEXT_MAX];
+        memcpy(wrong, text, sizeof wrong);
+        wrong[i] = text[i + 1], wrong[i + 1] = text[i];
+        if (text[i] != text[i + 1] && vs_form_read(&form, wrong, &back, NULL) != VESTA_EID)
+            CHECK_FAIL("%s is read", wrong);
+    }
+}
+
+static void texts_that_are_none(void) {
+    static const struct {
+        const char *form, *text, *part;
+    } rows[] = {
+        {DAILY, "", "column 1: the text ends too early"},
+        {DAILY, "INV", "column 4: the text ends too early"},
+        {DAILY, "inv-20261122-000421-2", "column 1: here the form has 'I'"},
+        {DAILY, "INV-20261122-000421-7", "column 21: the check digit is wrong"},
+        {DAILY, "INV-20261122-000421-", "column 21: the text ends too early"},
+        {DAILY, "INV-20261122-000421-22", "column 22: here the form ends"},
+        {DAILY, "INV-20261122-00042a-6", "column 19: here a digit is wanted"},
+        {DAILY, "INV-20261122- 00421-6", "column 14: here a digit is wanted"},
+        {DAILY, "INV-20261122-+00421-6", "column 14: here a digit is wanted"},
+        {DAILY, "INV-20260229-000421-6", "there is no such day"},
+        {DAILY, "INV-20261301-000421-2", "there is no such day"},
+        {DAILY, "INV-19691231-000421-3", "there is no such day"},
+        {DAILY, "INV-20261122-000000-4", "begin with 1"},
+        {"{day:%Y%j}-{number}", "2026366-1", "there is no such day"},
+        {"{day:%Y%j}-{number}", "2026000-1", "there is no such day"},
+        {"{day:%Y%j}-{number}", "2026001-1099511627776", "too large"},
+        {"{number}", "01", "no leading zeros"},
+        {"{number}", "9223372036854775807", "too large"},
+        {"{number}", "99999999999999999999999", "too large"},
+        {"{number}", "1\x01", "here a digit is wanted"},
+        {"{number}", "11111111111111111111111111111111111111111111111111111111111111111111111", "longer than 64"},
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vs_form form = parse(rows[i].form);
+        struct vesta_error err = {.text = ""};
+        uint64_t number = 77;
+        if (vs_form_read(&form, rows[i].text, &number, &err) != VESTA_EID) CHECK_FAIL("'%s' is read", rows[i].text);
+        CHECK_HAS(err.text, rows[i].part);
+        CHECK_EQ_U64(number, 77);
+    }
+}
+
+/* ------------------------------------------------------------------ forms */
+
+static void forms_that_are_none(void) {
+    static const struct {
+        const char *form, *part;
+    } rows[] = {
+        {"", "{number} is missing"},
+        {"INV", "column 4: {number} is missing"},
+        {"{number", "column 1: the brace that opens here does not close"},
+        {"a{", "column 2: the brace"},
+        {"{}", "column 1: in braces stands"},
+        {"number}", "column 7: no brace is open"},
+        {"{{number}", "column 9: no brace is open"},
+        {"{Number}", "column 1: in braces"},
+        {"{number }", "column 1: in braces"},
+        {"{number:0}", "1 to 12 digits"},
+        {"{number:13}", "1 to 12 digits"},
+        {"{number:-1}", "1 to 12 digits"},
+        {"{number:}", "1 to 12 digits"},
+        {"{number: 6}", "1 to 12 digits"},
+        {"{number:99999999999999999999999}", "1 to 12 digits"},
+        {"{number}{number}", "column 9: this stands there twice"},
+        {"{luhn}{number}", "column 1: a check digit stands behind {number}"},
+        {"{number}{luhn}{mod97}", "one check digit at most"},
+        {"{number}{luhn}{luhn}", "one check digit at most"},
+        {"{number}{luhn:2}", "a check digit has no ':'"},
+        {"{day}{number}", "column 1: its format is missing"},
+        {"{day:}{number}", "column 1: the year is missing"},
+        {"{day:%Y%m}{number}", "column 1: the counter starts anew each day, so the day must be there"},
+        {"{day:%m%d}{number}", "the year is missing"},
+        {"{day:%Y%d}{number}", "the day must be there"},
+        {"{day:%Y%y%j}{number}", "the year is missing"},
+        {"{day:%Y%j%d}{number}", "%j says the whole day"},
+        {"{day:%Y%m%d%m}{number}", "column 13: this stands there twice"},
+        {"{day:%Y%m%H}{number}", "column 11: here %Y"},
+        {"{day:%Y%m%}{number}", "here %Y"},
+        {"{month:%Y}{number}", "so %m must be there"},
+        {"{month:%Y%m%d}{number}", "neither %d nor %j"},
+        {"{year:%Y%m}{number}", "neither %m, %d nor %j"},
+        {"{day:%Y%j}{month:%Y%m}{number}", "one {day}, {month} or {year}"},
+        {"{number}\n", "column 9: here is no character of printable ASCII"},
+        {"\x7f{number}", "column 1: here is no character of printable ASCII"},
+        {"\xc3\xa4{number}", "column 1: here is no character"},
+        {"{day:%Y%m\t%d}{number}", "column 10: here is no character"},
+        {"{number}%n%n%s%s", NULL}, /* is a form: nothing here is a printf's */
+    };
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vs_form form = {.part_count = 77};
+        struct vesta_error err = {.text = ""};
+        int rc = vs_form_parse(rows[i].form, &form, &err);
+        if (rows[i].part ? rc != VESTA_EOPTION : rc != VESTA_OK) CHECK_FAIL("'%s': %d", rows[i].form, rc);
+        if (!rows[i].part) continue;
+        CHECK_HAS(err.text, rows[i].part);
+        CHECK_EQ_I64(form.part_count, 77);
+    }
+}
+
+static void forms_that_are_huge(void) {
+    char text[4096];
+    struct vs_form form;
+    struct vesta_error err = {.text = ""};
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "128 characters at most");
+    snprintf(text, sizeof text, "%060d{number:4}", 0); /* 64 */
+    CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_OK);
+    snprintf(text, sizeof text, "%060d{number:5}", 0);
+    CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "more than 64 characters");
+    snprintf(text, sizeof text, "%046d{number}", 0); /* 19 digits, if need be */
+    CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
+    *text = '\0';
+    for (int i = 0; i < 17; i++)
+        strcat(text, i % 2 ? "{luhn}" : "x");
+    CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
+}
+
+/* Made of the forms' own words, in any order: what is read writes numbers that can be read back. */
+static void forms_of_any_words(void) {
+    static const char *const words[] = {"{number}",
+                                        "{number:3}",
+                                        "{luhn}",
+                                        "{mod97}",
+                                        "{mod11}",
+                                        "{day:%Y%m%d}",
+                                        "{month:%m.%y}",
+                                        "{year:%Y}",
+                                        "{day:%y%j}",
+                                        "{{",
+                                        "}}",
+                                        "-",
+                                        "0",
+                                        "{",
+                                        "}",
+                                        "%",
+                                        "a b"};
+    uint64_t dice = 11;
+    int read = 0;
+    for (int i = 0; i < 200000; i++) {
+        char text[VS_FORM_MAX] = "", out[VS_FORM_TEXT_MAX];
+        struct vs_form form;
+        for (int w = 0; w < 5; w++) {
+            dice = dice * 6364136223846793005 + 1442695040888963407;
+            strcat(text, words[(dice >> 33) % VS_COUNT(words)]);
+        }
+        if (vs_form_parse(text, &form, NULL) != VESTA_OK) continue;
+        read++;
+        uint64_t number = vs_form_first(&form, &vs_zone_utc, instant("2026-11-22T00:00:00Z")) + 420, back = 0;
+        if (vs_form_write(&form, number, out, NULL) != VESTA_OK || vs_form_read(&form, out, &back, NULL) != VESTA_OK ||
+            back != number)
+            CHECK_FAIL("%s: %s", text, out);
+    }
+    CHECK(read > 1000);
+}
+
+static const struct check_case cases[] = {
+    {"numbers look as their form says, and are read back", numbers_as_people_want_them},
+    {"check digits are the standards'", check_digits_are_the_standards},
+    {"a number that does not fit is an error, never wider and never begun again", what_does_not_fit_is_an_error},
+    {"a day, month and year begin at the zone's midnight", periods_begin_at_the_zones_midnight},
+    {"midnight on three hosts 2 s apart: no number twice, none of yesterday's after today's first",
+     midnight_on_three_hosts},
+    {"a day that was begun does not end because the zone's clocks go back", a_day_does_not_come_back},
+    {"what was written is read back as the same number", read_back_is_the_same},
+    {"a digit mistyped and two swapped are found", mistyped_is_found},
+    {"what is no number of the form is refused, with the column", texts_that_are_none},
+    {"what is no form is refused, with the column", forms_that_are_none},
+    {"a form too long, and one whose numbers would be, is refused", forms_that_are_huge},
+    {"of any words that are a form, numbers are written and read back", forms_of_any_words},
+};
+
+CHECK_MAIN(cases)
