@@ -1,0 +1,382 @@
+"""vesta.py -- ids from vesta servers, for Python 3.8 and newer; this file is all it takes.
+
+    import vesta
+    ids = vesta.Client(["10.0.0.1:8089", "10.0.0.2:8089"], "orders")
+    ids.next()        # 2319542600899494910
+    ids.close()
+
+A client takes ids a block at a time and makes them by itself, so that most calls of next() meet no network.  It has two
+blocks: the next is fetched by a thread when a tenth of the current one is used.  All threads of a process share one
+client; a child of os.fork (and so of multiprocessing) begins without blocks and connections, and fetches its own.
+"""
+import itertools
+import os
+import re
+import socket
+import threading
+import time
+import weakref
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+
+SIZE_MAX = 100_000
+SECONDS_MAX = 86_400
+REST_MIN_S, REST_MAX_S = 0.1, 6.4
+REPLY_BYTES_MAX = 65_536
+NEVER_S = float("-inf")
+
+
+class Error(Exception):
+    """There is no id; the text names every server and what became of it."""
+
+
+class _Refused(Exception):
+    """The server's own word that asking again does not help."""
+
+
+class _Block:
+    """Ids that a server gave to this process alone."""
+
+    def __init__(self, reply: Dict[str, Union[str, int]], name: str, size: int, asked_at: float) -> None:
+        if reply.get("ns") != name:
+            raise ValueError("its reply is for %r, not for %r" % (reply.get("ns"), name))
+        self.asked_at = asked_at
+        self.first, self.count = self._number(reply, "first", 2**64 - 1), self._number(reply, "count", size)
+        if self.count < 1:
+            raise ValueError("its block has no id")
+        kind = reply.get("kind")
+        if kind == "ticks":
+            self.base = self._number(reply, "base", 2**64 - 1)
+            self.shifts = tuple(self._number(reply, key, 63)
+                                for key in ("seq_bits", "time_shift", "seq_shift", "low_bits", "low_shift"))
+            largest = self.first + self.count - 1
+            whole = largest >> self.shifts[0] << self.shifts[1]
+        elif kind == "numbers":
+            self.stride = self._number(reply, "stride", 2**63)
+            self.base, self.shifts = 0, (0,)
+            largest = whole = self.first + (self.count - 1) * self.stride
+            if self.stride < 1:
+                raise ValueError("its stride is 0")
+        else:
+            raise ValueError("its block is of kind %r: this client knows ticks and numbers" % (kind,))
+        if largest >= 2**64 or whole >= 2**64:
+            raise ValueError("its block goes past 2^64 - 1")
+        self.last, self.kind = largest, kind
+
+    @staticmethod
+    def _number(reply: Dict[str, Union[str, int]], key: str, most: int) -> int:
+        text = str(reply.get(key))
+        if not re.fullmatch("[0-9]{1,20}", text) or int(text) > most:
+            raise ValueError("its %s %r is not a number from 0 to %d" % (key, reply.get(key), most))
+        return int(text)
+
+    def overlaps(self, other: Optional["_Block"]) -> bool:
+        return other is not None and (self.kind, self.base) == (other.kind, other.base) \
+            and self.first <= other.last and other.first <= self.last
+
+    def ids(self, begin: int, end: int) -> Iterator[int]:
+        """Those from number begin on, before number end, as ranges: between two of them something else than 1 is added."""
+        return itertools.chain.from_iterable(self._ranges(begin, end))
+
+    def _ranges(self, begin: int, end: int) -> Iterator[range]:
+        if self.kind == "numbers":
+            yield range(self.first + begin * self.stride, self.first + end * self.stride, self.stride)
+            return
+        seq_bits, time_shift, seq_shift, low_bits, low_shift = self.shifts
+        bits, shift = (low_bits, low_shift) if low_bits else (seq_bits, seq_shift)
+        tick, end = self.first + begin, self.first + end
+        while tick < end:
+            seq, low = tick & (1 << seq_bits) - 1, tick & (1 << low_bits) - 1
+            id = self.base | tick >> seq_bits << time_shift | seq >> low_bits << seq_shift | low << low_shift
+            run = min((tick >> bits) + 1 << bits, end) - tick
+            yield range(id, id + (run << shift), 1 << shift)
+            tick += run
+
+
+class _Server:
+    """One server: its connection, and whether it is worth asking."""
+
+    def __init__(self, address: str) -> None:
+        host, colon, port = address.rpartition(":")
+        self.host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+        if not colon or not self.host or not re.fullmatch("[0-9]{1,5}", port) or not 1 <= int(port) <= 65535:
+            raise ValueError("server %r is not HOST:PORT with a port from 1 to 65535" % address)
+        self.address, self.port = address, int(port)
+        self.errors, self.said, self.refuses = 0, "not asked yet", False
+        self.forget()
+
+    def forget(self) -> None:
+        """As at the beginning, which is what a child of a fork wants."""
+        self.socket: Optional[socket.socket] = None
+        self.rest_s, self.rests_until = 0.0, NEVER_S
+
+    def close(self) -> None:
+        """A thread that waits for it reads an end."""
+        if self.socket:
+            self.socket.close()
+        self.socket = None
+
+    def failed(self, why: Exception) -> None:
+        self.refuses = isinstance(why, _Refused)
+        self.rest_s = REST_MAX_S if self.refuses else min(max(2 * self.rest_s, REST_MIN_S), REST_MAX_S)
+        self.rests_until = time.monotonic() + self.rest_s
+        self.errors += 1
+        self.said = " ".join(str(why).split()) or type(why).__name__
+
+    def ask(self, words: List[str], password: Optional[str], deadline: float) -> Any:
+        """One request and its reply.  Whatever goes wrong ends the connection, so that nothing late is read on it."""
+        try:
+            if self.socket and self._has_more():
+                self.close()
+            if not self.socket:
+                self.socket = socket.create_connection((self.host, self.port), _left(deadline))
+                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                if password is not None:
+                    self._say(["AUTH", password], deadline)
+            return self._say(words, deadline)
+        except BaseException:
+            self.close()
+            raise
+
+    def _has_more(self) -> bool:
+        """Bytes that nobody asked for, or an end: not a connection to ask on."""
+        try:
+            self.socket.settimeout(0)
+            self.socket.recv(1, socket.MSG_PEEK)
+            return True
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def _say(self, words: List[str], deadline: float) -> Any:
+        data = b"*%d\r\n" % len(words)
+        for word in words:
+            data += b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode())
+        self.socket.settimeout(_left(deadline))
+        self.socket.sendall(data)
+        got = b""
+        while True:
+            self.socket.settimeout(_left(deadline))
+            chunk = self.socket.recv(REPLY_BYTES_MAX)
+            if not chunk:
+                raise ConnectionError("closed the connection" + (" in the middle of a reply" if got else ""))
+            got += chunk
+            reply = _read(got, 0)
+            if reply is None and len(got) < REPLY_BYTES_MAX:
+                continue
+            if reply is None or reply[1] != len(got):
+                raise ValueError("its reply has %d bytes that were not asked for" % len(got))
+            return reply[0]
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise socket.timeout("timed out")
+    return left
+
+
+def _read(data: bytes, at: int, depth: int = 0) -> Optional[Tuple[Any, int]]:
+    """The RESP2 value that begins there and where it ends; None: not all of it has come."""
+    end = data.find(b"\r\n", at)
+    if end < 0:
+        if len(data) > at and data[at:at + 1] not in b"+-:$*":
+            raise ValueError("its reply is no reply of the Redis protocol: %r" % data[at:at + 40])
+        return None
+    kind, line, end = data[at:at + 1], data[at + 1:end].decode("utf-8", "replace"), end + 2
+    if kind == b"+":
+        return line, end
+    if kind == b"-":
+        if line.split(" ")[0] in ("TRYAGAIN", "LOADING", "OOM"):
+            raise ConnectionError(line)
+        raise _Refused(line)
+    if kind not in (b":", b"$", b"*") or not re.fullmatch("-?[0-9]{1,20}", line):
+        raise ValueError("its reply is no reply of the Redis protocol: %r" % data[at:at + 40])
+    number = int(line)
+    if kind == b":":
+        return number, end
+    if not 0 <= number <= REPLY_BYTES_MAX or depth and kind == b"*":
+        raise ValueError("its reply has a length of %s" % line)
+    if kind == b"$":
+        if len(data) < end + number + 2:
+            return None
+        return data[end:end + number].decode("utf-8", "replace"), end + number + 2
+    values: List[Any] = []
+    for _ in range(number):
+        value = _read(data, end, depth + 1)
+        if value is None:
+            return None
+        values.append(value[0])
+        end = value[1]
+    return values, end
+
+
+class Client:
+    """Ids of one namespace or tag.  Threads: any.  Options are checked here; no server is asked before the first next().
+
+    size      ids of a block, 1 to 100000
+    ttl       seconds after which what is left of a block is dropped, so that no id is older
+    timeout   seconds that one server has for one request, connecting included
+    wait      seconds that next() may wait if there is no block; 0: it never waits
+    """
+
+    def __init__(self, servers: Iterable[str], name: str, *, size: int = 1000, ttl: float = 10.0, timeout: float = 2.0,
+                 wait: float = 5.0, password: Optional[str] = None) -> None:
+        self._servers = [_Server(address) for address in servers]
+        if not self._servers:
+            raise ValueError("servers is empty: at least one HOST:PORT is needed")
+        if not re.fullmatch(r"[A-Za-z0-9_.:-]{1,64}", name):
+            raise ValueError("name %r is not 1 to 64 of A-Z a-z 0-9 _ . : -" % name)
+        if not 1 <= size <= SIZE_MAX:
+            raise ValueError("size %r is not from 1 to %d" % (size, SIZE_MAX))
+        for key, value, least in (("ttl", ttl, 0.001), ("timeout", timeout, 0.001), ("wait", wait, 0)):
+            if not least <= value <= SECONDS_MAX:
+                raise ValueError("%s %r is not from %g to %d seconds" % (key, value, least, SECONDS_MAX))
+        self._name, self._size, self._ttl, self._timeout, self._wait = name, size, ttl, timeout, wait
+        self._password = password
+        self._blocks = self._requests = self._drops = 0
+        self._closed = False
+        self._begin()
+        _clients.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._block: Optional[_Block] = None
+        self._next: Optional[_Block] = None
+        self._ids: Iterator[int] = iter(())
+        self._handed = 0  # ids of the block that are in _ids or were
+        self._fresh_until = NEVER_S
+        self._fetching, self._waiting = False, 0
+        for server in self._servers:
+            server.forget()
+
+    def next(self) -> int:
+        """An id.  Error: none within `wait` seconds, or the client is closed."""
+        with self._lock:
+            if time.monotonic() < self._fresh_until:
+                for id in self._ids:
+                    return id
+            return self._next_slowly()
+
+    def _next_slowly(self) -> int:
+        deadline = time.monotonic() + self._wait
+        self._waiting += 1
+        try:
+            while not self._closed:
+                if self._turn():
+                    for id in self._ids:
+                        return id
+                if all(server.refuses for server in self._servers) and not self._fetching or deadline <= time.monotonic():
+                    self._fetch_ahead()
+                    raise Error("no id of %r: %s" % (self._name, "; ".join(
+                        "%s: %s" % (server.address, server.said) for server in self._servers)))
+                self._fetch_ahead()
+                self._changed.wait(deadline - time.monotonic())
+            raise Error("this client is closed")
+        finally:
+            self._waiting -= 1
+
+    def _turn(self) -> bool:
+        """Lays out the next tenth, of this block or of the next; the next block is fetched from the first tenth's end on."""
+        now = time.monotonic()
+        for block in (self._block, self._next):
+            if block is not None and block is self._next:
+                self._block, self._next, self._handed = block, None, 0
+                self._fresh_until = block.asked_at + self._ttl
+            if block is None or self._handed == block.count:
+                continue
+            if now >= self._fresh_until:
+                self._drops, self._handed = self._drops + 1, block.count
+                continue
+            begin, self._handed = self._handed, min(self._handed + -(-block.count // 10), block.count)
+            self._ids = block.ids(begin, self._handed)
+            if begin > 0 or self._handed == block.count:
+                self._fetch_ahead()
+            return True
+        return False
+
+    def _fetch_ahead(self) -> None:
+        if not (self._next or self._fetching or self._closed):
+            self._fetching = True
+            try:
+                threading.Thread(target=self._fetch, name="vesta", daemon=True).start()
+            except RuntimeError:  # no more threads just now: the next tenth tries again
+                self._fetching = False
+
+    def _fetch(self) -> None:
+        """Asks servers in the list's order, those first that do not rest, until there is a block or nobody waits for one."""
+        with self._lock:
+            while True:
+                now = time.monotonic()
+                server = min(self._servers, key=lambda one: max(one.rests_until, now))
+                if server.rests_until > now:
+                    if not self._waiting or self._closed or all(one.refuses for one in self._servers):
+                        break
+                    self._changed.wait(server.rests_until - now)
+                    continue
+                if self._closed or self._ask(server):
+                    break
+            self._fetching = False
+            if self._closed:
+                self._hang_up()
+            self._changed.notify_all()
+
+    def _ask(self, server: _Server) -> bool:
+        """Without the lock while the server is waited for."""
+        self._requests += 1
+        self._lock.release()
+        try:
+            asked_at, block, wrong = time.monotonic(), None, None
+            words = ["VESTA.BLOCK", self._name, str(self._size)]
+            try:
+                reply = server.ask(words, self._password, asked_at + self._timeout)
+                if not isinstance(reply, list) or len(reply) % 2:
+                    raise ValueError("its reply is no list of names and values")
+                block = _Block(dict(zip(map(str, reply[::2]), reply[1::2])), self._name, self._size, asked_at)
+                if block.overlaps(self._block):
+                    raise ValueError("its block begins at %d, which was given before" % block.first)
+            except (OSError, ValueError, _Refused) as error:
+                wrong = error
+                server.close()
+        finally:
+            self._lock.acquire()
+        if wrong is None:
+            server.rest_s, server.refuses, self._next, self._blocks = 0.0, False, block, self._blocks + 1
+        else:
+            server.failed(wrong)
+        self._changed.notify_all()
+        return wrong is None
+
+    def close(self) -> None:
+        """Ends it; its ids that are left are lost.  Calls that wait end with an Error."""
+        with self._lock:
+            self._closed, self._fresh_until, self._next = True, NEVER_S, None
+            self._changed.notify_all()
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        for server in self._servers:
+            server.close()
+
+    def info(self) -> Dict[str, Any]:
+        """Blocks that came, requests for one, blocks that were dropped for their age, and failures by server."""
+        with self._lock:
+            return {"blocks": self._blocks, "requests": self._requests, "drops": self._drops,
+                    "errors": {server.address: server.errors for server in self._servers}}
+
+    def _forked(self) -> None:
+        self._hang_up()  # on this process' copies of the connections: nothing is said
+        self._begin()
+
+
+_clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for client in list(_clients):
+        client._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

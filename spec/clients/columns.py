@@ -1,0 +1,19 @@
+"""columns.py -- the languages whose clients are held to the rows: one entry each.  Knows no fault."""
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Column:
+    """command: how its driver is started, BUILD standing for the folder of what is built.  forks: whether its runtime can."""
+
+    def __init__(self, name, *command, forks=False, env=None):
+        self.name, self.command, self.forks, self.env = name, command, forks, env or {}
+
+    def argv(self, build):
+        return [part.replace("BUILD", build).replace("HERE", HERE) for part in self.command]
+
+
+COLUMNS = [
+    Column("python", "python3", "HERE/drive.py", forks=True),
+]

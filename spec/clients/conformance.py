@@ -1,0 +1,114 @@
+"""conformance.py VESTA BUILD [COLUMN...] [-- WORDS OF A ROW] -- what each client of each language must do: a line a cell,
+then one table of faults by languages.  A cell that did not hold, or was not reached, is a failure.
+
+The columns run side by side, the rows of one in turn; each column has two servers of its own, and all ids of all of them
+are in one ledger.
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+ARGUMENTS = sys.argv[2:]
+from cell import Cell, Site, Vesta  # noqa: E402
+from columns import COLUMNS  # noqa: E402
+from driver import Ledger  # noqa: E402
+from rows import ROWS  # noqa: E402
+import rows_replies  # noqa: E402,F401
+import rows_servers  # noqa: E402,F401
+import rows_users  # noqa: E402,F401
+
+
+class Suite:
+    def __init__(self, folder, build, columns, rows):
+        self.folder, self.build, self.columns, self.rows = folder, build, columns, rows
+        self.ledger, self.verdicts, self.lock = Ledger(), {}, threading.Lock()
+        self.shared = {}
+
+    def run(self):
+        threads = [threading.Thread(target=self.column, args=(number, column), daemon=True)
+                   for number, column in enumerate(self.columns)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for server in self.shared.values():
+            server.end()
+
+    def with_password(self):
+        """A server that all columns share."""
+        with self.lock:
+            if "password" not in self.shared:
+                path = os.path.join(self.folder, "password")
+                with open(path, "w") as file:
+                    file.write(rows_users.PASSWORD + "\n")
+                self.shared["password"] = Vesta(os.path.join(self.folder, "locked"), 9, "--resp-password-file", path)
+            return self.shared["password"]
+
+    def column(self, number, column):
+        os.makedirs(os.path.join(self.folder, column.name))
+        site = Site(os.path.join(self.folder, column.name), number)
+        try:
+            for row in self.rows:
+                self.enter(row, column, self.cell(row, column, site))
+        finally:
+            site.end()
+
+    def cell(self, row, column, site):
+        """What is wrong with it: nothing, if it holds."""
+        begun, cell = time.monotonic(), None
+        try:
+            site.heal()
+            cell = Cell(row, column, site, self)
+            try:
+                row.function(cell)
+            finally:
+                cell.end()
+            return [], time.monotonic() - begun
+        except Exception:
+            return traceback.format_exc().splitlines(), time.monotonic() - begun
+
+    def enter(self, row, column, outcome):
+        wrong, seconds = outcome
+        with self.lock:
+            self.verdicts[row, column] = not wrong
+            print("%s - %s / %s (%.1f s)" % ("not ok" if wrong else "ok", row.text, column.name, seconds))
+            for line in wrong:
+                print("    " + line)
+            sys.stdout.flush()
+
+    def table(self):
+        """The exit code."""
+        width = max(len(row.text) for row in self.rows)
+        print("\n%-*s %s" % (width, "", " ".join("%-8s" % column.name for column in self.columns)))
+        passed = 0
+        for row in self.rows:
+            words = [{True: "ok", False: "FAILED", None: "MISSING"}[self.verdicts.get((row, column))] for column in self.columns]
+            passed += words.count("ok")
+            print("%-*s %s" % (width, row.text, " ".join("%-8s" % word for word in words)))
+        cells = len(self.rows) * len(self.columns)
+        print("\n%d ids were given, none of them twice" % len(self.ledger))
+        print("%d passed, %d failed" % (passed, cells - passed))
+        return 0 if passed == cells and cells else 1
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    build, *names = ARGUMENTS
+    words = ""
+    if "--" in names:
+        words = " ".join(names[names.index("--") + 1:])
+        names = names[:names.index("--")]
+    columns = [column for column in COLUMNS if not names or column.name in names]
+    rows = [row for row in ROWS if words in row.text]
+    with tempfile.TemporaryDirectory(prefix="vesta-clients-") as folder:
+        suite = Suite(folder, os.path.abspath(build), columns, rows)
+        suite.run()
+        sys.exit(suite.table())
+
+
+main()

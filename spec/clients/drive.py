@@ -1,0 +1,81 @@
+"""drive.py -- drives examples/clients/vesta.py by the commands that README lists."""
+import os
+import sys
+import threading
+from urllib.parse import unquote
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "clients"))
+import vesta  # noqa: E402
+
+SECONDS = ("ttl", "timeout", "wait")
+client = None
+
+
+def open_client(*pairs):
+    global client
+    if client:
+        client.close()
+    given = {key: unquote(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+    servers = [part for part in given.pop("servers", "").split(",") if part]
+    try:
+        for key in SECONDS + ("size",):
+            if key in given:
+                given[key] = int(given[key]) / 1000 if key in SECONDS else int(given[key])
+        client = vesta.Client(servers, given.pop("name", ""), **given)
+    except (ValueError, TypeError) as error:
+        return "error %s" % error
+    return "ok"
+
+
+def take(count):
+    """The answer's ids, and its error."""
+    ids, error = [], ""
+    try:
+        for _ in range(count):
+            ids.append(client.next())
+    except vesta.Error as why:
+        error = " error %s" % why
+    return "".join(" %d" % id for id in ids), error
+
+
+def at_once(threads, count):
+    said = []
+    workers = [threading.Thread(target=lambda: said.append(take(count))) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return "ids" + "".join(ids for ids, _ in said) + max(error for _, error in said)
+
+
+def fork(count):
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(into, "".join(take(count)).encode())
+        os._exit(0)
+    os.close(into)
+    with os.fdopen(out) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return "ids" + said
+
+
+def info():
+    told = client.info()
+    errors = ",".join("%s:%d" % pair for pair in told.pop("errors").items())
+    return "info " + " ".join("%s=%d" % pair for pair in told.items()) + " errors=" + errors
+
+
+def close():
+    client.close()
+    return "ok"
+
+
+COMMANDS = {"open": open_client, "next": lambda n: "ids" + "".join(take(int(n))), "info": info, "close": close,
+            "at_once": lambda t, n: at_once(int(t), int(n)), "fork": lambda n: fork(int(n))}
+
+for line in sys.stdin:
+    word, *arguments = line.split()
+    said = COMMANDS[word](*arguments) if word in COMMANDS else "error no command %s" % word
+    print(said.replace("\n", " "), flush=True)

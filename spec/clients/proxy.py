@@ -1,0 +1,285 @@
+"""proxy.py -- between a client and a vesta server: it understands both sides, and gives one reply wrongly.
+
+    proxy.fault(cut)            the next reply to VESTA.BLOCK is cut in half
+    proxy.fault(late(0.5), 99)  the next 99 come half a second late
+
+A fault is a function of the exchange; it returns whether the connection lives on.  Where a reply cannot be told from that
+of another request, the connection is spoiled: a request that comes on it afterwards is counted in `reused`.
+"""
+import select
+import socket
+import threading
+import time
+
+from between import Between
+from serving import command
+
+
+# ------------------------------------------------------------------ the Redis protocol, both ways
+
+class End:
+    """One side of the proxy: a connection, and what has been read of it and not used."""
+
+    def __init__(self, socket):
+        self.socket, self.rest = socket, b""
+        self.sendall = socket.sendall
+
+    def more(self):
+        data = self.socket.recv(65536)
+        if not data:
+            raise EOFError
+        self.rest += data
+
+    def line(self):
+        while b"\r\n" not in self.rest:
+            self.more()
+        line, _, self.rest = self.rest.partition(b"\r\n")
+        return line
+
+    def bytes(self, count):
+        while len(self.rest) < count + 2:
+            self.more()
+        data, self.rest = self.rest[:count], self.rest[count + 2:]
+        return data
+
+    def value(self):
+        """An array is a list, a bulk string bytes, an integer int, and what is one line a str with its first letter."""
+        line = self.line()
+        if line[:1] == b"*":
+            return [self.value() for _ in range(int(line[1:]))]
+        if line[:1] == b"$":
+            return self.bytes(int(line[1:]))
+        return int(line[1:]) if line[:1] == b":" else line.decode()
+
+    def has_more(self):
+        """Bytes that came behind what was read."""
+        if self.rest:
+            return True
+        try:
+            return bool(self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except OSError:
+            return False
+
+    def is_closed(self):
+        """Whether its client has hung up, with a moment for one that is doing so."""
+        try:
+            return bool(select.select([self.socket], [], [], 1)[0]) and not self.socket.recv(1, socket.MSG_PEEK)
+        except (OSError, ValueError):
+            return True
+
+
+def written(value):
+    if isinstance(value, list):
+        return b"*%d\r\n" % len(value) + b"".join(map(written, value))
+    if isinstance(value, bytes):
+        return b"$%d\r\n%s\r\n" % (len(value), value)
+    return b":%d\r\n" % value if isinstance(value, int) else value.encode() + b"\r\n"
+
+
+class Grant:
+    """What a server gave in one reply, and its ids by the formula of docs/blocks.md."""
+
+    def __init__(self, values):
+        self.values = {key.decode(): value if isinstance(value, int) else value.decode()
+                       for key, value in zip(values[::2], values[1::2])}
+
+    def __getattr__(self, key):
+        return int(self.values[key])
+
+    def id(self, i):
+        if self.values["kind"] == "numbers":
+            return self.first + i * self.stride
+        tick = self.first + i
+        seq = tick % 2**self.seq_bits
+        return (self.base | tick >> self.seq_bits << self.time_shift | seq >> self.low_bits << self.seq_shift
+                | seq % 2**self.low_bits << self.low_shift)
+
+    def ids(self, count=None):
+        return [self.id(i) for i in range(self.count if count is None else count)]
+
+
+# ------------------------------------------------------------------ the faults
+
+class Exchange:
+    """One request and the true reply to it."""
+
+    def __init__(self, proxy, client, server, request):
+        self.proxy, self.client, self.server, self.request = proxy, client, server, request
+        self.spoiled = False
+
+    def ask(self, *words):
+        self.server.sendall(command(*words))
+        return self.server.value()
+
+    def send(self, value):
+        self.client.sendall(value if isinstance(value, bytes) else written(value))
+
+    def changed(self, **values):
+        """The reply with other values: None leaves one out."""
+        pairs = dict(zip(self.reply[::2], self.reply[1::2]))
+        for key, value in values.items():
+            pairs[key.encode()] = value
+        return [part for key, value in pairs.items() if value is not None for part in (key, value)]
+
+
+def spoils(say):
+    """A fault that leaves the connection open, and nothing that may be asked on it."""
+    def fault(x):
+        x.spoiled = True
+        say(x)
+        return True
+    fault.spoils = True
+    return fault
+
+
+def cut(x):
+    data = written(x.reply)
+    x.send(data[:len(data) // 2])
+    return False
+
+
+@spoils
+def silent(x):
+    pass
+
+
+def late(seconds):
+    @spoils
+    def late(x):
+        time.sleep(seconds)
+        x.send(x.reply)
+    return late
+
+
+@spoils
+def swapped(x):
+    x.send(x.ask("VESTA.BLOCK", "other", x.request[2]))
+
+
+@spoils
+def again(x):
+    """The reply to the request before: its ids were given."""
+    x.send(x.proxy.told)
+
+
+@spoils
+def twice(x):
+    x.send(written(x.reply) * 2)
+
+
+def says(line):
+    def says(x):
+        x.send(line)
+        return True
+    return says
+
+
+def sends(data):
+    @spoils
+    def sends(x):
+        x.send(data)
+    return sends
+
+
+def change(**values):
+    """The reply with other values, which are wrong."""
+    return spoils(tells(**values))
+
+
+def tells(**values):
+    """The reply with other values, which are right."""
+    def tells(x):
+        x.send(x.changed(**values))
+        return True
+    return tells
+
+
+def in_pieces(x):
+    data = written(x.reply)
+    for at in range(0, len(data), 7):
+        x.send(data[at:at + 7])
+        time.sleep(0.001)
+    return True
+
+
+# ------------------------------------------------------------------ the proxies of one client
+
+class Watch:
+    """What the proxies of one client have seen together: its grants, and requests that were under way at once."""
+
+    def __init__(self):
+        self.lock, self.under_way = threading.Lock(), {}
+        self.begin()
+
+    def begin(self):
+        with self.lock:
+            self.requests, self.overlapped, self.reused, self.connections, self.grants = 0, [], [], 0, []
+
+    def asked(self, x, spoiled):
+        with self.lock:
+            others = [one for one in self.under_way if one is not x.client]
+            self.requests += 1
+            self.under_way[x.client] = x
+            if spoiled:
+                self.reused.append(x.request)
+        for other in others:
+            if not other.is_closed() and other in self.under_way:
+                self.overlapped.append(x.request)
+
+    def answered(self, client):
+        with self.lock:
+            self.under_way.pop(client, None)
+
+
+class Proxy(Between):
+    def __init__(self, target, watch):
+        self.watch, self.told = watch, None
+        self.heal()
+        super().__init__(target)
+        self.address = "127.0.0.1:%d" % self.port
+
+    def fault(self, fault, times=1):
+        self.plan, self.times = fault, times
+
+    def heal(self):
+        self.plan, self.times = None, 0
+
+    def met(self, client, server):
+        self.watch.connections += 1
+        self.in_background(self.go, client, server)
+
+    def go(self, client, server):
+        client, server, spoiled = End(client), End(server), False
+        try:
+            while True:
+                x = Exchange(self, client, server, [word.decode() for word in client.value()])
+                is_block = x.request[0] == "VESTA.BLOCK"
+                if is_block:
+                    self.watch.asked(x, spoiled)
+                lives = self.answer(x, is_block)
+                spoiled = spoiled or x.spoiled
+                if not lives:
+                    break
+        except (OSError, EOFError, ValueError):
+            pass
+        self.watch.answered(client)
+        client.socket.close()
+        server.socket.close()
+
+    def answer(self, x, is_block):
+        """Until it begins to speak, the request is under way; where it spoils the connection, until that is closed."""
+        x.reply = x.ask(*x.request)
+        if x.client.has_more():
+            self.watch.overlapped.append(x.request)
+        if is_block and isinstance(x.reply, list):
+            self.watch.grants.append(Grant(x.reply))
+        if is_block and self.times > 0:
+            self.times -= 1
+            if not getattr(self.plan, "spoils", False):
+                self.watch.answered(x.client)
+            return self.plan(x)
+        self.watch.answered(x.client)
+        x.send(x.reply)
+        if is_block:
+            self.told = x.reply
+        return True

@@ -1,0 +1,14 @@
+"""rows.py -- the list of faults: a row is a function with @row("what holds"), handed a cell."""
+ROWS = []
+
+
+class Row:
+    def __init__(self, text, function):
+        self.text, self.function, self.number = text, function, len(ROWS)
+
+
+def row(text):
+    def keep(function):
+        ROWS.append(Row(text, function))
+        return function
+    return keep

@@ -1,0 +1,121 @@
+"""rows_replies.py -- what a reply may be instead of the one that is due."""
+import csv
+import os
+import time
+
+from columns import HERE
+from proxy import again, change, cut, in_pieces, late, says, sends, silent, swapped, tells, twice
+from rows import row
+from servers import until
+
+COLUMNS = "kind seq_bits time_shift seq_shift low_bits low_shift base first count stride i id layout".split()
+REPLY, WIDE = COLUMNS[:10], ("kind", "base", "first")  # of spec/vectors/blocks.csv: what is said of a block
+WAIT = 20000  # of calls that shall have an id: a busy machine has that long
+
+
+def is_passed_over(cell, fault, *said):
+    """One such reply costs no id; from a server that has nothing else, ids come from the other; alone, it is told."""
+    cell.a.fault(fault)
+    client = cell.client([cell.a.address], size=50, timeout=400, wait=WAIT)
+    client.next(60)
+    assert cell.errors_of(client, cell.a) >= 1, client.say("info").line
+    cell.a.fault(fault, 99)
+    client.open(cell.both, size=50, timeout=400, wait=WAIT)
+    assert not cell.of(cell.server_a, client.next(120))
+    client.open([cell.a.address], size=50, timeout=200, wait=500)
+    client.fails(cell.a.address, *said)
+    cell.a.heal()
+    client.open(cell.both, size=50, timeout=5000, wait=WAIT)
+    cell.until_of(cell.server_a, client)
+
+
+def reply_row(text, fault, *said):
+    row(text)(lambda cell: is_passed_over(cell, fault, *said))
+
+
+reply_row("a reply cut in half", cut)
+reply_row("no reply within the timeout", silent)
+reply_row("a reply after the deadline", late(0.6))
+reply_row("the reply to another request", swapped)
+reply_row("-LOADING", says("-LOADING no worker number at the moment"), "no worker number at the moment")
+reply_row("-TRYAGAIN", says("-TRYAGAIN the time unit is used up"), "the time unit is used up")
+reply_row("-OOM", says("-OOM its clients hold all memory"), "its clients hold all memory")
+
+
+@row("the reply to the request before")
+def _(cell):
+    client = cell.client([cell.a.address], size=50, timeout=20000, wait=WAIT)
+    client.next(10)
+    cell.a.fault(again, 3)
+    client.next(300)
+    assert cell.errors_of(client, cell.a) >= 1, client.say("info").line
+
+
+@row("a reply twice")
+def _(cell):
+    """Its ids were given; a client may use the first of the two, or neither."""
+    cell.a.fault(twice, 3)
+    client = cell.client([cell.a.address], size=50, timeout=400, wait=WAIT)
+    client.next(300)
+
+
+@row("a reply in small pieces is a reply")
+def _(cell):
+    cell.a.fault(in_pieces, 99)
+    client = cell.client([cell.a.address], size=50, timeout=20000, wait=WAIT)
+    client.next(200)
+    assert cell.errors_of(client, cell.a) == 0
+
+
+@row("garbage instead of a reply")
+def _(cell):
+    for data in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x00" * 100, b"*-1\r\n", b"$-1\r\n", b"*2\r\n$2\r\nns\r\n$3\r\nids\r\n", b"*0\r\n",
+                 b":5\r\n", b"+OK\r\n", b"*99999999999\r\n", b"$99999999999\r\n", b"*2\r\n*1\r\n:1\r\n:2\r\n", b"x" * 100000):
+        refuses(cell, sends(data))
+
+
+def refuses(cell, fault):
+    """No id is made of it, and the client is not harmed."""
+    cell.a.fault(fault, 99)
+    client = cell.drivers[0] if cell.drivers else cell.driver()
+    client.open([cell.a.address], size=50, timeout=300, wait=30)
+    said = client.try_next(1)
+    assert not said.ids and said.error, said.line
+    until(lambda: cell.errors_of(client, cell.a) or time.sleep(0.01), "the client counts a failure")
+    assert client.info()["blocks"] == 0, client.say("info").line
+    cell.a.heal()
+
+
+@row("a reply with a value that is wrong, too large or missing")
+def _(cell):
+    for key, wrong in (("ns", (b"Ids", b"ids2", b"", None)), ("kind", (b"tock", b"", None)),
+                       ("count", (0, 51, -1, 10**30, b"x", None)), ("first", (b"-1", b"18446744073709551616", b"1e3", b"", b" 7", None)),
+                       ("base", (b"x", b"18446744073709551616", None)), ("seq_bits", (64, -1, None)), ("time_shift", (64, None)),
+                       ("seq_shift", (64, None)), ("low_bits", (64, -5, None)), ("low_shift", (99, None))):
+        for value in wrong:
+            refuses(cell, change(**{key: value}))
+    refuses(cell, change(first=b"18446744073709551615"))  # its second tick is past 2^64
+    refuses(cell, change(time_shift=63))                  # its time is
+    client = cell.drivers[0]
+    client.open([cell.a.address], size=50, timeout=5000, wait=WAIT)
+    client.next(60)
+
+
+@row("every vector of docs/blocks.md, digit by digit")
+def _(cell):
+    client = cell.driver()
+    client.counted = False
+    with open(os.path.join(HERE, "..", "vectors", "blocks.csv")) as file:
+        lines = list(csv.DictReader((line for line in file if not line.startswith("#")), COLUMNS))
+    blocks = {}
+    for line in lines:
+        blocks.setdefault(tuple(line[key] for key in REPLY), []).append(line)
+    for vectors in blocks.values():
+        one = vectors[0]
+        values = {key: None if not one[key] else one[key].encode() if key in WIDE else int(one[key]) for key in REPLY}
+        client.open([cell.a.address], size=int(one["count"]), timeout=20000, wait=WAIT)
+        cell.a.fault(tells(**values))
+        got = client.next(int(one["count"]))
+        for vector in vectors:
+            assert got[int(vector["i"])] == int(vector["id"]), (vector, got[int(vector["i"])])
+        cell.a.heal()

@@ -1,0 +1,122 @@
+"""rows_servers.py -- what servers go through while a client holds blocks of theirs."""
+import os
+import shutil
+import socket
+import subprocess
+import time
+
+from ports import free_port, give_back
+from rows import row
+from rows_replies import WAIT
+from servers import until
+
+
+@row("a server killed -9 while its block is in use, and restarted")
+def _(cell):
+    client = cell.client(size=200, timeout=5000, wait=WAIT)
+    client.next(50)
+    cell.server_a.kill()
+    assert cell.of(cell.server_b, client.next(800))
+    cell.server_a.start()
+    cell.until_of(cell.server_a, client)
+
+
+@row("a server that stands still past the timeout, and goes on")
+def _(cell):
+    client = cell.client(size=200, timeout=300, wait=WAIT)
+    client.next(50)
+    cell.server_a.stall()
+    assert cell.of(cell.server_b, client.next(800))
+    cell.server_a.heal()
+    cell.until_of(cell.server_a, client)
+
+
+@row("a black hole first in the list")
+def _(cell):
+    """Its queue of connections is full: what is sent to it is not even refused."""
+    with socket.socket() as hole:
+        hole.bind(("127.0.0.1", 0))
+        hole.listen(0)
+        address = "127.0.0.1:%d" % hole.getsockname()[1]
+        callers = []
+        for _ in range(4):
+            callers.append(socket.socket())
+            callers[-1].setblocking(False)
+            callers[-1].connect_ex(hole.getsockname())
+        try:
+            client = cell.client([address, cell.a.address], size=200, timeout=400, wait=WAIT)
+            client.next(600)
+            assert client.info()["errors"][address] >= 1, client.say("info").line
+            client.open([address], timeout=300, wait=600)
+            client.fails(address)
+        finally:
+            for caller in callers:
+                caller.close()
+
+
+@row("all servers gone: every call ends by its deadline and names them; and back")
+def _(cell):
+    client = cell.client(size=20, timeout=400, wait=WAIT)
+    client.next(10)
+    for server in cell.site.servers:
+        server.kill()
+    client.open(cell.both, size=20, timeout=400, wait=300)
+    for _ in range(2):
+        client.fails(cell.a.address, cell.b.address)
+    client.open(cell.both, size=20, timeout=400, wait=0)
+    client.fails(cell.a.address, cell.b.address)
+    client.open(cell.both, size=20, timeout=400, wait=WAIT)
+    for server in cell.site.servers:
+        server.start()
+    client.next(100)
+
+
+@row("blocks that are held outlive their server, and what is left of them is used")
+def _(cell):
+    client = cell.client([cell.a.address], size=100, timeout=400, wait=200, ttl=600000)
+    client.next(50)
+    until(lambda: client.info()["blocks"] == 2 or time.sleep(0.01), "the next block is here")
+    cell.server_a.kill()
+    client.next(150)
+    client.fails(cell.a.address)
+    cell.server_a.start()
+    until(lambda: client.try_next(1).ids, "it heals by itself")
+
+
+HAPROXY = """
+defaults
+  mode tcp
+  timeout connect 1s
+  timeout client 30s
+  timeout server 30s
+  option redispatch
+  retries 3
+listen vesta
+  bind 127.0.0.1:%d
+  balance roundrobin
+  server a %s
+  server b %s
+"""
+
+
+@row("HAProxy before two servers, of which one is killed and comes back")
+def _(cell):
+    port, path = free_port(), cell.path("haproxy.cfg")
+    with open(path, "w") as file:
+        file.write(HAPROXY % (port, cell.a.address, cell.b.address))
+    program = shutil.which("haproxy", path=os.environ["PATH"] + ":/usr/sbin")
+    assert program, "haproxy is not here: apt-get install haproxy"
+    with open(cell.path("haproxy.log"), "w") as log:
+        balancer = subprocess.Popen([program, "-db", "-f", path], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    try:
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0 or time.sleep(0.02), "HAProxy listens")
+        client = cell.client(["127.0.0.1:%d" % port], size=50, timeout=2000, wait=WAIT)
+        client.next(60)
+        cell.server_a.kill()
+        client.next(300)
+        cell.server_a.start()
+        client.next(300)
+    finally:
+        balancer.kill()
+        balancer.wait()
+        give_back(port)

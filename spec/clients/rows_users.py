@@ -1,0 +1,163 @@
+"""rows_users.py -- what users do with a client, and what becomes of its process."""
+import time
+
+from harness import set_clock, shifted
+from proxy import change, tells
+from rows import row
+from rows_replies import WAIT
+from servers import until
+
+PASSWORD = "open \"sesame\" ' \u00e9"
+
+
+@row("a password that is right, wrong, missing")
+def _(cell):
+    server = cell.suite.with_password()
+    client = cell.client([server.address], size=50, timeout=5000, wait=WAIT, password=PASSWORD)
+    client.next(120)
+    for options, said in (({"password": "guess"}, "WRONGPASS"), ({}, "NOAUTH")):
+        client.open([server.address], size=50, timeout=5000, wait=600000, **options)
+        client.fails(server.address, said)  # at once, not when the wait is over
+    client.open([server.address, cell.b.address], size=50, timeout=5000, wait=WAIT)
+    assert cell.of(cell.server_b, client.next(60))
+
+
+@row("a name that no server knows is told at once")
+def _(cell):
+    client = cell.client(name="nowhere", timeout=5000, wait=600000)
+    client.fails(cell.a.address, cell.b.address, "unknown name 'nowhere'")
+
+
+@row("options that are wrong, huge or empty are refused, by name and value")
+def _(cell):
+    client, good = cell.driver(), {"servers": [cell.a.address], "name": "ids"}
+    for wrong, *said in (
+            ({"servers": []}, "servers"), ({"servers": ["127.0.0.1:0"]}, "127.0.0.1:0"), ({"servers": ["127.0.0.1:99999"]}, "99999"),
+            ({"servers": ["127.0.0.1"]}, "127.0.0.1"), ({"servers": ["127.0.0.1:x"]}, "127.0.0.1:x"), ({"servers": [":8089"]}, ":8089"),
+            ({"servers": [cell.a.address, "127.0.0.1:-1"]}, "127.0.0.1:-1"), ({"name": ""}, "name"), ({"name": "n" * 65}, "name", "n" * 60),
+            ({"name": "two words"}, "two words"), ({"name": "a\r\nGET"}, "name"), ({"name": "n\u00e4me"}, "name"),
+            ({"size": 0}, "size", "0"), ({"size": -1}, "size", "-1"), ({"size": 100001}, "size", "100001"), ({"size": 2**63 - 1}, "size"),
+            ({"ttl": 0}, "ttl", "0"), ({"ttl": -5}, "ttl"), ({"timeout": 0}, "timeout", "0"), ({"timeout": -1}, "timeout"),
+            ({"wait": -1}, "wait"), ({"ttl": 10**12}, "ttl"), ({"timeout": 10**12}, "timeout"), ({"wait": 10**12}, "wait")):
+        answer = client.try_open(**{**good, **wrong})
+        assert answer.word == "error", "%r was not refused: %s" % (wrong, answer.line)
+        for part in said:
+            assert part in answer.error, "%r is not in %r" % (part, answer.error)
+    assert cell.watch.connections == 0, "open asks no server"
+    client.open([cell.a.address], name="ids", size=100000, timeout=60000, wait=WAIT)
+    client.next(10)
+    client.open([cell.a.address], name="ids", size=1, timeout=60000, wait=WAIT)
+    client.next(10)
+
+
+@row("one request at a time, and one for a block, whoever asks at once")
+def _(cell):
+    client = cell.client(size=10, timeout=60000, wait=60000)
+    said = client.ids("at_once 4 200")
+    assert len(said.ids) == 800 and not said.error, said.line[-300:]
+    info = client.info()
+    assert info["blocks"] == len(cell.watch.grants) == info["requests"] == cell.watch.requests, (info, cell.watch.requests)
+    assert 80 <= info["blocks"] <= 82 and info["drops"] == 0, info
+
+
+@row("a block's ids, all of them in their order; a client at rest asks nothing")
+def _(cell):
+    client = cell.client(size=1000, timeout=60000, wait=WAIT, ttl=600000)
+    ids = client.next(1)
+    time.sleep(0.2)
+    assert cell.watch.requests == 1, "a tenth is not used, and there were %d requests" % cell.watch.requests
+    ids += client.next(999)
+    assert ids == cell.watch.grants[0].ids(), "the ids are not those of the block"
+    until(lambda: len(cell.watch.grants) == 2 or time.sleep(0.01), "the next block is fetched")
+    client.next(10)
+    time.sleep(0.2)
+    assert cell.watch.requests == 2, "there were %d requests" % cell.watch.requests
+
+
+@row("a sequence in two parts")
+def _(cell):
+    client = cell.client(name="parts", size=300, timeout=60000, wait=WAIT)
+    assert client.next(300) == cell.watch.grants[0].ids()
+    assert cell.watch.grants[0].low_bits == 14
+
+
+@row("numbers of a tag")
+def _(cell):
+    """As docs/blocks.md has them: a first number, and what is added."""
+    client = cell.driver()
+    client.counted = False
+    client.open([cell.a.address], size=100, timeout=60000, wait=WAIT)
+    numbers = tells(kind=b"numbers", first=b"18446744073709551316", count=100, stride=3, base=None, seq_bits=None, layout=None)
+    cell.a.fault(numbers)
+    assert client.next(100) == list(range(18446744073709551316, 18446744073709551616, 3))
+    for wrong in ({"first": b"18446744073709551418"}, {"stride": 0}, {"stride": -1}, {"stride": None}, {"count": 0}):
+        values = {"kind": b"numbers", "first": b"7", "count": 100, "stride": 2, **wrong}
+        cell.a.fault(change(**values), 99)
+        client.open([cell.a.address], size=100, timeout=300, wait=30)
+        client.fails()
+        until(lambda: cell.errors_of(client, cell.a) or time.sleep(0.01), "the client counts a failure")
+
+
+@row("ttl drops what is left of a block")
+def _(cell):
+    client = cell.client([cell.a.address], size=1000, timeout=60000, wait=WAIT, ttl=300)
+    client.next(300)
+    until(lambda: len(cell.watch.grants) == 2 or time.sleep(0.01), "the next block is fetched")
+    time.sleep(0.5)
+    old = {id for grant in cell.watch.grants for id in grant.ids()}
+    assert not old & set(client.next(5)), "ids of a block that is older than its ttl"
+    assert client.info()["drops"] >= 1, client.say("info").line
+
+
+@row("a clock that is a day off, ahead and back, has no part in it")
+def _(cell):
+    path = cell.path("clock")
+    set_clock(path, "+0")
+    client = cell.driver(shifted(path))
+    client.open([cell.a.address], size=1000, timeout=60000, wait=WAIT, ttl=600000)
+    ids = client.next(50)
+    set_clock(path, "+86400")
+    ids += client.next(50)
+    set_clock(path, "-86400")
+    ids += client.next(50)
+    assert ids == cell.watch.grants[0].ids(150) and client.info()["drops"] == 0, client.say("info").line
+    client.open([cell.a.address], size=1000, timeout=60000, wait=WAIT, ttl=300)
+    client.next(5)
+    set_clock(path, "-172800")
+    time.sleep(0.5)
+    old = {id for grant in cell.watch.grants for id in grant.ids()}
+    assert not old & set(client.next(5)), "ids of a block that is older than its ttl"
+
+
+@row("its process forks; the child has blocks and connections of its own")
+def _(cell):
+    client = cell.client(size=100, timeout=5000, wait=WAIT)
+    client.next(20)
+    for _ in range(3):
+        said = client.ids("fork 150")
+        if cell.column.forks:
+            assert len(said.ids) == 150, said.line[:300]
+        else:
+            assert said.line == "none", "columns.py says that this runtime cannot fork: " + said.line[:300]
+        client.next(150)
+
+
+@row("its process is killed and begins anew")
+def _(cell):
+    for _ in range(2):
+        client = cell.client(size=100, timeout=5000, wait=WAIT)
+        client.next(250)
+        client.kill()
+    cell.client(size=100, timeout=5000, wait=WAIT).next(250)
+
+
+@row("closed: a call is an error, a second close is not, and its process ends by itself")
+def _(cell):
+    client = cell.client(size=100, timeout=5000, wait=WAIT)
+    client.next(20)
+    assert client.say("close").line == "ok"
+    client.fails("closed")
+    assert client.say("close").line == "ok"
+    client.open(cell.both, size=100, timeout=5000, wait=WAIT)
+    client.next(20)
+    assert client.end() == 0
