@@ -101,7 +101,7 @@ class _Server:
         if not colon or not self.host or not re.fullmatch("[0-9]{1,5}", port) or not 1 <= int(port) <= 65535:
             raise ValueError("server %r is not HOST:PORT with a port from 1 to 65535" % address)
         self.address, self.port = address, int(port)
-        self.errors, self.said, self.refuses = 0, "not asked yet", False
+        self.errors, self.said, self.refuses, self.ended = 0, "not asked yet", False, False
         self.forget()
 
     def forget(self) -> None:
@@ -109,8 +109,16 @@ class _Server:
         self.socket: Optional[socket.socket] = None
         self.rest_s, self.rests_until = 0.0, NEVER_S
 
+    def hang_up(self) -> None:
+        """For good, from another thread than that which asks: it reads an end, and closes."""
+        self.ended = True
+        try:
+            if self.socket:
+                self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
     def close(self) -> None:
-        """A thread that waits for it reads an end."""
         if self.socket:
             self.socket.close()
         self.socket = None
@@ -149,6 +157,8 @@ class _Server:
             return True
 
     def _say(self, words: List[str], deadline: float) -> Any:
+        if self.ended:
+            raise ConnectionError("this client is closed")
         data = b"*%d\r\n" % len(words)
         for word in words:
             data += b"$%d\r\n%s\r\n" % (len(word.encode()), word.encode())
@@ -319,7 +329,7 @@ class Client:
                     break
             self._fetching = False
             if self._closed:
-                self._hang_up()
+                self._close_all()
             self._changed.notify_all()
 
     def _ask(self, server: _Server) -> bool:
@@ -353,9 +363,12 @@ class Client:
         with self._lock:
             self._closed, self._fresh_until, self._next = True, NEVER_S, None
             self._changed.notify_all()
-            self._hang_up()
+            for server in self._servers:
+                server.hang_up()
+            if not self._fetching:
+                self._close_all()
 
-    def _hang_up(self) -> None:
+    def _close_all(self) -> None:
         for server in self._servers:
             server.close()
 
@@ -366,7 +379,7 @@ class Client:
                     "errors": {server.address: server.errors for server in self._servers}}
 
     def _forked(self) -> None:
-        self._hang_up()  # on this process' copies of the connections: nothing is said
+        self._close_all()  # on this process' copies of the connections: nothing is said
         self._begin()
 
 

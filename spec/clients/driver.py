@@ -8,6 +8,7 @@ import time
 from urllib.parse import quote
 
 from harness import SLOW, environment
+from servers import until
 
 PATIENCE_S = 30 * SLOW  # a line that has not been answered by then never will be
 
@@ -106,6 +107,13 @@ class Driver:
         told = dict(pair.split("=", 1) for pair in said[1:])
         errors = dict(pair.rsplit(":", 1) for pair in told.pop("errors").split(",") if pair)
         return {**{key: int(value) for key, value in told.items()}, "errors": {key: int(value) for key, value in errors.items()}}
+
+    def settle(self, blocks=1):
+        """No request is under way, and so many blocks have come."""
+        def is_settled():
+            info = self.info()
+            return blocks <= info["blocks"] == info["requests"] - sum(info["errors"].values()) or time.sleep(0.01)
+        until(is_settled, "the client has %d blocks and asks for none" % blocks)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

@@ -113,9 +113,9 @@ def _(cell):
     for vectors in blocks.values():
         one = vectors[0]
         values = {key: None if not one[key] else one[key].encode() if key in WIDE else int(one[key]) for key in REPLY}
-        client.open([cell.a.address], size=int(one["count"]), timeout=20000, wait=WAIT)
         cell.a.fault(tells(**values))
+        client.open([cell.a.address], size=int(one["count"]), timeout=20000, wait=WAIT)
         got = client.next(int(one["count"]))
         for vector in vectors:
             assert got[int(vector["i"])] == int(vector["id"]), (vector, got[int(vector["i"])])
-        cell.a.heal()
+        client.settle(2)

@@ -75,7 +75,7 @@ def _(cell):
 def _(cell):
     client = cell.client([cell.a.address], size=100, timeout=400, wait=200, ttl=600000)
     client.next(50)
-    until(lambda: client.info()["blocks"] == 2 or time.sleep(0.01), "the next block is here")
+    client.settle(2)
     cell.server_a.kill()
     client.next(150)
     client.fails(cell.a.address)

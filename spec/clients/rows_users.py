@@ -55,6 +55,7 @@ def _(cell):
     client = cell.client(size=10, timeout=60000, wait=60000)
     said = client.ids("at_once 4 200")
     assert len(said.ids) == 800 and not said.error, said.line[-300:]
+    client.settle()
     info = client.info()
     assert info["blocks"] == len(cell.watch.grants) == info["requests"] == cell.watch.requests, (info, cell.watch.requests)
     assert 80 <= info["blocks"] <= 82 and info["drops"] == 0, info
@@ -68,7 +69,7 @@ def _(cell):
     assert cell.watch.requests == 1, "a tenth is not used, and there were %d requests" % cell.watch.requests
     ids += client.next(999)
     assert ids == cell.watch.grants[0].ids(), "the ids are not those of the block"
-    until(lambda: len(cell.watch.grants) == 2 or time.sleep(0.01), "the next block is fetched")
+    client.settle(2)
     client.next(10)
     time.sleep(0.2)
     assert cell.watch.requests == 2, "there were %d requests" % cell.watch.requests
@@ -90,6 +91,7 @@ def _(cell):
     numbers = tells(kind=b"numbers", first=b"18446744073709551316", count=100, stride=3, base=None, seq_bits=None, layout=None)
     cell.a.fault(numbers)
     assert client.next(100) == list(range(18446744073709551316, 18446744073709551616, 3))
+    client.settle(2)
     for wrong in ({"first": b"18446744073709551418"}, {"stride": 0}, {"stride": -1}, {"stride": None}, {"count": 0}):
         values = {"kind": b"numbers", "first": b"7", "count": 100, "stride": 2, **wrong}
         cell.a.fault(change(**values), 99)
@@ -102,7 +104,7 @@ def _(cell):
 def _(cell):
     client = cell.client([cell.a.address], size=1000, timeout=60000, wait=WAIT, ttl=300)
     client.next(300)
-    until(lambda: len(cell.watch.grants) == 2 or time.sleep(0.01), "the next block is fetched")
+    client.settle(2)
     time.sleep(0.5)
     old = {id for grant in cell.watch.grants for id in grant.ids()}
     assert not old & set(client.next(5)), "ids of a block that is older than its ttl"
