@@ -166,6 +166,8 @@ struct vs_store_ops {
                     struct vs_reply *reply);
     /* Sets the row's own step. */
     void (*tag_step)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+    /* Makes a table of counters (NULL: leaf_alloc) where it is missing.  NULL: they come with their first tag. */
+    void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };
 
 /* The others are lines of CMakeLists.txt: linked into the program, loaded as modules elsewhere (see store.c). */

@@ -3,7 +3,8 @@
  *     store_call URI NAMESPACE [MS] < orders       MS: the deadline of a call
  *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS |
  * clock
- *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags    of $STORE_TABLE
+ *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags |
+ * segments    of $STORE_TABLE; segments makes it
  *
  * An answer: OUTCOME, milliseconds taken, what was found, then the sentence. */
 #include "stores.h"
@@ -39,6 +40,8 @@ static bool count(struct vs_store *store, const char *line, size_t *found, size_
         store->ops->take(store, &counter, a, &reply);
     else if (strcmp(line, "tags\n") == 0)
         tags(store, counter.table, found, passed);
+    else if (strcmp(line, "segments\n") == 0 && store->ops->tag_init)
+        store->ops->tag_init(store, counter.table, &reply);
     else
         return false;
     return true;

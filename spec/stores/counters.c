@@ -392,5 +392,8 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     uri = argv[1];
     table = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
+    struct vs_store *store = opened();
+    if (store->ops->tag_init) store->ops->tag_init(store, table, &reply);
+    store->ops->close(store);
     return check_main(cases, VS_COUNT(cases), argc > 3 ? argv[3] : NULL);
 }

@@ -16,7 +16,7 @@
 struct asked {
     struct vs_at at;
     const char *layout, *static_;
-    int lease, json, yes, again, trust_clock;
+    int lease, json, yes, again, trust_clock, segments;
     int lease_given, namespace_given;
 };
 
@@ -233,11 +233,20 @@ static int init(struct asked *asked) {
     struct vs_reply reply;
     if ((asked->layout || asked->static_) && !asked->namespace_given)
         return vs_usage("--layout and --static describe a namespace: name it with --namespace");
+    if (asked->segments && !ops->take)
+        return vs_usage("--segments: the store %s: has no counters for segments", ops->scheme);
     if (asked->again && !(asked->namespace_given && asked->layout))
         return vs_usage("--again recreates a lost namespace: give its --namespace, and the --layout that it had");
     vs_store_init(asked->at.store, &reply);
     if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
+    if (asked->segments && ops->tag_init) {
+        ops->tag_init(asked->at.store, NULL, &reply);
+        if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
+    }
     if (!asked->json) vs_outf("store is ready: %s; %s\n", ops->made, ops->rights);
+    if (asked->segments && !asked->json)
+        vs_outf("%s\n", ops->tag_init ? "for segments, the table leaf_alloc is there: vesta segments add TAG"
+                                      : "for segments, it makes what they need with the first vesta segments add TAG");
     if (!asked->namespace_given) return VS_DONE;
     int rc = make_namespace(asked);
     if (rc == VS_GO && asked->json) return show_one(asked);
@@ -403,6 +412,7 @@ static int check_subcommand(const struct asked *asked, const char *name) {
     bool advances = strcmp(name, "advance") == 0 || strcmp(name, "lower") == 0, inits = strcmp(name, "init") == 0;
     if (asked->yes && !advances) return vs_usage("--yes is for advance and lower");
     if (asked->again && !inits) return vs_usage("--again is for init");
+    if (asked->segments && !inits) return vs_usage("--segments is for init");
     if (asked->trust_clock && !advances && !asked->again)
         return vs_usage("--trust-store-clock is for advance, lower and init --again");
     if (asked->lease_given && !advances && !asked->again)
@@ -420,6 +430,7 @@ static int run_store(int argc, char **argv) {
          "advance, lower, init --again: the widest preset in use there (default: balanced)", 0, 0, &asked.lease_given},
         VS_SWITCH("again", &asked.again,
                   "init: the store lost this namespace: no lease starts before the store's clock plus a margin"),
+        VS_SWITCH("segments", &asked.segments, "init: also the table of counters for segments, leaf_alloc"),
         VS_SWITCH("yes", &asked.yes, "advance, lower: do it without asking"),
         VS_SWITCH("trust-store-clock", &asked.trust_clock,
                   "advance, lower, init --again: the store's clock is right, and this machine's is off"),
@@ -440,7 +451,8 @@ const struct vs_command vs_store_command = {
     "store init|show|advance|lower [OPTION...]",
     "A shared store is prepared once, by an operator; a server never does it silently.\n"
     "\n"
-    "  init     creates what the store needs (tables, a root node), and with --namespace the record of that\n"
+    "  init     creates what the store needs (tables, a root node; with --segments also the table of counters\n"
+    "           that a database which Leaf uses has already), and with --namespace the record of that\n"
     "           namespace, with the --static numbers that are given out by hand; what exists stays as it is;\n"
     "           a namespace that this store had and lost is created --again: no lease starts before the\n"
     "           store's clock plus a margin, so that ids which somebody may still hold are not repeated\n"

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errmsg.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <mysqld_error.h>
 #include <poll.h>
@@ -45,6 +46,9 @@ static const struct meaning {
     {ER_BAD_DB_ERROR, VS_STORE_REFUSED, "there is no such database: CREATE DATABASE, and then `vesta store init`"},
     {ER_BAD_FIELD_ERROR, VS_STORE_REFUSED, NULL},
     {ER_DATA_TOO_LONG, VS_STORE_REFUSED, NULL},
+    {ER_WARN_DATA_OUT_OF_RANGE, VS_STORE_REFUSED, NULL},
+    {ER_DATA_OUT_OF_RANGE, VS_STORE_REFUSED, NULL},
+    {ER_NO_DEFAULT_FOR_FIELD, VS_STORE_REFUSED, NULL},
     {ER_RECORD_FILE_FULL, VS_STORE_REFUSED, NULL},
     {CR_SSL_CONNECTION_ERROR, VS_STORE_REFUSED, NULL},
     {CR_AUTH_PLUGIN_CANNOT_LOAD, VS_STORE_REFUSED, NULL},
@@ -258,6 +262,7 @@ static bool await_making(struct mysql_store *self, struct vs_reply *reply) {
     struct making *making = vs_errand_take(self->making);
     self->making = NULL;
     self->my = making->my;
+    self->has_tables = making->needs_tables;
     making->my = NULL;
     if (!self->my) *reply = making->reply;
     drop_making(making);
@@ -295,6 +300,15 @@ bool vs_mysql_stirred(struct vs_store *store) {
     return self->my && self->process == vs_process_token() && is_stale(self);
 }
 
+/* A connection that was made for who needs no tables is looked at before one that does goes on with it. */
+static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
+    assert(self->my);
+    if (!needs_tables || self->has_tables) return true;
+    self->has_tables = vs_mysql_check(&self->place, self->my, true, reply);
+    if (!self->has_tables) vs_mysql_drop(self);
+    return self->has_tables;
+}
+
 /* Opens the call: connected, with a deadline. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply) {
     vs_reply_clear(reply);
@@ -303,14 +317,14 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     self->called_us = self->base.until_us - ms_max * 1000;
     assert(!self->my || !self->making); /* a connection, or one on its way */
     if (self->my && is_stale(self)) vs_mysql_drop(self);
-    if (self->my) return true;
+    if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !await_making(self, reply))
         vs_reply_clear(reply); /* what went wrong between two calls may be over: again, and then it is said */
-    if (self->my && !is_stale(self)) return true;
+    if (self->my && !is_stale(self)) return has_tables(self, needs_tables, reply);
     if (self->my) vs_mysql_drop(self);
     if ((!self->making && !start_making(self, needs_tables, reply)) || !await_making(self, reply)) return false;
     vs_call_begin(&self->base, ms_max); /* the way there has its own time, or a far server's would be lost at its end */
-    return true;
+    return has_tables(self, needs_tables, reply);
 }
 
 /* ------------------------------------------------------------------ statements */
@@ -395,4 +409,21 @@ int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_rep
 void vs_mysql_rows_done(struct vs_rows *rows) {
     if (rows->result) mysql_free_result(rows->result);
     rows->result = NULL;
+}
+
+bool vs_mysql_cell(const struct vs_rows *rows, int column, int64_t *out) {
+    char *end;
+    const char *cell = rows->row[column];
+    errno = 0;
+    if (cell) *out = strtoll(cell, &end, 10);
+    return cell && errno == 0 && rows->length[column] > 0 && end == cell + rows->length[column];
+}
+
+bool vs_mysql_count(const struct vs_rows *rows, int column, uint64_t *out) {
+    char *end;
+    const char *cell = rows->row[column];
+    errno = 0;
+    if (!cell || *cell == '-') return false;
+    *out = strtoull(cell, &end, 10);
+    return errno == 0 && rows->length[column] > 0 && end == cell + rows->length[column];
 }

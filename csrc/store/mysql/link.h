@@ -12,6 +12,8 @@
 /* "0" or "OFF" where the server takes writes: some versions name it, some count it. */
 #define VS_SQL_READ_ONLY "CAST(@@global.read_only AS CHAR)"
 
+#define VS_SQL_CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+
 #define VS_MYSQL_NO_ROW "an answer without a row: is sql_select_limit 0?"
 
 /* Of the URI. */
@@ -24,6 +26,12 @@ struct mysql_place {
     unsigned port, read_s; /* read_s: how long one message may take; the client counts in whole seconds */
 };
 
+/* What kind of counters a table holds, by its columns: of the table that was asked for last. */
+struct vs_mysql_shape {
+    char table[65];
+    const struct counter_shape *is; /* NULL: none was looked at */
+};
+
 struct mysql_store {
     struct vs_store base;
     int64_t call_ms_max;
@@ -32,9 +40,11 @@ struct mysql_store {
     struct vs_met met;
     uint64_t process;         /* whose connection it is: vs_process_token */
     MYSQL *my;                /* NULL: not connected */
+    bool has_tables;          /* ours, as they should be; looked at as it was connected */
     int64_t called_us;        /* when the last call began, in boot time */
     struct vs_errand *making; /* the connection that is on its way; NULL: none */
-    uint64_t nonce;           /* of the last statement: its answer says it again, so no other one is taken for it */
+    struct vs_mysql_shape shape;
+    uint64_t nonce; /* of the last statement: its answer says it again, so no other one is taken for it */
 };
 
 /* Opens a call: connected to a server that can be a store, with a deadline.  False with the reply filled. */
@@ -88,6 +98,10 @@ bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned 
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply);
 void vs_mysql_rows_done(struct vs_rows *rows);
 
+/* A cell is a whole number, from its first character to its last. */
+bool vs_mysql_cell(const struct vs_rows *rows, int column, int64_t *out);
+bool vs_mysql_count(const struct vs_rows *rows, int column, uint64_t *out);
+
 /* mysql.c: of a statement that is about to be said. */
 uint64_t vs_mysql_nonce(struct mysql_store *self);
 
@@ -95,6 +109,16 @@ uint64_t vs_mysql_nonce(struct mysql_store *self);
 void vs_mysql_init(struct vs_store *store, struct vs_reply *reply);
 void vs_mysql_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);
 void vs_mysql_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
+
+/* counter.c */
+void vs_mysql_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                     struct vs_reply *reply);
+void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
+void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                      struct vs_reply *reply);
+void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply);
 
 /* foreign.c: other generators' tables. */
 void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,

@@ -22,7 +22,6 @@
 #include "os/random.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +36,7 @@ _Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * WHOLE_MAX + 2 * VESTA_NAMESPACE_MAX
 #define IDLE_US 10000000 /* nobody has called for so long, */
 #define IDLE_NAP_MS 500  /* and nobody will just now */
 
-#define CLOCK "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
+#define CLOCK VS_SQL_CLOCK
 
 /* What a write brings back: milliseconds, and behind them the nonce.  Shifted right, it is the time again. */
 #define NONCE_BITS 22
@@ -68,28 +67,11 @@ struct row {
     char read_only[16];
 };
 
-/* A cell is a whole number, from its first character to its last. */
-static bool read_cell(const struct vs_rows *rows, int column, int64_t *out) {
-    char *end;
-    const char *cell = rows->row[column];
-    errno = 0;
-    if (cell) *out = strtoll(cell, &end, 10);
-    return cell && errno == 0 && rows->length[column] > 0 && end == cell + rows->length[column];
-}
-
-static bool read_count(const struct vs_rows *rows, int column, uint64_t *out) {
-    char *end;
-    const char *cell = rows->row[column];
-    errno = 0;
-    if (!cell || *cell == '-') return false;
-    *out = strtoull(cell, &end, 10);
-    return errno == 0 && rows->length[column] > 0 && end == cell + rows->length[column];
-}
-
 /* The row that was fetched; false where it is none of ours. */
 static bool read_row(const struct vs_rows *rows, struct row *row) {
     memset(row, 0, sizeof *row);
-    if (!rows->row[COL_READ_ONLY] || !read_cell(rows, COL_CLOCK, &row->clock_us) || row->clock_us <= 0) return false;
+    if (!rows->row[COL_READ_ONLY] || !vs_mysql_cell(rows, COL_CLOCK, &row->clock_us) || row->clock_us <= 0)
+        return false;
     snprintf(row->read_only, sizeof row->read_only, "%s", rows->row[COL_READ_ONLY]);
     row->is_empty = rows->row[COL_VER] == NULL;
     if (row->is_empty) return true;
@@ -98,8 +80,8 @@ static bool read_row(const struct vs_rows *rows, struct row *row) {
         row->length = length < sizeof row->record ? length : sizeof row->record;
         memcpy(row->record, rows->row[COL_RECORD], row->length);
     }
-    return read_count(rows, COL_VER, &row->ver) && read_count(rows, COL_NUMBER, &row->number) &&
-           read_cell(rows, COL_WRITTEN, &row->written_us);
+    return vs_mysql_count(rows, COL_VER, &row->ver) && vs_mysql_count(rows, COL_NUMBER, &row->number) &&
+           vs_mysql_cell(rows, COL_WRITTEN, &row->written_us);
 }
 
 /* A row's columns and its text agree, or somebody wrote one by hand. */
@@ -485,4 +467,10 @@ const struct vs_store_ops vs_store_mysql = {
     .stirred = vs_mysql_stirred,
     .inspect = vs_mysql_inspect,
     .foreign = vs_mysql_foreign,
+    .take = vs_mysql_take,
+    .untake = vs_mysql_untake,
+    .tags = vs_mysql_tags,
+    .tag_add = vs_mysql_tag_add,
+    .tag_step = vs_mysql_tag_step,
+    .tag_init = vs_mysql_tag_init,
 };

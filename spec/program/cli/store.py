@@ -51,6 +51,18 @@ def _(world):
     same(json.loads(done.out)["incarnation"], show(world, uri, "a")["incarnation"])
 
 
+@claim("init --segments makes the table of counters too, where it does not come with the first tag; again it leaves it as it is")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        if kind not in ("mysql", "sqlite"):
+            continue
+        for _ in range(2):
+            done = world.run("store", "init", "--store", uri, "--segments")
+            same((done.code, done.err), (0, ""))
+            assert done.lines()[1].startswith("for segments, "), done.out
+    fails(world.run("store", "show", "--store", uri, "--segments"), 2, "--segments is for init")
+
+
 @claim("init --again makes a namespace that was lost with a floor above all that was granted; again it leaves it as it is")
 def _(world):
     for kind, uri in served.stores(world).items():

@@ -1,0 +1,400 @@
+/* counter.c -- counters in tables that are Leaf's or tinyid's, whose own servers may work on them meanwhile.
+ *
+ *     leaf_alloc   (biz_tag, max_id, step, update_time, ...)                              ranges [max_id, max_id +
+ * step) tiny_id_info (biz_type, max_id, step, delta, remainder, version, update_time, ...)  ranges (max_id, max_id +
+ * step]
+ *
+ * Whose a table is, its columns say, not its name.  Both servers hold a row's lock from their UPDATE to their COMMIT,
+ * or find another version in it, and so does every writer that changes a row by one statement.
+ *
+ * A take is two messages.  What the row says is read with FOR UPDATE, which a proxy sends to the primary, and judged;
+ * then one statement raises it and commits itself: nothing is held between two messages, so a client that stops, or a
+ * network that is cut, blocks nobody.  Where the row stood in that very step comes back as its LAST_INSERT_ID: how far
+ * above what was read, with a nonce behind it, so that no other answer is taken for it.
+ *
+ * A tag is compared byte by byte, for a folding collation would take `orders` for `Orders`. */
+#include "store/counter.h"
+#include "base/array.h"
+#include "store/mysql/link.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <mysqld_error.h>
+#include <stdio.h>
+
+/* What stands in a LAST_INSERT_ID: how far it was, 1, the nonce.  1, because 0 would be none. */
+#define NONCE_BITS 22
+#define MARK_BIT (UINT64_C(1) << NONCE_BITS)
+#define FAR_SHIFT (NONCE_BITS + 1)
+#define FAR_MAX ((UINT64_C(1) << 40) - 1) /* numbers that others take between two messages */
+_Static_assert(FAR_SHIFT + 40 < 64, "it fits");
+
+struct counter_shape {
+    const char *tag, *delta, *remainder; /* its columns, or what stands for them */
+    const char *bump;                    /* what else each write changes */
+    int64_t above;                       /* of a range's first number, above max_id */
+    const char *insert, *values;         /* what else a new row has */
+};
+enum { LEAF, TINYID };
+static const struct counter_shape shapes[] = {
+    [LEAF] = {"biz_tag", "1", "0", "", 0, "", ""},
+    [TINYID] = {"biz_type", "c.delta", "c.remainder", ", version = version + 1", 1,
+                ", begin_id, delta, remainder, create_time, version", ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
+};
+
+/* What a call is about. */
+struct call {
+    struct mysql_store *self;
+    const char *table, *tag;
+    const struct counter_shape *is;
+    struct vs_reply *reply;
+};
+
+/* ------------------------------------------------------------------ whose a table is */
+
+static const struct counter_shape *told_by(const struct vs_rows *rows) {
+    int64_t leaf, tinyid;
+    if (!vs_mysql_cell(rows, 2, &leaf) || !vs_mysql_cell(rows, 3, &tinyid)) return NULL;
+    return leaf == 4 ? &shapes[LEAF] : tinyid == 7 ? &shapes[TINYID] : NULL;
+}
+
+static bool told_wrong(const struct call *call, bool is_there) {
+    if (!is_there)
+        return vs_answer(call->reply, VS_STORE_REFUSED,
+                         "%.50s has no table %s: run `vesta store init --segments` with the right to CREATE",
+                         call->self->place.where, call->table);
+    return vs_answer(call->reply, VS_STORE_REFUSED,
+                     "the table %s has not the columns of Leaf's leaf_alloc (biz_tag, max_id, step, update_time), nor "
+                     "of tinyid's tiny_id_info",
+                     call->table);
+}
+
+/* One row comes, whatever is there. */
+static bool find_shape(struct call *call) {
+    struct mysql_store *self = call->self;
+    struct vs_mysql_shape *known = &self->shape;
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    int64_t columns = 0;
+    call->is = known->is;
+    if (known->is && strcmp(known->table, call->table) == 0) return true;
+    vs_sql_add(&sql,
+               "SELECT %" PRIu64 ", COUNT(*),"
+               " SUM(column_name IN ('biz_tag', 'max_id', 'step', 'update_time')), SUM(column_name IN"
+               " ('biz_type', 'max_id', 'step', 'delta', 'remainder', 'version', 'update_time'))"
+               " FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '%s'",
+               vs_mysql_nonce(self), call->table);
+    if (!vs_mysql_rows(self, &sql, 4, &rows, call->reply)) return false;
+    int found = vs_mysql_fetch(self, &rows, call->reply);
+    if (found < 0) return false;
+    bool is_told = found == 1 && vs_mysql_cell(&rows, 1, &columns);
+    call->is = is_told ? told_by(&rows) : NULL;
+    vs_mysql_rows_done(&rows);
+    if (!is_told) return vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, call->reply);
+    if (!call->is) return told_wrong(call, columns > 0);
+    snprintf(known->table, sizeof known->table, "%s", call->table);
+    known->is = call->is;
+    return true;
+}
+
+/* Names are checked before anything is asked.  False with the reply filled. */
+static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter, int64_t ms_max,
+                  struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    assert(store->ops->take == vs_mysql_take);
+    vs_reply_clear(reply);
+    *call = (struct call){self, vs_counter_table(counter->table, reply), counter->tag, NULL, reply};
+    return call->table && vs_counter_check(counter, reply) && vs_mysql_begin(self, ms_max, false, reply) &&
+           find_shape(call);
+}
+
+/* ------------------------------------------------------------------ rows */
+
+enum {
+    COL_NONCE,
+    COL_TAG,
+    COL_MAX,
+    COL_STEP,
+    COL_DELTA,
+    COL_REMAINDER,
+    COL_UPDATED,
+    COL_CLOCK,
+    COL_READ_ONLY,
+    COLUMNS
+};
+
+static void add_select(const struct call *call, struct vs_sql *sql) {
+    const struct counter_shape *is = call->is;
+    vs_sql_add(sql,
+               "SELECT %" PRIu64 ", c.%s, c.max_id, c.step, %s, %s,"
+               " CAST(UNIX_TIMESTAMP(c.update_time) * 1000 AS SIGNED), " VS_SQL_CLOCK ", " VS_SQL_READ_ONLY
+               " FROM (SELECT 1) AS one LEFT JOIN `%s` AS c ON ",
+               vs_mysql_nonce(call->self), is->tag, is->delta, is->remainder, call->table);
+}
+
+/* Which row is meant; the first comparison finds it, by the table's key, and the second looks at it. */
+static void add_which(const struct call *call, struct vs_sql *sql) {
+    assert(vs_tag_is_named(call->tag)); /* so it may stand between quotes */
+    vs_sql_add(sql, "%s = '%s' AND CAST(CONVERT(%s USING utf8mb4) AS BINARY) = '%s'", call->is->tag, call->tag,
+               call->is->tag, call->tag);
+}
+
+/* The row that was fetched; false where a number is none. */
+static bool read_row(const struct call *call, const struct vs_rows *rows, struct vs_tag *row) {
+    *row = (struct vs_tag){.updated_ms = 0};
+    if (!vs_mysql_cell(rows, COL_UPDATED, &row->updated_ms) || row->updated_ms < 0) row->updated_ms = 0;
+    if (!vs_mysql_cell(rows, COL_MAX, &row->max) || !vs_mysql_cell(rows, COL_STEP, &row->step) ||
+        !vs_mysql_cell(rows, COL_DELTA, &row->delta) || !vs_mysql_cell(rows, COL_REMAINDER, &row->remainder) ||
+        row->max > INT64_MAX - call->is->above)
+        return false;
+    row->max += call->is->above;
+    return true;
+}
+
+/* What an answer of one row says, kept until it is known that no other follows. */
+struct look {
+    struct vs_tag row;
+    bool is_whole, is_there, is_number;
+    int64_t clock_us;
+    char read_only[16];
+};
+
+static void look_at(const struct call *call, const struct vs_rows *rows, struct look *look) {
+    look->is_whole = rows->row[COL_READ_ONLY] && vs_mysql_cell(rows, COL_CLOCK, &look->clock_us) && look->clock_us > 0;
+    if (!look->is_whole) return;
+    snprintf(look->read_only, sizeof look->read_only, "%s", rows->row[COL_READ_ONLY]);
+    look->is_there = rows->row[COL_TAG] != NULL;
+    look->is_number = look->is_there && read_row(call, rows, &look->row);
+    snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
+}
+
+/* One row comes, whatever is there.  False with the reply filled. */
+static bool fetch_look(const struct call *call, struct look *look) {
+    struct mysql_store *self = call->self;
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    *look = (struct look){.is_whole = false};
+    add_select(call, &sql);
+    add_which(call, &sql);
+    vs_sql_add(&sql, " LIMIT 2 FOR UPDATE");
+    self->shape.is = NULL; /* another table may stand there by now: known again once it has answered */
+    if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, call->reply)) return false;
+    int found = vs_mysql_fetch(self, &rows, call->reply);
+    if (found == 1) look_at(call, &rows, look);
+    int more = found == 1 ? vs_mysql_fetch(self, &rows, call->reply) : found;
+    if (more < 0) return false;
+    vs_mysql_rows_done(&rows);
+    self->shape.is = call->is;
+    if (found == 0) return vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, call->reply);
+    if (!look->is_whole) return vs_mysql_no_answer(self, "half an answer", call->reply);
+    return more == 0 ||
+           vs_answer(call->reply, VS_STORE_REFUSED, "the table %s has tag '%s' twice: make %s its primary key",
+                     call->table, call->tag, call->is->tag);
+}
+
+enum found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
+
+static enum found find_row(const struct call *call, struct vs_tag *row) {
+    struct look look;
+    if (!fetch_look(call, &look) || !vs_mysql_check_read_only(&call->self->place, look.read_only, call->reply))
+        return FOUND_TOLD;
+    call->reply->store_ms = look.clock_us / 1000;
+    if (!look.is_there) return FOUND_NONE;
+    *row = look.row;
+    if (look.is_number) return FOUND;
+    vs_counter_is_spoilt(call->tag, call->reply);
+    return FOUND_TOLD;
+}
+
+/* As find_row, where a tag that is not there is refused. */
+static bool load_row(const struct call *call, struct vs_tag *row) {
+    enum found found = find_row(call, row);
+    if (found == FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
+    return found == FOUND;
+}
+
+/* ------------------------------------------------------------------ writes */
+
+/* What became of a write of one row.  NONE: no row was as it had to be, or one stood in its way.  TOLD: the reply is
+ * filled. */
+enum fate { FATE_DONE, FATE_NONE, FATE_TOLD };
+
+static enum fate write_row(const struct call *call, const struct vs_sql *sql) {
+    vs_sent(call->reply);
+    if (!vs_mysql_send(call->self, sql, call->reply))
+        return call->reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* by its primary key */
+    bool has_fields = mysql_field_count(call->self->my) != 0;
+    uint64_t rows = mysql_affected_rows(call->self->my);
+    if (!has_fields && rows == 0) return FATE_NONE;
+    if (!has_fields && rows == 1) return FATE_DONE;
+    vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
+    return FATE_TOLD;
+}
+
+/* Behind a write that brought its mark back: how far above what was read the row stood.  False with the reply filled.
+ */
+static bool read_mark(const struct call *call, uint64_t mark, uint64_t *far) {
+    uint64_t stamp = mysql_insert_id(call->self->my);
+    assert(mark & MARK_BIT);
+    *far = stamp >> FAR_SHIFT;
+    if ((stamp & (2 * MARK_BIT - 1)) == mark && *far <= FAR_MAX) return true;
+    return vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
+}
+
+static uint64_t next_mark(const struct call *call) {
+    return MARK_BIT | (vs_mysql_nonce(call->self) & (MARK_BIT - 1));
+}
+
+/* Raises the row by `step` from where it stands now, if that is no lower than it was read, nor so far above that its
+ * mark or its end would overflow. */
+static void raise_row(const struct call *call, const struct vs_tag *row, uint64_t step) {
+    struct vs_sql sql = {.length = 0};
+    uint64_t mark = next_mark(call), far = 0;
+    int64_t max = row->max - call->is->above, top = INT64_MAX - call->is->above - (int64_t)step;
+    assert(step > 0 && step <= VS_RANGE_MAX);
+    assert(max <= top); /* vs_counter_grant looked */
+    if (top - max > (int64_t)FAR_MAX) top = max + (int64_t)FAR_MAX;
+    vs_sql_add(&sql,
+               "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID((max_id - (%" PRId64 ")) << %d | %" PRIu64
+               "), max_id + %" PRIu64 ", max_id)%s WHERE max_id BETWEEN %" PRId64 " AND %" PRId64 " AND ",
+               call->table, max, FAR_SHIFT, mark, step, call->is->bump, max, top);
+    add_which(call, &sql);
+    enum fate fate = write_row(call, &sql);
+    if (fate == FATE_NONE) vs_not_first(call->reply);
+    if (fate != FATE_DONE || !read_mark(call, mark, &far)) return;
+    call->reply->grant.from += far;
+    call->reply->grant.until += far;
+    vs_done(call->reply);
+}
+
+void vs_mysql_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    struct call call;
+    struct vs_tag row;
+    if (!begin(&call, store, counter, self->call_ms_max, reply) || !load_row(&call, &row)) return;
+    if (vs_counter_grant(&row, step, reply)) raise_row(&call, &row, step ? step : (uint64_t)row.step);
+}
+
+void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                     struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    struct vs_sql sql = {.length = 0};
+    struct call call;
+    uint64_t far;
+    vs_counter_check_untake(from, until);
+    if (!begin(&call, store, counter, self->call_ms_max, reply)) return;
+    uint64_t mark = next_mark(&call);
+    vs_sql_add(&sql,
+               "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID(%" PRIu64 "), %" PRId64 ", max_id)%s WHERE max_id = %" PRId64
+               " AND ",
+               call.table, mark, (int64_t)from - call.is->above, call.is->bump, (int64_t)until - call.is->above);
+    add_which(&call, &sql);
+    enum fate fate = write_row(&call, &sql);
+    if (fate == FATE_NONE) vs_not_first(reply);
+    if (fate == FATE_DONE && read_mark(&call, mark, &far)) vs_done(reply);
+}
+
+/* ------------------------------------------------------------------ for people */
+
+/* Adds the row that was fetched, if there is one; false with the reply filled. */
+static bool list_row(const struct call *call, const struct vs_rows *rows, struct vs_tag_list *list) {
+    struct vs_tag row;
+    if (!rows->row[COL_TAG]) return true; /* ours, which is there where no other is */
+    struct vs_slice name = {rows->row[COL_TAG], rows->length[COL_TAG]};
+    if (read_row(call, rows, &row)) return vs_tags_add(list, name, &row, call->reply);
+    vs_tags_pass(list, name);
+    return true;
+}
+
+void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    struct call call;
+    int found = 0, seen = 0;
+    assert(list->count == 0); /* whose rows would be told as this table's */
+    if (!begin(&call, store, &(struct vs_counter){table, "-"}, VS_STORE_LIST_MS, reply)) return;
+    add_select(&call, &sql);
+    vs_sql_add(&sql, "1 = 1");
+    if (!vs_mysql_rows(call.self, &sql, COLUMNS, &rows, reply)) return;
+    bool well = true;
+    for (; well && (found = vs_mysql_fetch(call.self, &rows, reply)) == 1; seen++)
+        well = list_row(&call, &rows, list);
+    if (well && found < 0) return;
+    vs_mysql_rows_done(&rows);
+    if (well && seen)
+        vs_done(reply);
+    else if (well)
+        vs_mysql_no_answer(call.self, VS_MYSQL_NO_ROW, reply);
+}
+
+/* What a person wrote is looked at again: done where it stands there. */
+static void look_again(const struct call *call, uint64_t step) {
+    struct vs_reply seen = *call->reply;
+    struct call look = *call;
+    struct vs_tag row;
+    look.reply = &seen;
+    assert(call->reply->outcome == VS_STORE_UNKNOWN); /* until then */
+    if (find_row(&look, &row) == FOUND && row.step == (int64_t)step)
+        vs_done(call->reply);
+    else
+        vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: what was written cannot be read back",
+                  call->self->place.where);
+}
+
+void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                      struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    struct vs_sql sql = {.length = 0};
+    struct call call;
+    struct vs_tag row;
+    vs_reply_clear(reply);
+    if (!vs_counter_check_from(from, reply) || !vs_counter_check_step(step, reply) ||
+        !begin(&call, store, counter, self->call_ms_max, reply))
+        return;
+    enum found found = find_row(&call, &row);
+    if (found == FOUND) vs_not_first(reply);
+    if (found != FOUND_NONE) return;
+    vs_sql_add(&sql,
+               "INSERT INTO `%s` (%s, max_id, step, update_time%s) VALUES ('%s', %" PRId64 ", %" PRIu64
+               ", CURRENT_TIMESTAMP%s)",
+               call.table, call.is->tag, call.is->insert, call.tag, (int64_t)from - call.is->above, step,
+               call.is->values);
+    enum fate fate = write_row(&call, &sql);
+    if (fate == FATE_NONE)
+        vs_answer(reply, VS_STORE_CONFLICT, "the table %s takes another tag for '%s': its collation folds them",
+                  call.table, call.tag);
+    if (fate == FATE_DONE) look_again(&call, step);
+}
+
+void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                       struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    struct vs_sql sql = {.length = 0};
+    struct call call;
+    vs_reply_clear(reply);
+    if (!vs_counter_check_step(step, reply) || !begin(&call, store, counter, self->call_ms_max, reply)) return;
+    vs_sql_add(&sql, "UPDATE `%s` SET step = %" PRIu64 "%s WHERE ", call.table, step, call.is->bump);
+    add_which(&call, &sql);
+    enum fate fate = write_row(&call, &sql);
+    if (fate == FATE_NONE) vs_counter_unknown(call.tag, reply);
+    if (fate == FATE_DONE) look_again(&call, step);
+}
+
+/* As Leaf's own server makes it, but that tags are told apart by their bytes. */
+void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply) {
+    struct mysql_store *self = (struct mysql_store *)store;
+    struct vs_sql sql = {.length = 0};
+    struct call call;
+    vs_reply_clear(reply);
+    const char *name = vs_counter_table(table, reply);
+    if (!name || !vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
+    vs_sql_add(&sql,
+               "CREATE TABLE IF NOT EXISTS `%s` (biz_tag VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT"
+               " NULL DEFAULT '' PRIMARY KEY, max_id BIGINT NOT NULL DEFAULT 1, step INT NOT NULL,"
+               " description VARCHAR(256) DEFAULT NULL, update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON"
+               " UPDATE CURRENT_TIMESTAMP) ENGINE=InnoDB",
+               name);
+    if (!vs_mysql_send(self, &sql, reply)) return;
+    self->shape.is = NULL;
+    if (begin(&call, store, &(struct vs_counter){table, "-"}, VS_STORE_LIST_MS, reply)) vs_done(reply);
+}
