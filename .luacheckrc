@@ -5,6 +5,7 @@ files["spec/**/*_spec.lua"] = { std = "max+busted" }
 files["lua/vesta/init.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/judge.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
+files["lua/vesta/resty/"] = { std = "max+ngx_lua" }
 files["examples/openresty"] = { std = "max+ngx_lua" }
 files["spec/lua/openresty"] = { std = "max+ngx_lua" }
 files["lua/vesta/policy"] = { -- what a policy may see

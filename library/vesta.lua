@@ -382,4 +382,59 @@ function resty.request_id(generator) end
 ---@return boolean
 function resty.is_request_id(text) end
 
+---Ids from servers, inside nginx; require "vesta.resty.client".
+---@class vesta.resty.client
+local client = {}
+
+---@class vesta.resty.client_options
+---@field servers string[] 1 to 16 of "host:port", "[v6]:port", "unix:/path"
+---@field name string the namespace or tag
+---@field size? integer ids of a block; default 1000
+---@field ttl? number milliseconds for which a block may be used; default 10000
+---@field timeout? number milliseconds that one server may take for one block; default 1000
+---@field wait? number milliseconds that a call may wait; default 2000
+---@field password? string
+
+---Makes a client; raises what is wrong with an option.  Any phase.
+---@param options vesta.resty.client_options
+---@return vesta.resty.client
+function client.new(options) end
+
+---The next id.  Errors: no_block, refused, closed.
+---@return string? id
+---@return string? message
+---@return "no_block"|"refused"|"closed"? code
+---@return number? wait_s
+function client:next() end
+
+---n ids, 1 to 10000.  Errors: no_block, refused, closed.
+---@param n integer
+---@return string[]? ids
+---@return string? message
+---@return "no_block"|"refused"|"closed"? code
+---@return number? wait_s
+function client:batch(n) end
+
+---@class vesta.resty.client_server
+---@field address string
+---@field errors integer
+---@field message? string what went wrong last
+---@field rests_s number seconds for which it is not asked
+
+---@class vesta.resty.client_info
+---@field name string
+---@field left integer ids
+---@field blocks integer
+---@field requests integer
+---@field drops integer blocks that were dropped for their age
+---@field is_fetching boolean
+---@field servers vesta.resty.client_server[]
+
+---What this worker has and what it met.
+---@return vesta.resty.client_info
+function client:info() end
+
+---Drops the blocks of this worker; later calls return "closed".
+function client:close() end
+
 return vesta

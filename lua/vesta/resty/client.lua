@@ -1,0 +1,451 @@
+--- vesta.resty.client -- ids from vesta servers inside nginx (OpenResty, or nginx with the Lua module): no C, no disk.
+--
+--     local client = require "vesta.resty.client"
+--     local ids = client.new { servers = { "10.0.0.1:8089", "10.0.0.2:8089" }, name = "orders" }
+--     local id, message, code, wait_s = ids:next()
+--
+-- A worker process takes its ids out of blocks that servers gave it, two of them; a timer fetches the next while the
+-- current one is used.  No id is given twice: a block belongs to one worker, and nothing yields between reading a
+-- block's cursor and moving it.  Needs LuaJIT's FFI, for exact 64-bit numbers and a clock that nobody sets; knows
+-- nothing of the rest of the rock.  docs/blocks.md is the protocol, docs/openresty.md the manual.
+local is_luajit, ffi = pcall(require, "ffi")
+if not is_luajit then error "vesta.resty.client needs LuaJIT with its FFI, as ngx_lua does since 0.10.16" end
+local bit = require "bit"
+local semaphore = require "ngx.semaphore"
+
+local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local max, min = math.max, math.min
+
+local client = { _VERSION = "0.1.0" }
+local methods = {}
+local class = { __index = methods }
+
+local BATCH_MAX = 10000
+local REST_S_MIN, REST_S_MAX = 0.1, 6.4 -- of a server that failed: doubled with each failure in a row
+local START_S_MAX = 1                   -- a timer that has not begun by then never will: lua_max_running_timers
+local IDLE_MS = 60000                   -- how long a connection is kept for the next block
+local REPLY_BYTES_MAX = 8192
+local SAID_MAX = 200                    -- characters of what a server says that are passed on
+
+-- Phases in which nginx can suspend the handler.
+local SLEEPS = {
+  rewrite = true, server_rewrite = true, access = true, content = true, timer = true, preread = true,
+  ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
+}
+-- Errors that pass by themselves; others are told to the caller at once, since a person has to act.
+local PASSES = { TRYAGAIN = true, LOADING = true, OOM = true }
+
+---------------------------------------------------------------- time, and 64 bits
+
+ffi.cdef [[int vesta_client_clock(int clock, long *time) __asm__("clock_gettime");]]
+local CLOCK_BOOTTIME = 7 -- goes on while the machine is suspended
+local time = ffi.new "long[2]"
+
+local function now()
+  ffi.C.vesta_client_clock(CLOCK_BOOTTIME, time)
+  return tonumber(time[0]) + tonumber(time[1]) * 1e-9
+end
+
+local uint64 = ffi.typeof "uint64_t"
+local WIDE_MAX = "18446744073709551615"
+
+local function wide(text)
+  text = tostring(text)
+  if not text:find "^%d+$" or #text > #WIDE_MAX or (#text == #WIDE_MAX and text > WIDE_MAX) then return nil end
+  return uint64(tonumber(text:sub(1, -11)) or 0) * uint64(1e10) + tonumber(text:sub(-10))
+end
+
+local function whole(value, least, most)
+  return type(value) == "number" and value >= least and value <= most and value % 1 == 0
+end
+
+-- What somebody else says, for a log.
+local function plain(text)
+  return (tostring(text):sub(1, SAID_MAX):gsub("%c", "?"))
+end
+
+---------------------------------------------------------------- blocks
+
+-- The i-th id of a block, as docs/blocks.md says.
+local function id_of(block, i)
+  local id = block.first + block.stride * i
+  if block.base then
+    local tick = id
+    id = bor(block.base, lshift(rshift(tick, block.seq_bits), block.time_shift),
+      lshift(rshift(band(tick, block.seq_mask), block.low_bits), block.seq_shift),
+      lshift(band(tick, block.low_mask), block.low_shift))
+  end
+  return tostring(id):sub(1, -4) -- without "ULL"
+end
+
+local function fits(number, shift) return rshift(lshift(number, shift), shift) == number end
+
+-- Where the bits of a tick go.  Nil; or what is wrong.
+local function read_shifts(block, value)
+  block.base = wide(value.base)
+  if not block.base then return "a block that has no base" end
+  for _, shift in ipairs { "seq_bits", "time_shift", "seq_shift", "low_bits", "low_shift" } do
+    if not whole(value[shift], 0, 63) then return ("a block that has no %s from 0 to 63"):format(shift) end
+    block[shift] = value[shift]
+  end
+  block.seq_mask = lshift(uint64(1), block.seq_bits) - 1
+  block.low_mask = lshift(uint64(1), block.low_bits) - 1
+  if block.low_bits > block.seq_bits or not fits(rshift(block.last, block.seq_bits), block.time_shift)
+    or not fits(rshift(block.seq_mask, block.low_bits), block.seq_shift)
+    or not fits(block.low_mask, block.low_shift) then
+    return "a block whose ids do not fit into 64 bits"
+  end
+end
+
+-- A block out of the names and values of a reply; or nil, what is wrong with it.
+local function block_of(reply, name, size)
+  local value = {}
+  for i = 1, #reply - 1, 2 do value[reply[i]] = reply[i + 1] end
+  if value.ns ~= name then return nil, "a reply that is about another name" end
+  if value.kind ~= "ticks" and value.kind ~= "numbers" then
+    return nil, ("a block of kind '%s', which this client does not know"):format(plain(value.kind))
+  end
+  if not whole(value.count, 1, size) then return nil, ("a block that has no count from 1 to %d"):format(size) end
+  local first, stride = wide(value.first), value.kind == "ticks" and uint64(1) or wide(value.stride)
+  if not first then return nil, "a block that has no first number" end
+  if not stride or stride == 0 then return nil, "a block that has no stride" end
+  if (uint64(-1) - first) / stride < value.count - 1 then return nil, "a block whose ids do not fit into 64 bits" end
+  local block = { first = first, last = first + stride * (value.count - 1), stride = stride, count = value.count,
+    used = 0, mark = math.floor(value.count / 10) }
+  local wrong = value.kind == "ticks" and read_shifts(block, value)
+  if wrong then return nil, wrong end
+  return block
+end
+
+-- Whether two blocks have an id in common: a server that says so has lost its mind, or its state.
+local function overlap(a, b)
+  if not b or a.base ~= b.base or a.stride ~= b.stride or a.first > b.last or b.first > a.last then return false end
+  return (a.first > b.first and a.first - b.first or b.first - a.first) % a.stride == 0
+end
+
+---------------------------------------------------------------- the Redis protocol
+
+local function request(...)
+  local parts = { ("*%d\r\n"):format(select("#", ...)) }
+  for _, word in ipairs { ... } do parts[#parts + 1] = ("$%d\r\n%s\r\n"):format(#word, word) end
+  return table.concat(parts)
+end
+
+-- The value of the reply that begins at `at`, and where it ends; nil: more of it is to come; false: it is none.
+-- An error is { said = text }, an array a table with values from 1 on.
+local function parse(bytes, at)
+  local stop = bytes:find("\r\n", at, true)
+  if not stop then return nil end
+  local kind, head = bytes:sub(at, at), bytes:sub(at + 1, stop - 1)
+  at = stop + 2
+  if kind == "+" then return head, at end
+  if kind == "-" then return { said = head }, at end
+  local number = #head <= 14 and head:find "^%-?%d+$" and tonumber(head)
+  if kind == ":" and number then return number, at end
+  if not number or number < 0 or number > REPLY_BYTES_MAX then return false end
+  if kind == "$" then
+    if #bytes < at + number + 1 then return nil end
+    return bytes:sub(at + number, at + number + 1) == "\r\n" and bytes:sub(at, at + number - 1), at + number + 2
+  end
+  if kind ~= "*" then return false end
+  local values = {}
+  for i = 1, number do
+    local value
+    value, at = parse(bytes, at)
+    if value == nil then return nil end
+    if not value or type(value) == "table" then return false end
+    values[i] = value
+  end
+  return values, at
+end
+
+-- The reply to a request; or nil, what went wrong, and whether there was nobody at the other end.
+local function exchange(sock, words, until_s)
+  local ok, message = sock:send(words)
+  if not ok then return nil, message, message ~= "timeout" end
+  local bytes = ""
+  while true do
+    local left_ms = (until_s - now()) * 1000
+    if left_ms < 1 then return nil, "timeout" end
+    sock:settimeout(left_ms)
+    local more, failure = sock:receiveany(4096)
+    if not more then return nil, failure, bytes == "" and failure ~= "timeout" end
+    bytes = bytes .. more
+    local value, at = parse(bytes, 1)
+    if value and at == #bytes + 1 then return value end
+    if value ~= nil or #bytes > REPLY_BYTES_MAX then return nil, "a reply that is none" end
+  end
+end
+
+---------------------------------------------------------------- servers
+
+-- The block in a reply; or nil, message, whether that may pass by itself, and whether the reply was understood.
+local function judge(self, reply)
+  if type(reply) ~= "table" then return nil, "a reply that is no block", true, false end
+  if reply.said then
+    local passes = PASSES[reply.said:match "^%u+"] or false
+    return nil, plain(reply.said), passes, passes
+  end
+  local block, wrong = block_of(reply, self.name, self.size)
+  if block and (overlap(block, self.block) or overlap(block, self.before)) then
+    block, wrong = nil, "a block that was given before"
+  end
+  return block, wrong, true, block ~= nil
+end
+
+-- A block of one server; or nil, message, and whether that may pass by itself.
+local function ask(self, server)
+  local until_s = now() + self.timeout_s
+  while true do
+    local sock = ngx.socket.tcp()
+    sock:settimeout(max(1, (until_s - now()) * 1000))
+    local ok, failure = sock:connect(unpack(server.where))
+    if not ok then return nil, failure, true end
+    local is_new, reply, message, is_gone = sock:getreusedtimes() == 0, "OK", nil, nil
+    if is_new and self.greeting then reply, message = exchange(sock, self.greeting, until_s) end
+    if reply == "OK" then
+      self.requests = self.requests + 1
+      reply, message, is_gone = exchange(sock, self.request, until_s)
+    end
+    local block, wrong, passes, is_understood = judge(self, reply)
+    if is_understood then
+      sock:setkeepalive(IDLE_MS, 1)
+    else
+      sock:close() -- what comes late on it would be taken for the next reply
+    end
+    if is_new or not is_gone then return block, message or wrong, passes end
+  end -- once more: the server had closed the connection while it lay in the pool
+end
+
+-- Those that do not rest, in turn from the one that answered last, or else the one that rests no longer soonest.
+local function candidates(self)
+  local found, soonest = {}, nil
+  self.at = self.at or (ngx.worker.id() or 0) % #self.servers + 1 -- workers begin with different ones
+  for i = 0, #self.servers - 1 do
+    local server = self.servers[(self.at + i - 1) % #self.servers + 1]
+    if server.rests_until <= now() then found[#found + 1] = server end
+    if not soonest or server.rests_until < soonest.rests_until then soonest = server end
+  end
+  return found[1] and found or { soonest }
+end
+
+-- A block of any server, nil if none has one.
+local function fetch_block(self, fetch)
+  for _, server in ipairs(candidates(self)) do
+    local asked_s = now()
+    fetch.until_s = asked_s + 2 * self.timeout_s + START_S_MAX
+    local block, message, may_pass = ask(self, server)
+    if block then
+      server.rest_s, server.rests_until, server.refuses, self.at = 0, 0, false, server.number
+      block.expires_s = asked_s + self.ttl_s -- from when it was asked for, not from when it came
+      block.half_s = asked_s + self.ttl_s / 2
+      return block
+    end
+    server.errors, server.message, server.refuses = server.errors + 1, message, not may_pass
+    server.rest_s = may_pass and min(max(server.rest_s * 2, REST_S_MIN), REST_S_MAX) or REST_S_MAX
+    server.rests_until = now() + server.rest_s
+  end
+end
+
+-- What each server did, and the code: a person has to act only where all of them refuse.
+local function why_none(self)
+  local said, code = {}, "refused"
+  for i, server in ipairs(self.servers) do
+    said[i] = ("%s: %s"):format(server.address, server.message or "not asked yet")
+    if not server.refuses then code = "no_block" end
+  end
+  return ("no block of '%s': %s"):format(self.name, table.concat(said, "; ")), code
+end
+
+---------------------------------------------------------------- fetching in the background
+
+local function run_fetch(_, self, fetch) -- also where the worker is about to end: it may have requests to finish
+  local ok, block = pcall(fetch_block, self, fetch)
+  if self.fetch == fetch then self.fetch = nil end
+  if ok and block and not self.is_closed then
+    self.spare, self.blocks, self.asks_at = block, self.blocks + 1, 0
+  elseif not (ok and block) then
+    self.asks_at = now() + REST_S_MIN -- however many callers want ids
+  end
+  if not ok then ngx.log(ngx.ERR, "vesta.resty.client: ", block) end
+  local waiting = -self.ready:count()
+  if waiting > 0 then self.ready:post(waiting) end
+end
+
+-- True: a fetch is under way; or nil, message, code, wait_s.  Never yields.
+local function start_fetch(self, now_s)
+  if self.is_closed then return nil, "the client is closed", "closed" end
+  if self.fetch and now_s < self.fetch.until_s then return true end
+  if now_s < self.asks_at then
+    local message, code = why_none(self)
+    return nil, message, code, self.asks_at - now_s
+  end
+  local fetch = { until_s = now_s + START_S_MAX }
+  local may, ok, message = pcall(ngx.timer.at, 0, run_fetch, self, fetch)
+  if may and ok then
+    self.fetch = fetch
+    return true
+  end
+  return nil, ("no timer to fetch a block of '%s': %s"):format(self.name, may and message or ok), "no_block", REST_S_MIN
+end
+
+---------------------------------------------------------------- ids
+
+-- The next id, if there is a block that is fresh.  Never yields.
+local function take(self)
+  local now_s, block = now(), self.block
+  while not block or block.used == block.count or now_s >= block.expires_s do
+    if not block and not self.spare then return nil end
+    if block and block.used < block.count then self.drops = self.drops + 1 end
+    self.before, self.block, self.spare = block or self.before, self.spare, nil
+    block = self.block
+  end
+  local i = block.used
+  block.used = i + 1
+  if not self.spare and (i >= block.mark or now_s >= block.half_s) then start_fetch(self, now_s) end
+  return id_of(block, i)
+end
+
+-- Waits for a block where the phase can.  True: look again; or nil, message, code, wait_s.
+local function wait(self, until_s)
+  local now_s = now()
+  local is_coming, message, code, wait_s = start_fetch(self, now_s)
+  local may_wait = now_s < until_s and SLEEPS[ngx.get_phase()]
+  if is_coming and may_wait then
+    self.ready:wait(max(min(until_s, self.fetch.until_s) - now_s, 0.001))
+    return true
+  end
+  if is_coming then
+    return nil, (why_none(self)), "no_block", REST_S_MIN
+  end
+  if not (may_wait and code == "no_block") then return nil, message, code, wait_s end
+  ngx.sleep(max(min(until_s - now_s, wait_s), 0.001))
+  return true
+end
+
+local function take_or_wait(self, until_s)
+  while true do
+    local id = take(self)
+    if id then return id end
+    local again, message, code, wait_s = wait(self, until_s)
+    if not again then return nil, message, code, wait_s end
+  end
+end
+
+--- The next id, a decimal string; or nil, message, code, wait_s: `no_block`, `refused`, `closed`.
+function methods:next()
+  local id = take(self)
+  if id then return id end
+  return take_or_wait(self, now() + self.wait_s_max)
+end
+
+--- An array of n ids; or nil, message, code, wait_s: those that it had by then are spent.
+function methods:batch(n)
+  if not whole(n, 1, BATCH_MAX) then
+    error(("client:batch: n must be a whole number from 1 to %d, not %s"):format(BATCH_MAX, plain(n)), 2)
+  end
+  local ids, until_s = {}, now() + self.wait_s_max
+  for i = 1, n do
+    local id, message, code, wait_s = take_or_wait(self, until_s)
+    if not id then return nil, message, code, wait_s end
+    ids[i] = id
+  end
+  return ids
+end
+
+--- What this worker has and what it met: docs/openresty.md has the fields.
+function methods:info()
+  local servers, left = {}, 0
+  for i, server in ipairs(self.servers) do
+    servers[i] = { address = server.address, errors = server.errors, message = server.message,
+      rests_s = max(0, server.rests_until - now()) }
+  end
+  for _, block in pairs { self.block, spare = self.spare } do left = left + block.count - block.used end
+  return { name = self.name, left = left, blocks = self.blocks, requests = self.requests, drops = self.drops,
+    is_fetching = self.fetch ~= nil, servers = servers }
+end
+
+--- Drops the blocks of this worker; later calls return "closed".
+function methods:close()
+  self.block, self.spare, self.is_closed = nil, nil, true
+end
+
+---------------------------------------------------------------- options
+
+-- "host:port", "[v6]:port" or "unix:/path" as the arguments of connect, all but the pool.
+local function address(text)
+  if type(text) ~= "string" or #text > 255 or text:find "[%c%s]" then return nil end
+  if text:find "^unix:/" then return { text } end
+  local host, port = text:match "^(%[[%x:.]+%]):(%d+)$"
+  if not host then host, port = text:match "^([%w_.-]+):(%d+)$" end
+  if not port or #port > 5 or not whole(tonumber(port), 1, 65535) then return nil end
+  return { host, tonumber(port) }
+end
+
+local clients = 0 -- whose connections are nobody else's: another client may have another password
+
+local function servers(list)
+  if type(list) ~= "table" or #list < 1 or #list > 16 then return nil end
+  clients = clients + 1
+  local found = {}
+  for i, text in ipairs(list) do
+    local where = address(text)
+    if not where then return nil end
+    where[#where + 1] = { pool = ("vesta-%d-%s"):format(clients, text) }
+    found[i] = { number = i, address = text, where = where, errors = 0, rest_s = 0, rests_until = 0 }
+  end
+  return found
+end
+
+local function text(pattern, length_max)
+  return function(value)
+    return type(value) == "string" and #value <= length_max and value:find(pattern) and value or nil
+  end
+end
+
+local function milliseconds(least, most)
+  return function(value) return type(value) == "number" and value >= least and value <= most and value or nil end
+end
+
+-- By name: how a value is read, what is expected, and what it is where it is not given.
+local OPTIONS = {
+  servers = { servers, '1 to 16 addresses like "10.0.0.1:8089", "[::1]:8089" or "unix:/run/vesta/resp.sock"' },
+  name = { text("^[%w_.:-]+$", 64), "1 to 64 characters of A-Za-z0-9_.:-" },
+  size = { function(n) return whole(n, 1, 100000) and n or nil end, "a whole number from 1 to 100000", 1000 },
+  ttl = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 10000 },
+  timeout = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 1000 },
+  wait = { milliseconds(0, 86400000), "milliseconds from 0 to a day", 2000 },
+  password = { text("^%C+$", 512), "1 to 512 characters of one line", false },
+}
+
+local function checked(options)
+  if type(options) ~= "table" then error("client.new: a table of options is expected, not " .. type(options), 3) end
+  local found = {}
+  for key in pairs(options) do
+    if not OPTIONS[key] then error("client.new: unknown option " .. plain(key), 3) end
+  end
+  for key, row in pairs(OPTIONS) do
+    local value = options[key]
+    found[key] = row[3]
+    if value ~= nil or row[3] == nil then found[key] = row[1](value) end
+    if found[key] == nil then
+      local shown = (type(value) == "table" or key == "password") and type(value) or plain(value)
+      error(("client.new: option %s must be %s, not %s"):format(key, row[2], shown), 3)
+    end
+  end
+  return found
+end
+
+--- Makes a client, in any phase; nothing is sent before an id is wanted.  Raises what is wrong with an option.
+function client.new(options)
+  local o = checked(options)
+  return setmetatable({
+    name = o.name, size = o.size, servers = o.servers, ready = semaphore.new(),
+    ttl_s = o.ttl / 1000, timeout_s = o.timeout / 1000, wait_s_max = o.wait / 1000,
+    request = request("VESTA.BLOCK", o.name, ("%d"):format(o.size)),
+    greeting = o.password and request("AUTH", o.password),
+    blocks = 0, requests = 0, drops = 0, asks_at = 0,
+  }, class)
+end
+
+return client
