@@ -1,4 +1,4 @@
-/* address.c -- an address as text -> a bound, listening socket.  Plain sockets: knows no loop. */
+/* address.c -- an address as text -> a listening socket, or a connected one.  Plain sockets: knows no loop. */
 #include "os/address.h"
 #include "base/error.h"
 
@@ -142,18 +142,56 @@ int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *e
     return VESTA_OK;
 }
 
-int vs_connect(const char *address, int patience_ms) {
+int vs_address_check(const char *address, struct vesta_error *err) {
+    const char *path = unix_path(address), *port;
     union any any;
     socklen_t length;
+    char host[256];
+    return path ? parse_unix(path, &any, &length, err) : split(address, host, sizeof host, &port, err);
+}
+
+/* ------------------------------------------------------------------ connecting */
+
+static int connect_one(const struct sockaddr *to, socklen_t length, int patience_ms) {
     struct timeval patience = {patience_ms / 1000, patience_ms % 1000 * 1000};
-    if (parse(address, &any, &length, NULL) != VESTA_OK) return -1;
-    int fd = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience); /* holds for connecting, too */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, &any.base, length) == 0) return fd;
+    if (connect(fd, to, length) == 0) return fd;
+    int why = errno == EINPROGRESS ? ETIMEDOUT : errno;
     close(fd);
+    errno = why;
     return -1;
+}
+
+/* A name may stand for several, of which the first is often IPv6's. */
+static int connect_any(const char *address, int patience_ms, struct vesta_error *err) {
+    char host[256];
+    const char *port;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV}, *found;
+    int fd = -1, rc = split(address, host, sizeof host, &port, err);
+    if (rc != VESTA_OK) return -1;
+    if ((rc = getaddrinfo(host, port, &hints, &found)) != 0) {
+        vs_fail(err, VESTA_EIO, "%s: the host has no address (%s)", address, gai_strerror(rc));
+        return -1;
+    }
+    for (struct addrinfo *at = found; at && fd < 0; at = at->ai_next)
+        fd = connect_one(at->ai_addr, at->ai_addrlen, patience_ms);
+    if (fd < 0) vs_fail(err, VESTA_EIO, "%s: cannot connect: %s", address, strerror(errno));
+    freeaddrinfo(found);
+    return fd;
+}
+
+int vs_connect(const char *address, int patience_ms, struct vesta_error *err) {
+    union any any;
+    socklen_t length;
+    const char *path = unix_path(address);
+    if (!path) return connect_any(address, patience_ms, err);
+    if (parse_unix(path, &any, &length, err) != VESTA_OK) return -1;
+    int fd = connect_one(&any.base, length, patience_ms);
+    if (fd < 0) vs_fail(err, VESTA_EIO, "%s: cannot connect: %s", address, strerror(errno));
+    return fd;
 }
 
 void vs_unlisten(const char *address, int fd) {

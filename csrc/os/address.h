@@ -14,8 +14,12 @@ int vs_address_is_local(const char *address, struct vesta_error *err);
  * Errors: VESTA_EOPTION, VESTA_EIO; the text names the address and what to do. */
 int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err);
 
-/* Connects to an address, as a client that waits no longer than that for anything.  A descriptor, or -1. */
-int vs_connect(const char *address, int patience_ms);
+/* VESTA_OK if it is written as an address is; nothing is looked up.  Errors: VESTA_EOPTION. */
+int vs_address_check(const char *address, struct vesta_error *err);
+
+/* Connects to an address, as a client that waits no longer than that for anything of it (but to look its name up); a
+ * name's addresses are tried in turn.  A descriptor, or -1 with err. */
+int vs_connect(const char *address, int patience_ms, struct vesta_error *err);
 
 /* Removes the file of a unix: address; nothing for others. */
 void vs_unlisten(const char *address, int fd);

@@ -72,13 +72,13 @@ __attribute__((constructor)) static void watch_forks(void) {
 }
 
 /* NULL: dlerror says why.  Never unloaded: its client may have threads that run in it. */
-static const struct vs_module *load_file(const char *path) {
+static const void *load_symbol(const char *path, const char *symbol) {
     assert(!vs_process_is_locked()); /* a fork takes both */
     pthread_mutex_lock(&loading);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    const struct vs_module *module = handle ? dlsym(handle, "vs_store_module") : NULL;
+    const void *found = handle ? dlsym(handle, symbol) : NULL;
     pthread_mutex_unlock(&loading);
-    return module;
+    return found;
 }
 
 /* ------------------------------------------------------------------ modules */
@@ -94,12 +94,12 @@ static void own_folder(char *folder, size_t size) {
 }
 
 /* Beside vesta/core.so it is store/X.so, beside libvesta.so vesta/store/X.so. */
-static bool find_file(const struct backend *b, char *path, size_t size) {
+static bool find_file(const char *name, char *path, size_t size) {
     char folder[PATH_MAX];
-    static const char *const places[] = {"store", "vesta/store"};
+    static const char *const places[] = {"", "vesta/"};
     own_folder(folder, sizeof folder);
     for (size_t i = 0; folder[0] && i < VS_COUNT(places); i++)
-        if (snprintf(path, size, "%s/%s/%s.so", folder, places[i], b->scheme) < (int)size && access(path, R_OK) == 0)
+        if (snprintf(path, size, "%s/%s%s.so", folder, places[i], name) < (int)size && access(path, R_OK) == 0)
             return true;
     return false;
 }
@@ -114,26 +114,37 @@ static void read_through(const char *path) {
     close(fd);
 }
 
-static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
+const void *vs_module_load(const struct vs_module_file *file, struct vesta_error *err) {
     char path[PATH_MAX];
     if (atomic_load(&was_loading)) {
-        vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a store's module: start it again");
+        vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a module of vesta's: start it again");
         return NULL;
     }
-    if (!find_file(b, path, sizeof path)) {
-        vs_fail(err, VESTA_EOPTION, "this build has no %s: store; build vesta again with Debian's %s installed",
-                b->scheme, b->package);
+    if (!find_file(file->name, path, sizeof path)) {
+        vs_fail(err, VESTA_EOPTION, "this build has no %s; build vesta again with Debian's %s installed", file->what,
+                file->package);
         return NULL;
     }
     read_through(path);
-    const struct vs_module *module = load_file(path);
-    if (!module) {
-        vs_fail(err, VESTA_EOPTION, "the %s: store cannot be loaded: %.180s", b->scheme, dlerror());
-        return NULL;
-    }
-    if (module->abi == VS_MODULE_ABI && module->reply_bytes == sizeof(struct vs_reply)) return module->ops;
-    vs_fail(err, VESTA_EOPTION, "%.150s belongs to another version of vesta: reinstall both", path);
+    const void *found = load_symbol(path, file->symbol);
+    if (!found) vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.180s", file->what, dlerror());
+    return found;
+}
+
+const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_error *err) {
+    vs_fail(err, VESTA_EOPTION, "the %s belongs to another version of vesta: reinstall both", file->what);
     return NULL;
+}
+
+static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
+    char name[64], what[64];
+    struct vs_module_file file = {name, "vs_store_module", what, b->package};
+    snprintf(name, sizeof name, "store/%s", b->scheme);
+    snprintf(what, sizeof what, "%s: store", b->scheme);
+    const struct vs_module *module = vs_module_load(&file, err);
+    if (!module || (module->abi == VS_MODULE_ABI && module->reply_bytes == sizeof(struct vs_reply)))
+        return module ? module->ops : NULL;
+    return vs_module_foreign(&file, err);
 }
 
 static struct backend *named(struct vs_slice scheme) {

@@ -12,6 +12,19 @@ struct vs_module {
     const struct vs_store_ops *ops;
 };
 
+/* A file beside this code that is loaded when it is first needed, because it needs somebody else's library. */
+struct vs_module_file {
+    const char *name;    /* "store/mysql" */
+    const char *symbol;  /* what it exports */
+    const char *what;    /* for messages: "mysql: store" */
+    const char *package; /* Debian's, without which it is not built */
+};
+
+/* What it exports; the file stays loaded for ever.  NULL with err. */
+const void *vs_module_load(const struct vs_module_file *file, struct vesta_error *err);
+/* NULL with err: that what it exports is not for this build. */
+const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_error *err);
+
 /* The backend of a scheme other than file: linked, else loaded.  NULL with err, which names what to install. */
 const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err);
 /* Those that are linked or were loaded, in the order of CMakeLists.txt; NULL behind the last. */

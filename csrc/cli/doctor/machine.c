@@ -74,7 +74,7 @@ static bool answers(const char *address, bool is_resp) {
                       resp[] = "PING\r\n";
     const char *say = is_resp ? resp : http;
     char got[64] = "";
-    int fd = vs_connect(address, 1000);
+    int fd = vs_connect(address, 1000, NULL);
     if (fd < 0) return false;
     bool said = send(fd, say, strlen(say), MSG_NOSIGNAL) > 0 && recv(fd, got, sizeof got - 1, 0) > 0;
     close(fd);
