@@ -22,6 +22,7 @@
 ---| "epoch_end"    # the layout's time is over
 ---| "closed"       # the generator was closed, or its map is being replaced: try again
 ---| "failstop"     # the store denies what it granted: an operator must act
+---| "range"        # no block is here just now
 ---| "bad_layout"   # a layout text that cannot be
 ---| "bad_field"    # a field's value is missing, too large or unknown
 ---| "bad_id"       # not an id, or not one of this layout

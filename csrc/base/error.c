@@ -63,6 +63,7 @@ static const char *const why_names[] = {
     [VESTA_FULL] = "full",     [VESTA_CLOCK_BACK] = "clock_back", [VESTA_CLOCK_AHEAD] = "clock_ahead",
     [VESTA_AHEAD] = "ahead",   [VESTA_LEASE] = "lease",           [VESTA_CHOOSE] = "choose",
     [VESTA_END] = "epoch_end", [VESTA_CLOSED] = "closed",         [VESTA_FAILSTOP] = "failstop",
+    [VESTA_RANGE] = "range",
 };
 
 const char *vesta_code_name(int code) {

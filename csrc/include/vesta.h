@@ -257,7 +257,8 @@ enum vesta_why {
     VESTA_CHOOSE,      /* a policy of this process must pick a worker: vesta_choose */
     VESTA_END,         /* the layout's time is over */
     VESTA_CLOSED,      /* the map is used up, or was removed; vesta_keep moves the handle to the next one */
-    VESTA_FAILSTOP     /* the store went back or denies what it granted: an operator must act */
+    VESTA_FAILSTOP,    /* the store went back or denies what it granted: an operator must act */
+    VESTA_RANGE        /* no range, or block, is here just now; one is being fetched */
 };
 
 struct vesta_pause {
@@ -268,7 +269,8 @@ struct vesta_pause {
     int64_t wait_us;      /* when to try again; -1: waiting will not help */
 };
 
-/* "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed", "failstop".  Never NULL. */
+/* "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed", "failstop", "range".
+ * Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
 /* The clock that a generator reads; NULL in vesta_opts means the machine's. */

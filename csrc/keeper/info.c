@@ -74,6 +74,7 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
     case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker number"); break;
     case VESTA_END: snprintf(buf, size, "the layout's time has ended"); break;
     case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed; a new one takes its place"); break;
+    case VESTA_RANGE: snprintf(buf, size, "no range is here just now; one is being fetched"); break;
     }
 }
 

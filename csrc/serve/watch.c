@@ -49,7 +49,8 @@ static const char *to_do(const struct vesta_pause *pause, const struct vesta_inf
         return *info->keeper ? "fix what the keeper reports: vesta doctor" : "check the store: vesta doctor";
     case VESTA_CHOOSE: return "check the policy's choose_worker: vesta policy check";
     case VESTA_FAILSTOP: return "check the store, then run: vesta store advance";
-    case VESTA_CLOSED: return "nothing";
+    case VESTA_CLOSED:
+    case VESTA_RANGE: return "nothing";
     case VESTA_END: return "use a new namespace with another layout";
     }
     return "vesta doctor";

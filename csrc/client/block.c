@@ -1,0 +1,91 @@
+/* block.c -- what a block must be like, and runs of ids from its front. */
+#include "client/block.h"
+
+#include <assert.h>
+
+#define TICK_BITS_MAX 62 /* of a layout's time and sequence together */
+
+static uint64_t ones(unsigned width) {
+    return ~(~(uint64_t)0 << width); /* width < 64 */
+}
+
+static unsigned width_of(uint64_t value) {
+    return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+}
+
+/* Where a field's bits are; false: some would be above the highest. */
+static bool place(unsigned width, unsigned shift, uint64_t *mask) {
+    *mask = width ? ones(width) << shift : 0;
+    return width + shift <= 64;
+}
+
+static const char *reject_ticks(const struct vs_block *b) {
+    uint64_t time, seq, low;
+    if (b->seq_bits > TICK_BITS_MAX || b->time_shift > 63 || b->seq_shift > 63 || b->low_shift > 63)
+        return "it has a shift that no layout has";
+    if (b->low_bits > b->seq_bits) return "the lower part of its sequence is wider than the whole";
+    if (b->first > ones(TICK_BITS_MAX) || b->count > ones(TICK_BITS_MAX) - b->first)
+        return "its ticks are more than a layout has";
+    unsigned time_bits = width_of((b->first + b->count - 1) >> b->seq_bits);
+    if (!place(time_bits, b->time_shift, &time) || !place(b->seq_bits - b->low_bits, b->seq_shift, &seq) ||
+        !place(b->low_bits, b->low_shift, &low))
+        return "its ids have more than 64 bits";
+    if (time & seq || time & low || seq & low) return "its fields overlap";
+    if (b->base & (time | seq | low)) return "its base has bits in the time or the sequence";
+    return NULL;
+}
+
+static const char *reject_numbers(const struct vs_block *b) {
+    uint64_t max = (uint64_t)INT64_MAX; /* a counter is a database's signed number */
+    if (b->stride == 0) return "its stride is 0";
+    if (b->first > max || b->stride > max || b->count - 1 > (max - b->first) / b->stride)
+        return "its numbers go past 2^63";
+    return NULL;
+}
+
+const char *vs_block_reject(const struct vs_block *block, uint64_t asked) {
+    if (block->count == 0) return "it has no ids";
+    if (block->count > asked) return "it has more ids than were asked for";
+    return block->is_ticks ? reject_ticks(block) : reject_numbers(block);
+}
+
+void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *given, struct vs_block *out) {
+    const struct vesta_field *seq = &layout->field[layout->seq];
+    *out = (struct vs_block){.is_ticks = true,
+                             .seq_bits = seq->width,
+                             .time_shift = layout->field[layout->time].shift,
+                             .seq_shift = seq->shift,
+                             .low_bits = seq->low_width,
+                             .low_shift = seq->low_shift,
+                             .base = given->base,
+                             .first = given->first,
+                             .count = given->count,
+                             .stride = 1};
+}
+
+static uint64_t id_of(const struct vs_block *b, uint64_t tick) {
+    uint64_t seq = tick & ones(b->seq_bits);
+    return b->base | (tick >> b->seq_bits) << b->time_shift | (seq >> b->low_bits) << b->seq_shift |
+           (seq & ones(b->low_bits)) << b->low_shift;
+}
+
+/* While only the lowest part of a tick changes, its ids are evenly apart. */
+static void take_ticks(const struct vs_block *b, uint64_t n, struct vs_run *run) {
+    unsigned bits = b->low_bits ? b->low_bits : b->seq_bits;
+    uint64_t room = ones(bits) - (b->first & ones(bits)) + 1;
+    *run = (struct vs_run){.next = id_of(b, b->first),
+                           .step = (uint64_t)1 << (b->low_bits ? b->low_shift : b->seq_shift),
+                           .count = n < room ? n : room};
+}
+
+void vs_block_take(struct vs_block *block, uint64_t n, struct vs_run *run) {
+    assert(n > 0);
+    assert(block->count > 0);
+    if (n > block->count) n = block->count;
+    if (block->is_ticks)
+        take_ticks(block, n, run);
+    else
+        *run = (struct vs_run){.next = block->first, .step = block->stride, .count = n};
+    block->first += run->count * block->stride;
+    block->count -= run->count;
+}

@@ -1,0 +1,148 @@
+/* client.c -- a client's public calls.  A thread takes ids out of a block a run at a time, and gives them out of its
+ * own memory: no atomic add, no lock, no clock for most of them. */
+#include "client/client.h"
+#include "base/error.h"
+#include "client/fetch.h"
+#include "client/shared.h"
+#include "os/lock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLD __attribute__((cold, noinline))
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+
+#define RUN_MAX 64    /* ids that a thread holds ahead; what it does not use is lost with it */
+#define SLOTS 4       /* clients that a thread uses in turn without losing what it holds */
+#define RETRY_US 1000 /* when a pause may be over: a server's answer takes about as long */
+
+/* Ids that the calling thread holds ahead. */
+struct ahead {
+    uint64_t stamp, left, next, step;
+    uint64_t taken; /* how many the last run had: the next one has twice as many */
+};
+
+static _Thread_local struct ahead slots[SLOTS];
+
+/* ------------------------------------------------------------------ opening and closing */
+
+int vesta_client_open(const struct vesta_client_opts *opts, struct vesta_client **client, struct vesta_error *err) {
+    static atomic_uint opened;
+    struct vesta_client *made = calloc(1, sizeof *made);
+    if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory for a client");
+    int rc = vs_setup_read(opts, &made->setup, err);
+    if (rc != VESTA_OK) goto free_client;
+    made->wire = vs_wire_find(err);
+    rc = VESTA_EOPTION;
+    if (!made->wire) goto free_client;
+    if (!vs_shared_map(made)) {
+        rc = vs_fail(err, VESTA_ENOMEM, "no memory for a client");
+        goto free_client;
+    }
+    made->slot = atomic_fetch_add(&opened, 1) % SLOTS;
+    *client = made;
+    return VESTA_OK;
+free_client:
+    free(made);
+    return rc;
+}
+
+void vesta_client_close(struct vesta_client *client) {
+    if (!client) return;
+    vs_client_lock(client); /* a child that never used it has no thread */
+    struct vs_fetcher *fetcher = client->shared->fetcher;
+    vs_client_unlock(client);
+    if (fetcher) vs_fetch_stop(fetcher);
+    vs_shared_unmap(client);
+    explicit_bzero(client->setup.password, sizeof client->setup.password);
+    free(client);
+}
+
+/* ------------------------------------------------------------------ one id */
+
+static COLD int say_pause(struct vesta_client *client, struct vesta_pause *pause) {
+    (void)client;
+    *pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = RETRY_US};
+    return VESTA_EPAUSE;
+}
+
+/* A run that grows while the thread goes on taking from what is good, so that one that comes by once holds nothing. */
+static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
+    struct ahead *ahead = &slots[client->slot];
+    struct vs_run run;
+    uint64_t stamp = atomic_load_explicit(&client->shared->stamp, memory_order_relaxed), n = 1;
+    if (stamp && ahead->stamp == stamp) n = ahead->taken < RUN_MAX / 2 ? ahead->taken * 2 : RUN_MAX;
+    if (!vs_shared_take(client, n, &run, &stamp)) return say_pause(client, pause);
+    *id = run.next;
+    if (!stamp) { /* nothing may be held */
+        assert(n == 1);
+        return VESTA_OK;
+    }
+    *ahead = (struct ahead){
+        .stamp = stamp, .left = run.count - 1, .next = run.next + run.step, .step = run.step, .taken = n};
+    return VESTA_OK;
+}
+
+int vesta_client_next(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
+    struct ahead *ahead = &slots[client->slot];
+    /* relaxed: what is held is the thread's own; a stamp that is renewed meanwhile makes it older, never another's */
+    if (LIKELY(ahead->left > 0 && ahead->stamp == atomic_load_explicit(&client->shared->stamp, memory_order_relaxed))) {
+        ahead->left--;
+        *id = ahead->next;
+        ahead->next += ahead->step;
+        return VESTA_OK;
+    }
+    return take_ahead(client, id, pause);
+}
+
+/* ------------------------------------------------------------------ several, and waiting */
+
+int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
+    struct vs_run run;
+    uint64_t stamp;
+    size_t have = 0;
+    for (; have < n && vs_shared_take(client, n - have, &run, &stamp); have += run.count)
+        for (uint64_t i = 0; i < run.count; i++)
+            ids[have + i] = run.next + i * run.step;
+    if (have == 0) return say_pause(client, pause);
+    *got = have;
+    return VESTA_OK;
+}
+
+/* Until the next block comes, or it is time to look again.  False: the time is over. */
+static bool wait_for_block(struct vesta_client *client, uint32_t seen, int64_t until_us) {
+    int64_t left_us = until_us - vs_client_now_us();
+    if (left_us <= 0) return false;
+    vs_futex_wait(&client->shared->arrived, seen, left_us < 100000 ? left_us : 100000);
+    return true;
+}
+
+static int64_t deadline_us(int64_t wait_us_max) {
+    int64_t now_us = vs_client_now_us();
+    return wait_us_max > INT64_MAX - now_us ? INT64_MAX : now_us + wait_us_max;
+}
+
+int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
+    if (LIKELY(vesta_client_next(client, id, pause) == VESTA_OK)) return VESTA_OK;
+    int64_t until_us = deadline_us(wait_us_max);
+    for (;;) {
+        uint32_t seen = atomic_load(&client->shared->arrived); /* before the try: what comes after it wakes */
+        if (vesta_client_next(client, id, pause) == VESTA_OK) return VESTA_OK;
+        if (!wait_for_block(client, seen, until_us)) return VESTA_EPAUSE;
+    }
+}
+
+int vesta_client_batch_wait(struct vesta_client *client, uint64_t *ids, size_t n, int64_t wait_us_max,
+                            struct vesta_pause *pause) {
+    int64_t until_us = deadline_us(wait_us_max);
+    size_t have = 0, got;
+    while (have < n) {
+        uint32_t seen = atomic_load(&client->shared->arrived);
+        if (vesta_client_next_n(client, ids + have, n - have, &got, pause) == VESTA_OK)
+            have += got;
+        else if (!wait_for_block(client, seen, until_us))
+            return VESTA_EPAUSE;
+    }
+    return VESTA_OK;
+}

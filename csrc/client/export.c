@@ -1,0 +1,6 @@
+/* export.c -- what makes the wire a module. */
+#include "client/wire.h"
+
+extern const struct vs_wire vs_wire_redis;
+VESTA_API extern const struct vs_wire *const vs_wire_module;
+const struct vs_wire *const vs_wire_module = &vs_wire_redis;

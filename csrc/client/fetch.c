@@ -1,0 +1,336 @@
+/* fetch.c -- the thread that fetches blocks: from the first server that is up, else from the fallback.  Servers are
+ * connected to beside it (dial.c), so that one that does not answer delays no block of another's. */
+#include "client/fetch.h"
+#include "base/error.h"
+#include "client/peer.h"
+#include "client/shared.h"
+#include "os/random.h"
+#include "os/thread.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define STAGGER_US INT64_C(100000)       /* how long a server that is being connected to has the first word */
+#define NO_THREAD_US INT64_C(100000)     /* after which another thread is tried for */
+#define FALLBACK_US INT64_C(1000)        /* the shortest pause of the fallback that is waited out ... */
+#define FALLBACK_MAX_US INT64_C(1000000) /* ... and the longest: its wait may be over sooner than it knew */
+
+struct vs_fetcher {
+    struct vesta_client *client;
+    pthread_t thread;
+    int wake_fd;
+    atomic_bool is_ended;
+    uint64_t dice;
+    int64_t fallback_us; /* not to be asked before */
+    struct vs_peer peer[VESTA_SERVERS_MAX];
+    struct vs_answer answer;
+};
+
+static int64_t sooner(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t roll(struct vs_fetcher *f) {
+    f->dice = f->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return f->dice >> 33;
+}
+
+/* ------------------------------------------------------------------ what is told of */
+
+/* What a server says may hold anything, and may end in a log; what does not fit is cut. */
+static void copy_text(char *to, size_t size, const char *text) {
+    size_t i = 0;
+    for (; i + 1 < size && text[i]; i++)
+        to[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    to[i] = '\0';
+}
+
+static void note_error(struct vs_fetcher *f, int source, const char *text) {
+    struct vesta_client *client = f->client;
+    struct vesta_client_source *at = &client->shared->source[source];
+    vs_client_lock(client);
+    at->errors++;
+    client->shared->info.errors++;
+    copy_text(at->error, sizeof at->error, text);
+    vs_client_unlock(client);
+}
+
+static void note_request(struct vs_fetcher *f, int source) {
+    vs_client_lock(f->client);
+    f->client->shared->source[source].requests++;
+    vs_client_unlock(f->client);
+}
+
+/* Which servers are up, and when something is tried next, for people. */
+static void note_state(struct vs_fetcher *f, int64_t now_us, int64_t until_us) {
+    vs_client_lock(f->client);
+    for (int i = 0; i < f->client->setup.server_count; i++)
+        f->client->shared->source[i].is_up = vs_peer_is_up(&f->peer[i], now_us);
+    f->client->shared->retry_us = until_us;
+    vs_client_unlock(f->client);
+}
+
+/* ------------------------------------------------------------------ a server */
+
+/* True: a block came. */
+static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sent_us) {
+    struct vs_block block;
+    struct vesta_error err;
+    const struct vs_setup *setup = &f->client->setup;
+    const struct vs_values values = {f->answer.at, f->answer.count};
+    if (vs_reply_read(&values, setup->name, asked, &block, &err) != VESTA_OK) {
+        note_error(f, i, err.text);
+        return false;
+    }
+    vs_shared_publish(f->client, i, &block, sent_us);
+    return true;
+}
+
+/* A server may close a connection that rests: that is no failure of one that has served before. */
+static bool was_closed_at_rest(struct vs_peer *peer, enum vs_heard heard) {
+    return heard == VS_HEARD_END && peer->has_served;
+}
+
+/* What a server's error or failure means for the next call. */
+static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
+    struct vs_peer *peer = &f->peer[i];
+    enum vs_heard heard = f->answer.heard;
+    if (was_closed_at_rest(peer, heard)) {
+        vs_peer_hang_up(peer);
+        return;
+    }
+    if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text); /* that one was told of already */
+    if (heard != VS_HEARD_ERROR) vs_peer_hang_up(peer);
+    vs_peer_rest(peer, now_us, roll(f));
+}
+
+static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
+    char count[24];
+    struct vs_peer *peer = &f->peer[i];
+    const char *words[] = {"VESTA.BLOCK", f->client->setup.name, count};
+    int64_t now_us = vs_client_now_us();
+    struct vs_question q = {.fd = peer->fd,
+                            .words = words,
+                            .count = 3,
+                            .until_boot_us = now_us + f->client->setup.timeout_us,
+                            .is_cut = &f->is_ended};
+    snprintf(count, sizeof count, "%llu", (unsigned long long)ids);
+    note_request(f, i);
+    f->client->wire->ask(&q, &f->answer);
+    if (f->answer.heard == VS_HEARD_VALUES && read_answer(f, i, ids, now_us)) {
+        peer->failures = 0;
+        peer->has_served = true;
+    } else if (!atomic_load(&f->is_ended)) {
+        fail_peer(f, i, vs_client_now_us());
+    }
+}
+
+/* ------------------------------------------------------------------ the fallback */
+
+static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
+    struct vesta_gen *gen = f->client->setup.fallback;
+    struct vesta_block given;
+    struct vesta_pause pause;
+    struct vs_block block;
+    char text[512];
+    if (vesta_next_block(gen, ids, &given, &pause) == VESTA_OK) {
+        vs_block_of(vesta_gen_layout(gen), &given, &block);
+        vs_shared_publish(f->client, VS_FALLBACK, &block, now_us);
+        return;
+    }
+    if (pause.why == VESTA_LEASE || pause.why == VESTA_CLOSED) vesta_keep(gen); /* a private one has none to keep */
+    vesta_pause_text(gen, &pause, text, sizeof text);
+    note_error(f, VS_FALLBACK, text);
+    int64_t wait_us = pause.wait_us < 0 ? FALLBACK_MAX_US : sooner(pause.wait_us, FALLBACK_MAX_US);
+    f->fallback_us = now_us + (wait_us > FALLBACK_US ? wait_us : FALLBACK_US);
+}
+
+/* Only while no server answers, nor may yet within its deadline. */
+static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
+    if (!f->client->setup.fallback || now_us < f->fallback_us) return false;
+    for (int i = 0; i < f->client->setup.server_count; i++)
+        if (vs_peer_is_promising(&f->peer[i])) return false;
+    return true;
+}
+
+/* One attempt.  False: there is nobody to ask just now. */
+static bool fetch(struct vs_fetcher *f, const struct vs_plan *plan, int64_t now_us) {
+    for (int i = 0; i < f->client->setup.server_count; i++)
+        if (vs_peer_is_up(&f->peer[i], now_us)) {
+            ask_server(f, i, plan->asks);
+            return true;
+        }
+    if (!is_fallback_due(f, now_us)) return false;
+    ask_fallback(f, plan->asks, now_us);
+    return true;
+}
+
+/* ------------------------------------------------------------------ connections */
+
+static void reap_dial(struct vs_fetcher *f, int i, int64_t now_us) {
+    struct vesta_error err;
+    struct vs_peer *peer = &f->peer[i];
+    peer->fd = vs_dial_end(peer->dial, &err);
+    peer->dial = NULL;
+    if (peer->fd >= 0) return;
+    note_error(f, i, err.text);
+    vs_peer_rest(peer, now_us, roll(f));
+}
+
+static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
+    struct vesta_error err;
+    struct vs_peer *peer = &f->peer[i];
+    const struct vs_setup *setup = &f->client->setup;
+    peer->dialed_us = now_us;
+    peer->dial = vs_dial_begin(&(struct vs_dial_opts){.wire = f->client->wire,
+                                                      .address = setup->server[i],
+                                                      .password = setup->password,
+                                                      .timeout_ms = setup->timeout_us / 1000,
+                                                      .wake_fd = f->wake_fd},
+                               &err);
+    if (peer->dial) return;
+    note_error(f, i, err.text);
+    vs_peer_rest(peer, now_us, roll(f));
+}
+
+/* Its deadline is over, and even its name was not found yet. */
+static bool is_overdue(const struct vs_fetcher *f, const struct vs_peer *peer, int64_t now_us) {
+    return now_us - peer->dialed_us > 2 * f->client->setup.timeout_us + STAGGER_US;
+}
+
+static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
+    struct vs_peer *peer = &f->peer[i];
+    vs_dial_leave(peer->dial);
+    peer->dial = NULL;
+    note_error(f, i, "its name is still being looked up");
+    vs_peer_rest(peer, now_us, roll(f));
+}
+
+/* One step for a server that is not connected.  True: those behind it have to wait for it until *until_us. */
+static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *until_us) {
+    struct vs_peer *peer = &f->peer[i];
+    int64_t now_us = vs_client_now_us();
+    if (peer->dial && vs_dial_is_done(peer->dial)) reap_dial(f, i, now_us);
+    if (peer->dial && is_overdue(f, peer, now_us)) leave_dial(f, i, now_us);
+    if (peer->fd < 0 && !peer->dial && is_active && now_us >= peer->retry_us) begin_dial(f, i, now_us);
+    if (peer->dial) {
+        bool is_first = now_us - peer->dialed_us < STAGGER_US;
+        *until_us = sooner(*until_us, is_first ? peer->dialed_us + STAGGER_US : now_us + STAGGER_US);
+        return is_first;
+    }
+    if (now_us < peer->retry_us && (is_active || peer->fd >= 0)) *until_us = sooner(*until_us, peer->retry_us);
+    return false;
+}
+
+/* Connects in the order of the list, up to the first server that is up: who asks for blocks tries a better one again
+ * beside that.  When there is something to do next. */
+static int64_t connect_servers(struct vs_fetcher *f, bool is_active) {
+    int64_t until_us = INT64_MAX;
+    for (int i = 0; i < f->client->setup.server_count; i++)
+        if (vs_peer_is_up(&f->peer[i], vs_client_now_us()) || go_on_dialing(f, i, is_active, &until_us) ||
+            vs_peer_is_up(&f->peer[i], vs_client_now_us()))
+            break;
+    return until_us;
+}
+
+static bool is_any_up(const struct vs_fetcher *f) {
+    int64_t now_us = vs_client_now_us();
+    for (int i = 0; i < f->client->setup.server_count; i++)
+        if (vs_peer_is_up(&f->peer[i], now_us)) return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+static void rest(struct vs_fetcher *f, int64_t until_us) {
+    uint64_t times;
+    struct pollfd woken = {.fd = f->wake_fd, .events = POLLIN};
+    int64_t left_us = until_us - vs_client_now_us(), ms = left_us / 1000 + 1;
+    if (left_us <= 0) return;
+    if (poll(&woken, 1, until_us == INT64_MAX || ms > 3600000 ? 3600000 : (int)ms) <= 0) return;
+    ssize_t got = read(f->wake_fd, &times, sizeof times);
+    (void)got;
+}
+
+static void *fetch_main(void *arg) {
+    struct vs_fetcher *f = arg;
+    while (!atomic_load(&f->is_ended)) {
+        struct vs_plan plan;
+        vs_shared_plan(f->client, &plan);
+        int64_t now_us = vs_client_now_us(), until_us = connect_servers(f, plan.is_active);
+        if (plan.is_due && fetch(f, &plan, now_us)) continue;
+        if (plan.is_due && is_any_up(f)) continue; /* since then */
+        if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = sooner(until_us, f->fallback_us);
+        until_us = sooner(until_us, plan.expiry_us);
+        note_state(f, now_us, until_us);
+        rest(f, until_us);
+    }
+    return NULL;
+}
+
+static void hang_up_all(struct vs_fetcher *f) {
+    for (int i = 0; i < VESTA_SERVERS_MAX; i++) {
+        if (f->peer[i].dial) vs_dial_leave(f->peer[i].dial);
+        vs_peer_hang_up(&f->peer[i]);
+    }
+}
+
+/* ------------------------------------------------------------------ its start and end */
+
+static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
+    struct vs_fetcher *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    f->client = client;
+    f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (vs_random(&f->dice, sizeof f->dice) != 0) f->dice = (uint64_t)vs_client_now_us();
+    for (int i = 0; i < VESTA_SERVERS_MAX; i++)
+        f->peer[i].fd = -1;
+    if (f->wake_fd >= 0) return f;
+    free(f);
+    return NULL;
+}
+
+static bool start(struct vs_fetcher *f) {
+    sigset_t all, was;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
+    int rc = pthread_create(&f->thread, NULL, fetch_main, f);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return rc == 0;
+}
+
+struct vs_fetcher *vs_fetch_started(struct vesta_client *client, int64_t now_us) {
+    struct vs_shared *shared = client->shared;
+    if (shared->fetcher || now_us < shared->retry_us) return shared->fetcher;
+    struct vs_fetcher *f = make_fetcher(client);
+    if (f && start(f)) return shared->fetcher = f;
+    if (f) close(f->wake_fd);
+    free(f);
+    shared->retry_us = now_us + NO_THREAD_US;
+    shared->source[0].errors++;
+    shared->info.errors++;
+    snprintf(shared->source[0].error, sizeof shared->source[0].error, "this process can have no thread to ask it: %s",
+             strerror(errno));
+    return NULL;
+}
+
+void vs_fetch_wake(struct vs_fetcher *f) {
+    uint64_t one = 1;
+    ssize_t told = write(f->wake_fd, &one, sizeof one); /* full: it is awake */
+    (void)told;
+}
+
+void vs_fetch_stop(struct vs_fetcher *f) {
+    atomic_store(&f->is_ended, true);
+    vs_fetch_wake(f);
+    pthread_join(f->thread, NULL);
+    hang_up_all(f);
+    close(f->wake_fd);
+    free(f);
+}

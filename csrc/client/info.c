@@ -1,0 +1,51 @@
+/* info.c -- what a client says of itself. */
+#include "client/client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void copy_source(struct vesta_client *client, int source, const char *address, struct vesta_client_source *out) {
+    *out = client->shared->source[source];
+    snprintf(out->address, sizeof out->address, "%s", address);
+}
+
+void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info *out) {
+    struct vs_shared *shared = client->shared;
+    const struct vs_setup *setup = &client->setup;
+    vs_client_lock(client);
+    *out = shared->info;
+    out->left = shared->current.block.count;
+    out->next_left = shared->next.block.count;
+    if (out->block_ids == 0) out->block_ids = setup->block_min;
+    for (int i = 0; i < setup->server_count; i++)
+        copy_source(client, i, setup->server[i], &out->server[i]);
+    copy_source(client, VS_FALLBACK, "fallback", &out->fallback);
+    vs_client_unlock(client);
+    snprintf(out->name, sizeof out->name, "%s", setup->name);
+    out->server_count = setup->server_count;
+    for (int i = 0; i < setup->server_count; i++)
+        out->requests += out->server[i].requests;
+    out->fallback_blocks = out->fallback.blocks;
+}
+
+/* Appends what came of a source; a text that does not fit is cut. */
+static void append(char *buf, size_t size, const struct vesta_client_source *source) {
+    size_t used = strlen(buf);
+    const char *said = *source->error  ? source->error
+                       : source->is_up ? "has not answered yet"
+                                       : "is being connected to";
+    size_t named = strlen(source->address);
+    bool is_named = strncmp(said, source->address, named) == 0; /* errors of connecting are */
+    snprintf(buf + used, size - used, "; %s%s%s", is_named ? "" : source->address, is_named ? "" : ": ", said);
+}
+
+void vesta_client_pause_text(struct vesta_client *client, const struct vesta_pause *pause, char *buf, size_t size) {
+    struct vesta_client_info info;
+    (void)pause; /* there is one reason only */
+    if (size == 0) return;
+    vesta_client_get_info(client, &info);
+    snprintf(buf, size, "no block of '%s' is here just now", info.name);
+    for (int i = 0; i < info.server_count; i++)
+        append(buf, size, &info.server[i]);
+    if (client->setup.fallback && *info.fallback.error) append(buf, size, &info.fallback);
+}

@@ -1,0 +1,28 @@
+/* peer.c -- the health of one server. */
+#include "client/peer.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#define DOUBLINGS_MAX 6
+
+void vs_peer_rest(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
+    int64_t us = VS_REST_MIN_US << (peer->failures < DOUBLINGS_MAX ? peer->failures : DOUBLINGS_MAX);
+    assert(us <= VS_REST_MAX_US);
+    peer->retry_us = now_us + us - (int64_t)(dice % (uint64_t)(us / 4));
+    peer->failures++;
+}
+
+void vs_peer_hang_up(struct vs_peer *peer) {
+    if (peer->fd >= 0) close(peer->fd);
+    peer->fd = -1;
+    peer->has_served = false;
+}
+
+bool vs_peer_is_up(const struct vs_peer *peer, int64_t now_us) {
+    return peer->fd >= 0 && now_us >= peer->retry_us;
+}
+
+bool vs_peer_is_promising(const struct vs_peer *peer) {
+    return peer->failures == 0;
+}

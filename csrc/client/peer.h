@@ -1,0 +1,33 @@
+/* peer.h -- a server as the thread sees it: its connection, or the one that is being made, and how long it is left
+ * alone after a failure. */
+#ifndef VS_CLIENT_PEER_H
+#define VS_CLIENT_PEER_H
+
+#include "client/dial.h"
+
+#define VS_REST_MIN_US INT64_C(100000)  /* after the first failure; then twice as long each time ... */
+#define VS_REST_MAX_US INT64_C(6400000) /* ... up to this */
+
+struct vs_peer {
+    struct vs_dial *dial; /* a connection is being made; or NULL */
+    int fd;               /* the connection; -1: none */
+    bool has_served;      /* a block came over it */
+    unsigned failures;    /* since the last block */
+    int64_t dialed_us;    /* when the dial began */
+    int64_t retry_us;     /* not to be asked, or dialed, before */
+};
+
+/* It failed: it is left alone, for `failures` doublings of 0.1 s; `dice` takes up to a quarter off, so that clients
+ * that lost a server together do not come back together. */
+void vs_peer_rest(struct vs_peer *peer, int64_t now_us, uint64_t dice);
+
+/* Closes the connection: whatever may still come over it is nobody's. */
+void vs_peer_hang_up(struct vs_peer *peer);
+
+/* Connected, and not left alone. */
+bool vs_peer_is_up(const struct vs_peer *peer, int64_t now_us);
+
+/* It has not failed, and may answer within its deadline. */
+bool vs_peer_is_promising(const struct vs_peer *peer);
+
+#endif

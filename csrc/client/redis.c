@@ -1,0 +1,173 @@
+/* redis.c -- the wire over hiredis: its formatter and its parser.  Sockets and deadlines are ours, because hiredis has
+ * a timeout for each read, and a server that sends a byte now and then would never reach it. */
+#include "client/wire.h"
+#include "os/clock.h"
+
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define SLICE_MS 50 /* how often somebody who waits looks whether he still should */
+
+#if HIREDIS_MAJOR < 1
+typedef int elements; /* of an array, as createArray is told */
+#else
+typedef size_t elements;
+#endif
+
+/* ------------------------------------------------------------------ what the parser makes: entries of an answer
+ *
+ * hiredis would build objects of whatever sizes a reply names.  These functions take a flat array of short texts, and
+ * refuse everything else by what it takes for a lack of memory. */
+
+static void *put(const redisReadTask *task, const char *text, size_t length) {
+    struct vs_answer *answer = task->privdata;
+    if (length > sizeof answer->bytes - answer->used || answer->count == VS_REPLY_VALUES_MAX) return NULL;
+    char *to = answer->bytes + answer->used;
+    memcpy(to, text, length);
+    answer->used += length;
+    answer->at[answer->count++] = (struct vs_slice){to, length};
+    return answer;
+}
+
+static void *put_text(const redisReadTask *task, char *text, size_t length) {
+    struct vs_answer *answer = task->privdata;
+    if (task->type == REDIS_REPLY_STRING && task->parent) return put(task, text, length);
+    if (task->parent) return NULL;
+    answer->heard = task->type == REDIS_REPLY_ERROR ? VS_HEARD_ERROR : VS_HEARD_STATUS;
+    snprintf(answer->text, sizeof answer->text, "%.*s", (int)(length < 200 ? length : 200), text);
+    return answer;
+}
+
+static void *put_array(const redisReadTask *task, elements count) {
+    struct vs_answer *answer = task->privdata;
+    answer->heard = VS_HEARD_VALUES;
+    return task->parent || count > VS_REPLY_VALUES_MAX ? NULL : answer;
+}
+
+static void *put_number(const redisReadTask *task, long long value) {
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%lld", value);
+    return task->parent ? put(task, digits, (size_t)length) : NULL;
+}
+
+static void *put_nothing(const redisReadTask *task) {
+    (void)task;
+    return NULL;
+}
+
+static void keep(void *answer) {
+    (void)answer; /* its owner's */
+}
+
+static redisReplyObjectFunctions entries = {.createString = put_text,
+                                            .createArray = put_array,
+                                            .createInteger = put_number,
+                                            .createNil = put_nothing,
+                                            .freeObject = keep};
+
+/* ------------------------------------------------------------------ sending and reading */
+
+static int64_t now_us(void) {
+    const struct vesta_clock *clock = vs_clock_system();
+    return clock->boot_us(clock->self);
+}
+
+static void say(struct vs_answer *answer, enum vs_heard heard, const char *text) {
+    answer->heard = heard;
+    snprintf(answer->text, sizeof answer->text, "%s", text);
+}
+
+/* False: it is over, and the answer says so. */
+static bool await(const struct vs_question *q, short events, struct vs_answer *answer) {
+    struct pollfd ready = {.fd = q->fd, .events = events};
+    for (;;) {
+        int64_t left_ms = (q->until_boot_us - now_us() + 999) / 1000;
+        if (left_ms <= 0 || (q->is_cut && atomic_load(q->is_cut))) break;
+        int rc = poll(&ready, 1, left_ms < SLICE_MS ? (int)left_ms : SLICE_MS);
+        if (rc > 0) return true;
+        if (rc < 0 && errno != EINTR) break;
+    }
+    say(answer, VS_HEARD_NOTHING, "no answer in time");
+    return false;
+}
+
+/* An answer that nobody asked for, or the end of the connection, is there before the question. */
+static bool is_quiet(int fd, struct vs_answer *answer) {
+    char byte;
+    ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
+    if (got > 0)
+        say(answer, VS_HEARD_BROKEN, "a reply came that nobody had asked for");
+    else
+        say(answer, VS_HEARD_END, "the server closed the connection");
+    return false;
+}
+
+static bool send_all(const struct vs_question *q, const char *bytes, size_t length, struct vs_answer *answer) {
+    while (length > 0) {
+        ssize_t sent = send(q->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+            return say(answer, VS_HEARD_END, strerror(errno)), false;
+        if (sent < 0 && !await(q, POLLOUT, answer)) return false;
+        if (sent > 0) bytes += sent, length -= (size_t)sent;
+    }
+    return true;
+}
+
+/* One piece of a reply into the reader.  False: no more will come. */
+static bool receive(const struct vs_question *q, redisReader *reader, size_t *total, struct vs_answer *answer) {
+    char piece[4096];
+    if (!await(q, POLLIN, answer)) return false;
+    ssize_t got = recv(q->fd, piece, sizeof piece, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return true;
+    if (got <= 0 && *total == 0)
+        return say(answer, VS_HEARD_END, got ? strerror(errno) : "the server closed the connection"), false;
+    if (got <= 0) return say(answer, VS_HEARD_BROKEN, "the connection ended in the middle of a reply"), false;
+    *total += (size_t)got;
+    if (*total > VS_ANSWER_BYTES_MAX) return say(answer, VS_HEARD_BROKEN, "a reply is too long"), false;
+    if (redisReaderFeed(reader, piece, (size_t)got) == REDIS_OK) return true;
+    return say(answer, VS_HEARD_BROKEN, "a reply cannot be read"), false;
+}
+
+static void read_reply(const struct vs_question *q, redisReader *reader, struct vs_answer *answer) {
+    void *whole = NULL;
+    size_t total = 0;
+    while (!whole && receive(q, reader, &total, answer))
+        if (redisReaderGetReply(reader, &whole) != REDIS_OK) {
+            say(answer, VS_HEARD_BROKEN, "a reply is not of the Redis protocol, or is none that was asked for");
+            return;
+        }
+    if (whole && reader->pos < reader->len) say(answer, VS_HEARD_BROKEN, "more than one reply came");
+}
+
+static void exchange(const struct vs_question *q, const char *bytes, size_t length, struct vs_answer *answer) {
+    redisReader *reader = redisReaderCreateWithFunctions(&entries);
+    if (!reader) {
+        say(answer, VS_HEARD_NOTHING, "there is no memory");
+        return;
+    }
+    reader->privdata = answer;
+    if (send_all(q, bytes, length, answer)) read_reply(q, reader, answer);
+    redisReaderFree(reader);
+}
+
+static void ask(const struct vs_question *q, struct vs_answer *answer) {
+    char *bytes = NULL;
+    answer->count = 0;
+    answer->used = 0;
+    answer->text[0] = '\0';
+    if (!is_quiet(q->fd, answer)) return;
+    int length = (int)redisFormatCommandArgv(&bytes, q->count, (const char **)(uintptr_t)q->words, NULL);
+    if (length < 0) {
+        say(answer, VS_HEARD_NOTHING, "there is no memory");
+        return;
+    }
+    exchange(q, bytes, (size_t)length, answer);
+    redisFreeCommand(bytes);
+}
+
+const struct vs_wire vs_wire_redis = {.abi = VS_WIRE_ABI, .answer_bytes = sizeof(struct vs_answer), .ask = ask};

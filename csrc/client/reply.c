@@ -1,0 +1,92 @@
+/* reply.c -- names and values of a reply -> a block.  Nothing in it is believed before it was looked at. */
+#include "client/reply.h"
+#include "base/array.h"
+#include "base/error.h"
+
+enum value { NS, KIND, BASE, FIRST, COUNT, STRIDE, SEQ_BITS, TIME_SHIFT, SEQ_SHIFT, LOW_BITS, LOW_SHIFT, VALUES };
+
+static const char *const NAMES[VALUES] = {"ns",       "kind",       "base",      "first",    "count",    "stride",
+                                          "seq_bits", "time_shift", "seq_shift", "low_bits", "low_shift"};
+#define OF_BOTH (1u << NS | 1u << KIND | 1u << FIRST | 1u << COUNT)
+#define OF_TICKS                                                                                                       \
+    (OF_BOTH | 1u << BASE | 1u << SEQ_BITS | 1u << TIME_SHIFT | 1u << SEQ_SHIFT | 1u << LOW_BITS | 1u << LOW_SHIFT)
+#define OF_NUMBERS (OF_BOTH | 1u << STRIDE)
+
+struct reading {
+    struct vs_slice text[VALUES];
+    uint64_t number[VALUES];
+    unsigned seen; /* bits by enum value */
+};
+
+static int find(struct vs_slice name) {
+    for (int i = 0; i < VALUES; i++)
+        if (vs_slice_is(name, NAMES[i])) return i;
+    return -1;
+}
+
+static int read_values(const struct vs_values *values, struct reading *r, struct vesta_error *err) {
+    if (values->count % 2) return vs_fail(err, VESTA_EIO, "a reply has a name without a value");
+    for (int i = 0; i < values->count; i += 2) {
+        struct vs_slice value = values->at[i + 1];
+        int at = find(values->at[i]);
+        if (at < 0) continue;
+        if (r->seen & 1u << at) return vs_fail(err, VESTA_EIO, "a reply says %s twice", NAMES[at]);
+        r->seen |= 1u << at;
+        r->text[at] = value;
+        if (at == NS || at == KIND) continue;
+        if (vesta_parse(VESTA_DECIMAL, value.at, value.length, &r->number[at]) != VESTA_OK)
+            return vs_fail(err, VESTA_EIO, "a reply says %s '%s', which is no number", NAMES[at],
+                           VS_QUOTE(value.at, value.length));
+    }
+    return VESTA_OK;
+}
+
+static int need(const struct reading *r, unsigned wanted, struct vesta_error *err) {
+    for (int i = 0; i < VALUES; i++)
+        if (wanted & 1u << i && !(r->seen & 1u << i))
+            return vs_fail(err, VESTA_EIO, "a reply does not say %s: is this a vesta server of today?", NAMES[i]);
+    return VESTA_OK;
+}
+
+/* Wider than any shift stays wrong. */
+static uint8_t narrow(uint64_t value) {
+    return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+}
+
+static void fill(const struct reading *r, struct vs_block *out) {
+    *out = (struct vs_block){.is_ticks = vs_slice_is(r->text[KIND], "ticks"),
+                             .seq_bits = narrow(r->number[SEQ_BITS]),
+                             .time_shift = narrow(r->number[TIME_SHIFT]),
+                             .seq_shift = narrow(r->number[SEQ_SHIFT]),
+                             .low_bits = narrow(r->number[LOW_BITS]),
+                             .low_shift = narrow(r->number[LOW_SHIFT]),
+                             .base = r->number[BASE],
+                             .first = r->number[FIRST],
+                             .count = r->number[COUNT],
+                             .stride = r->number[STRIDE]};
+    if (out->is_ticks) out->stride = 1;
+}
+
+int vs_reply_read(const struct vs_values *values, const char *name, uint64_t asked, struct vs_block *out,
+                  struct vesta_error *err) {
+    struct reading r = {.seen = 0};
+    struct vs_block block;
+    int rc = read_values(values, &r, err);
+    if (rc == VESTA_OK) rc = need(&r, 1u << NS | 1u << KIND, err);
+    if (rc != VESTA_OK) return rc;
+    if (!vs_slice_is(r.text[NS], name))
+        return vs_fail(err, VESTA_EIO, "a reply is about '%s', not '%s'", VS_QUOTE(r.text[NS].at, r.text[NS].length),
+                       name);
+    if (!vs_slice_is(r.text[KIND], "ticks") && !vs_slice_is(r.text[KIND], "numbers"))
+        return vs_fail(err, VESTA_EIO,
+                       "a block of the kind '%s' came, which this client does not know: a newer one is "
+                       "needed",
+                       VS_QUOTE(r.text[KIND].at, r.text[KIND].length));
+    fill(&r, &block);
+    rc = need(&r, block.is_ticks ? OF_TICKS : OF_NUMBERS, err);
+    if (rc != VESTA_OK) return rc;
+    const char *why = vs_block_reject(&block, asked);
+    if (why) return vs_fail(err, VESTA_EIO, "a block came that cannot be used: %s", why);
+    *out = block;
+    return VESTA_OK;
+}

@@ -1,0 +1,18 @@
+/* wire.c -- where the wire comes from. */
+#include "client/wire.h"
+#include "store/module.h"
+
+#include <stddef.h>
+
+/* Weak: NULL where it is not linked.  Hidden: never another copy's. */
+extern const struct vs_wire vs_wire_redis __attribute__((weak, visibility("hidden")));
+
+const struct vs_wire *vs_wire_find(struct vesta_error *err) {
+    static const struct vs_module_file file = {"client/redis", "vs_wire_module", "client of servers", VS_WIRE_PACKAGE};
+    if (&vs_wire_redis) return &vs_wire_redis;
+    const struct vs_wire *const *module = vs_module_load(&file, err);
+    if (!module) return NULL;
+    const struct vs_wire *wire = *module;
+    if (wire->abi == VS_WIRE_ABI && wire->answer_bytes == sizeof(struct vs_answer)) return wire;
+    return vs_module_foreign(&file, err);
+}

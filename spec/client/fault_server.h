@@ -1,0 +1,237 @@
+/* fault_server.h -- a server of blocks that does what a test says: it answers well, or in one of the ways in which
+ * servers and networks fail.  A fault's ids lie where no good grant ever does, so that one that is used shows. */
+#ifndef FAULT_SERVER_H
+#define FAULT_SERVER_H
+
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum fault {
+    GOOD,
+    SILENT,     /* accepts, and never answers anything */
+    HALF,       /* half a reply, then the connection ends */
+    STALLED,    /* half a reply, then nothing */
+    LATE,       /* the reply comes after the client's deadline, over the same connection */
+    DRIPPING,   /* a byte now and then */
+    OTHER_NAME, /* the reply to somebody else's request */
+    OTHER_KIND,
+    NO_IDS,
+    TOO_MANY,     /* one id more than was asked for */
+    HUGE_COUNT,   /* 2^63 */
+    OVERFLOWING,  /* the last tick is past 64 bits */
+    BASE_IN_TIME, /* the base has bits where the time's are */
+    WIDE_SHIFT,
+    TWICE,   /* two replies to one request */
+    UNASKED, /* a good reply, and behind it, when it has been read, one that nobody asked for */
+    NUMBER,  /* :1 */
+    NIL,
+    NESTED,
+    HUGE_ARRAY,  /* *2147483647 */
+    HUGE_STRING, /* $2147483647 */
+    ENDLESS,     /* a text that does not end */
+    HTTP,
+    NOISE,
+    REFUSING, /* -ERR */
+    BUSY,     /* -TRYAGAIN */
+    FAULTS
+};
+
+#define POISON (UINT64_C(1) << 44) /* a tick of a fault's ids has this bit */
+#define SEQ_BITS 20
+#define TIME_SHIFT 30
+#define SEQ_SHIFT 10
+
+struct fault_server {
+    int fd, port;
+    char address[32];
+    pthread_t thread;
+    _Atomic int fault;
+    _Atomic uint64_t blocks, requests, connections; /* of GOOD and of all */
+    _Atomic uint64_t most;                          /* ids that were asked for at once */
+    uint64_t base;                                  /* tells servers apart */
+    _Atomic uint64_t *ticks;                        /* where the next grant begins; shared by servers of one name */
+};
+
+struct fault_link {
+    struct fault_server *server;
+    int fd;
+};
+
+static void fault_send(int fd, const char *text, size_t length) {
+    while (length > 0) {
+        ssize_t sent = send(fd, text, length, MSG_NOSIGNAL);
+        if (sent <= 0) return;
+        text += sent;
+        length -= (size_t)sent;
+    }
+}
+
+/* One name and value of a reply. */
+static int fault_pair(char *to, size_t size, const char *name, uint64_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRIu64, value);
+    return snprintf(to, size, "$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(name), name, strlen(digits), digits);
+}
+
+struct fault_grant {
+    const char *name, *kind;
+    uint64_t base, first, count, time_shift;
+};
+
+static int fault_reply(char *to, size_t size, const struct fault_grant *g) {
+    const struct {
+        const char *name;
+        uint64_t value;
+    } pairs[] = {{"base", g->base},
+                 {"first", g->first},
+                 {"count", g->count},
+                 {"seq_bits", SEQ_BITS},
+                 {"time_shift", g->time_shift},
+                 {"seq_shift", SEQ_SHIFT},
+                 {"low_bits", 0},
+                 {"low_shift", 0}};
+    int used = snprintf(to, size, "*20\r\n$2\r\nns\r\n$%zu\r\n%s\r\n$4\r\nkind\r\n$%zu\r\n%s\r\n", strlen(g->name),
+                        g->name, strlen(g->kind), g->kind);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        used += fault_pair(to + used, size - (size_t)used, pairs[i].name, pairs[i].value);
+    return used;
+}
+
+static const char *fault_text(int fault) {
+    switch (fault) {
+    case NUMBER: return ":1\r\n";
+    case NIL: return "$-1\r\n";
+    case NESTED: return "*2\r\n*2\r\n$2\r\nns\r\n$1\r\nx\r\n$1\r\ny\r\n";
+    case HUGE_ARRAY: return "*2147483647\r\n$2\r\nns\r\n";
+    case HUGE_STRING: return "*2\r\n$2147483647\r\nxx";
+    case HTTP: return "HTTP/1.1 400 Bad Request\r\n\r\n";
+    case NOISE: return "\xff\xfe\r\n\x80%n%s\r\n*-7\r\n";
+    case REFUSING: return "-ERR there is no namespace 'orders'\r\n";
+    case BUSY: return "-TRYAGAIN full\r\n";
+    default: return NULL;
+    }
+}
+
+static void fault_endless(int fd) {
+    char piece[1024];
+    memset(piece, '7', sizeof piece);
+    fault_send(fd, "$", 1);
+    for (int i = 0; i < 1000; i++)
+        fault_send(fd, piece, sizeof piece);
+}
+
+static void fault_drip(int fd, const char *reply, size_t length) {
+    for (size_t i = 0; i < length; i++, usleep(20000))
+        fault_send(fd, reply + i, 1);
+}
+
+static struct fault_grant fault_grant(struct fault_server *s, int fault, uint64_t n) {
+    struct fault_grant g = {"orders", "ticks", s->base, 0, n, TIME_SHIFT};
+    g.first = atomic_fetch_add(s->ticks, n) | (fault == GOOD ? 0 : POISON);
+    if (fault == OTHER_NAME) g.name = "other";
+    if (fault == OTHER_KIND) g.kind = "beads";
+    if (fault == NO_IDS) g.count = 0;
+    if (fault == TOO_MANY) g.count = n + 1;
+    if (fault == HUGE_COUNT) g.count = UINT64_C(1) << 63;
+    if (fault == OVERFLOWING) g.first = UINT64_MAX - 1;
+    if (fault == BASE_IN_TIME) g.base |= UINT64_C(1) << (TIME_SHIFT + 44 - SEQ_BITS);
+    if (fault == WIDE_SHIFT) g.time_shift = 64;
+    return g;
+}
+
+static void fault_answer(struct fault_link *link, int fault, uint64_t n) {
+    char reply[2048];
+    struct fault_server *s = link->server;
+    struct fault_grant g = fault_grant(s, fault, n);
+    size_t length = (size_t)fault_reply(reply, sizeof reply, &g), half = length / 2;
+    const char *text = fault_text(fault);
+    if (text) return fault_send(link->fd, text, strlen(text));
+    switch (fault) {
+    case SILENT: return;
+    case ENDLESS: return fault_endless(link->fd);
+    case HALF:
+        fault_send(link->fd, reply, half);
+        shutdown(link->fd, SHUT_RDWR);
+        return;
+    case STALLED: return fault_send(link->fd, reply, half);
+    case LATE: usleep(400000); return fault_send(link->fd, reply, length);
+    case DRIPPING: return fault_drip(link->fd, reply, length);
+    case TWICE:
+        memcpy(reply + length, reply, length);
+        length *= 2;
+        break; /* at once: they are read together */
+    case UNASKED:
+        fault_answer(link, GOOD, n);
+        usleep(50000);
+        break;
+    default: break;
+    }
+    fault_send(link->fd, reply, length);
+    if (fault == GOOD) atomic_fetch_add(&s->blocks, 1);
+}
+
+/* Commands come whole, one at a time: their client waits for each answer. */
+static void *fault_serve(void *arg) {
+    struct fault_link *link = arg;
+    struct fault_server *s = link->server;
+    char bytes[1024];
+    ssize_t got;
+    while ((got = recv(link->fd, bytes, sizeof bytes - 1, 0)) > 0) {
+        bytes[got] = '\0';
+        int fault = atomic_load(&s->fault);
+        char *block = strstr(bytes, "VESTA.BLOCK"), *count = strrchr(bytes, '$');
+        if (!block && fault != SILENT) fault_send(link->fd, "+OK\r\n", 5);
+        if (!block) continue;
+        uint64_t n = strtoull(strchr(count, '\n') + 1, NULL, 10);
+        atomic_fetch_add(&s->requests, 1);
+        if (n > atomic_load(&s->most)) atomic_store(&s->most, n);
+        fault_answer(link, fault, n);
+    }
+    close(link->fd);
+    free(link);
+    return NULL;
+}
+
+static void *fault_accept(void *arg) {
+    struct fault_server *s = arg;
+    int fd;
+    while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
+        struct fault_link *link = malloc(sizeof *link);
+        pthread_t thread;
+        *link = (struct fault_link){s, fd};
+        atomic_fetch_add(&s->connections, 1);
+        if (pthread_create(&thread, NULL, fault_serve, link) == 0) pthread_detach(thread);
+    }
+    return NULL;
+}
+
+static void fault_server_begin(struct fault_server *s, _Atomic uint64_t *ticks, uint64_t number) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    memset(s, 0, sizeof *s);
+    s->ticks = ticks;
+    s->base = number;
+    s->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(s->fd, (struct sockaddr *)&at, sizeof at) != 0 || listen(s->fd, 64) != 0 ||
+        getsockname(s->fd, (struct sockaddr *)&at, &length) != 0)
+        abort();
+    s->port = ntohs(at.sin_port);
+    snprintf(s->address, sizeof s->address, "127.0.0.1:%d", s->port);
+    if (pthread_create(&s->thread, NULL, fault_accept, s) != 0) abort();
+}
+
+static void fault_server_end(struct fault_server *s) {
+    shutdown(s->fd, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    close(s->fd);
+}
+
+#endif

@@ -1,0 +1,346 @@
+/* faults.c -- a client against servers that fail in every way that is known: no id comes of a reply that is not what
+ * was asked for, no connection is used after one, and ids go on as soon as somebody answers well. */
+#include "check.h"
+#include "fault_server.h"
+#include "vesta_client.h"
+
+static _Atomic uint64_t ticks;
+
+static struct vesta_client *opened(const char *servers, int64_t timeout_ms) {
+    struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
+    struct vesta_client *client = NULL;
+    struct vesta_error err = {.text = ""};
+    opts.servers = servers;
+    opts.name = "orders";
+    opts.timeout_ms = timeout_ms;
+    if (vesta_client_open(&opts, &client, &err) != VESTA_OK) CHECK_FAIL("open: %s", err.text);
+    return client;
+}
+
+static bool is_poisoned(uint64_t id) {
+    return (id >> TIME_SHIFT << SEQ_BITS) & POISON;
+}
+
+/* An id, which must be of a good grant and above the last of its server. */
+static void take_good(struct vesta_client *client, uint64_t *last) {
+    struct vesta_pause pause;
+    uint64_t id = 0;
+    char text[1024] = "";
+    if (vesta_client_next_wait(client, &id, 30000000, &pause) != VESTA_OK) {
+        vesta_client_pause_text(client, &pause, text, sizeof text);
+        CHECK_FAIL("no id: %s", text);
+        return;
+    }
+    if (is_poisoned(id)) CHECK_FAIL("id %" PRIu64 " is of a reply that was to be thrown away", id);
+    if (id <= *last) CHECK_FAIL("id %" PRIu64 " comes after %" PRIu64, id, *last);
+    *last = id;
+}
+
+static void a_request_a_block(void) {
+    struct fault_server s;
+    struct vesta_client_info info;
+    uint64_t last = 0;
+    fault_server_begin(&s, &ticks, 1);
+    struct vesta_client *client = opened(s.address, 30000);
+    for (int i = 0; i < 100000; i++)
+        take_good(client, &last);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.requests, info.blocks);
+    CHECK(info.blocks == atomic_load(&s.blocks) || info.blocks + 1 == atomic_load(&s.blocks));
+    CHECK(info.ids >= 100000 && info.ids < 100064);
+    CHECK_EQ_U64(info.errors + info.drops + info.fallback_blocks, 0);
+    CHECK_EQ_U64(atomic_load(&s.connections), 1);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+/* Every answer of a server is a fault; then it answers well. */
+static void meets(int fault, const char *said) {
+    bool is_silent = fault == SILENT || fault == STALLED || fault == LATE || fault == DRIPPING || fault == HUGE_STRING;
+    bool is_kept = fault == REFUSING || fault == BUSY; /* an answer, if not a good one */
+    struct fault_server s;
+    struct vesta_client_info info;
+    struct vesta_pause pause;
+    uint64_t last = 0, id;
+    fault_server_begin(&s, &ticks, 1);
+    atomic_store(&s.fault, fault);
+    struct vesta_client *client = opened(s.address, is_silent ? 100 : 30000);
+    CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
+    CHECK_EQ_I64(pause.why, VESTA_RANGE);
+    CHECK(pause.wait_us > 0);
+    AWAIT((vesta_client_get_info(client, &info), info.errors > 0));
+    CHECK_EQ_U64(info.blocks, 0);
+    CHECK_HAS(info.server[0].error, said);
+    atomic_store(&s.fault, GOOD);
+    for (int i = 0; i < 1000; i++)
+        take_good(client, &last);
+    CHECK_EQ_U64(atomic_load(&s.connections) == 1, is_kept);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+/* Behind a good reply comes another's: the next block is asked for over another connection. */
+static void unasked(void) {
+    struct fault_server s;
+    struct vesta_client_info info;
+    uint64_t last = 0;
+    fault_server_begin(&s, &ticks, 1);
+    atomic_store(&s.fault, UNASKED);
+    struct vesta_client *client = opened(s.address, 30000);
+    take_good(client, &last);
+    usleep(200000); /* it is there by then; later it would be thrown away with the next reply */
+    atomic_store(&s.fault, GOOD);
+    for (int i = 0; i < 5000; i++)
+        take_good(client, &last);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.errors, 1);
+    CHECK_EQ_U64(atomic_load(&s.connections), 2);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+static void cut_short(void) {
+    meets(HALF, "in the middle of a reply");
+    meets(STALLED, "no answer in time");
+}
+
+static void too_late(void) {
+    meets(LATE, "no answer in time");
+    meets(DRIPPING, "no answer in time");
+    meets(SILENT, "no answer in time");
+}
+
+static void for_others(void) {
+    meets(OTHER_NAME, "about 'other', not 'orders'");
+    meets(OTHER_KIND, "'beads'");
+    meets(TWICE, "more than one reply");
+}
+
+static void impossible(void) {
+    meets(NO_IDS, "it has no ids");
+    meets(TOO_MANY, "more ids than were asked for");
+    meets(HUGE_COUNT, "more ids than were asked for");
+    meets(OVERFLOWING, "more than a layout has");
+    meets(BASE_IN_TIME, "base has bits");
+    meets(WIDE_SHIFT, "a shift that no layout has");
+}
+
+static void hostile(void) {
+    meets(NUMBER, "not of the Redis protocol");
+    meets(NIL, "not of the Redis protocol");
+    meets(NESTED, "not of the Redis protocol");
+    meets(HUGE_ARRAY, "not of the Redis protocol");
+    meets(HUGE_STRING, "no answer in time");
+    meets(ENDLESS, "reply");
+    meets(HTTP, "not of the Redis protocol");
+    meets(NOISE, "not of the Redis protocol");
+}
+
+static void refusing(void) {
+    meets(REFUSING, "no namespace 'orders'");
+    meets(BUSY, "TRYAGAIN");
+}
+
+/* ------------------------------------------------------------------ lists */
+
+/* What the kernel accepts and nobody answers is the worst of servers: the next one gives ids all the same, and a call
+ * never waits for both deadlines. */
+static void black_hole(void) {
+    struct fault_server hole, good;
+    struct vesta_client_info info;
+    uint64_t last = 0;
+    char servers[80];
+    fault_server_begin(&hole, &ticks, 1);
+    fault_server_begin(&good, &ticks, 2);
+    atomic_store(&hole.fault, SILENT);
+    snprintf(servers, sizeof servers, "%s,%s", hole.address, good.address);
+    struct vesta_client *client = opened(servers, 60000);
+    for (int i = 0; i < 50000; i++)
+        take_good(client, &last);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.server[0].blocks, 0);
+    CHECK(info.server[1].blocks > 0);
+    CHECK_EQ_U64(info.errors, 0); /* its deadline is a minute: nobody waited for that */
+    vesta_client_close(client);
+    fault_server_end(&hole);
+    fault_server_end(&good);
+}
+
+/* Ids come of the second while the first fails, and of the first again soon after it is back. */
+static void goes_back(void) {
+    struct fault_server first, second;
+    struct vesta_client_info info;
+    uint64_t last = 0, then;
+    char servers[80];
+    fault_server_begin(&first, &ticks, 1);
+    fault_server_begin(&second, &ticks, 2);
+    snprintf(servers, sizeof servers, "%s,%s", first.address, second.address);
+    struct vesta_client *client = opened(servers, 30000);
+    take_good(client, &last);
+    CHECK_EQ_U64(last & 1023, 1);
+    atomic_store(&first.fault, REFUSING);
+    while ((last & 1023) == 1)
+        take_good(client, &last);
+    CHECK_EQ_U64(last & 1023, 2);
+    atomic_store(&first.fault, GOOD);
+    then = atomic_load(&first.blocks);
+    while (atomic_load(&first.blocks) < then + 3)
+        take_good(client, &last);
+    vesta_client_get_info(client, &info);
+    CHECK(info.server[0].errors > 0);
+    CHECK(info.server[0].is_up);
+    CHECK_STR(info.server[0].error, ""); /* a block has come since */
+    CHECK_EQ_U64(info.server[1].errors, 0);
+    vesta_client_close(client);
+    fault_server_end(&first);
+    fault_server_end(&second);
+}
+
+/* Who refuses is asked less and less often. */
+static void backs_off(void) {
+    struct fault_server s;
+    struct vesta_pause pause;
+    uint64_t id;
+    fault_server_begin(&s, &ticks, 1);
+    atomic_store(&s.fault, REFUSING);
+    struct vesta_client *client = opened(s.address, 30000);
+    int64_t began_ms = check_now_ms();
+    CHECK_EQ_I64(vesta_client_next_wait(client, &id, 1000000, &pause), VESTA_EPAUSE);
+    int64_t took_ms = check_now_ms() - began_ms;
+    CHECK(took_ms >= 1000);
+    uint64_t most = 1; /* 0.075 s, 0.15 s, 0.3 s ... at the least between two of them */
+    for (int64_t at_ms = 75, ms = 75; at_ms <= took_ms; at_ms += ms *= 2)
+        most++;
+    CHECK(atomic_load(&s.requests) >= 1);
+    CHECK(atomic_load(&s.requests) <= most);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+/* ------------------------------------------------------------------ several threads; ends */
+
+#define THREADS 4
+#define EACH 40000
+
+struct taker {
+    pthread_t thread;
+    struct vesta_client *client;
+    uint64_t ids[EACH];
+};
+
+static void *take_many(void *arg) {
+    struct taker *t = arg;
+    struct vesta_pause pause;
+    for (size_t i = 0; i < EACH;) {
+        size_t n = i % 7 == 0 && EACH - i >= 70 ? 70 : 1;
+        int rc = n == 1 ? vesta_client_next_wait(t->client, &t->ids[i], 60000000, &pause)
+                        : vesta_client_batch_wait(t->client, &t->ids[i], n, 60000000, &pause);
+        if (rc != VESTA_OK) CHECK_FAIL("no id");
+        i += n;
+    }
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void none_twice(void) {
+    static struct taker takers[THREADS];
+    static uint64_t all[THREADS * EACH];
+    struct fault_server s;
+    fault_server_begin(&s, &ticks, 1);
+    struct vesta_client *client = opened(s.address, 30000);
+    for (int i = 0; i < THREADS; i++) {
+        takers[i].client = client;
+        NEED(pthread_create(&takers[i].thread, NULL, take_many, &takers[i]) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(takers[i].thread, NULL);
+        memcpy(all + i * EACH, takers[i].ids, sizeof takers[i].ids);
+    }
+    qsort(all, THREADS * EACH, sizeof *all, by_value);
+    uint64_t twice = 0;
+    for (int i = 1; i < THREADS * EACH; i++)
+        twice += all[i] == all[i - 1];
+    CHECK_EQ_U64(twice, 0);
+    CHECK(all[0] > 0);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+/* What one client left in a thread's hands is never another's, also where that one lies in the same memory. */
+static void clients_in_turn(void) {
+    struct fault_server s;
+    uint64_t last = 0;
+    fault_server_begin(&s, &ticks, 1);
+    for (int i = 0; i < 40; i++) {
+        struct vesta_client *client = opened(s.address, 30000);
+        for (int j = 0; j < 20; j++)
+            take_good(client, &last);
+        vesta_client_close(client);
+    }
+    fault_server_end(&s);
+}
+
+/* Its deadlines are a minute; the end of a client waits for none of them. */
+static void ends_soon(void) {
+    struct fault_server s;
+    struct vesta_pause pause;
+    uint64_t id;
+    fault_server_begin(&s, &ticks, 1);
+    for (int fault = SILENT; fault <= STALLED; fault += STALLED - SILENT) {
+        atomic_store(&s.fault, fault);
+        struct vesta_client *client = opened(s.address, 60000);
+        CHECK_EQ_I64(vesta_client_next_wait(client, &id, 50000, &pause), VESTA_EPAUSE);
+        int64_t began_ms = check_now_ms();
+        vesta_client_close(client);
+        CHECK(check_now_ms() - began_ms < 30000);
+    }
+    fault_server_end(&s);
+}
+
+/* A block is dropped when it is old, also what a thread holds of it, and the next id is of another. */
+static void drops_stale(void) {
+    struct fault_server s;
+    struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
+    struct vesta_client_info info;
+    struct vesta_client *client;
+    uint64_t last = 0, before;
+    fault_server_begin(&s, &ticks, 1);
+    opts.servers = s.address;
+    opts.name = "orders";
+    opts.ttl_ms = 200;
+    NEED(vesta_client_open(&opts, &client, NULL) == VESTA_OK);
+    for (int i = 0; i < 20; i++) /* some are in this thread's hands */
+        take_good(client, &last);
+    before = last;
+    AWAIT((vesta_client_get_info(client, &info), info.drops >= 1 && info.left == 0));
+    take_good(client, &last);
+    vesta_client_get_info(client, &info);
+    CHECK(last >> SEQ_SHIFT >= (before >> SEQ_SHIFT) + 64); /* nothing of the old block's rest */
+    CHECK(info.dropped > 0);
+    CHECK_EQ_U64(info.errors, 0);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+static const struct check_case cases[] = {
+    {"100,000 ids cost a request a block, over one connection", a_request_a_block},
+    {"a reply that is cut short gives no id, and its connection is used no more", cut_short},
+    {"a reply that comes too late gives no id, and its connection is used no more", too_late},
+    {"a reply to another request gives no id", for_others},
+    {"a reply that nobody asked for gives no id", unasked},
+    {"a block that cannot be gives no id", impossible},
+    {"bytes that are no reply give no id", hostile},
+    {"a server that refuses is asked again, over the same connection", refusing},
+    {"a server that never answers delays no id of the next one", black_hole},
+    {"ids come of the second server while the first fails, and then of the first again", goes_back},
+    {"a server that refuses is asked less and less often", backs_off},
+    {"four threads get no id twice", none_twice},
+    {"a client's ids in a thread's hands are never another client's", clients_in_turn},
+    {"a client's end waits for no server", ends_soon},
+    {"a stale block is dropped", drops_stale},
+};
+CHECK_MAIN(cases)
