@@ -20,6 +20,7 @@ packages_for() {
             store_packages
             echo openssl spin tzdata
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
+            echo golang-go default-jdk-headless php-cli haproxy
             echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;

@@ -16,4 +16,6 @@ class Column:
 
 COLUMNS = [
     Column("python", "python3", "HERE/drive.py", forks=True),
+    Column("go", "BUILD/drive_go"),
+    Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
 ]

@@ -1,0 +1,531 @@
+package vesta;
+
+import java.io.IOException;
+import java.math.BigInteger;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Ids from vesta servers, for Java 17 and newer; this file is all it takes.
+ *
+ * <pre>{@code
+ * try (Vesta ids = new Vesta(List.of("10.0.0.1:8089", "10.0.0.2:8089"), "orders", new Vesta.Options())) {
+ *     long id = ids.next();                       // unsigned: Long.toUnsignedString(id) where the layout has all 64 bits
+ * }
+ * }</pre>
+ *
+ * A client takes ids a block at a time and makes them by itself, so that most calls of next() meet no network: one atomic
+ * add. It has two blocks: the next is fetched by a thread when a tenth of the current one is used. Any thread, virtual or
+ * not, may call its methods.
+ */
+public final class Vesta implements AutoCloseable {
+    /** There is no id; the message names every server and what became of it. */
+    public static final class NoId extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        NoId(String message) {
+            super(message);
+        }
+    }
+
+    /** What may be set, with what holds otherwise. */
+    public static final class Options {
+        private int size = 1000;
+        private Duration ttl = Duration.ofSeconds(10);
+        private Duration timeout = Duration.ofSeconds(2);
+        private Duration wait = Duration.ofSeconds(5);
+        private String password;
+
+        /** Ids of a block, 1 to 100000. */
+        public Options size(int ids) {
+            size = ids;
+            return this;
+        }
+
+        /** After which what is left of a block is dropped, so that no id is older. */
+        public Options ttl(Duration time) {
+            ttl = time;
+            return this;
+        }
+
+        /** For one request to one server, connecting included. */
+        public Options timeout(Duration time) {
+            timeout = time;
+            return this;
+        }
+
+        /** That next() may wait if there is no block; zero: it never waits. */
+        public Options wait(Duration time) {
+            wait = time;
+            return this;
+        }
+
+        public Options password(String text) {
+            password = text;
+            return this;
+        }
+    }
+
+    /** Blocks that came, requests for one, blocks that were dropped for their age, and failures by server. */
+    public record Info(long blocks, long requests, long drops, Map<String, Long> errors) {}
+
+    private static final int SIZE_MAX = 100_000;
+    private static final Duration LONGEST = Duration.ofDays(1);
+    private static final long REST_MIN_NS = 100_000_000L;
+    private static final long REST_MAX_NS = 6_400_000_000L;
+    private static final int REPLY_BYTES_MAX = 65_536;
+    private static final long SPENT = 1L << 62;
+    private static final BigInteger TWO_64 = BigInteger.ONE.shiftLeft(64);
+
+    /** Drops blocks at their age, so that next() need not read a clock for each id. */
+    private static final ScheduledThreadPoolExecutor TIMER = new ScheduledThreadPoolExecutor(1, work -> daemon(work, "vesta-timer"));
+
+    static {
+        TIMER.setRemoveOnCancelPolicy(true);
+    }
+
+    private final String name;
+    private final Options options;
+    private final AtomicLong drops = new AtomicLong();
+    private volatile Block current = new Block();
+
+    private final ReentrantLock lock = new ReentrantLock(); // of all below, but for a server's connection
+    private final Condition changed = lock.newCondition();
+    private final List<Server> servers = new ArrayList<>();
+    private Block next;
+    private boolean fetching;
+    private boolean closed;
+    private int waiting;
+    private long blocks;
+    private long requests;
+
+    /** Checks what it is given, and asks no server: that is for the first next(). */
+    public Vesta(List<String> addresses, String name, Options options) {
+        check(!addresses.isEmpty(), "servers is empty: at least one HOST:PORT is needed");
+        check(name.matches("[A-Za-z0-9_.:-]{1,64}"), "name '" + name + "' is not 1 to 64 of A-Z a-z 0-9 _ . : -");
+        check(options.size >= 1 && options.size <= SIZE_MAX, "size " + options.size + " is not from 1 to " + SIZE_MAX);
+        check(!options.ttl.isZero(), "ttl 0 is no time");
+        check(!options.timeout.isZero(), "timeout 0 is no time");
+        checkTime("ttl", options.ttl);
+        checkTime("timeout", options.timeout);
+        checkTime("wait", options.wait);
+        addresses.forEach(address -> servers.add(new Server(address)));
+        this.name = name;
+        this.options = new Options().size(options.size).ttl(options.ttl).timeout(options.timeout).wait(options.wait)
+                .password(options.password);
+    }
+
+    private static void check(boolean holds, String message) {
+        if (!holds) throw new IllegalArgumentException("vesta: " + message);
+    }
+
+    private static void checkTime(String key, Duration time) {
+        check(!time.isNegative() && time.compareTo(LONGEST) <= 0, key + " " + time + " is not from 0 to " + LONGEST);
+    }
+
+    private static Thread daemon(Runnable work, String name) {
+        Thread thread = new Thread(work, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** An id, as an unsigned number. NoId: there is none within Options.wait, or the client is closed. */
+    public long next() {
+        Block block = current;
+        long i = block.used.getAndIncrement();
+        if (i < block.mark) return block.id(i);
+        if (i >= block.count) return nextSlowly();
+        lock.lock();
+        try {
+            fetchAhead();
+        } finally {
+            lock.unlock();
+        }
+        return block.id(i);
+    }
+
+    private long nextSlowly() {
+        lock.lock();
+        waiting++;
+        try {
+            for (long left = options.wait.toNanos(); !closed; left = changed.awaitNanos(left)) {
+                do {
+                    Block block = current;
+                    long i = block.used.get() < block.count ? block.used.getAndIncrement() : SPENT;
+                    if (i < block.count) return block.id(i);
+                } while (turn());
+                boolean isRefused = !fetching && servers.stream().allMatch(server -> server.refuses);
+                fetchAhead();
+                if (left <= 0 || isRefused) throw new NoId("vesta: no id of '" + name + "': " + said());
+            }
+            throw new NoId("vesta: this client is closed");
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new NoId("vesta: interrupted while it waited for an id of '" + name + "'");
+        } finally {
+            waiting--;
+            lock.unlock();
+        }
+    }
+
+    private String said() {
+        return String.join("; ", servers.stream().map(server -> server.address + ": " + server.said).toList());
+    }
+
+    /** Makes the next block the current one, where there is one; one that is too old is dropped. */
+    private boolean turn() {
+        Block block = next;
+        if (block == null) return false;
+        next = null;
+        long left = block.asked + options.ttl.toNanos() - System.nanoTime();
+        if (left <= 0) {
+            drops.incrementAndGet();
+            return false;
+        }
+        if (current.expiry != null) current.expiry.cancel(false);
+        block.expiry = TIMER.schedule(() -> drop(block), left, TimeUnit.NANOSECONDS);
+        current = block;
+        return true;
+    }
+
+    private void drop(Block block) {
+        if (block.used.getAndSet(SPENT) < block.count) drops.incrementAndGet();
+    }
+
+    /** Has the next block fetched, if that is not done. Until it ends, no id of the current one comes here. */
+    private void fetchAhead() {
+        current.mark = current.count;
+        if (next != null || fetching || closed) return;
+        fetching = true;
+        daemon(this::fetch, "vesta-fetch").start();
+    }
+
+    /** Asks servers in the list's order, those that do not rest, until there is a block or nobody waits for one. */
+    private void fetch() {
+        lock.lock();
+        try {
+            while (!closed) {
+                Server server = servers.get(0);
+                for (Server other : servers)
+                    if (server.restNs() > 0 && other.restNs() < server.restNs()) server = other;
+                if (server.restNs() <= 0) {
+                    if (ask(server)) break;
+                } else if (waiting == 0 || servers.stream().allMatch(one -> one.refuses)) {
+                    break;
+                } else {
+                    changed.awaitNanos(server.restNs());
+                }
+            }
+        } catch (InterruptedException ours) { // nobody has this thread to interrupt it: it ends, as it does on an error
+            Thread.currentThread().interrupt();
+        } finally {
+            long used = current.used.get();
+            if (next == null && used < current.count * 9 / 10) current.mark = used + (current.count + 9) / 10; // the next attempt
+            fetching = false;
+            if (closed) servers.forEach(Server::close);
+            changed.signalAll();
+            lock.unlock();
+        }
+    }
+
+    /** With the lock, but for the time in which it waits for the server. */
+    private boolean ask(Server server) {
+        Block block = null;
+        Exception wrong = null;
+        requests++;
+        lock.unlock();
+        try {
+            long asked = System.nanoTime();
+            Map<String, String> reply = server.ask(options.password, asked + options.timeout.toNanos(), "VESTA.BLOCK", name,
+                    Integer.toString(options.size));
+            block = new Block(reply, name, options.size, asked);
+            if (block.overlaps(current)) throw new IOException("its block begins at " + block.first + ", which was given before");
+        } catch (IOException | RuntimeException error) {
+            server.close();
+            wrong = error;
+        } finally {
+            lock.lock();
+        }
+        if (wrong == null) {
+            next = block;
+            blocks++;
+            server.restNs = 0;
+            server.refuses = false;
+        } else {
+            server.failed(wrong);
+        }
+        changed.signalAll();
+        return wrong == null;
+    }
+
+    /** Ends the client: what is left of its blocks is lost, and calls of next() that wait end with NoId. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            next = null;
+            if (current.expiry != null) current.expiry.cancel(false);
+            current = new Block();
+            servers.forEach(Server::hangUp);
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    public Info info() {
+        lock.lock();
+        try {
+            Map<String, Long> errors = new LinkedHashMap<>();
+            servers.forEach(server -> errors.put(server.address, server.errors));
+            return new Info(blocks, requests, drops.get(), errors);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ids that a server gave to this client alone; used counts those that were given, and may go past the end. */
+    private static final class Block {
+        final AtomicLong used = new AtomicLong();
+        volatile long mark; // from here on, which is not past count, the next block is wanted
+        final long count;
+        final boolean isTicks;
+        final long base;
+        final long first;
+        final long stride;
+        final int seqBits;
+        final int timeShift;
+        final int seqShift;
+        final int lowBits;
+        final int lowShift;
+        final long last;
+        final long asked;
+        ScheduledFuture<?> expiry;
+
+        /** Has no id. */
+        Block() {
+            count = base = first = stride = last = asked = 0;
+            seqBits = timeShift = seqShift = lowBits = lowShift = 0;
+            isTicks = false;
+        }
+
+        Block(Map<String, String> reply, String name, int size, long asked) throws IOException {
+            if (!name.equals(reply.get("ns"))) throw new IOException("its reply is for '" + reply.get("ns") + "', not for '" + name + "'");
+            isTicks = "ticks".equals(reply.get("kind"));
+            if (!isTicks && !"numbers".equals(reply.get("kind")))
+                throw new IOException("its block is of kind '" + reply.get("kind") + "': this client knows ticks and numbers");
+            BigInteger from = number(reply, "first", 0, TWO_64);
+            first = from.longValue();
+            count = number(reply, "count", 1, BigInteger.valueOf(size + 1L)).longValue();
+            base = isTicks ? number(reply, "base", 0, TWO_64).longValue() : 0;
+            stride = isTicks ? 1 : number(reply, "stride", 1, TWO_64).longValue();
+            seqBits = isTicks ? shift(reply, "seq_bits") : 0;
+            timeShift = isTicks ? shift(reply, "time_shift") : 0;
+            seqShift = isTicks ? shift(reply, "seq_shift") : 0;
+            lowBits = isTicks ? shift(reply, "low_bits") : 0;
+            lowShift = isTicks ? shift(reply, "low_shift") : 0;
+            BigInteger end = from.add(new BigInteger(Long.toUnsignedString(stride)).multiply(BigInteger.valueOf(count - 1)));
+            if (end.compareTo(TWO_64) >= 0 || end.shiftRight(seqBits).shiftLeft(timeShift).compareTo(TWO_64) >= 0)
+                throw new IOException("its block goes past 2^64 - 1");
+            last = end.longValue();
+            mark = (count + 9) / 10;
+            this.asked = asked;
+        }
+
+        private static BigInteger number(Map<String, String> reply, String key, long least, BigInteger end) throws IOException {
+            String text = String.valueOf(reply.get(key));
+            if (text.matches("[0-9]{1,20}")) {
+                BigInteger number = new BigInteger(text);
+                if (number.compareTo(BigInteger.valueOf(least)) >= 0 && number.compareTo(end) < 0) return number;
+            }
+            throw new IOException("its " + key + " '" + text + "' is not a number from " + least + " to " + end.subtract(BigInteger.ONE));
+        }
+
+        private static int shift(Map<String, String> reply, String key) throws IOException {
+            return number(reply, key, 0, BigInteger.valueOf(64)).intValue();
+        }
+
+        long id(long i) {
+            if (!isTicks) return first + i * stride;
+            long tick = first + i;
+            return base | tick >>> seqBits << timeShift | (tick & (1L << seqBits) - 1) >>> lowBits << seqShift
+                    | (tick & (1L << lowBits) - 1) << lowShift;
+        }
+
+        boolean overlaps(Block other) {
+            return other.count > 0 && isTicks == other.isTicks && base == other.base
+                    && Long.compareUnsigned(first, other.last) <= 0 && Long.compareUnsigned(other.first, last) <= 0;
+        }
+    }
+
+    /** A server's own word that asking again does not help. */
+    private static final class Refused extends IOException {
+        private static final long serialVersionUID = 1;
+
+        Refused(String message) {
+            super(message);
+        }
+    }
+
+    /** One server: its connection, which the thread that fetches uses, and whether it is worth asking. */
+    private static final class Server {
+        final String address;
+        final String host;
+        final int port;
+        long errors;
+        String said = "not asked yet";
+        boolean refuses;
+        long restNs;
+        long failedAt;
+        volatile boolean ended;
+        volatile Socket socket;
+        byte[] data;
+        int length;
+        int at;
+
+        Server(String address) {
+            int colon = address.lastIndexOf(':');
+            String digits = address.substring(colon + 1);
+            port = colon > 0 && digits.matches("[0-9]{1,5}") ? Integer.parseInt(digits) : 0;
+            check(port >= 1 && port <= 65535, "server '" + address + "' is not HOST:PORT with a port from 1 to 65535");
+            this.address = address;
+            host = address.substring(0, colon).replaceAll("^\\[(.*)\\]$", "$1");
+        }
+
+        /** How long it is to be left alone. */
+        long restNs() {
+            return restNs == 0 ? 0 : failedAt + restNs - System.nanoTime();
+        }
+
+        void failed(Exception why) {
+            refuses = why instanceof Refused;
+            errors++;
+            said = (why.getMessage() == null ? why.toString() : why.getMessage()).replaceAll("\\s+", " ");
+            restNs = refuses ? REST_MAX_NS : Math.min(Math.max(2 * restNs, REST_MIN_NS), REST_MAX_NS);
+            failedAt = System.nanoTime();
+        }
+
+        /** For good, from any thread. */
+        void hangUp() {
+            ended = true;
+            close();
+        }
+
+        void close() {
+            Socket old = socket;
+            socket = null;
+            try {
+                if (old != null) old.close();
+            } catch (IOException gone) { // it is not used again, whatever it says
+                return;
+            }
+        }
+
+        /** One request and its reply, names and values. Who calls it closes the connection if anything goes wrong. */
+        Map<String, String> ask(String password, long deadline, String... words) throws IOException {
+            if (socket != null && hasMore()) close();
+            if (socket == null) {
+                Socket made = new Socket();
+                made.setTcpNoDelay(true);
+                made.connect(new InetSocketAddress(host, port), left(deadline));
+                socket = made;
+                if (password != null) say(deadline, "AUTH", password);
+            }
+            return say(deadline, words);
+        }
+
+        /** Bytes that nobody asked for, or an end: not a connection to ask on. */
+        private boolean hasMore() {
+            try {
+                socket.setSoTimeout(1);
+                socket.getInputStream().read();
+                return true;
+            } catch (SocketTimeoutException quiet) {
+                return false;
+            } catch (IOException gone) {
+                return true;
+            }
+        }
+
+        private Map<String, String> say(long deadline, String... words) throws IOException {
+            StringBuilder request = new StringBuilder("*" + words.length + "\r\n");
+            for (String word : words)
+                request.append('$').append(word.getBytes(StandardCharsets.UTF_8).length).append("\r\n").append(word).append("\r\n");
+            Socket to = socket;
+            if (ended || to == null) throw new IOException("this client is closed");
+            to.getOutputStream().write(request.toString().getBytes(StandardCharsets.UTF_8));
+            data = new byte[REPLY_BYTES_MAX];
+            length = at = 0;
+            String head = line(to, deadline);
+            if (head.startsWith("-")) {
+                if (head.matches("-(TRYAGAIN|LOADING|OOM)( .*)?")) throw new IOException(head.substring(1));
+                throw new Refused(head.substring(1));
+            }
+            Map<String, String> values = new LinkedHashMap<>();
+            if (!head.equals("+OK")) {
+                int count = number(head, '*', 64);
+                check(count % 2 == 0, "its reply is no list of names and values");
+                for (int i = 0; i < count; i += 2)
+                    values.put(value(to, deadline), value(to, deadline));
+            }
+            if (at != length) throw new IOException("its reply has bytes that were not asked for");
+            return values;
+        }
+
+        private static int number(String line, char kind, int most) throws IOException {
+            if (!line.matches("\\" + kind + "[0-9]{1,5}") || Integer.parseInt(line.substring(1)) > most)
+                throw new IOException("its reply has '" + line.substring(0, Math.min(40, line.length())) + "' where it has " + kind);
+            return Integer.parseInt(line.substring(1));
+        }
+
+        private String value(Socket from, long deadline) throws IOException {
+            String line = line(from, deadline);
+            if (line.startsWith(":")) return line.substring(1);
+            int bytes = number(line, '$', REPLY_BYTES_MAX), begin = at;
+            while (length < begin + bytes + 2)
+                more(from, deadline);
+            at = begin + bytes + 2;
+            return new String(data, begin, bytes, StandardCharsets.UTF_8);
+        }
+
+        private String line(Socket from, long deadline) throws IOException {
+            for (int end = at;; end++) {
+                if (end + 1 >= length) more(from, deadline);
+                if (end + 1 < length && data[end] == '\r' && data[end + 1] == '\n') {
+                    String line = new String(data, at, end - at, StandardCharsets.UTF_8);
+                    at = end + 2;
+                    return line;
+                }
+                if (end == at && "+-:$*".indexOf(data[at]) < 0) throw new IOException("its reply is no reply of the Redis protocol");
+            }
+        }
+
+        private void more(Socket from, long deadline) throws IOException {
+            if (length == data.length) throw new IOException("its reply is longer than " + length + " bytes");
+            from.setSoTimeout(left(deadline));
+            int got = from.getInputStream().read(data, length, data.length - length);
+            if (got < 0) throw new IOException("closed the connection" + (length > 0 ? " in the middle of a reply" : ""));
+            length += got;
+        }
+
+        private static int left(long deadline) throws IOException {
+            long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+            if (left <= 0) throw new SocketTimeoutException("timed out");
+            return (int) left;
+        }
+    }
+}

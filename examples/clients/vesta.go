@@ -1,0 +1,538 @@
+// Package vesta gives ids from vesta servers.  It needs Go 1.19 or newer and the standard library; this file is all of it.
+//
+//	ids, err := vesta.Open([]string{"10.0.0.1:8089", "10.0.0.2:8089"}, "orders", nil)
+//	id, err := ids.Next() // 2319542600899494910
+//	ids.Close()
+//
+// A client takes ids a block at a time and makes them by itself, so that most calls of Next meet no network: one atomic
+// add.  It has two blocks: the next is fetched by a goroutine when a tenth of the current one is used.
+package vesta
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options of a client; see Defaults.  Password is sent if it is not empty.
+type Options struct {
+	Size     int           // ids of a block, 1 to 100000
+	TTL      time.Duration // after which what is left of a block is dropped, so that no id is older
+	Timeout  time.Duration // for one request to one server, connecting included
+	Wait     time.Duration // that Next may wait if there is no block; 0: it never waits
+	Password string
+}
+
+// Defaults are the options of a client that is opened with nil; change what you like in a copy.
+func Defaults() Options {
+	return Options{Size: 1000, TTL: 10 * time.Second, Timeout: 2 * time.Second, Wait: 5 * time.Second}
+}
+
+// ErrClosed is what Next returns once Close was called.
+var ErrClosed = errors.New("vesta: this client is closed")
+
+const (
+	sizeMax = 100000
+	longest = 24 * time.Hour
+	restMin = 100 * time.Millisecond
+	restMax = 6400 * time.Millisecond
+	spent   = int64(1) << 62
+)
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+
+// ---------------------------------------------------------------- blocks
+
+// A block is ids that a server gave to this client alone; used counts those that were given, and may go past the end.
+type block struct {
+	used, mark atomic.Int64 // from mark on, which is not past count, the next block is wanted
+	count      int64
+	isTicks    bool
+
+	base, first, last, stride                       uint64
+	seqBits, timeShift, seqShift, lowBits, lowShift uint64
+
+	asked time.Time
+	timer *time.Timer
+}
+
+func (b *block) id(i int64) uint64 {
+	if !b.isTicks {
+		return b.first + uint64(i)*b.stride
+	}
+	t := b.first + uint64(i) // & 63: a shift that the compiler knows to be less than 64 is one instruction
+	return b.base | t>>(b.seqBits&63)<<(b.timeShift&63) |
+		t&(1<<(b.seqBits&63)-1)>>(b.lowBits&63)<<(b.seqShift&63) | t&(1<<(b.lowBits&63)-1)<<(b.lowShift&63)
+}
+
+func (b *block) overlaps(other *block) bool {
+	return b.isTicks == other.isTicks && b.base == other.base && other.count > 0 &&
+		b.first <= other.last && other.first <= b.last
+}
+
+// newBlock reads a reply to a request for size ids of name: names and values.
+func newBlock(reply []string, name string, size int, asked time.Time) (*block, error) {
+	values := map[string]string{}
+	for i := 0; i+1 < len(reply); i += 2 {
+		values[reply[i]] = reply[i+1]
+	}
+	if len(reply)%2 != 0 || values["ns"] != name {
+		return nil, fmt.Errorf("its reply is for %q, not for %q", values["ns"], name)
+	}
+	b := &block{asked: asked, isTicks: values["kind"] == "ticks", stride: 1}
+	if !b.isTicks && values["kind"] != "numbers" {
+		return nil, fmt.Errorf("its block is of kind %q: this client knows ticks and numbers", values["kind"])
+	}
+	var err error
+	number := func(key string, least, most uint64) uint64 {
+		value, wrong := strconv.ParseUint(values[key], 10, 64)
+		if err == nil && (wrong != nil || value < least || value > most) {
+			err = fmt.Errorf("its %s %q is not a number from %d to %d", key, values[key], least, most)
+		}
+		return value
+	}
+	b.first, b.count = number("first", 0, math.MaxUint64), int64(number("count", 1, uint64(size)))
+	if b.isTicks {
+		b.base, b.seqBits, b.timeShift = number("base", 0, math.MaxUint64), number("seq_bits", 0, 63), number("time_shift", 0, 63)
+		b.seqShift, b.lowBits, b.lowShift = number("seq_shift", 0, 63), number("low_bits", 0, 63), number("low_shift", 0, 63)
+	} else {
+		b.stride = number("stride", 1, math.MaxInt64)
+	}
+	if err != nil {
+		return nil, err
+	}
+	over, added := bits.Mul64(uint64(b.count-1), b.stride)
+	last, carry := bits.Add64(b.first, added, 0)
+	whole := last >> b.seqBits
+	if over != 0 || carry != 0 || b.isTicks && whole<<b.timeShift>>b.timeShift != whole {
+		return nil, errors.New("its block goes past 2^64 - 1")
+	}
+	b.last = last
+	b.mark.Store((b.count + 9) / 10)
+	return b, nil
+}
+
+// ---------------------------------------------------------------- servers
+
+// A refusal is a server's own word that asking again does not help.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// A server is its connection, which only the goroutine that fetches uses, and whether it is worth asking.
+type server struct {
+	address string
+	errors  int
+	said    string
+	refuses bool
+	rest    time.Duration
+	until   time.Time // it rests
+
+	mu     sync.Mutex // conn and ended, which Close is about from another goroutine
+	conn   net.Conn
+	ended  bool
+	reader *bufio.Reader
+}
+
+func newServer(address string) (*server, error) {
+	host, text, err := net.SplitHostPort(address)
+	port, wrong := strconv.ParseUint(text, 10, 16)
+	if err != nil || wrong != nil || host == "" || port == 0 {
+		return nil, fmt.Errorf("vesta: server %q is not HOST:PORT with a port from 1 to 65535", address)
+	}
+	return &server{address: address, said: "not asked yet"}, nil
+}
+
+func (s *server) failed(err error) {
+	_, s.refuses = err.(refusal)
+	s.errors++
+	s.said = err.Error()
+	s.rest *= 2
+	if s.rest < restMin {
+		s.rest = restMin
+	}
+	if s.refuses || s.rest > restMax {
+		s.rest = restMax
+	}
+	s.until = time.Now().Add(s.rest)
+}
+
+func (s *server) close(forGood bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		s.conn.Close()
+	}
+	s.conn, s.ended = nil, s.ended || forGood
+}
+
+// connected is the connection, a new one where there is none, or where bytes wait that nobody asked for.
+func (s *server) connected(password string, deadline time.Time) (net.Conn, error) {
+	if s.conn != nil {
+		s.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+		_, err := s.reader.Peek(1)
+		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			s.conn.SetDeadline(deadline)
+			return s.conn, nil
+		}
+		s.close(false)
+	}
+	conn, err := (&net.Dialer{Deadline: deadline}).Dial("tcp", s.address)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.conn, s.reader = conn, bufio.NewReader(conn)
+	ended := s.ended
+	s.mu.Unlock()
+	conn.SetDeadline(deadline)
+	if ended {
+		return nil, ErrClosed
+	}
+	if password != "" {
+		_, err = s.say(conn, "AUTH", password)
+	}
+	return conn, err
+}
+
+// ask is one request and its reply.  Whatever goes wrong ends the connection, so that nothing late is read on it.
+func (s *server) ask(password string, deadline time.Time, words ...string) (reply []string, err error) {
+	conn, err := s.connected(password, deadline)
+	if err == nil {
+		reply, err = s.say(conn, words...)
+	}
+	if err != nil {
+		s.close(false)
+	}
+	return reply, err
+}
+
+func (s *server) say(conn net.Conn, words ...string) ([]string, error) {
+	request := fmt.Sprintf("*%d\r\n", len(words))
+	for _, word := range words {
+		request += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		return nil, err
+	}
+	kind, line, err := s.line()
+	if err != nil {
+		return nil, err
+	}
+	if kind == '-' {
+		switch word, _, _ := strings.Cut(line, " "); word {
+		case "TRYAGAIN", "LOADING", "OOM":
+			return nil, errors.New(line)
+		}
+		return nil, refusal(line)
+	}
+	if kind == '+' && line == "OK" && words[0] == "AUTH" {
+		return nil, nil
+	}
+	count, err := strconv.ParseUint(line, 10, 8)
+	if kind != '*' || err != nil {
+		return nil, fmt.Errorf("its reply is no list: %q", string(kind)+line)
+	}
+	reply := make([]string, count)
+	for i := range reply {
+		if reply[i], err = s.value(); err != nil {
+			return nil, err
+		}
+	}
+	if s.reader.Buffered() != 0 {
+		return nil, errors.New("its reply has bytes that were not asked for")
+	}
+	return reply, nil
+}
+
+// line is one that ends in CR LF, its first byte apart; the reader's buffer is its longest.
+func (s *server) line() (byte, string, error) {
+	line, err := s.reader.ReadSlice('\n')
+	if err != nil {
+		return 0, "", err
+	}
+	if len(line) < 3 || line[len(line)-2] != '\r' {
+		return 0, "", fmt.Errorf("its reply is no reply of the Redis protocol: %.40q", line)
+	}
+	return line[0], string(line[1 : len(line)-2]), nil
+}
+
+func (s *server) value() (string, error) {
+	kind, line, err := s.line()
+	if err != nil || kind == ':' {
+		return line, err
+	}
+	length, err := strconv.ParseUint(line, 10, 12) // 4095 bytes are plenty
+	if kind != '$' || err != nil {
+		return "", fmt.Errorf("its reply has neither a number nor a string: %q", string(kind)+line)
+	}
+	data := make([]byte, length+2)
+	_, err = io.ReadFull(s.reader, data)
+	return string(data[:length]), err
+}
+
+// ---------------------------------------------------------------- the client
+
+// Client gives the ids of one namespace or tag.  Any goroutine may call its methods.
+type Client struct {
+	current atomic.Pointer[block]
+
+	name    string
+	options Options
+
+	mu                      sync.Mutex // all below, but for a server's connection
+	servers                 []*server
+	next                    *block
+	fetching, closed        bool
+	waiting                 int
+	changed                 chan struct{} // closed and replaced at each change that somebody may wait for
+	blocks, requests, drops int
+}
+
+// Open checks what it is given, and asks no server: that is for the first Next.
+func Open(servers []string, name string, options *Options) (*Client, error) {
+	c := &Client{name: name, options: Defaults(), changed: make(chan struct{})}
+	if options != nil {
+		c.options = *options
+	}
+	o := c.options
+	switch {
+	case len(servers) == 0:
+		return nil, errors.New("vesta: servers is empty: at least one HOST:PORT is needed")
+	case !nameForm.MatchString(name):
+		return nil, fmt.Errorf("vesta: name %q is not 1 to 64 of A-Z a-z 0-9 _ . : -", name)
+	case o.Size < 1 || o.Size > sizeMax:
+		return nil, fmt.Errorf("vesta: size %d is not from 1 to %d", o.Size, sizeMax)
+	case o.TTL <= 0 || o.TTL > longest:
+		return nil, fmt.Errorf("vesta: ttl %v is not above 0 and at most %v", o.TTL, longest)
+	case o.Timeout <= 0 || o.Timeout > longest:
+		return nil, fmt.Errorf("vesta: timeout %v is not above 0 and at most %v", o.Timeout, longest)
+	case o.Wait < 0 || o.Wait > longest:
+		return nil, fmt.Errorf("vesta: wait %v is not from 0 to %v", o.Wait, longest)
+	}
+	for _, address := range servers {
+		s, err := newServer(address)
+		if err != nil {
+			return nil, err
+		}
+		c.servers = append(c.servers, s)
+	}
+	c.current.Store(&block{})
+	return c, nil
+}
+
+// Next is an id; an error, where there is none within Options.Wait, names every server and what became of it.
+func (c *Client) Next() (uint64, error) {
+	b := c.current.Load()
+	i := b.used.Add(1) - 1
+	if i < b.mark.Load() {
+		return b.id(i), nil
+	}
+	if i < b.count {
+		c.mu.Lock()
+		c.fetchAhead()
+		c.mu.Unlock()
+		return b.id(i), nil
+	}
+	return c.nextSlowly()
+}
+
+func (c *Client) nextSlowly() (uint64, error) {
+	timer := time.NewTimer(c.options.Wait)
+	defer timer.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting++
+	defer func() { c.waiting-- }()
+	for isLate := c.options.Wait == 0; !c.closed; {
+		if b := c.current.Load(); b.used.Load() < b.count {
+			if i := b.used.Add(1) - 1; i < b.count {
+				return b.id(i), nil
+			}
+		}
+		if c.turn() {
+			continue
+		}
+		if isLate || !c.fetching && c.refused() {
+			c.fetchAhead()
+			return 0, c.why()
+		}
+		c.fetchAhead()
+		changed := c.changed
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timer.C:
+			isLate = true
+		}
+		c.mu.Lock()
+	}
+	return 0, ErrClosed
+}
+
+// turn makes the next block the current one, where there is one; one that is too old is dropped.
+func (c *Client) turn() bool {
+	b := c.next
+	if b == nil {
+		return false
+	}
+	c.next = nil
+	left := c.options.TTL - time.Since(b.asked)
+	if left <= 0 {
+		c.drops++
+		return false
+	}
+	if timer := c.current.Load().timer; timer != nil {
+		timer.Stop()
+	}
+	b.timer = time.AfterFunc(left, func() { c.drop(b) })
+	c.current.Store(b)
+	return true
+}
+
+// drop leaves nothing of a block: a timer calls it, so that Next need not read a clock for each id.
+func (c *Client) drop(b *block) {
+	if b.used.Swap(spent) < b.count {
+		c.mu.Lock()
+		c.drops++
+		c.mu.Unlock()
+	}
+}
+
+func (c *Client) refused() bool {
+	for _, s := range c.servers {
+		if !s.refuses {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Client) why() error {
+	said := make([]string, len(c.servers))
+	for i, s := range c.servers {
+		said[i] = s.address + ": " + s.said
+	}
+	return fmt.Errorf("vesta: no id of %q: %s", c.name, strings.Join(said, "; "))
+}
+
+func (c *Client) tell() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// fetchAhead has the next block fetched, if that is not done.  Until it ends, no id of the current one comes here.
+func (c *Client) fetchAhead() {
+	b := c.current.Load()
+	b.mark.Store(b.count)
+	if c.next == nil && !c.fetching && !c.closed {
+		c.fetching = true
+		go c.fetch()
+	}
+}
+
+// fetch asks servers in the list's order, those that do not rest, until there is a block or nobody waits for one.
+func (c *Client) fetch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.closed {
+		now, s := time.Now(), c.servers[0]
+		for _, one := range c.servers[1:] {
+			if s.until.After(now) && one.until.Before(s.until) {
+				s = one
+			}
+		}
+		if !s.until.After(now) {
+			if c.ask(s) {
+				break
+			}
+			continue
+		}
+		if c.waiting == 0 || c.refused() {
+			break
+		}
+		c.mu.Unlock()
+		time.Sleep(time.Until(s.until))
+		c.mu.Lock()
+	}
+	if b := c.current.Load(); c.next == nil && b.used.Load() < b.count*9/10 {
+		b.mark.Store(b.used.Load() + (b.count+9)/10) // the next attempt
+	}
+	c.fetching = false
+	if c.closed {
+		c.hangUp()
+	}
+	c.tell()
+}
+
+// ask has the lock, but not while it waits for the server.
+func (c *Client) ask(s *server) bool {
+	c.requests++
+	c.mu.Unlock()
+	asked := time.Now()
+	reply, err := s.ask(c.options.Password, asked.Add(c.options.Timeout), "VESTA.BLOCK", c.name, strconv.Itoa(c.options.Size))
+	var b *block
+	if err == nil {
+		if b, err = newBlock(reply, c.name, c.options.Size, asked); err == nil && b.overlaps(c.current.Load()) {
+			err = fmt.Errorf("its block begins at %d, which was given before", b.first)
+		}
+		if err != nil {
+			s.close(false)
+		}
+	}
+	c.mu.Lock()
+	if err != nil {
+		s.failed(err)
+	} else {
+		c.next, s.rest, s.refuses = b, 0, false
+		c.blocks++
+	}
+	c.tell()
+	return err == nil
+}
+
+func (c *Client) hangUp() {
+	for _, s := range c.servers {
+		s.close(true)
+	}
+}
+
+// Close ends the client: what is left of its blocks is lost, and calls of Next that wait end with ErrClosed.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed, c.next = true, nil
+		if b := c.current.Swap(&block{}); b.timer != nil {
+			b.timer.Stop()
+		}
+		c.hangUp()
+		c.tell()
+	}
+}
+
+// Info counts the blocks that came, the requests for one, blocks dropped for their age, and failures by server.
+type Info struct {
+	Blocks, Requests, Drops int
+	Errors                  map[string]int
+}
+
+func (c *Client) Info() Info {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info := Info{c.blocks, c.requests, c.drops, map[string]int{}}
+	for _, s := range c.servers {
+		info.Errors[s.address] = s.errors
+	}
+	return info
+}
