@@ -18,4 +18,5 @@ COLUMNS = [
     Column("python", "python3", "HERE/drive.py", forks=True),
     Column("go", "BUILD/drive_go"),
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
+    Column("node", "node", "HERE/drive.js"),
 ]

@@ -1,0 +1,370 @@
+'use strict';
+/**
+ * vesta.js -- ids from vesta servers, for Node.js 16 and newer; this file is all it takes.
+ *
+ *     const { Client } = require('./vesta');
+ *     const ids = new Client(['10.0.0.1:8089', '10.0.0.2:8089'], 'orders');
+ *     const id = await ids.next();        // 2319542600899494910n
+ *     JSON.stringify({ id: String(id) }); // as text: a JSON number of this size loses its last digits
+ *     ids.close();
+ *
+ * A client takes ids a block at a time and makes them by itself, so that most calls meet no network.  It has two blocks:
+ * the next is fetched when a tenth of the current one is used.  Workers and child processes make clients of their own.
+ */
+const net = require('node:net');
+const { performance } = require('node:perf_hooks'); // a monotonic clock: the time of day has no part in this
+
+const SIZE_MAX = 100_000;
+const MS_MAX = 86_400_000;
+const REST_MS_MIN = 100;
+const REST_MS_MAX = 6_400;
+const REPLY_BYTES_MAX = 65_536;
+const WIDE_MAX = 2n ** 64n - 1n;
+
+/** There is no id.  The message names every server and what became of it. */
+class VestaError extends Error {
+  /**
+   * @param {string} message
+   * @param {'ERR_NO_BLOCK' | 'ERR_REFUSED' | 'ERR_CLOSED'} code ERR_REFUSED: no server gives ids before a person acts
+   */
+  constructor(message, code) {
+    super(message);
+    this.name = 'VestaError';
+    this.code = code;
+  }
+}
+
+/** A server's own word, an error of the Redis protocol. */
+class Said extends Error {
+  get passes() {
+    return /^(TRYAGAIN|LOADING|OOM)\b/.test(this.message);
+  }
+}
+
+/** Ids that a server gave to this client alone. */
+class Block {
+  constructor(reply, name, size, askedAt) {
+    if (!Array.isArray(reply)) throw new Error('its reply is no block');
+    const values = new Map();
+    for (let i = 0; i + 1 < reply.length; i += 2) values.set(reply[i], reply[i + 1]);
+    const number = (key, most) => {
+      const text = String(values.get(key));
+      if (!/^\d{1,20}$/.test(text) || BigInt(text) > most) throw new Error(`its ${key} '${text}' is no number up to ${most}`);
+      return BigInt(text);
+    };
+    if (values.get('ns') !== name) throw new Error(`its reply is for '${values.get('ns')}', not for '${name}'`);
+    this.kind = values.get('kind');
+    if (this.kind !== 'ticks' && this.kind !== 'numbers') throw new Error(`its block is of kind '${this.kind}'`);
+    this.first = number('first', WIDE_MAX);
+    this.count = Number(number('count', BigInt(size)));
+    this.stride = this.kind === 'ticks' ? 1n : number('stride', WIDE_MAX);
+    if (this.count < 1 || this.stride < 1n) throw new Error('its block has no ids');
+    this.last = this.first + BigInt(this.count - 1) * this.stride;
+    let largest = this.last;
+    if (this.kind === 'ticks') {
+      this.base = number('base', WIDE_MAX);
+      for (const key of ['seq_bits', 'time_shift', 'seq_shift', 'low_bits', 'low_shift']) this[key] = number(key, 63n);
+      const seq = ((1n << this.seq_bits) - 1n) >> this.low_bits;
+      const low = (1n << this.low_bits) - 1n;
+      const parts = [(this.last >> this.seq_bits) << this.time_shift, seq << this.seq_shift, low << this.low_shift];
+      largest = parts.reduce((most, part) => (part > most ? part : most), largest);
+    }
+    if (largest > WIDE_MAX) throw new Error('its block goes past 2^64 - 1');
+    this.askedAt = askedAt;
+    this.used = 0;
+    this.mark = Math.ceil(this.count / 10);
+    this.turn();
+  }
+
+  /** Makes the next id, and finds out how many follow it by adding the same. */
+  turn() {
+    this.id = this.first + BigInt(this.used) * this.stride;
+    this.step = this.stride;
+    this.run = this.count;
+    if (this.kind !== 'ticks') return;
+    const tick = this.id;
+    const seq = tick & ((1n << this.seq_bits) - 1n);
+    const low = tick & ((1n << this.low_bits) - 1n);
+    const time = (tick >> this.seq_bits) << this.time_shift;
+    this.id = this.base | time | ((seq >> this.low_bits) << this.seq_shift) | (low << this.low_shift);
+    const [bits, shift] = this.low_bits ? [this.low_bits, this.low_shift] : [this.seq_bits, this.seq_shift];
+    this.step = 1n << shift;
+    this.run = this.used + Number((1n << bits) - (tick & ((1n << bits) - 1n))); // the first id that needs a new turn
+  }
+
+  /** The next id; it is taken before it is returned. */
+  take() {
+    const id = this.id;
+    this.used += 1;
+    if (this.used < this.run) this.id = id + this.step;
+    else if (this.used < this.count) this.turn();
+    return id;
+  }
+
+  overlaps(other) {
+    return Boolean(other) && other.kind === this.kind && other.base === this.base && other.stride === this.stride &&
+      other.first <= this.last && this.first <= other.last && (other.first - this.first) % this.stride === 0n;
+  }
+}
+
+/** The RESP2 value that begins at `at`, as [value, end]; null: not all of it has come. */
+function parse(text, at, depth = 0) {
+  const stop = text.indexOf('\r\n', at);
+  const kind = text[at];
+  if (kind !== undefined && !'+-:$*'.includes(kind)) throw new Error('its reply is none of the Redis protocol');
+  if (stop < 0) return null;
+  const line = text.slice(at + 1, stop);
+  let end = stop + 2;
+  if (kind === '+') return [line, end];
+  if (kind === '-') return [new Said(Buffer.from(line, 'latin1').toString().replace(/[\x00-\x1f\x7f]/g, '?')), end];
+  if (!/^-?\d{1,20}$/.test(line)) throw new Error('its reply is none of the Redis protocol');
+  if (kind === ':') return [line, end];
+  const length = Number(line);
+  if (length < 0 || length > REPLY_BYTES_MAX || (depth && kind === '*')) throw new Error(`its reply has a length of ${line}`);
+  if (kind === '$') return text.length < end + length + 2 ? null : [text.slice(end, end + length), end + length + 2];
+  const values = [];
+  for (let i = 0; i < length; i += 1) {
+    const value = parse(text, end, depth + 1);
+    if (!value) return null;
+    values.push(value[0]);
+    end = value[1];
+  }
+  return [values, end];
+}
+
+/** One server: its connection, and whether it is worth asking. */
+class Server {
+  constructor(address) {
+    const [, host, port] = /^(\[[^\]]+\]|[^:[\]\s]+):(\d{1,5})$/.exec(address) ?? [];
+    if (!host || Number(port) < 1 || Number(port) > 65535) {
+      throw new RangeError(`servers: '${address}' is not HOST:PORT with a port from 1 to 65535`);
+    }
+    Object.assign(this, { address, host: host.replace(/[[\]]/g, ''), port: Number(port), socket: null, pending: null });
+    Object.assign(this, { errors: 0, said: 'not asked yet', refuses: false, restMs: 0, restsUntil: 0 });
+  }
+
+  connect() {
+    const socket = net.connect({ host: this.host, port: this.port, noDelay: true }).setEncoding('latin1').unref();
+    socket.on('data', (chunk) => this.read(socket, chunk));
+    socket.on('error', (error) => this.end(socket, error));
+    socket.on('close', () => this.end(socket, new Error('closed the connection')));
+    this.socket = socket;
+  }
+
+  read(socket, chunk) {
+    const { pending } = this;
+    if (socket !== this.socket || !pending) return this.end(socket); // nobody asked for it
+    pending.got += chunk;
+    try {
+      const reply = parse(pending.got, 0);
+      if (reply && reply[1] === pending.got.length) return this.settle(null, reply[0]);
+      if (reply || pending.got.length > REPLY_BYTES_MAX) throw new Error('its reply has bytes that were not asked for');
+    } catch (error) {
+      return this.end(socket, error);
+    }
+  }
+
+  settle(error, reply) {
+    const { pending } = this;
+    this.pending = null;
+    if (this.socket) this.socket.unref(); // at rest it keeps no process alive
+    if (!pending) return;
+    clearTimeout(pending.timer);
+    if (error) pending.reject(error);
+    else pending.resolve(reply);
+  }
+
+  /** Ends the connection: what comes late on it would be taken for the next reply. */
+  end(socket, error = new Error('ended the connection')) {
+    if (socket) socket.destroy();
+    if (socket !== this.socket) return;
+    this.socket = null;
+    this.settle(error);
+  }
+
+  /** One request and its reply; an error that a server says is a reply. */
+  say(words, until) {
+    return new Promise((resolve, reject) => {
+      if (!this.socket) throw new Error('closed the connection');
+      const timer = setTimeout(() => this.end(this.socket, new Error('timed out')), Math.max(0, until - performance.now()));
+      this.pending = { resolve, reject, timer, got: '' };
+      this.socket.ref();
+      this.socket.write(`*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''));
+    });
+  }
+
+  async ask(words, password, until) {
+    let reply = 'OK';
+    if (!this.socket) {
+      this.connect();
+      if (password !== undefined) reply = await this.say(['AUTH', password], until);
+    }
+    if (reply === 'OK') reply = await this.say(words, until);
+    if (reply instanceof Said) throw reply;
+    return reply;
+  }
+
+  failed(error) {
+    this.refuses = error instanceof Said && !error.passes;
+    this.restMs = this.refuses ? REST_MS_MAX : Math.min(Math.max(2 * this.restMs, REST_MS_MIN), REST_MS_MAX);
+    this.restsUntil = performance.now() + this.restMs;
+    this.errors += 1;
+    this.said = error.message;
+    if (!(error instanceof Said && error.passes)) this.end(this.socket);
+  }
+}
+
+/** Ids of one namespace or tag. */
+class Client {
+  #servers; #name; #size; #ttl; #timeout; #wait; #password;
+  #block = null; #spare = null; #before = null;
+  #fetching = null; #waiting = 0; #wake = () => {}; #closed = false;
+  #blocks = 0; #requests = 0; #drops = 0;
+
+  /**
+   * Checks its options; no server is asked before the first id is wanted.
+   * @param {string[]} servers 'host:port' or '[v6]:port', the addresses of the Redis protocol
+   * @param {string} name the namespace or tag
+   * @param {object} [options] times are milliseconds
+   * @param {number} [options.size] ids of a block, 1 to 100000
+   * @param {number} [options.ttl] for which a block may be used, so that no id is older
+   * @param {number} [options.timeout] that one server has for one request, connecting included
+   * @param {number} [options.wait] that next() may wait where there is no block; 0: it never waits
+   * @param {string} [options.password]
+   */
+  constructor(servers, name, { size = 1000, ttl = 10_000, timeout = 1000, wait = 2000, password } = {}) {
+    if (!Array.isArray(servers) || servers.length === 0) throw new TypeError('servers: at least one HOST:PORT is needed');
+    if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(name)) throw new RangeError(`name '${name}' is not 1 to 64 of A-Z a-z 0-9 _ . : -`);
+    if (!Number.isInteger(size) || size < 1 || size > SIZE_MAX) throw new RangeError(`size ${size} is not from 1 to ${SIZE_MAX}`);
+    for (const [key, value, least] of [['ttl', ttl, 1], ['timeout', timeout, 1], ['wait', wait, 0]]) {
+      if (!(value >= least && value <= MS_MAX)) throw new RangeError(`${key} ${value} is not from ${least} to ${MS_MAX} ms`);
+    }
+    if (password !== undefined && typeof password !== 'string') throw new TypeError('password: a string is expected');
+    this.#servers = servers.map((address) => new Server(address));
+    [this.#name, this.#size, this.#ttl, this.#timeout, this.#wait, this.#password] = [name, size, ttl, timeout, wait, password];
+  }
+
+  /**
+   * The next id, waiting for a block if it must.
+   * @returns {Promise<bigint>}
+   * @throws {VestaError}
+   */
+  async next() {
+    return this.#fromBlocks() ?? this.#nextSlowly();
+  }
+
+  /**
+   * The next id if there is one at hand, else null, and a block is fetched; for code that cannot wait.
+   * @returns {bigint | null}
+   */
+  take() {
+    const id = this.#fromBlocks();
+    if (id === null) this.#fetchAhead();
+    return id;
+  }
+
+  #fromBlocks() {
+    const now = performance.now();
+    for (let block = this.#block; block || this.#spare; block = this.#block) {
+      if (block && block.used < block.count && now < block.askedAt + this.#ttl) {
+        const id = block.take();
+        if (block.used >= block.mark && !this.#spare) this.#fetchAhead();
+        return id;
+      }
+      if (block && block.used < block.count) this.#drops += 1;
+      [this.#before, this.#block, this.#spare] = [block ?? this.#before, this.#spare, null];
+    }
+    return null;
+  }
+
+  async #nextSlowly() {
+    const until = performance.now() + this.#wait;
+    this.#waiting += 1;
+    try {
+      for (;;) {
+        const id = this.#fromBlocks();
+        if (id !== null) return id;
+        const left = until - performance.now();
+        const isOver = left <= 0 || (!this.#fetching && this.#refused());
+        const fetching = this.#fetchAhead();
+        if (this.#closed || isOver) throw this.#error();
+        let timer;
+        await Promise.race([fetching, new Promise((resolve) => { timer = setTimeout(resolve, left); })]);
+        clearTimeout(timer);
+      }
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  #refused() {
+    return this.#servers.every((server) => server.refuses);
+  }
+
+  #error() {
+    if (this.#closed) return new VestaError('this client is closed', 'ERR_CLOSED');
+    const said = this.#servers.map((server) => `${server.address}: ${server.said}`).join('; ');
+    return new VestaError(`no id of '${this.#name}': ${said}`, this.#refused() ? 'ERR_REFUSED' : 'ERR_NO_BLOCK');
+  }
+
+  /** One fetch at a time, for all who wait. */
+  #fetchAhead() {
+    if (this.#closed) return null;
+    this.#fetching ??= this.#fetch().finally(() => { this.#fetching = null; });
+    return this.#fetching;
+  }
+
+  /** Asks servers in the list's order, those that do not rest, until there is a block or nobody waits for one. */
+  async #fetch() {
+    while (!this.#closed) {
+      const now = performance.now();
+      const when = (server) => Math.max(server.restsUntil, now);
+      const server = this.#servers.reduce((best, other) => (when(other) < when(best) ? other : best));
+      if (server.restsUntil <= now) {
+        if (await this.#ask(server, now)) return;
+      } else if (this.#waiting === 0 || this.#refused()) {
+        return;
+      } else {
+        await new Promise((resolve) => {
+          this.#wake = resolve;
+          setTimeout(resolve, server.restsUntil - now).unref(); // those who wait have timers of their own
+        });
+      }
+    }
+  }
+
+  async #ask(server, askedAt) {
+    this.#requests += 1;
+    try {
+      const words = ['VESTA.BLOCK', this.#name, String(this.#size)];
+      const block = new Block(await server.ask(words, this.#password, askedAt + this.#timeout), this.#name, this.#size, askedAt);
+      if (block.overlaps(this.#block) || block.overlaps(this.#before)) throw new Error('its block was given before');
+      if (this.#closed) return true;
+      [this.#spare, server.restMs, server.refuses] = [block, 0, false];
+      this.#blocks += 1;
+      return true;
+    } catch (error) {
+      server.failed(error);
+      return false;
+    }
+  }
+
+  /** Ends it; ids that are left are lost, and calls that wait end with an error. */
+  close() {
+    this.#closed = true;
+    [this.#block, this.#spare] = [null, null];
+    for (const server of this.#servers) server.end(server.socket);
+    this.#wake();
+  }
+
+  /**
+   * Blocks that came, requests for one, blocks that were dropped for their age, and failures by server.
+   * @returns {{ blocks: number, requests: number, drops: number, errors: Record<string, number> }}
+   */
+  info() {
+    const errors = Object.fromEntries(this.#servers.map((server) => [server.address, server.errors]));
+    return { blocks: this.#blocks, requests: this.#requests, drops: this.#drops, errors };
+  }
+}
+
+module.exports = { Client, VestaError };
