@@ -1,4 +1,4 @@
-/* record.c -- the text form of lease and namespace records: `key value` lines in a fixed order under a head line,
+/* record.c -- the text form of a store's records: `key value` lines in a fixed order under a head line,
  * closed by a checksum, so that a person can read one and a torn write cannot be taken for one.  Pure. */
 #include "lease/record.h"
 
@@ -60,6 +60,18 @@ size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
     if (r->static_count)
         put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
     put_text(buf, &at, "layout", r->layout);
+    put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
+    assert(at < VS_RECORD_TEXT_MAX);
+    return at;
+}
+
+size_t vs_counter_record_write(const struct vs_counter_record *r, char *buf) {
+    size_t at = 0;
+    assert(r->tag[0]);
+    put(buf, &at, "vesta counter %d\n", VS_RECORD_FORMAT);
+    put(buf, &at, "ver %" PRIu64 "\nmax %" PRIu64 "\nstep %" PRIu64 "\n", r->ver, r->max, r->step);
+    put(buf, &at, "updated_ms %" PRId64 "\n", r->updated_ms);
+    put_text(buf, &at, "tag", r->tag);
     put(buf, &at, "sum %016" PRIx64 "\n", checksum(buf, at));
     assert(at < VS_RECORD_TEXT_MAX);
     return at;
@@ -189,6 +201,23 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     }
     text(&in, "layout", r.layout, sizeof r.layout);
     if (in.failed || in.at != in.end || r.ver == 0) return "a line of it is wrong";
+    if (r.ver > VS_VER_MAX) return uncounted;
+    *out = r;
+    return NULL;
+}
+
+const char *vs_counter_record_read(const char *begin, size_t length, struct vs_counter_record *out) {
+    struct reader in = {begin, begin + length, false};
+    struct vs_counter_record r = {0};
+    const char *why = open_text(&in, "vesta counter", begin);
+    if (why) return why;
+    r.ver = number(&in, "ver", 10);
+    r.max = number(&in, "max", 10);
+    r.step = number(&in, "step", 10);
+    r.updated_ms = millis(&in, "updated_ms");
+    text(&in, "tag", r.tag, sizeof r.tag);
+    if (in.failed || in.at != in.end || r.ver == 0 || r.max > INT64_MAX || r.step > INT64_MAX)
+        return "a line of it is wrong";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;

@@ -1,4 +1,5 @@
-/* record.h -- what a store keeps about a worker number and about a namespace, and its text form. */
+/* record.h -- what a store keeps about a worker number and about a namespace, and its text form; and that of a counter,
+ * where a store has no tables. */
 #ifndef VS_RECORD_H
 #define VS_RECORD_H
 
@@ -40,12 +41,22 @@ static inline bool vs_is_static(const struct vs_ns_record *ns, uint64_t worker) 
     return worker >= ns->static_first && worker - ns->static_first < ns->static_count;
 }
 
+/* One per tag of a segment. */
+struct vs_counter_record {
+    uint64_t ver;
+    uint64_t max, step; /* up to 2^63 - 1 */
+    int64_t updated_ms;
+    char tag[VESTA_NAMESPACE_MAX];
+};
+
 /* Writes the text form.  Shape: buf of VS_RECORD_TEXT_MAX bytes; returns the length. */
 size_t vs_record_write(const struct vs_record *record, char *buf);
 size_t vs_ns_record_write(const struct vs_ns_record *record, char *buf);
+size_t vs_counter_record_write(const struct vs_counter_record *record, char *buf);
 
 /* Reads it back, strictly.  NULL, or why the text is not a record, as the end of a sentence. */
 const char *vs_record_read(const char *text, size_t length, struct vs_record *out);
 const char *vs_ns_record_read(const char *text, size_t length, struct vs_ns_record *out);
+const char *vs_counter_record_read(const char *text, size_t length, struct vs_counter_record *out);
 
 #endif

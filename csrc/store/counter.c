@@ -32,10 +32,6 @@ bool vs_counter_no_table(const char *table, struct vs_reply *reply) {
                                VS_QUOTE(table, strlen(table)));
 }
 
-bool vs_counter_check_bare(const struct vs_counter *counter, struct vs_reply *reply) {
-    return vs_counter_no_table(counter->table, reply) && vs_counter_check(counter, reply);
-}
-
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply) {
     return (step > 0 && step <= VS_RANGE_MAX) ||
            vs_answer(reply, VS_STORE_REFUSED, "a step of %" PRIu64 " cannot be: use 1 to %" PRIu64, step, VS_RANGE_MAX);
@@ -102,6 +98,65 @@ bool vs_counter_is_spoilt(const char *tag, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_REFUSED, "what stands at tag '%s' is no counter: somebody changed it by hand",
                      tag);
 }
+
+/* ------------------------------------------------------------------ writes */
+
+static bool decide(const struct vs_counter_change *change, struct vs_tag *next, struct vs_reply *reply) {
+    switch (change->what) {
+    case VS_TAKE:
+        if (!vs_counter_grant(next, change->step, reply)) return false;
+        next->max = (int64_t)reply->grant.until;
+        return true;
+    case VS_UNTAKE:
+        if (next->max != (int64_t)change->until) break;
+        next->max = (int64_t)change->from;
+        return true;
+    case VS_TAG_STEP: next->step = (int64_t)change->step; return vs_counter_check_step(change->step, reply);
+    case VS_TAG_ADD: break;
+    }
+    vs_not_first(reply);
+    return false;
+}
+
+bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, const struct vs_tag *stands,
+                       struct vs_tag *next, struct vs_reply *reply) {
+    if (change->what == VS_UNTAKE) vs_counter_check_untake(change->from, change->until);
+    if (change->what == VS_TAG_ADD &&
+        !(vs_counter_check_from(change->from, reply) && vs_counter_check_step(change->step, reply)))
+        return false;
+    *next = stands ? *stands : (struct vs_tag){.max = (int64_t)change->from, .step = (int64_t)change->step, .delta = 1};
+    snprintf(next->tag, sizeof next->tag, "%s", tag);
+    if (stands) return decide(change, next, reply);
+    if (change->what == VS_TAG_ADD) return true;
+    if (change->what != VS_UNTAKE) return vs_counter_unknown(tag, reply);
+    vs_not_first(reply);
+    return false;
+}
+
+/* ------------------------------------------------------------------ texts */
+
+size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text) {
+    struct vs_counter_record record = {
+        .ver = ver, .max = (uint64_t)row->max, .step = (uint64_t)row->step, .updated_ms = row->updated_ms};
+    assert(row->max >= 0); /* which is all that a take writes */
+    assert(row->delta == 1);
+    snprintf(record.tag, sizeof record.tag, "%s", row->tag);
+    return vs_counter_record_write(&record, text);
+}
+
+bool vs_counter_read(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver, struct vs_reply *reply) {
+    struct vs_counter_record record = {.ver = 0};
+    const char *why = text.length > 0 ? vs_counter_record_read(text.at, text.length, &record) : "it is empty";
+    if (!why && strcmp(record.tag, tag) != 0) why = "it is another tag's";
+    if (why) return vs_answer(reply, VS_STORE_REFUSED, "what stands at tag '%s' cannot be used: %s", tag, why);
+    *row = (struct vs_tag){
+        .max = (int64_t)record.max, .step = (int64_t)record.step, .delta = 1, .updated_ms = record.updated_ms};
+    snprintf(row->tag, sizeof row->tag, "%s", tag);
+    *ver = record.ver;
+    return true;
+}
+
+/* ------------------------------------------------------------------ lists */
 
 void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name) {
     if (list->passed++ == 0) vs_quote(list->strange, name.at, name.length);

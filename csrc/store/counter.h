@@ -13,17 +13,29 @@
 const char *vs_counter_table(const char *table, struct vs_reply *reply);
 /* Whether the counter may be asked for: its tag's name.  False: REFUSED. */
 bool vs_counter_check(const struct vs_counter *counter, struct vs_reply *reply);
-/* For a store whose counters are in no tables: the tag's name, and that none is named.  False: REFUSED. */
-bool vs_counter_check_bare(const struct vs_counter *counter, struct vs_reply *reply);
+/* For a store whose counters are in no tables: that none is named.  False: REFUSED. */
 bool vs_counter_no_table(const char *table, struct vs_reply *reply);
-/* A step that is to stand in a row, and a first number with it.  False: REFUSED. */
+/* A step that is to stand in a row, and a first number.  False: REFUSED. */
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply);
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply);
+/* An untake's bounds are what its caller was granted once: asserted, not answered. */
+void vs_counter_check_untake(uint64_t from, uint64_t until);
 
 /* Fills reply->grant with what a take of `step` (0: the row's own) passes over.  False: REFUSED, what is wrong. */
 bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *reply);
-/* An untake's bounds are what its caller was granted once: assert, do not answer. */
-void vs_counter_check_untake(uint64_t from, uint64_t until);
+
+/* A write, for a store that reads a row and then writes it over what it read. */
+struct vs_counter_change {
+    enum vs_counter_write { VS_TAKE, VS_UNTAKE, VS_TAG_ADD, VS_TAG_STEP } what;
+    uint64_t step, from, until; /* those that its operation has */
+};
+/* What it makes of the row that stands there (NULL: none).  False with the reply filled: nothing is to be written. */
+bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, const struct vs_tag *stands,
+                       struct vs_tag *next, struct vs_reply *reply);
+
+/* A row as a text, for a store without tables.  read: false with the reply filled. */
+size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text);
+bool vs_counter_read(const char *tag, struct vs_slice text, struct vs_tag *row, uint64_t *ver, struct vs_reply *reply);
 
 /* REFUSED, with the next step; false. */
 bool vs_counter_unknown(const char *tag, struct vs_reply *reply);

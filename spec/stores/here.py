@@ -1,16 +1,66 @@
-"""here.py -- the contract on stores that need no server to be started: here.py STORE_CONTRACT SCHEME..."""
+"""here.py -- the contracts on stores that need no server to be started: here.py STORE_CONTRACT STORE_COUNTERS STORE_CALL
+SCHEME..."""
 import os
 import sys
 import tempfile
 
-from servers import claim, contract, main
+from servers import Caller, claim, contract, has, main
 
 in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 box = tempfile.TemporaryDirectory(prefix="vesta-here-", dir=in_memory)
 
-for scheme in sys.argv[2:]:
+CONTRACT, COUNTERS, CALL = sys.argv[1:4]
+
+for scheme in sys.argv[4:]:
     @claim(f"the contract holds for {scheme}:")
     def _(scheme=scheme):
-        contract(sys.argv[1], f"{scheme}:{box.name}/{scheme}", 16)
+        contract(CONTRACT, f"{scheme}:{box.name}/{scheme}", 16)
+
+    @claim(f"the contract of counters holds for {scheme}:")
+    def _(scheme=scheme):
+        contract(COUNTERS, f"{scheme}:{box.name}/{scheme}", 12)
+
+
+@claim("a tag's file that is damaged, or another's, is refused and left as it is")
+def _():
+    place = box.name + "/hostile"
+    with Caller(CALL, "file:" + place) as caller:
+        caller.ask("add orders 1 10", "OK")
+        caller.ask("add other 1 10", "OK")
+
+        def path(tag):
+            return f"{place}/~counters/tag-{tag}"
+
+        def text_of(tag):
+            with open(path(tag)) as file:
+                return file.read()
+
+        text = text_of("orders")
+        for other, part in ((text[:40], "truncated"), (text.replace("max 1", "max 2"), "checksum"), ("hello\n", "not a vesta record"),
+                            (text + "x", "truncated"), (text.replace("counter 1", "counter 2"), "newer vesta"), (text_of("other"), "another tag's")):
+            with open(path("orders"), "w") as file:
+                file.write(other)
+            for order in ("take orders 5", "untake orders 1 5", "step orders 5", "add orders 1 5"):
+                has(caller.ask(order, "REFUSED")["text"], "'orders'", part)
+            got = caller.ask("tags", "OK")
+            assert (got["count"], got["passed"]) == (1, 1), got
+            assert text_of("orders") == other
+        with open(path("orders"), "w") as file:
+            pass
+        has(caller.ask("take orders 5", "REFUSED")["text"], "empty")
+        os.unlink(path("orders"))
+        has(caller.ask("take orders 5", "REFUSED")["text"], "there is no tag 'orders'")
+
+
+@claim("tags whose names look like the store's own files have files of their own")
+def _():
+    with Caller(CALL, "file:" + box.name + "/names") as caller:
+        tags = ("lock", "namespace", "a", "a.new", "a.next", "a.1-0123456789abcdef.next", "a:b", "x" * 64)
+        for at, tag in enumerate(tags):
+            caller.ask(f"add {tag} {at * 100} 10", "OK")
+        for at, tag in enumerate(tags):
+            assert caller.ask(f"take {tag} 0", "OK")["from"] == at * 100, tag
+        assert caller.ask("tags", "OK")["count"] == len(tags)
+
 
 main()

@@ -1,4 +1,4 @@
-"""zk.py -- the zk: store on a real ZooKeeper: the contract, and its hard days.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW"""
+"""zk.py -- the zk: store on a real ZooKeeper: the contract, and its hard days.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW STORE_COUNTERS"""
 import http.server
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 
 from servers import Caller, Proxy, ZooKeeper, claim, contract, has, main, until
 
-CONTRACT, CALL, RAW = sys.argv[1:4]
+CONTRACT, CALL, RAW, COUNTERS = sys.argv[1:5]
 zk = ZooKeeper().start().ready()
 
 
@@ -68,6 +68,56 @@ def _():
 @claim("the contract holds where anyone may write, if the URI says so")
 def _():
     contract(CONTRACT, uri("", root="/open", more="?acl=open"), 16)
+
+
+@claim("the contract of counters holds, where anyone may write alike")
+def _():
+    contract(COUNTERS, uri(), 12)
+    contract(COUNTERS, uri("", root="/open", more="?acl=open"), 12)
+
+
+def took(got):
+    return got["from"], got["to"]
+
+
+@claim("a counter's answer that is lost: unknown, and done, and its numbers are nobody's; a request that is lost: not done")
+def _():
+    proxy = Proxy(zk.port)
+
+    def is_take(data):
+        return b"vesta counter" in data  # only a write brings a text
+
+    with Caller(CALL, uri(port=proxy.port)) as caller:
+        caller.ask("add lost 1 10", "OK")
+        assert took(caller.ask("take lost 0", "OK")) == (1, 11)
+        proxy.at, proxy.lose_answers = is_take, True
+        caller.ask("take lost 5", "UNKNOWN")
+        proxy.heal()
+        assert took(caller.settle("take lost 5")) == (16, 21)
+        proxy.at, proxy.lose_requests = is_take, True
+        caller.ask("take lost 5", "UNKNOWN")
+        proxy.heal()
+        assert took(caller.settle("take lost 5")) == (21, 26)
+
+
+@claim("a tag's node that is damaged, another's or open to anyone is refused and left as it is")
+def _():
+    with Caller(CALL, uri()) as caller:
+        caller.ask("add hostile 1 10", "OK")
+        caller.ask("add other 1 10", "OK")
+        text = raw("get", "/vesta/~counters/hostile")
+        for other, part in ((text[:40], "truncated"), ("", "empty"), (text.replace("max 1", "max 2"), "checksum"), ("hello\n", "not a vesta record"),
+                            (text.replace("counter 1", "counter 2"), "newer vesta"), (raw("get", "/vesta/~counters/other"), "another tag's")):
+            raw("put", "/vesta/~counters/hostile", other)
+            for order in ("take hostile 5", "untake hostile 1 5", "step hostile 5", "add hostile 1 5"):
+                has(caller.ask(order, "REFUSED")["text"], "'hostile'", part)
+            got = caller.ask("tags", "OK")
+            assert got["passed"] == 1, got
+            assert raw("get", "/vesta/~counters/hostile") == other
+        raw("put", "/vesta/~counters/hostile", text)
+        assert took(caller.ask("take hostile 0", "OK")) == (1, 11)
+        raw("open", "/vesta/~counters/hostile")
+        has(caller.ask("take hostile 0", "REFUSED")["text"], "anyone may write")
 
 
 @claim("whoever is somebody else is not authorized, and no password is told")
@@ -337,7 +387,7 @@ def _():
         caller.settle("ns")
 
 
-part = sys.argv[4] if len(sys.argv) > 4 else ""
+part = sys.argv[5] if len(sys.argv) > 5 else ""
 if part:  # what the first claims leave behind
     with Caller(CALL, uri()) as first:
         first.ask("init", "OK")

@@ -24,6 +24,9 @@ static const struct vs_ns_record ns_full = {.ver = 3,
                                             .layout =
                                                 "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"};
 
+static const struct vs_counter_record counter_full = {
+    .ver = VS_VER_MAX, .max = INT64_MAX, .step = 1000, .updated_ms = INT64_MAX, .tag = "orders.eu:1_-"};
+
 static bool same(const struct vs_record *a, const struct vs_record *b) {
     return a->ver == b->ver && a->epoch == b->epoch && a->owner[0] == b->owner[0] && a->owner[1] == b->owner[1] &&
            a->until == b->until && a->fingerprint == b->fingerprint && a->written_ms == b->written_ms &&
@@ -78,6 +81,12 @@ static void comes_back(void) {
     const struct vs_ns_record wide = {.ver = 1, .static_first = UINT64_MAX, .static_count = 1};
     length = vs_ns_record_write(&wide, text);
     CHECK(vs_ns_record_read(at_wall(text, length), length, &back) != NULL);
+    struct vs_counter_record counter;
+    length = vs_counter_record_write(&counter_full, text);
+    CHECK(vs_counter_record_read(at_wall(text, length), length, &counter) == NULL);
+    CHECK(counter.ver == VS_VER_MAX && counter.max == INT64_MAX && counter.step == 1000);
+    CHECK_EQ_I64(counter.updated_ms, INT64_MAX);
+    CHECK_STR(counter.tag, counter_full.tag);
 }
 
 /* What somebody named their folder must not become a line of the record. */
@@ -101,7 +110,11 @@ static void every_prefix_is_refused(void) {
     length = vs_ns_record_write(&ns_full, text);
     for (size_t i = 0; i < length; i++)
         CHECK(vs_ns_record_read(at_wall(text, i), i, &n) != NULL);
-    CHECK(r.ver == 77 && n.ver == 77); /* set only on success */
+    struct vs_counter_record c = {.ver = 77};
+    length = vs_counter_record_write(&counter_full, text);
+    for (size_t i = 0; i < length; i++)
+        CHECK(vs_counter_record_read(at_wall(text, i), i, &c) != NULL);
+    CHECK(c.ver == 77 && r.ver == 77 && n.ver == 77); /* set only on success */
 }
 
 static void every_changed_byte_is_refused(void) {
@@ -120,6 +133,15 @@ static void every_changed_byte_is_refused(void) {
         for (int change = 1; change < 256; change++) {
             text[i] = (char)(text[i] ^ change);
             if (vs_ns_record_read(text, length, &n) == NULL) CHECK_FAIL("byte %zu changed by %#x was taken", i, change);
+            text[i] = (char)(text[i] ^ change);
+        }
+    struct vs_counter_record c;
+    length = vs_counter_record_write(&counter_full, text);
+    for (size_t i = 0; i < length; i++)
+        for (int change = 1; change < 256; change++) {
+            text[i] = (char)(text[i] ^ change);
+            if (vs_counter_record_read(text, length, &c) == NULL)
+                CHECK_FAIL("byte %zu changed by %#x was taken", i, change);
             text[i] = (char)(text[i] ^ change);
         }
 }
@@ -179,6 +201,13 @@ static void hostile_values(void) {
     sealed("lease 1", "lease 2", "a newer vesta wrote it");
     sealed("lease 1", "lease 99999999999999999999999", wrong);
     sealed("vesta lease 1", "vesta namespace 1", "it is not a vesta record");
+    struct vs_counter_record counter;
+    static const struct vs_counter_record beyond[] = {{.ver = 1, .max = (uint64_t)INT64_MAX + 1, .tag = "t"},
+                                                      {.ver = 1, .step = UINT64_MAX, .tag = "t"},
+                                                      {.ver = 0, .tag = "t"},
+                                                      {.ver = VS_VER_MAX + 1, .tag = "t"}};
+    for (size_t i = 0; i < VS_COUNT(beyond); i++)
+        CHECK(vs_counter_record_read(text, vs_counter_record_write(&beyond[i], text), &counter) != NULL);
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = '\0';
     memcpy(wide, "identity ", 9);

@@ -3,17 +3,18 @@
  *     <place>/<namespace>/namespace     the namespace record
  *     <place>/<namespace>/<worker>      one lease record each, as text (lease/record.h)
  *     <place>/<namespace>/lock          whose turn it is to write
+ *     <place>/~counters/                counter.c's
  *
  * Records are read without a lock and changed as store/file/folder.h says, so a process that is stopped anywhere holds
  * nobody up, and none that forks or loads this library twice does anything twice.  No descriptor is kept between calls.
  *
  * A swap is durable before it says so: write a new file, fsync it, rename it over the old, fsync the folder.  The
  * store's clock is the host's. */
+#include "store/file/file.h"
 #include "base/error.h"
 #include "os/clock.h"
 #include "os/files.h"
 #include "os/random.h"
-#include "store/file/folder.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -32,14 +33,6 @@
 #define FENCED_NAP_US 2000
 _Static_assert(sizeof NAMESPACE <= VS_FOLDER_NAME_MAX, "the namespace's record has a name among the others");
 _Static_assert(sizeof "18446744073709551615" <= VS_FOLDER_NAME_MAX, "and so has every worker's");
-
-struct file_store {
-    struct vs_store base;
-    struct vs_met met;
-    struct vs_folder folder;
-    char dir[PATH_MAX - 64];
-    size_t place_length; /* of the place, at dir's beginning */
-};
 
 static struct file_store *self_of(struct vs_store *store) {
     assert(store->ops == &vs_store_file);
@@ -300,8 +293,11 @@ static int file_open(const char *uri, const struct vs_store_opts *opts, struct v
     self->base.clock = opts->clock;
     self->base.cut_us = opts->cut_us;
     self->folder = (struct vs_folder){.path = self->dir, .group = opts->group, .fd = -1, .turn_fd = -1};
+    self->counters = (struct vs_folder){.path = self->counters_dir, .group = opts->group, .fd = -1, .turn_fd = -1};
     self->place_length = strlen(place);
-    if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir)
+    if (snprintf(self->dir, sizeof self->dir, "%s/%s", place, opts->namespace_) >= (int)sizeof self->dir ||
+        snprintf(self->counters_dir, sizeof self->counters_dir, "%s/" VS_FILE_COUNTERS, place) >=
+            (int)sizeof self->counters_dir)
         rc = vs_fail(err, VESTA_EIO, "the store's path is too long: %.100s", place);
     else
         rc = make_folder(self, err);
@@ -329,4 +325,9 @@ const struct vs_store_ops vs_store_file = {
     .swap = file_swap,
     .ns_read = file_ns_read,
     .ns_swap = file_ns_swap,
+    .take = vs_file_take,
+    .untake = vs_file_untake,
+    .tags = vs_file_tags,
+    .tag_add = vs_file_tag_add,
+    .tag_step = vs_file_tag_step,
 };

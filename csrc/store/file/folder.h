@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define VS_FOLDER_NAME_MAX 32
+#define VS_FOLDER_NAME_MAX 72
 
 struct vs_folder {
     const char *path;

@@ -104,13 +104,6 @@ static enum found find_row(const struct call *call, struct vs_tag *row) {
     return found;
 }
 
-/* As find_row, where a tag that is not there is refused. */
-static bool load_row(const struct call *call, struct vs_tag *row) {
-    enum found found = find_row(call, row);
-    if (found == FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
-    return found == FOUND;
-}
-
 /* Writes the row, by the statement that is given, and commits it: done once it stands in the file. */
 static void write_row(const struct call *call, const char *statement, const struct vs_tag *row) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
@@ -134,31 +127,35 @@ static void write_row(const struct call *call, const char *statement, const stru
 
 /* ------------------------------------------------------------------ operations */
 
-void vs_sqlite_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+static void change(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
+                   struct vs_reply *reply) {
     struct call call;
-    struct vs_tag row;
+    struct vs_tag row, next;
     if (!begin(&call, store, counter, reply)) return;
-    if (load_row(&call, &row) && vs_counter_grant(&row, step, reply)) {
-        row.max = (int64_t)reply->grant.until;
-        write_row(&call, UPDATE, &row);
-    }
+    enum found found = find_row(&call, &row);
+    if (found != FOUND_TOLD && vs_counter_decide(change, call.tag, found == FOUND ? &row : NULL, &next, reply) &&
+        (found == FOUND || run(&call, CREATE, NULL)))
+        write_row(&call, found == FOUND ? UPDATE : INSERT, &next);
     vs_sqlite_end(call.self);
+}
+
+void vs_sqlite_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    change(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
 }
 
 void vs_sqlite_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                       struct vs_reply *reply) {
-    struct call call;
-    struct vs_tag row;
-    vs_counter_check_untake(from, until);
-    if (!begin(&call, store, counter, reply)) return;
-    enum found found = find_row(&call, &row);
-    if (found == FOUND && row.max == (int64_t)until) {
-        row.max = (int64_t)from;
-        write_row(&call, UPDATE, &row);
-    } else if (found != FOUND_TOLD) {
-        vs_not_first(reply);
-    }
-    vs_sqlite_end(call.self);
+    change(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until}, reply);
+}
+
+void vs_sqlite_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                       struct vs_reply *reply) {
+    change(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step}, reply);
+}
+
+void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                        struct vs_reply *reply) {
+    change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
 static bool list_rows(const struct call *call, struct vs_tag_list *list) {
@@ -185,33 +182,5 @@ void vs_sqlite_tags(struct vs_store *store, const char *table, struct vs_tag_lis
     if (!begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
     enum found found = find_table(&call);
     if (found == FOUND_NONE || (found == FOUND && list_rows(&call, list))) vs_done(reply);
-    vs_sqlite_end(call.self);
-}
-
-void vs_sqlite_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
-                       struct vs_reply *reply) {
-    struct call call;
-    struct vs_tag row;
-    vs_reply_clear(reply);
-    if (!vs_counter_check_from(from, reply) || !vs_counter_check_step(step, reply)) return;
-    if (!begin(&call, store, counter, reply)) return;
-    enum found found = find_row(&call, &row);
-    if (found == FOUND)
-        vs_not_first(reply);
-    else if (found == FOUND_NONE && run(&call, CREATE, NULL))
-        write_row(&call, INSERT, &(struct vs_tag){.max = (int64_t)from, .step = (int64_t)step, .delta = 1});
-    vs_sqlite_end(call.self);
-}
-
-void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
-                        struct vs_reply *reply) {
-    struct call call;
-    struct vs_tag row;
-    vs_reply_clear(reply);
-    if (!vs_counter_check_step(step, reply) || !begin(&call, store, counter, reply)) return;
-    if (load_row(&call, &row)) {
-        row.step = (int64_t)step;
-        write_row(&call, UPDATE, &row);
-    }
     vs_sqlite_end(call.self);
 }

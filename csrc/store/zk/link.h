@@ -9,7 +9,8 @@
 #include "store/zk/session.h"
 
 #define VS_ZK_PORT 2181
-#define VS_ZK_GROUP 128       /* workers under one node */
+#define VS_ZK_GROUP 128 /* workers under one node */
+#define VS_ZK_COUNTERS "/~counters"
 #define VS_ZK_CLOCK "/~clock" /* a name that no namespace can have; made by init, so it says whether that was done */
 
 /* Whom to connect to, and as whom: whole in itself, for a connection is made by another thread than the call's. */
@@ -82,6 +83,15 @@ void vs_zk_drop_making(void *making);
 
 /* list.c: every record of the namespace. */
 void vs_zk_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
+
+/* counter.c */
+void vs_zk_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+void vs_zk_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                  struct vs_reply *reply);
+void vs_zk_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
+void vs_zk_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                   struct vs_reply *reply);
+void vs_zk_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
 
 /* foreign.c: other generators' nodes, and what lies beside the namespace. */
 void vs_zk_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to, struct vs_reply *reply);

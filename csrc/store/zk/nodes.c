@@ -134,3 +134,47 @@ bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct
     vs_zk_ask(self, ZK_EXISTS, path);
     return next_exists(self, &beside->tag, reply) && next_exists(self, &beside->workers, reply);
 }
+
+bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply) {
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    if (answer->rc == ZNONODE && !is_there) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    return !answer->anyone_writes || self->is_open ||
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or set acl=open in the URI",
+                     self->place.where, path);
+}
+
+bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* not another request's answer */
+    if (answer) *multi = answer->multi;
+    return answer;
+}
+
+void vs_zk_put_node(struct zk_store *self, const char *path) {
+    struct zk_call *multi = vs_zk_multi(self);
+    if (multi) vs_zk_op_create(multi, path, NULL, 0, self->is_open);
+    vs_zk_send(self, multi);
+}
+
+bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *reply) {
+    struct zk_multi made;
+    vs_zk_put_node(self, path);
+    vs_sent(reply);
+    if (!vs_zk_next_multi(self, &made, reply)) return false;
+    vs_not_done(reply);
+    return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
+}
+
+bool vs_zk_is_new(const struct zk_writing *writing) {
+    const struct Stat *made = &writing->made.stat;
+    assert(writing->made.rc == ZOK);
+    return made->mzxid > writing->before_zxid && made->mtime > 0 && made->version == writing->version &&
+           (size_t)made->dataLength == writing->length;
+}
+
+bool vs_zk_is_of(const struct Stat *at, const struct Stat *made) {
+    return at->mzxid == made->mzxid && at->mtime == made->mtime && at->version == made->version;
+}

@@ -37,4 +37,27 @@ struct zk_beside {
 bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct zk_beside *beside,
                        struct vs_reply *reply);
 
+/* ------------------------------------------------------------------ writes */
+
+/* The next answer is a multi's, or the ACL's of a node that anyone who may write there makes no store, unless the
+ * operator says so.  False with the reply filled. */
+bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply);
+bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply);
+
+/* Asks for a node without a text; makes one where it is missing: false with the reply filled. */
+void vs_zk_put_node(struct zk_store *self, const char *path);
+bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *reply);
+
+/* A write that was sent: what its answers are held against. */
+struct zk_writing {
+    size_t length;       /* of its text */
+    int32_t version;     /* of the node, behind it */
+    int64_t before_zxid; /* the last transaction that was seen before */
+    struct zk_multi made;
+};
+/* The multi's answer is this write's, and not one from before: also its time, which is taken for the store's. */
+bool vs_zk_is_new(const struct zk_writing *writing);
+/* The node is as the write's own transaction left it. */
+bool vs_zk_is_of(const struct Stat *at, const struct Stat *made);
+
 #endif

@@ -4,6 +4,7 @@
  *     /<namespace>/i-<incarnation>   nothing: a write asks, in the same step, whether it is still there
  *     /~clock                        nothing: whoever writes it learns the leader's time
  *     /<namespace>/w/<n/128>/<n>     the record of worker n; in groups, so that no list of children gets long
+ *     /~counters/<tag>               counter.c's
  *
  * Nodes are persistent.  A session proves nothing and holds nothing: what decides is the version that a write carries.
  * A write is one multi: check the incarnation, set over the version; and right behind it the node is read again, so
@@ -52,18 +53,6 @@ static void zk_read(struct vs_store *store, uint64_t worker, struct vs_reply *re
     if (vs_zk_begin(self, self->call_ms_max, reply) && vs_zk_look_at_record(self, worker, &view, reply)) vs_done(reply);
 }
 
-/* A node that anyone may write is no store, unless the operator says so. */
-static bool next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply) {
-    const struct zk_answer *answer = vs_zk_next(self, reply);
-    if (!answer) return false;
-    if (answer->rc == ZNONODE && !is_there) return true;
-    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
-    return !answer->anyone_writes || self->is_open ||
-           vs_answer(reply, VS_STORE_REFUSED,
-                     "%.50s%.30s: anyone may write there, and so repeat ids: close its ACL, or set acl=open in the URI",
-                     self->place.where, path);
-}
-
 static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct zk_store *self = self_of(store);
     struct zk_view view;
@@ -77,21 +66,13 @@ static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
     vs_zk_ask(self, ZK_GET_ACL, self->root);
     vs_zk_ask(self, ZK_GET_ACL, path);
     if (!vs_zk_time(self, reply) || !vs_zk_next_sync(self, reply) || !vs_zk_next_ns(self, &view, reply) ||
-        !next_acl(self, "/", true, reply) || !next_acl(self, shown, view.has_ns, reply))
+        !vs_zk_next_acl(self, "/", true, reply) || !vs_zk_next_acl(self, shown, view.has_ns, reply))
         return;
     vs_meet(&self->met, reply);
     vs_done(reply);
 }
 
 /* ------------------------------------------------------------------ writing */
-
-/* The next answer is a multi's.  False with the reply filled. */
-static bool next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
-    const struct zk_answer *answer = vs_zk_next(self, reply);
-    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* not another request's answer */
-    if (answer) *multi = answer->multi;
-    return answer;
-}
 
 /* A node deleted by hand, and all below it: whoever claims there anew would begin below what was granted. */
 static bool say_gone(const struct zk_store *self, const char *what, struct vs_reply *reply) {
@@ -100,20 +81,13 @@ static bool say_gone(const struct zk_store *self, const char *what, struct vs_re
                      self->place.where, self->namespace_, what);
 }
 
-/* Asks for a node without a text. */
-static void put_node(struct zk_store *self, const char *path) {
-    struct zk_call *multi = vs_zk_multi(self);
-    if (multi) vs_zk_op_create(multi, path, NULL, 0, self->is_open);
-    vs_zk_send(self, multi);
-}
-
 /* A group of records that nobody needed before; others may make it meanwhile. */
 static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
     struct zk_multi made;
     vs_zk_group_path(self, worker, path);
-    put_node(self, path);
-    if (!next_multi(self, &made, reply)) return false;
+    vs_zk_put_node(self, path);
+    if (!vs_zk_next_multi(self, &made, reply)) return false;
     if (made.rc == ZNONODE) return say_gone(self, "w", reply);
     return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
@@ -136,31 +110,10 @@ static enum fate fate_of(struct zk_store *self, const struct zk_multi *made, boo
     return FATE_TOLD;
 }
 
-/* A write that was sent: what its answers are held against. */
-struct writing {
-    size_t length;       /* of its text */
-    int32_t version;     /* of the node, behind it */
-    int64_t before_zxid; /* the last transaction that was seen before */
-    struct zk_multi made;
-};
-
-/* The multi's answer is this write's, and not one from before: also its time, which is taken for the store's. */
-static bool is_new(const struct writing *writing) {
-    const struct Stat *made = &writing->made.stat;
-    assert(writing->made.rc == ZOK);
-    return made->mzxid > writing->before_zxid && made->mtime > 0 && made->version == writing->version &&
-           (size_t)made->dataLength == writing->length;
-}
-
-/* The node is as the write's own transaction left it. */
-static bool is_of(const struct Stat *at, const struct Stat *made) {
-    return at->mzxid == made->mzxid && at->mtime == made->mtime && at->version == made->version;
-}
-
 /* The record as it stands behind the write, by a get that was sent with it: it is this write, of that transaction; or
  * somebody has written over it already, and this one's answer is that of the very next change of the node. */
-static bool shows(struct zk_store *self, uint64_t worker, const struct vs_record *record, const struct writing *writing,
-                  struct vs_reply *reply) {
+static bool shows(struct zk_store *self, uint64_t worker, const struct vs_record *record,
+                  const struct zk_writing *writing, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
     if (!vs_zk_next_record(self, worker, &view, &seen)) {
@@ -168,9 +121,9 @@ static bool shows(struct zk_store *self, uint64_t worker, const struct vs_record
         return false;
     }
     const struct Stat *made = &writing->made.stat, *at = &view.stat;
-    bool stands = is_of(at, made) && vs_is_same_write(record, &seen.record);
+    bool stands = vs_zk_is_of(at, made) && vs_is_same_write(record, &seen.record);
     bool moved_on = at->mzxid > made->mzxid && at->version > made->version && seen.record.ver > record->ver;
-    return (view.has_record && is_new(writing) && (stands || moved_on)) ||
+    return (view.has_record && vs_zk_is_new(writing) && (stands || moved_on)) ||
            vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
 
@@ -196,14 +149,14 @@ static enum fate send_write(struct zk_store *self, uint64_t worker, const struct
                             const struct zk_view *view, struct vs_reply *reply) {
     char text[VS_RECORD_TEXT_MAX];
     int64_t seen_zxid = view->has_record ? view->stat.mzxid : 0, ns_zxid = view->ns_stat.mzxid;
-    struct writing writing = {.length = vs_record_write(record, text),
-                              .version = view->has_record ? view->stat.version + 1 : 1,
-                              .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
+    struct zk_writing writing = {.length = vs_record_write(record, text),
+                                 .version = view->has_record ? view->stat.version + 1 : 1,
+                                 .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
     assert(view->has_ns);            /* whose version the write stands on */
     assert(writing.before_zxid > 0); /* or the answer to an earlier write would do */
     put_write(self, worker, view, text, writing.length);
     vs_sent(reply);
-    if (!next_multi(self, &writing.made, reply)) return FATE_TOLD;
+    if (!vs_zk_next_multi(self, &writing.made, reply)) return FATE_TOLD;
     if (writing.made.rc != ZOK) {
         vs_zk_give_up(self); /* what stands there is looked at anew */
         return fate_of(self, &writing.made, !view->has_record, reply);
@@ -274,7 +227,7 @@ static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, c
 }
 
 /* The namespace as it stands behind the write, in the same message.  Its incarnation is seen with its czxid. */
-static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct writing *writing,
+static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_writing *writing,
                      struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
     struct zk_view view;
@@ -283,7 +236,8 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
         return false;
     }
     bool is_it = view.has_ns && seen.ns.ver == stored->ver && view.stored == stored->incarnation &&
-                 seen.ns.floor_ms == stored->floor_ms && is_new(writing) && is_of(&view.ns_stat, &writing->made.stat);
+                 seen.ns.floor_ms == stored->floor_ms && vs_zk_is_new(writing) &&
+                 vs_zk_is_of(&view.ns_stat, &writing->made.stat);
     reply->ns = seen.ns;
     return is_it || vs_zk_no_answer(self, "what it says it wrote cannot be read back", reply);
 }
@@ -291,13 +245,13 @@ static bool shows_ns(struct zk_store *self, const struct vs_ns_record *stored, c
 static enum fate write_ns(struct zk_store *self, const struct vs_ns_record *record, const struct zk_view *view,
                           const struct zk_beside *beside, struct vs_reply *reply) {
     struct vs_ns_record stored = *record;
-    struct writing writing = {.version = view->has_ns ? view->ns_stat.version + 1 : 1,
-                              .before_zxid = view->has_ns ? view->ns_stat.mzxid : 0};
+    struct zk_writing writing = {.version = view->has_ns ? view->ns_stat.version + 1 : 1,
+                                 .before_zxid = view->has_ns ? view->ns_stat.mzxid : 0};
     const struct zk_multi *made = &writing.made;
     if (view->has_ns) stored.incarnation = vs_zk_mix(record->incarnation, view->ns_stat.czxid);
     writing.length = put_ns(self, &stored, view, beside);
     vs_sent(reply);
-    if (!next_multi(self, &writing.made, reply)) return FATE_TOLD;
+    if (!vs_zk_next_multi(self, &writing.made, reply)) return FATE_TOLD;
     if (made->rc == ZOK) {
         if (!shows_ns(self, &stored, &writing, reply)) return FATE_TOLD;
         vs_zk_learn_time(self, &made->stat);
@@ -333,23 +287,13 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
 
 /* ------------------------------------------------------------------ making, opening */
 
-/* One node, where it is missing. */
-static bool make_node(struct zk_store *self, const char *path, struct vs_reply *reply) {
-    struct zk_multi made;
-    put_node(self, path);
-    vs_sent(reply);
-    if (!next_multi(self, &made, reply)) return false;
-    vs_not_done(reply);
-    return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
-}
-
 /* The root, from its first part on. */
 static bool make_root(struct zk_store *self, struct vs_reply *reply) {
     char part[sizeof self->root];
     for (size_t i = 1; i <= strlen(self->root); i++) {
         if (self->root[i] != '/' && self->root[i] != '\0') continue;
         snprintf(part, sizeof part, "%.*s", (int)i, self->root);
-        if (!make_node(self, part, reply)) return false;
+        if (!vs_zk_make_node(self, part, reply)) return false;
     }
     return true;
 }
@@ -366,9 +310,9 @@ static void zk_init(struct vs_store *store, struct vs_reply *reply) {
     }
     if (!vs_zk_connect(self, VS_STORE_LIST_MS, reply) || !make_root(self, reply)) return;
     vs_zk_path(self, path, VS_ZK_CLOCK);
-    if (!make_node(self, path, reply)) return;
+    if (!vs_zk_make_node(self, path, reply)) return;
     vs_zk_ask(self, ZK_GET_ACL, self->root);
-    if (next_acl(self, "/", true, reply)) vs_done(reply);
+    if (vs_zk_next_acl(self, "/", true, reply)) vs_done(reply);
 }
 
 static void zk_inspect(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply) {
@@ -482,4 +426,9 @@ const struct vs_store_ops vs_store_zk = {
     .inspect = zk_inspect,
     .foreign = vs_zk_foreign,
     .names = vs_zk_names,
+    .take = vs_zk_take,
+    .untake = vs_zk_untake,
+    .tags = vs_zk_tags,
+    .tag_add = vs_zk_tag_add,
+    .tag_step = vs_zk_tag_step,
 };

@@ -1,0 +1,241 @@
+/* counter.c -- counters in a folder: a file a tag, with its row as text (lease/record.h).
+ *
+ *     <place>/~counters/tag-<tag>     a dot in a tag is a ~ there: behind a name, a dot is folder.h's
+ *     <place>/~counters/lock          whose turn it is to write
+ *
+ * A write is made over the very text that it was decided on, as folder.h says, and tried again where another came
+ * first.  The folder is made with its first tag. */
+#include "store/counter.h"
+#include "base/error.h"
+#include "os/clock.h"
+#include "os/files.h"
+#include "os/random.h"
+#include "store/file/file.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define PREFIX "tag-"
+#define OTHERS_US_MAX 2000000
+#define OTHERS_NAP_US 2000
+_Static_assert(sizeof PREFIX + VESTA_NAMESPACE_MAX <= VS_FOLDER_NAME_MAX, "a tag's file has a name");
+
+/* What a call is about. */
+struct call {
+    struct file_store *self;
+    const char *tag;
+    char name[VS_FOLDER_NAME_MAX];
+    struct vs_reply *reply;
+};
+
+/* A text as it was read. */
+struct text {
+    char at[VS_RECORD_TEXT_MAX];
+    size_t length; /* 0: there is none */
+};
+
+static void change_letter(char *text, char from, char to) {
+    for (; *text; text++)
+        if (*text == from) *text = to;
+}
+
+static void name_of(const char *tag, char *name) {
+    snprintf(name, VS_FOLDER_NAME_MAX, PREFIX "%s", tag);
+    change_letter(name, '.', '~');
+}
+
+/* The tag of a name.  False: it is none's. */
+static bool tag_of(const char *name, char *tag) {
+    size_t length = strlen(name);
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || strchr(name, '.') || length >= VS_FOLDER_NAME_MAX)
+        return false;
+    memcpy(tag, name + sizeof PREFIX - 1, length - sizeof PREFIX + 2);
+    change_letter(tag, '~', '.');
+    return true;
+}
+
+/* Among the turns; two tags of one place wait for each other, and that is all. */
+static uint64_t place_of(const char *name) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
+    return hash >> 2;
+}
+
+static void begin(struct call *call, struct vs_store *store, const char *tag, struct vs_reply *reply) {
+    assert(store->ops == &vs_store_file);
+    vs_reply_clear(reply);
+    *call = (struct call){.self = (struct file_store *)store, .tag = tag, .reply = reply};
+    name_of(tag, call->name);
+    int64_t now_ms = store->clock->unix_us(store->clock->self) / 1000;
+    reply->store_ms = now_ms > 0 ? now_ms : 0;
+}
+
+/* ------------------------------------------------------------------ the folder */
+
+static bool has_folder(const struct call *call) {
+    return access(call->self->counters_dir, F_OK) == 0 || errno != ENOENT;
+}
+
+/* Of this machine, and not another user's trap: folder.h looks at that each time. */
+static bool make_folder(const struct call *call) {
+    struct vs_folder *folder = &call->self->counters;
+    struct vesta_error err;
+    if (vs_make_dirs(folder->path, folder->group) != 0)
+        return vs_answer(call->reply, VS_STORE_REFUSED, "cannot create %.90s: %.40s", folder->path, strerror(errno));
+    if (!vs_folder_enter(folder, call->reply)) return false;
+    int rc = vs_file_system_check(folder->fd, folder->path, "a store", &err);
+    vs_folder_leave(folder);
+    return rc == VESTA_OK || vs_answer(call->reply, VS_STORE_REFUSED, "%s", err.text);
+}
+
+/* ------------------------------------------------------------------ a row */
+
+static bool load_text(const struct call *call, struct text *text) {
+    ssize_t length = vs_folder_load(&call->self->counters, call->name, text->at, call->reply);
+    text->length = length > 0 ? (size_t)length : 0;
+    return length >= 0;
+}
+
+static bool read_text(const struct call *call, const struct text *text, struct vs_tag *row, uint64_t *ver) {
+    *ver = 0;
+    return text->length == 0 ||
+           vs_counter_read(call->tag, (struct vs_slice){text->at, text->length}, row, ver, call->reply);
+}
+
+/* Whether the text is still the one that was read; *other: it is not. */
+static bool is_still(const struct call *call, const struct text *was, bool *other) {
+    struct text now;
+    if (!load_text(call, &now)) return false;
+    *other = now.length != was->length || memcmp(now.at, was->at, now.length) != 0;
+    return !*other;
+}
+
+/* In its turn, where one is to be had: announce, look, make.  *other: another writer was first. */
+static bool make(const struct call *call, const struct text *was, bool *other) {
+    struct vs_folder *folder = &call->self->counters;
+    bool made = vs_folder_turn(folder, place_of(call->name), 1, true, call->reply) &&
+                vs_folder_announce(folder, call->name, call->reply, other) && is_still(call, was, other) &&
+                vs_folder_make(folder, call->name, call->reply, other);
+    assert(!made || !*other);
+    if (!made) vs_folder_drop(folder);
+    vs_folder_end_turn(folder);
+    return made;
+}
+
+/* One try; true where another writer was first, and it did nothing. */
+static bool try_change(const struct call *call, const struct vs_counter_change *change) {
+    struct text was, text;
+    struct vs_tag row, next;
+    uint64_t ver;
+    bool other = false;
+    if (!load_text(call, &was) || !read_text(call, &was, &row, &ver) ||
+        !vs_counter_decide(change, call->tag, ver ? &row : NULL, &next, call->reply))
+        return false;
+    next.updated_ms = call->reply->store_ms;
+    text.length = vs_counter_text(&next, ver + 1, text.at);
+    if (!vs_folder_write(&call->self->counters, call->name, text.at, text.length, call->reply)) return false;
+    if (make(call, &was, &other) && vs_folder_settle(&call->self->counters, call->reply)) vs_done(call->reply);
+    assert(!other || call->reply->outcome != VS_STORE_OK); /* or what was acknowledged would be written once more */
+    return other;
+}
+
+static void try_until_done(const struct call *call, const struct vs_counter_change *change) {
+    const struct vesta_clock *clock = vs_clock_system();
+    int64_t until_us = clock->boot_us(clock->self) + OTHERS_US_MAX;
+    while (try_change(call, change)) {
+        vs_answer(call->reply, VS_STORE_CONFLICT, "other writers of %.90s/%s were faster for %d s",
+                  call->self->counters_dir, call->name, OTHERS_US_MAX / 1000000);
+        if (clock->boot_us(clock->self) >= until_us) return;
+        uint32_t dice = 0;
+        (void)vs_random(&dice, sizeof dice);
+        clock->sleep_us(clock->self, dice % OTHERS_NAP_US);
+        call->reply->outcome = VS_STORE_DOWN;
+    }
+}
+
+static void change_it(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
+                      struct vs_reply *reply) {
+    struct call call;
+    struct vs_tag none;
+    vs_reply_clear(reply);
+    if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply)) return;
+    begin(&call, store, counter->tag, reply);
+    if (!has_folder(&call) && (!vs_counter_decide(change, call.tag, NULL, &none, reply) || !make_folder(&call))) return;
+    if (!vs_folder_enter(&call.self->counters, reply)) return;
+    try_until_done(&call, change);
+    vs_folder_leave(&call.self->counters);
+}
+
+/* ------------------------------------------------------------------ operations */
+
+void vs_file_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
+}
+
+void vs_file_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                    struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until}, reply);
+}
+
+void vs_file_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                     struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step}, reply);
+}
+
+void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
+}
+
+/* Adds the tag of a file, whatever stands in it: who cannot be read is passed over. */
+static bool list_file(const struct call *list_call, const char *name, struct vs_tag_list *list) {
+    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
+    struct call call = *list_call;
+    char tag[VS_FOLDER_NAME_MAX];
+    struct text text;
+    struct vs_tag row;
+    uint64_t ver;
+    if (!tag_of(name, tag)) return true;
+    call.tag = tag;
+    call.reply = &seen;
+    snprintf(call.name, sizeof call.name, "%s", name);
+    struct vs_slice shown = {tag, strlen(tag)};
+    if (vs_tag_is_named(tag) && load_text(&call, &text) && read_text(&call, &text, &row, &ver))
+        return ver == 0 || vs_tags_add(list, shown, &row, list_call->reply);
+    vs_tags_pass(list, shown);
+    return true;
+}
+
+void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
+    struct call call;
+    struct dirent *entry = NULL;
+    bool well = true;
+    assert(list->count == 0); /* whose rows would be told as this folder's */
+    vs_reply_clear(reply);
+    if (!vs_counter_no_table(table, reply)) return;
+    begin(&call, store, "", reply);
+    struct vs_folder *folder = &call.self->counters;
+    if (!has_folder(&call)) {
+        vs_done(reply);
+        return;
+    }
+    if (!vs_folder_enter(folder, reply)) return;
+    (void)vs_folder_turn(folder, 0, 0, false, reply); /* in a turn for all: else a file may be told twice, or not */
+    int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    while (dir && well && (errno = 0, entry = readdir(dir)))
+        well = list_file(&call, entry->d_name, list);
+    if (!dir || (well && errno != 0))
+        vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", folder->path, strerror(errno));
+    else if (well)
+        vs_done(reply);
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    vs_folder_leave(folder);
+}

@@ -1,0 +1,28 @@
+/* file.h -- what the files of this room share: the store itself. */
+#ifndef VS_STORE_FILE_FILE_H
+#define VS_STORE_FILE_FILE_H
+
+#include "store/file/folder.h"
+
+#define VS_FILE_COUNTERS "~counters" /* a name that no namespace can have */
+
+struct file_store {
+    struct vs_store base;
+    struct vs_met met;
+    struct vs_folder folder;
+    char dir[PATH_MAX - 64];
+    size_t place_length; /* of the place, at dir's beginning */
+    struct vs_folder counters;
+    char counters_dir[PATH_MAX - 64];
+};
+
+/* counter.c */
+void vs_file_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+void vs_file_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                    struct vs_reply *reply);
+void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
+void vs_file_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                     struct vs_reply *reply);
+void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+
+#endif

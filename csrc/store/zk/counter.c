@@ -1,0 +1,226 @@
+/* counter.c -- counters in ZooKeeper: a node a tag, with its row as text (lease/record.h).
+ *
+ *     /~counters/<tag>
+ *
+ * A write is a set over the version that was read, behind a sync, and read again behind it in the same message: it is
+ * done only where the store shows it.  A write that is denied because another came first is decided anew. */
+#include "store/counter.h"
+#include "store/zk/nodes.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES_MAX 8
+
+/* What a call is about. */
+struct call {
+    struct zk_store *self;
+    const char *tag;
+    char path[VS_ZK_PATH_MAX];
+    struct vs_reply *reply;
+};
+
+/* What stands there. */
+struct view {
+    bool found;
+    struct vs_tag row;
+    uint64_t ver; /* 0: nothing */
+    struct Stat stat;
+};
+
+static void path_of(const struct zk_store *self, const char *tag, char path[static VS_ZK_PATH_MAX]) {
+    vs_zk_path(self, path, VS_ZK_COUNTERS "/%s", tag);
+}
+
+/* The next answer is the tag's node.  False with the reply filled. */
+static bool next_row(const struct call *call, struct view *view, struct vs_reply *reply) {
+    const struct zk_answer *answer = vs_zk_next(call->self, reply);
+    *view = (struct view){.found = false};
+    if (!answer) return false;
+    if (answer->rc == ZNONODE) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(call->self, answer->rc, reply);
+    size_t length = answer->length < VS_RECORD_TEXT_MAX ? answer->length : VS_RECORD_TEXT_MAX;
+    view->found = true;
+    view->stat = answer->stat;
+    return vs_counter_read(call->tag, (struct vs_slice){answer->text, length}, &view->row, &view->ver, reply);
+}
+
+static bool look(const struct call *call, struct view *view) {
+    vs_zk_ask(call->self, ZK_SYNC, call->self->root);
+    vs_zk_ask(call->self, ZK_GET, call->path);
+    vs_zk_ask(call->self, ZK_GET_ACL, call->path);
+    return vs_zk_time(call->self, call->reply) && vs_zk_next_sync(call->self, call->reply) &&
+           next_row(call, view, call->reply) && vs_zk_next_acl(call->self, VS_ZK_COUNTERS, view->found, call->reply);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* The multi over what was seen, and the get behind it. */
+static void put_row(const struct call *call, const struct view *view, const char *text, size_t length) {
+    struct zk_call *multi = vs_zk_multi(call->self);
+    if (!multi) return;
+    if (!view->found) vs_zk_op_create(multi, call->path, text, length, call->self->is_open);
+    /* also over what was made a moment ago: only a set brings its time back */
+    vs_zk_op_set(multi, call->path, text, length, view->found ? view->stat.version : 0);
+    vs_zk_send(call->self, multi);
+    vs_zk_ask(call->self, ZK_GET, call->path);
+}
+
+/* The row as it stands behind the write: it is this write, of that transaction; or others have written over it already,
+ * and this one's answer is that of the very next change of the node. */
+static bool shows(const struct call *call, const struct vs_tag *row, uint64_t ver, const struct zk_writing *writing) {
+    struct vs_reply seen = {.outcome = call->reply->outcome};
+    struct view view;
+    if (!next_row(call, &view, &seen)) {
+        memcpy(call->reply->text, seen.text, sizeof call->reply->text);
+        return false;
+    }
+    const struct Stat *made = &writing->made.stat, *at = &view.stat;
+    bool stands = vs_zk_is_of(at, made) && view.ver == ver && view.row.max == row->max && view.row.step == row->step;
+    bool moved_on = at->mzxid > made->mzxid && at->version > made->version && view.ver > ver;
+    return (view.found && vs_zk_is_new(writing) && (stands || moved_on)) ||
+           vs_zk_no_answer(call->self, "what it says it wrote cannot be read back", call->reply);
+}
+
+/* What became of a write.  OTHER: something stood there that was not seen before.  TOLD: the reply is filled. */
+enum fate { FATE_OK, FATE_OTHER, FATE_TOLD };
+
+static enum fate write_row(const struct call *call, const struct view *view, const struct vs_tag *row) {
+    char text[VS_RECORD_TEXT_MAX];
+    struct zk_writing writing = {.length = vs_counter_text(row, view->ver + 1, text),
+                                 .version = view->found ? view->stat.version + 1 : 1,
+                                 .before_zxid = view->found ? view->stat.mzxid : 0};
+    assert(view->found == (view->ver > 0));
+    put_row(call, view, text, writing.length);
+    vs_sent(call->reply);
+    if (!vs_zk_next_multi(call->self, &writing.made, call->reply)) return FATE_TOLD;
+    int rc = writing.made.rc;
+    if (rc == ZOK) {
+        if (!shows(call, row, view->ver + 1, &writing)) return FATE_TOLD;
+        vs_zk_learn_time(call->self, &writing.made.stat);
+        call->reply->store_ms = writing.made.stat.mtime;
+        return FATE_OK;
+    }
+    vs_zk_give_up(call->self); /* what stands there is looked at anew */
+    vs_not_done(call->reply);
+    if (rc == ZBADVERSION || rc == ZNODEEXISTS || (rc == ZNONODE && view->found)) return FATE_OTHER;
+    vs_zk_trouble(call->self, rc, call->reply);
+    return FATE_TOLD;
+}
+
+static void change_it(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
+                      struct vs_reply *reply) {
+    struct call call = {.self = (struct zk_store *)store, .tag = counter->tag, .reply = reply};
+    struct vs_tag next;
+    struct view view;
+    char folder[VS_ZK_PATH_MAX];
+    assert(store->ops->take == vs_zk_take);
+    vs_reply_clear(reply);
+    if (!vs_counter_no_table(counter->table, reply) || !vs_counter_check(counter, reply) ||
+        !vs_zk_begin(call.self, call.self->call_ms_max, reply))
+        return;
+    path_of(call.self, call.tag, call.path);
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        if (!look(&call, &view) || !vs_counter_decide(change, call.tag, view.found ? &view.row : NULL, &next, reply))
+            return;
+        vs_zk_path(call.self, folder, VS_ZK_COUNTERS);
+        if (!view.found && !vs_zk_make_node(call.self, folder, reply)) return;
+        next.updated_ms = reply->store_ms;
+        enum fate fate = write_row(&call, &view, &next);
+        if (fate == FATE_OK) vs_done(reply);
+        if (fate != FATE_OTHER) return;
+    }
+    vs_answer(reply, VS_STORE_CONFLICT, "%.90s: tag '%s' keeps changing", call.self->place.where, call.tag);
+}
+
+/* ------------------------------------------------------------------ operations */
+
+void vs_zk_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAKE, .step = step}, reply);
+}
+
+void vs_zk_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
+                  struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_UNTAKE, .from = from, .until = until}, reply);
+}
+
+void vs_zk_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
+                   struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = from, .step = step}, reply);
+}
+
+void vs_zk_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
+}
+
+/* ------------------------------------------------------------------ listing */
+
+/* Names, each with its end. */
+struct names {
+    char *at;
+    size_t length;
+};
+
+/* The next answer names children: a node that is not there has none.  False with the reply filled. */
+static bool next_names(struct zk_store *self, struct names *names, struct vs_reply *reply) {
+    const struct zk_answer *answer = vs_zk_next(self, reply);
+    if (!answer) return false;
+    if (answer->rc == ZNONODE) return true;
+    if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
+    assert(!answer->length || !answer->text[answer->length - 1]);
+    names->at = malloc(answer->length + 1);
+    if (!names->at) return vs_answer(reply, VS_STORE_DOWN, "no memory for a list");
+    memcpy(names->at, answer->text, answer->length);
+    names->length = answer->length;
+    return true;
+}
+
+/* The next answer is that tag's: one that was deleted meanwhile is none, one that cannot be read is passed over. */
+static bool list_row(const struct call *list_call, const char *tag, struct vs_tag_list *list) {
+    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
+    struct call call = *list_call;
+    struct view view;
+    call.tag = tag;
+    if (next_row(&call, &view, &seen))
+        return !view.found || vs_tags_add(list, (struct vs_slice){tag, strlen(tag)}, &view.row, list_call->reply);
+    if (!view.found) return vs_answer(list_call->reply, seen.outcome, "%s", seen.text);
+    vs_tags_pass(list, (struct vs_slice){tag, strlen(tag)});
+    return true;
+}
+
+/* All rows are asked for at once. */
+static bool list_rows(const struct call *call, const struct names *names, struct vs_tag_list *list) {
+    char path[VS_ZK_PATH_MAX];
+    size_t asked = 0;
+    for (size_t i = 0; i < names->length; i += strlen(names->at + i) + 1) {
+        if (!vs_tag_is_named(names->at + i)) {
+            vs_tags_pass(list, (struct vs_slice){names->at + i, strlen(names->at + i)});
+            continue;
+        }
+        if (asked++ == VS_TAGS_MAX)
+            return vs_answer(call->reply, VS_STORE_REFUSED, "there are more than %d tags", VS_TAGS_MAX);
+        path_of(call->self, names->at + i, path);
+        vs_zk_ask(call->self, ZK_GET, path);
+    }
+    for (size_t i = 0; i < names->length; i += strlen(names->at + i) + 1)
+        if (vs_tag_is_named(names->at + i) && !list_row(call, names->at + i, list)) return false;
+    return true;
+}
+
+void vs_zk_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
+    const struct call call = {.self = (struct zk_store *)store, .reply = reply};
+    struct names names = {NULL, 0};
+    char path[VS_ZK_PATH_MAX];
+    assert(list->count == 0); /* whose rows would be told as this store's */
+    vs_reply_clear(reply);
+    if (!vs_counter_no_table(table, reply) || !vs_zk_begin(call.self, VS_STORE_LIST_MS, reply)) return;
+    vs_zk_path(call.self, path, VS_ZK_COUNTERS);
+    vs_zk_ask(call.self, ZK_SYNC, call.self->root);
+    vs_zk_ask(call.self, ZK_CHILDREN, path);
+    if (vs_zk_time(call.self, reply) && vs_zk_next_sync(call.self, reply) && next_names(call.self, &names, reply) &&
+        list_rows(&call, &names, list))
+        vs_done(reply);
+    free(names.at);
+}
