@@ -14,6 +14,7 @@
     X(fit) \
     X(layout) \
     X(serve) \
+    X(fill) \
     X(check) \
     X(doctor) \
     X(store) \

@@ -1,5 +1,5 @@
 /* input.c -- ids, values and layouts from operands and from stdin, with messages that name what is wrong. */
-#include "command/command.h"
+#include "command/options.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +13,22 @@ bool vs_read_count(const char *text, uint64_t max, uint64_t *out) {
     if (vesta_parse(VESTA_DECIMAL, text, strlen(text), &n) != VESTA_OK || n > max) return false;
     *out = n;
     return true;
+}
+
+int vs_read_secret(const char *flag, const char *path, const char **out) {
+    static char secret[VS_PASSWORD_MAX + 1];
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
+    bool failed = !file || ferror(file);
+    if (failed) vs_say("%s %s: %s", flag, vs_shown_text(path), strerror(errno));
+    if (file) fclose(file);
+    if (failed) return VS_FAILED;
+    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
+    if (length == 0 || length >= VS_PASSWORD_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
+        return vs_usage("%s %s: a password is one line of 1 to %d bytes", flag, vs_shown_text(path), VS_PASSWORD_MAX - 1);
+    secret[length] = '\0';
+    *out = secret;
+    return VS_GO;
 }
 
 static const char *what_ids_are(enum vesta_base base) {

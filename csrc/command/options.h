@@ -63,4 +63,9 @@ struct vs_option {
  * Returns VS_GO, or the exit code to end with: help was printed (0), or a message (2). */
 int vs_options(const struct vs_option *table, int *argc, char **argv);
 
+/* A password: the first line of a file that holds nothing else.  Not read from an argument: those are for everybody to
+ * see.  VS_GO or an exit code after a message; *out lives until the next call. */
+#define VS_PASSWORD_MAX 1024 /* with its NUL */
+int vs_read_secret(const char *flag, const char *path, const char **out);
+
 #endif

@@ -6,12 +6,9 @@
 #include "serve/serving.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SECRET_MAX 1024 /* of a password, with its NUL */
 
 _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
                "the server has room for what a config may hold");
@@ -24,25 +21,6 @@ struct flags {
 };
 
 /* ------------------------------------------------------------------ reading flags */
-
-/* The first line of a file that holds nothing else.  Not read from an argument: those are for everybody to see. */
-static int read_secret(const char *path, const char **out) {
-    static char secret[SECRET_MAX + 1];
-    if (!path) return VS_GO;
-    FILE *file = fopen(path, "re");
-    size_t length = file ? fread(secret, 1, sizeof secret, file) : 0;
-    bool failed = !file || ferror(file);
-    if (failed) vs_say("--resp-password-file %s: %s", vs_shown_text(path), strerror(errno));
-    if (file) fclose(file);
-    if (failed) return VS_FAILED;
-    if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
-    if (length == 0 || length >= SECRET_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
-        return vs_usage("--resp-password-file %s: a password is one line of 1 to %d bytes", vs_shown_text(path),
-                        SECRET_MAX - 1);
-    secret[length] = '\0';
-    *out = secret;
-    return VS_GO;
-}
 
 static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
     struct vesta_opts *const opts = &serving->opts;
@@ -118,7 +96,8 @@ static void add_flag(struct vs_serving *serving, const char *flag, const char *k
 
 static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     const char *password = NULL;
-    int rc = read_secret(flags->password_file, &password);
+    int rc = VS_GO;
+    if (flags->password_file) rc = vs_read_secret("--resp-password-file", flags->password_file, &password);
     serving->conf.flag = serving->conf_flag;
     serving->conf.opts = &serving->opts;
     add_flag(serving, "--http", "http.listen", flags->http);

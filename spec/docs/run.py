@@ -175,7 +175,7 @@ class Document:
         config = re.search(r" -c (\S+)", command)
         path = os.path.join(self.folder, config[1]) if config else os.devnull
         with open(path, encoding="utf-8") as file:
-            return re.findall(r":(\d{4,5})\b", command + file.read())
+            return re.findall(r"(?::|--port )(\d{4,5})\b", command + file.read())
 
     def feed(self, shell, command):
         """One command's lines: its output goes to a file, so that a job in the background does not speak in between."""

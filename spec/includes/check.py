@@ -42,7 +42,7 @@ ONLY_IN = [
     (r"(mysql|mariadb_com)\.h|(mysql|mariadb)/.*", {"store/mysql"}),
     (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),
     (r"uv\.h", {"server/net"}),
-    (r"hiredis/.*", {"client"}),
+    (r"hiredis/.*", {"client", "cli/fill"}),
     (r"llhttp\.h", {"server/http"}),
 ]
 

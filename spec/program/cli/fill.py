@@ -1,0 +1,425 @@
+"""fill.py -- `vesta fill` on a real redis-server: what a consumer pops never comes twice, whatever is killed, stopped,
+flushed or brought back from a disk; what Redis refuses is said with what to do; hostile servers and words.
+"""
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from harness import SLOW, claim, fails, main, same
+
+if not shutil.which("redis-server"):
+    print("skipped: apt-get install redis-server")
+    sys.exit(77)
+
+
+class Redis:
+    """A redis-server on a socket of its own, and a connection to it."""
+
+    def __init__(self, world, *flags, name="redis"):
+        self.world, self.flags, self.path, self.sock = world, flags, world.path(name + ".sock"), None
+        self.address = "unix:" + self.path
+        self.start()
+
+    def start(self):
+        if os.path.exists(self.path):
+            os.remove(self.path)
+        with open(self.world.path("redis.log"), "a") as log:
+            self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--dir", self.world.folder,
+                                             *self.flags], stdout=log, stderr=log)
+        until(self.try_connect, "redis-server answers")
+
+    def try_connect(self):
+        with contextlib.suppress(OSError):
+            self.sock = socket.socket(socket.AF_UNIX)
+            self.sock.settimeout(20)
+            self.sock.connect(self.path)
+            self.file = self.sock.makefile("rb")
+            return str(self("PING")) in ("PONG", "NOAUTH Authentication required.")
+
+    def send(self, *words):
+        words = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+        self.sock.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+
+    def read(self):
+        line = self.file.readline()
+        if not line:
+            raise EOFError("redis-server is gone")
+        kind, rest = line[:1], line[1:-2]
+        if kind == b"$":
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode()
+        if kind == b"*":
+            return None if rest == b"-1" else [self.read() for _ in range(int(rest))]
+        return int(rest) if kind == b":" else rest.decode()
+
+    def __call__(self, *words):
+        self.send(*words)
+        return self.read()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sock.close()
+        self.kill()
+
+
+def until(true, what, seconds=30 * SLOW):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "not within %d s: %s" % (seconds, what)
+        time.sleep(0.01)
+
+
+class Fill:
+    """A fill that runs: what it says on stderr is kept."""
+
+    def __init__(self, world, redis, *flags, low=200, high=1000):
+        self.process = world.start("fill", "--redis", redis.address, "--list", "ids", "--low", str(low), "--high", str(high), "--timeout-ms", "500",
+                                   "--json", *flags, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.said = []
+        self.reader = threading.Thread(target=lambda: self.said.extend(iter(self.process.stderr.readline, "")))
+        self.reader.start()
+
+    def heard(self, part, times=1):
+        until(lambda: sum(part in line for line in self.said) >= times or self.process.poll() is not None, "%r in %r" % (part, self.said))
+        assert sum(part in line for line in self.said) >= times, self.said
+
+    def end(self, number=signal.SIGTERM):
+        """The last line of counts; none of a fill that was killed."""
+        self.process.send_signal(number)
+        out = self.process.stdout.read()
+        self.reader.join()
+        for pipe in (self.process.stdout, self.process.stderr):
+            pipe.close()
+        same(self.process.wait(), 0 if number == signal.SIGTERM else -number)
+        return json.loads(out.splitlines()[-1]) if out else None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.end(signal.SIGKILL)
+
+
+def once(world, redis, *flags, ns="once"):
+    return world.run("fill", "--once", "--redis", redis if isinstance(redis, str) else redis.address, "--list", "ids", "--namespace", ns, "--every",
+                     "0", "--timeout-ms", "500", *flags)
+
+
+def distinct(ids):
+    same(len(set(ids)), len(ids))
+
+
+@claim("a list is filled once, up to the high mark, with ids in their order")
+def _(world):
+    with Redis(world) as redis:
+        done = once(world, redis, "--low", "10", "--high", "777")
+        same((done.code, done.out), (0, ""))
+        ids = redis("LRANGE", "ids", 0, -1)
+        same(len(ids), 777)
+        same(sorted(set(ids), key=int), ids)
+        popped = redis("LPOP", "ids", 70)
+        same(once(world, redis, "--low", "10", "--high", "777").code, 0)
+        distinct(popped + redis("LRANGE", "ids", 0, -1))
+        same(redis("LLEN", "ids"), 777)
+        same(redis("TTL", "ids"), -1)
+        same(once(world, redis, "--format", "hex", "--high", "3", "--low", "2", "--db", "3").code, 0)
+        redis("SELECT", 3)
+        assert all(len(id) == 16 and int(id, 16) for id in redis("LRANGE", "ids", 0, -1)), "hex"
+
+
+@claim("fill killed and restarted while a consumer pops: no id comes twice")
+def _(world):
+    with Redis(world) as redis:
+        popped, stop = [], threading.Event()
+
+        def consume():
+            while not stop.is_set():
+                popped.extend(redis("LPOP", "ids", 50) or ())
+                time.sleep(0.001)
+        consumer = threading.Thread(target=consume)
+        consumer.start()
+        try:
+            for round in range(8):
+                before = len(popped)
+                with Fill(world, redis) as fill:
+                    until(lambda: len(popped) > before + 2000, "the consumer pops")
+                    fill.end(signal.SIGKILL if round < 7 else signal.SIGTERM)
+        finally:
+            stop.set()
+            consumer.join()
+        distinct(popped + redis("LRANGE", "ids", 0, -1))
+        assert len(popped) > 16000, len(popped)
+
+
+@claim("a list that is flushed is filled anew, with other ids, and it is said")
+def _(world):
+    with Redis(world) as redis, Fill(world, redis) as fill:
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
+        fill.heard("has 1000 ids")
+        before = redis("LRANGE", "ids", 0, -1)
+        redis("FLUSHALL")
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full again")
+        fill.heard("the list is empty")
+        distinct(before + redis("LRANGE", "ids", 0, -1))
+        until(lambda: redis("GET", "{ids}:vesta"), "the mark is back")
+        counts = fill.end()
+        same((counts["pushed"], counts["burnt"], counts["list"], counts["well"]), (2000, 0, 1000, True))
+
+
+@claim("Redis killed and back, empty or with what it had on disk: ids that were popped before do not come again")
+def _(world):
+    with Redis(world, "--dbfilename", "dump.rdb") as redis, Fill(world, redis) as fill:
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
+        same(redis("SAVE"), "OK")
+        popped = redis("LPOP", "ids", 500)
+        run = redis("GET", "{ids}:vesta")
+        redis.kill()
+        fill.heard("unix:")
+        redis.start()  # with the 500 in it once more
+        until(lambda: redis("GET", "{ids}:vesta") not in (None, run), "the list was cleared")
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full again")
+        fill.heard("1000 ids that it brought back may have been popped before, and are removed")
+        fill.heard("goes on")
+        popped += redis("LRANGE", "ids", 0, -1)
+        distinct(popped)
+        redis.kill()
+        os.remove(world.path("dump.rdb"))
+        redis.start()
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full once more")
+        distinct(popped + redis("LRANGE", "ids", 0, -1))
+        same(fill.end()["cleared"], 1000)
+        run = redis("GET", "{ids}:vesta")
+        redis("SAVE")
+        redis.kill()
+        redis.start()  # and while no fill runs
+        done = once(world, redis, "--high", "1000", "--low", "10")
+        assert done.code == 0 and "1000 ids that it brought back" in done.err, done.err
+        assert redis("GET", "{ids}:vesta") != run
+
+
+@claim("a push that is not answered is burnt: done later or not, no id comes twice")
+def _(world):
+    with Redis(world) as redis, Fill(world, redis) as fill:
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
+        popped = []
+        for _ in range(3):
+            said = sum("are burnt" in line for line in fill.said)
+            redis.send("LPOP", "ids", 950)
+            redis.send("CLIENT", "PAUSE", 60000, "WRITE")  # reads go on: the push is held back
+            popped += redis.read()
+            same(redis.read(), "OK")
+            fill.heard("are burnt: whether unix:", said + 1)
+            same(redis("CLIENT", "UNPAUSE"), "OK")  # and is done now, by those whose connection is not closed yet
+            until(lambda: redis("LLEN", "ids") >= 1000, "the list is full again")
+        counts = fill.end()
+        assert counts["burnt"] >= 300, counts
+        distinct(popped + redis("LRANGE", "ids", 0, -1))
+
+
+class Relay:
+    """Between fill and Redis: of the next `cuts` pushes it lets only that much of the answer through, and closes."""
+
+    def __init__(self, world, redis):
+        self.target, self.address, self.cuts, self.pushes = redis.path, "unix:" + world.path("relay.sock"), [], 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(world.path("relay.sock"))
+        self.listener.listen(8)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.pass_on, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def pass_on(self, client):
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self.target)
+        with client, server, contextlib.suppress(OSError):
+            while True:
+                request = client.recv(1000000)
+                while request and request.count(b"\r\n") < 1 + 2 * int(request[1:request.index(b"\r\n")]):
+                    request += client.recv(1000000)
+                if not request:
+                    return
+                server.sendall(request)
+                reply = server.recv(1000000)
+                if b"RPUSH" in request:
+                    self.pushes += 1
+                    if self.cuts:
+                        client.sendall(reply[:self.cuts.pop()])
+                        return
+                client.sendall(reply)
+
+
+@claim("pushes that were done and whose answers were lost, whole or in part: no id comes twice")
+def _(world):
+    with Redis(world) as redis:
+        relay = Relay(world, redis)
+        relay.cuts = [0, 1, 3, 0, 2]
+        with Fill(world, relay, "--namespace", "cut") as fill:
+            until(lambda: not relay.cuts and redis("LLEN", "ids") >= 1000, "the list is full in spite of it")
+            fill.heard("are burnt", 5)
+            popped = redis("LPOP", "ids", 1000)
+            until(lambda: redis("LLEN", "ids") >= 1000, "the list is full again")
+            distinct(popped + redis("LRANGE", "ids", 0, -1))
+            assert 5 <= fill.end()["burnt"] <= 500
+        relay.listener.close()
+
+
+@claim("two fills on one list: no id twice, and the list is at most a push of each above the mark")
+def _(world):
+    with Redis(world) as redis, Fill(world, redis, "--namespace", "a", "--worker", "1") as a, \
+            Fill(world, redis, "--namespace", "a", "--worker", "1") as b:
+        popped, most = [], 0
+        while len(popped) < 6000:
+            most = max(most, redis("LLEN", "ids"))
+            popped += redis("LPOP", "ids", 300) or ()
+            time.sleep(0.02)
+        a.end(), b.end()
+        distinct(popped + redis("LRANGE", "ids", 0, -1))
+        assert most <= 1000 + 2 * 5000, most
+
+
+@claim("TERM ends it at once: while Redis is away, while it does not answer, while there are no ids")
+def _(world):
+    silent = socket.socket(socket.AF_UNIX)
+    silent.bind(world.path("silent.sock"))
+    silent.listen(8)
+    for address, part in (("unix:" + world.path("nobody.sock"), "No such file"), ("unix:" + world.path("silent.sock"), "no answer within"),
+                          ("127.0.0.1:1", "Connection refused")):
+        process = world.start("fill", "--redis", address, "--list", "ids", "--timeout-ms", "200", stderr=subprocess.PIPE, text=True)
+        line = process.stderr.readline()
+        assert part in line, line
+        process.send_signal(signal.SIGTERM)
+        rest = process.stderr.read()
+        process.stderr.close()
+        same(process.wait(), 0)
+        assert rest.count("\n") == 1 and "0 pushed" in rest, rest  # a trouble that stands is said once
+    silent.close()
+
+
+@claim("what Redis refuses is said, with what to do, and ends --once with 1")
+def _(world):
+    with Redis(world) as redis:
+        redis("SET", "ids", "a text")
+        fails(once(world, redis), 1, "WRONGTYPE", "choose another --list")
+        redis("DEL", "ids")
+        redis("RPUSH", "ids", "somebody's")
+        fails(once(world, redis), 1, "no vesta fill has filled it", "choose another --list")
+        same(redis("LRANGE", "ids", 0, -1), ["somebody's"])
+        redis("DEL", "ids")
+        fails(once(world, redis, "--db", "99"), 1, "ERR", "DB index")
+        redis("CONFIG", "SET", "maxmemory", "1")
+        fails(once(world, redis), 1, "OOM", "no memory left")
+        redis("CONFIG", "SET", "maxmemory", "0")
+        redis("CONFIG", "SET", "min-replicas-to-write", "1")
+        fails(once(world, redis), 1, "NOREPLICAS", "too few replicas")
+        redis("CONFIG", "SET", "min-replicas-to-write", "0")
+        redis("REPLICAOF", "127.0.0.1", "1")
+        fails(once(world, redis), 1, "READONLY", "its master")
+        redis("CONFIG", "SET", "replica-read-only", "no")
+        fails(once(world, redis), 1, "READONLY", "its master")  # what it would take is lost with the next resync
+        redis("REPLICAOF", "NO", "ONE")
+        redis("CONFIG", "SET", "requirepass", "sesame")
+        fails(once(world, redis), 1, "NOAUTH", "--password-file")
+        for name, text in (("right", "sesame\n"), ("wrong", "simsim\n"), ("lines", "a\nb\n"), ("empty", ""), ("huge", "x" * 2000)):
+            with open(world.path(name), "w") as file:
+                file.write(text)
+        fails(once(world, redis, "--password-file", world.path("wrong")), 1, "WRONGPASS", "correct the password")
+        same(once(world, redis, "--password-file", world.path("right")).code, 0)
+        for name in ("lines", "empty", "huge"):
+            fails(once(world, redis, "--password-file", world.path(name)), 2, "one line of 1 to 1023 bytes")
+        fails(once(world, redis, "--password-file", world.path("none")), 1, "No such file")
+        redis("AUTH", "sesame")
+        redis("ACL", "SETUSER", "filler", "on", ">sesame", "~ids", "+@all")
+        fails(once(world, redis, "--password-file", world.path("right"), "--user", "filler"), 1, "NOPERM", "this user needs")
+        redis("DEL", "ids", "{ids}:vesta")
+        redis("ACL", "SETUSER", "filler", "reset", "on", ">sesame", "~ids", "~{ids}:vesta", "+llen", "+rpush", "+get", "+set", "+del", "+info",
+              "+client|setname")
+        same(once(world, redis, "--password-file", world.path("right"), "--user", "filler").code, 0)
+        assert len(redis("LRANGE", "ids", 0, -1)) == 10000
+
+
+@claim("a refusal that ends: the same ids go on, and nothing is burnt")
+def _(world):
+    with Redis(world) as redis, Fill(world, redis) as fill:
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
+        redis("CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "10")
+        redis.send("CONFIG", "SET", "min-replicas-to-write", "0")
+        redis.send("LPOP", "ids", 950)
+        redis.send("CONFIG", "SET", "min-replicas-to-write", "1")
+        popped = [redis.read() for _ in range(3)][1]
+        fill.heard("NOREPLICAS")
+        redis("CONFIG", "SET", "min-replicas-to-write", "0")
+        until(lambda: redis("LLEN", "ids") == 1000, "the list is full again")
+        fill.heard("goes on")
+        ids = popped + redis("LRANGE", "ids", 0, -1)
+        distinct(ids)
+        same(fill.end()["burnt"], 0)
+
+
+def liar(world, answer):
+    """A server that answers whatever it reads with this; with nothing: it closes."""
+    path = world.path("liar%d.sock" % len(os.listdir(world.folder)))
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(1)
+
+    def serve():
+        peer, _ = listener.accept()
+        with listener, peer, contextlib.suppress(OSError):
+            while peer.recv(100000) and answer:
+                peer.sendall(answer)
+    threading.Thread(target=serve, daemon=True).start()
+    return "unix:" + path
+
+
+@claim("what is no answer of Redis is said, and its connection is not used again")
+def _(world):
+    for answer, part in ((b"", "it closed the connection"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not the Redis protocol"),
+                         (b"+OK", "no answer within"), (b"+OK\r\n+OK\r\n", "more than it was asked"), (b"$99999999999999\r\n", "no"),
+                         (b"*1000000000\r\n", "no"), (b"\0" * 5000, "not the Redis protocol"), (b"-\r\n", "refuses"),
+                         (b"-LOADING Redis is loading the dataset in memory\r\n", "ends by itself"), (b"*1\r\n" * 100, "not the Redis protocol"),
+                         (b"$-1\r\n", "no number"), (b":-5\r\n", "no number"), (b"-\x1b[2J\r\n", "refuses"), (b"$3\r\n\xff\xff\xff\r\n", "no number")):
+        fails(once(world, liar(world, answer)), 1, part)
+
+
+@claim("words that are none are refused with 2")
+def _(world):
+    for words in (["--list", ""], ["--low", "0"], ["--low", "-1"], ["--low", "10", "--high", "10"], ["--low", "9" * 400], ["--high", "100000001"],
+                  ["--high", "1"], ["--redis", ""], ["--redis", "nowhere"], ["--redis", "redis://127.0.0.1:6379"], ["--redis", "127.0.0.1:99999"],
+                  ["--redis", "unix:"], ["--timeout-ms", "0"], ["--timeout-ms", "1e9"], ["--db", "-1"], ["--every", "-1"], ["--user", "me"],
+                  ["--list", "x" * 513], ["operand"], ["--lists", "x"], ["--layout", "nonsense"], ["-c", world.path("no.lua"), "--worker", "1"]):
+        fails(world.run("fill", "--list", "ids", "--once", "--redis", "127.0.0.1:1", *words, timeout=20), 2)
+    fails(world.run("fill", "--once"), 2, "--list is missing")
+    fails(world.run("fill", "--once", "--list", "ids", "--redis", "rediss://127.0.0.1:6379"), 2, "TLS is not offered", "tunnel")
+
+
+@claim("a namespace of a config, by its name")
+def _(world):
+    with open(world.path("c.lua"), "w") as file:
+        file.write('return { namespaces = { orders = { layout = "snowflake", worker = 7 }, other = { layout = "snowflake", worker = 9 } } }')
+    with Redis(world) as redis:
+        for name, worker in (("orders", 7), ("other", 9)):
+            done = world.run("fill", "--once", "--list", name, "--redis", redis.address, "--every", "0", "-c", world.path("c.lua"), "--namespace", name)
+            same(done.code, 0)
+            got = json.loads(world.run("explain", "--json", "--layout", "snowflake", redis("LPOP", name)).out)
+            same(got["worker"], worker)
+        fails(world.run("fill", "--once", "--list", "x", "-c", world.path("c.lua"), "--namespace", "none"), 2, "has no namespace")
+        fails(world.run("fill", "--once", "--list", "x", "-c", world.path("none.lua")), 1, "none.lua")
+
+
+main()
