@@ -261,9 +261,9 @@ class Ended(AssertionError):
 class Caller:
     """store_call: one store object, one order a line."""
 
-    def __init__(self, call, uri, ns="orders", call_ms=20000, **env):
-        self.process = subprocess.Popen([call, uri, ns, str(call_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-                                        env=dict(os.environ, **env))
+    def __init__(self, call, uri, ns="orders", call_ms=20000, stderr=None, **env):
+        self.process = subprocess.Popen([call, uri, ns, str(call_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
+                                        text=True, bufsize=1, env=dict(os.environ, **env))
 
     def __enter__(self):
         return self
