@@ -30,8 +30,11 @@ NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|sim|leases|prove'
 
 jobs=$(nproc)
 
+# build PRESET: all of it, or the target that has all that its stage runs.
 build() {
-    in_turn "$1" cmake --preset "$1" && in_turn "$1" cmake --build --preset "$1" -j "$jobs"
+    local target=all
+    case $1 in tsan) target=thread_specs ;; fuzz) target=fuzzers ;; esac
+    in_turn "$1" cmake --preset "$1" && in_turn "$1" cmake --build --preset "$1" --target $target -j "$jobs"
 }
 
 # tests PRESET CTEST-FLAGS...: builds the preset, runs those tests, counts them.
