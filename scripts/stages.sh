@@ -10,7 +10,7 @@ release  | 10 |         | the release preset, warnings as errors
 c        | 16 |         | the debug preset: every test that has no stage of its own
 asan     | 30 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
-fuzz     | 16 |         | each libFuzzer target for 20 seconds, from its seeds
+fuzz     | 16 |         | each libFuzzer target for 20 seconds, or for 6 where nothing new comes later, from its seeds
 layers   |  4 | layers  | includes point downward; functions and files keep their length; memory orders have partners
 scripts  | 12 | scripts | how the two commands meet a machine
 sim      | 16 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
