@@ -19,4 +19,5 @@ COLUMNS = [
     Column("go", "BUILD/drive_go"),
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
     Column("node", "node", "HERE/drive.js"),
+    Column("php", "php", "HERE/drive.php", forks=True),
 ]

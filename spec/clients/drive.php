@@ -1,0 +1,87 @@
+<?php
+// drive.php -- drives examples/clients/vesta.php by the commands that README lists.
+declare(strict_types=1);
+require __DIR__ . '/../../examples/clients/vesta.php';
+
+set_error_handler(fn(int $level, string $text, string $file, int $line) =>
+    error_reporting() & $level ? throw new ErrorException($text, 0, $level, $file, $line) : false);
+
+const SECONDS = ['ttl', 'timeout', 'wait'];
+$client = null;
+
+function open(string ...$pairs): string
+{
+    global $client;
+    $client?->close();
+    $given = ['servers' => '', 'name' => ''];
+    foreach ($pairs as $pair) {
+        [$key, $value] = explode('=', $pair, 2);
+        $given[$key] = in_array($key, SECONDS) ? $value / 1000 : ($key === 'size' ? (int) $value : rawurldecode($value));
+    }
+    $given['servers'] = array_filter(explode(',', $given['servers']), 'strlen');
+    try {
+        $client = new Vesta\Client(...$given);
+    } catch (InvalidArgumentException $error) {
+        return 'error ' . $error->getMessage();
+    }
+    return 'ok';
+}
+
+function next_ids(string $count): string
+{
+    global $client;
+    $said = 'ids';
+    try {
+        for ($i = 0; $i < $count; $i++) {
+            $said .= ' ' . $client->next();
+        }
+    } catch (Vesta\NoIdException $error) {
+        $said .= ' error ' . $error->getMessage();
+    }
+    return $said;
+}
+
+function forked(string $count): string
+{
+    [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+    $child = pcntl_fork();
+    if ($child === 0) {
+        fwrite($theirs, next_ids($count));
+        fclose($theirs);
+        posix_kill(getmypid(), SIGKILL); // PHP's own end would close what the parent has, too
+    }
+    fclose($theirs);
+    $said = stream_get_contents($ours);
+    pcntl_waitpid($child, $status);
+    return $said;
+}
+
+function info(): string
+{
+    global $client;
+    ['errors' => $errors] = $told = $client->info();
+    unset($told['errors']);
+    $pairs = fn(array $values, string $between) => array_map(fn($key) => "$key$between$values[$key]", array_keys($values));
+    return 'info ' . implode(' ', $pairs($told, '=')) . ' errors=' . implode(',', $pairs($errors, ':'));
+}
+
+function close(): string
+{
+    global $client;
+    $client->close();
+    return 'ok';
+}
+
+while (($line = fgets(STDIN)) !== false) {
+    $words = explode(' ', rtrim($line, "\n"));
+    $said = match ($word = array_shift($words)) {
+        'open' => open(...$words),
+        'next' => next_ids(...$words),
+        'at_once' => next_ids((string) ($words[0] * $words[1])), // one after another: PHP has no threads
+        'fork' => forked(...$words),
+        'info' => info(),
+        'close' => close(),
+        default => "error no command $word",
+    };
+    fwrite(STDOUT, strtr($said, "\n", ' ') . "\n");
+}
