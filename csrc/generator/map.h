@@ -157,7 +157,7 @@ struct vs_file_identity {
 /* True if and only if this very file was made in this boot.  Machine ids prove nothing: disks are cloned. */
 bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now);
 
-/* Whether a map is one of this anchor: of its key, and of the same generator. */
+/* Whether a map of the right kind is one of this anchor: of its key, and of the same generator. */
 bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor);
 
 /* Why a header is no anchor of ours, as the end of a sentence, or NULL if it is; `bytes` is the file's size. */

@@ -112,11 +112,9 @@ bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identit
 bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor) {
     assert(memcmp(anchor->magic, VS_ANCHOR_MAGIC, sizeof anchor->magic) == 0); /* the two are not alike */
     assert(anchor->size == sizeof *anchor);
-    return memcmp(map->magic, VS_MAP_MAGIC, sizeof map->magic) == 0 && map->format == VS_MAP_FORMAT &&
-           map->size == sizeof(struct vs_map) && memcmp(map->key, anchor->key, sizeof map->key) == 0 &&
-           map->fingerprint == anchor->fingerprint && map->pacing == anchor->pacing &&
-           map->ahead_ticks_max == anchor->ahead_ticks_max && map->has_worker == anchor->has_worker &&
-           map->worker == anchor->worker && map->group == anchor->group &&
+    return memcmp(map->key, anchor->key, sizeof map->key) == 0 && map->fingerprint == anchor->fingerprint &&
+           map->pacing == anchor->pacing && map->ahead_ticks_max == anchor->ahead_ticks_max &&
+           map->has_worker == anchor->has_worker && map->worker == anchor->worker && map->group == anchor->group &&
            strncmp(map->namespace_, anchor->namespace_, sizeof map->namespace_) == 0 &&
            strncmp(map->lease, anchor->lease, sizeof map->lease) == 0;
 }

@@ -474,4 +474,6 @@ VESTA_API const struct vesta_layout *vesta_gen_layout(const struct vesta_gen *ge
 #ifdef __cplusplus
 }
 #endif
+
+#include "vesta_segment.h" /* counters: numbers out of ranges that a database grants */
 #endif

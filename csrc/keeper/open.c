@@ -46,10 +46,6 @@ static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
     atomic_store_explicit(&gen->asks, &file->question.open, memory_order_release);
 }
 
-static bool may_keep(unsigned flags, const char *store) {
-    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store));
-}
-
 /* What an operator should know of where this generator is. */
 static void warn(struct vs_handle *handle, const struct vs_file *file) {
     if (file->why_lone[0])
@@ -80,7 +76,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
     handle->is_private = file == NULL;
     const char *store = file ? file->store : map->header.store;
     vs_store_public(store, handle->store);
-    handle->keeps = may_keep(settings->opts.flags, store);
+    handle->keeps = vs_may_keep(settings->opts.flags, store);
     if (file) warn(handle, file);
     handle->chooses = settings->opts.flags & VESTA_CHOOSES;
     gen->handle = handle;

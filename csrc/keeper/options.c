@@ -42,7 +42,7 @@ int vs_namespace_check(const char *name, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-static int find_group(const char *name, int *gid, struct vesta_error *err) {
+int vs_group_find(const char *name, int *gid, struct vesta_error *err) {
     *gid = -1;
     if (!name) return VESTA_OK;
     const struct group *group = getgrnam(name);
@@ -172,25 +172,27 @@ static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) 
 
 /* A later version's struct goes on behind the last member: what the caller has not got is 0, what this library has not
  * got must be. */
-static int take_opts(const struct vesta_opts *from, struct vesta_opts *to, struct vesta_error *err) {
-    if (from->size < sizeof from->size || from->size > OPTS_BYTES_MAX || from->size % _Alignof(struct vesta_opts))
-        return vs_fail(err, VESTA_EOPTION,
-                       "vesta_opts.size is %zu: begin with struct vesta_opts opts = VESTA_OPTS_INIT", from->size);
-    for (size_t i = sizeof *to; i < from->size; i++)
+int vs_opts_take(const struct vs_opts_kind *kind, const void *from, void *to, struct vesta_error *err) {
+    size_t size = *(const size_t *)from;
+    if (size < sizeof size || size > OPTS_BYTES_MAX || size % _Alignof(struct vesta_opts))
+        return vs_fail(err, VESTA_EOPTION, "%s.size is %zu: begin with struct %s opts = %s", kind->name, size,
+                       kind->name, kind->init);
+    for (size_t i = kind->size; i < size; i++)
         if (((const char *)from)[i])
             return vs_fail(err, VESTA_EOPTION,
-                           "vesta_opts has %zu bytes, of which byte %zu is set, and libvesta " VESTA_VERSION
+                           "%s has %zu bytes, of which byte %zu is set, and libvesta " VESTA_VERSION
                            " knows %zu: leave the newer options alone, or use the library that belongs to your vesta.h",
-                           from->size, i, sizeof *to);
-    memset(to, 0, sizeof *to);
-    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
-    to->size = sizeof *to;
+                           kind->name, size, i, kind->size);
+    memset(to, 0, kind->size);
+    memcpy(to, from, size < kind->size ? size : kind->size);
+    *(size_t *)to = kind->size;
     return VESTA_OK;
 }
 
 static int read_settings(const struct vesta_opts *given, struct vs_settings *settings, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
-    int rc = take_opts(given, &settings->opts, err);
+    static const struct vs_opts_kind kind = {"vesta_opts", "VESTA_OPTS_INIT", sizeof *opts};
+    int rc = vs_opts_take(&kind, given, &settings->opts, err);
     if (rc != VESTA_OK) return rc;
     settings->secret = opts->secret;
     settings->clock = opts->clock ? opts->clock : vs_clock_system();
@@ -201,7 +203,7 @@ static int read_settings(const struct vesta_opts *given, struct vs_settings *set
     if (rc == VESTA_OK) rc = check_lease(opts, err);
     if (rc == VESTA_OK) rc = check_identity(opts, err);
     if (rc == VESTA_OK) rc = check_secret(opts, err);
-    if (rc == VESTA_OK) rc = find_group(opts->group, &settings->group, err);
+    if (rc == VESTA_OK) rc = vs_group_find(opts->group, &settings->group, err);
     if (rc == VESTA_OK && !(opts->flags & VESTA_UNSAFE_PRIVATE)) rc = find_places(opts, settings, err);
     return rc;
 }
@@ -401,4 +403,8 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
         snprintf(warning, size, "the layout's time ends at %s, in %lld days", iso,
                  (long long)(end_ms - now_ms) / 86400000);
     return VESTA_OK;
+}
+
+bool vs_may_keep(unsigned flags, const char *store) {
+    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store));
 }

@@ -21,6 +21,20 @@ struct vs_settings {
     int blocked;            /* why no file can be made at the path, as errno; 0: one can */
 };
 
+/* A struct of options, of which the first member is its size: what the caller was compiled with. */
+struct vs_opts_kind {
+    const char *name, *init;
+    size_t size; /* as this library knows it */
+};
+/* Copies the caller's, whatever version it is of.  Errors: VESTA_EOPTION. */
+int vs_opts_take(const struct vs_opts_kind *kind, const void *from, void *to, struct vesta_error *err);
+
+/* The number of a group by its name, -1 for NULL.  Errors: VESTA_EOPTION: there is none. */
+int vs_group_find(const char *name, int *gid, struct vesta_error *err);
+
+/* Whether a handle with these flags may start a thread for that store. */
+bool vs_may_keep(unsigned flags, const char *store);
+
 /* Checks each option by itself, fills in the defaults that need no file, and makes the file's folder.  Where that
  * cannot be made, `blocked` says so, if ids can go on without it.  Errors: as vesta_open. */
 int vs_settings_read(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err);

@@ -1,7 +1,9 @@
 /* sweep.c -- maps that nobody can find any more: their generator file is gone, nobody has them open, and no id came
- * from them for long.  They would lie in memory until the next boot.  To remove any map is safe; these nobody misses.
+ * from them for long; and segments' maps, which need no file, that nobody has opened for longer.  They would lie in
+ * memory until the next boot.  To remove any map is safe; these nobody misses.
  */
 #include "keeper/file.h"
+#include "keeper/segment/counter.h"
 #include "os/host.h"
 #include "os/lock.h"
 
@@ -14,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STILL_US (15 * 60 * INT64_C(1000000)) /* longer than any window that is worth going on with at once */
+#define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that is worth going on with at once */
+#define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* what is left of its ranges stays unused */
 #define KIN_DIGITS 2
 
 /* Of the names of maps, vesta-<key> and whatever follows it, those that begin as our own does: one in 256, others with
@@ -40,6 +43,22 @@ static bool is_still(int fd, int64_t now_us) {
     return pread(fd, &seen_us, sizeof seen_us, at) == (ssize_t)sizeof seen_us && now_us - seen_us > STILL_US;
 }
 
+static bool is_unused(int fd, int64_t now_us) {
+    int64_t seen_us;
+    return pread(fd, &seen_us, sizeof seen_us, offsetof(struct vs_segment_map, seen_us)) == (ssize_t)sizeof seen_us &&
+           now_us - seen_us > UNUSED_US;
+}
+
+static bool is_of(const struct vs_header *header, const struct vs_map_kind *kind) {
+    return memcmp(header->magic, kind->magic, sizeof header->magic) == 0;
+}
+
+/* Whether nobody misses the map of that header. */
+static bool is_left_behind(int fd, const struct vs_header *header, int64_t now_us) {
+    return is_of(header, &vs_segment_map) ? is_unused(fd, now_us)
+                                          : is_of(header, &vs_generator_map) && is_gone(header) && is_still(fd, now_us);
+}
+
 /* vesta-<key>.<random>: of a process that was killed while it made a map. */
 static bool is_unfinished(const char *name) {
     const char *dot = strrchr(name, '.');
@@ -57,8 +76,7 @@ static void look_at(int dir, const char *name, int64_t now_us, uint64_t mount) {
         ours = false;
     }
     bool whole = ours && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
-    if (whole && header.mount == mount && memcmp(header.magic, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC) == 0 &&
-        is_gone(&header) && is_still(fd, now_us) && vs_lock_byte(fd, VS_BYTE_HERE, true))
+    if (whole && header.mount == mount && is_left_behind(fd, &header, now_us) && vs_lock_byte(fd, VS_BYTE_HERE, true))
         unlinkat(dir, name, 0);
     close(fd);
 }
@@ -75,7 +93,7 @@ void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock) {
     int64_t now_us = clock->unix_us(clock->self);
     uint64_t mount = vs_mount_namespace();
     for (struct dirent *entry; (entry = readdir(dir));)
-        if (is_kin(entry->d_name, own) && !vs_file_has(entry->d_name))
+        if (is_kin(entry->d_name, own) && !vs_file_has(entry->d_name) && !vs_segments_have(entry->d_name))
             look_at(dirfd(dir), entry->d_name, now_us, mount);
     closedir(dir);
 }

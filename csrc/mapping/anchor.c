@@ -81,7 +81,7 @@ static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, s
     if (!S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "%.150s is not a regular file", path);
     int rc = vs_file_system_check(fd, path, "a generator file", err);
     if (rc != VESTA_OK || (rc = check_owner(path, &st, group, err)) != VESTA_OK) return rc;
-    memset(out, 0, sizeof *out);
+    *out = (struct vs_anchor){.kind = &vs_generator_map};
     if (pread(fd, &out->header, sizeof out->header, 0) < 0) return io_error(err, "read", path);
     const char *why = vs_anchor_reject(&out->header, (uint64_t)st.st_size);
     if (why)
@@ -204,7 +204,7 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
     const uint64_t words[] = {header->fingerprint,     header->pacing,   header->ahead_ticks_max,
                               header->has_worker,      header->worker,   geteuid(),
                               (uint64_t)header->group, VS_ANCHOR_FORMAT, sizeof(struct vs_header)};
-    memset(out, 0, sizeof *out);
+    *out = (struct vs_anchor){.kind = &vs_generator_map};
     out->header = *header;
     fill_words(&out->header);
     hash_text(&hash, header->path);

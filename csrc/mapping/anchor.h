@@ -7,7 +7,23 @@
 
 #include <sys/types.h>
 
+/* What all maps of a kind, a generator's or a segment's, have in common; each begins with its header. */
+struct vs_map_kind {
+    const char *magic; /* of the header, 8 bytes */
+    uint32_t format;
+    size_t size;
+    const char *alone; /* what holds where a map is one process's: the end of a sentence */
+    /* Makes the words behind the header of a new one. */
+    void (*begin)(void *map, const struct vesta_clock *clock);
+    /* Nothing comes from it any more: another takes its place. */
+    bool (*is_used_up)(const void *map);
+    /* Makes one, of zeros behind its header, give nothing, for a reason that may be shown. */
+    void (*bury)(void *map, const char *said);
+};
+extern const struct vs_map_kind vs_generator_map;
+
 struct vs_anchor {
+    const struct vs_map_kind *kind; /* of its maps */
     struct vs_header header;
     uid_t owner;
     gid_t owner_group;
@@ -26,9 +42,9 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
  * 0: it is not, though it may fail for another reason. */
 int vs_anchor_blocked(const char *folder);
 
-/* The anchor of a path that cannot be written: its key follows from what the generator is and from the user, so that
- * all processes of this user that ask for the same one find one map.  `store`: its address without secrets; `blocked`:
- * what vs_anchor_blocked says. */
+/* The anchor of a path that cannot be written, or of what needs no file, as a segment: its key follows from what it is
+ * and from the user, so that all processes of this user that ask for the same one find one map.  `store`: its address
+ * without secrets; `blocked`: what vs_anchor_blocked says, 0 where no file is missed. */
 void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out);
 
 /* Writes down which store granted the leases, if the file of the path still is this anchor.  A convenience for the next

@@ -6,39 +6,35 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
-#define GUARDED_MAX 1024 /* more maps than a process opens; one too many is not guarded */
+#define GUARDED_MAX 4096 /* more maps than a process opens; one too many is not guarded */
 
 static struct {
-    struct vs_map *_Atomic map;  /* NULL: the place is free.  TAKEN: being filled */
-    struct vs_map *_Atomic tomb; /* NULL: it lies in the map's place, or is about to */
+    char *_Atomic map;    /* NULL: the place is free.  TAKEN: being filled */
+    void *_Atomic tomb;   /* NULL: it lies in the map's place, or is about to */
+    _Atomic size_t bytes; /* of both */
 } guarded[GUARDED_MAX];
 
-#define TAKEN ((struct vs_map *)(void *)guarded)
+#define TAKEN ((char *)guarded)
 static atomic_bool is_on;
 
-/* Nothing is given from it: each slot is closed, and none is left. */
-static struct vs_map *make_tomb(const struct vs_map *map, const char *name) {
-    struct vs_map *tomb = mmap(NULL, sizeof *tomb, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+static void *make_tomb(const struct vs_mapping *mapping) {
+    void *tomb = mmap(NULL, mapping->kind->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (tomb == MAP_FAILED) return NULL;
     char said[VS_SAID_MAX];
-    tomb->header = map->header;
-    atomic_store(&tomb->shared.slots_used, VS_SLOTS_MAX);
-    atomic_store(&tomb->shared.stopped, VESTA_FAILSTOP);
-    for (int i = 0; i < VS_SLOTS_MAX; i++)
-        atomic_store(&tomb->slot[i].tick, VS_CLOSED);
+    memcpy(tomb, mapping->at, sizeof(struct vs_header));
     snprintf(said, sizeof said, "%.100s was truncated while in use: find out by whom, and start this program again",
-             name);
-    for (size_t i = 0; i < sizeof said; i++)
-        atomic_store(&tomb->shared.keeper[i], said[i]);
+             mapping->name);
+    mapping->kind->bury(tomb, said);
     return tomb;
 }
 
 static int find(const void *address) {
     for (int i = 0; i < GUARDED_MAX; i++) {
-        const char *map = (const char *)atomic_load(&guarded[i].map), *at = address;
-        if (map && map != (const char *)TAKEN && at >= map && at < map + sizeof(struct vs_map)) return i;
+        const char *map = atomic_load(&guarded[i].map), *at = address;
+        if (map && map != TAKEN && at >= map && at < map + atomic_load(&guarded[i].bytes)) return i;
     }
     return -1;
 }
@@ -48,10 +44,10 @@ static int find(const void *address) {
 static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     int i = find(info->si_addr);
-    struct vs_map *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
+    void *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
     if (i >= 0 && !tomb) return;
-    if (tomb && mremap(tomb, sizeof *tomb, sizeof *tomb, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) !=
-                    MAP_FAILED)
+    size_t bytes = i >= 0 ? atomic_load(&guarded[i].bytes) : 0;
+    if (tomb && mremap(tomb, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, atomic_load(&guarded[i].map)) != MAP_FAILED)
         return;
     signal(signal_number, SIG_DFL); /* somebody else's memory: the next touch ends the program */
 }
@@ -64,23 +60,24 @@ int vs_guard_on(void) {
     return 0;
 }
 
-void vs_guard_add(struct vs_map *map, const char *name) {
+void vs_guard_add(const struct vs_mapping *mapping) {
     if (!atomic_load(&is_on)) return;
     for (int i = 0; i < GUARDED_MAX; i++) {
-        struct vs_map *none = NULL;
+        char *none = NULL;
         if (!atomic_compare_exchange_strong(&guarded[i].map, &none, TAKEN)) continue;
-        struct vs_map *tomb = make_tomb(map, name);
+        void *tomb = make_tomb(mapping);
         atomic_store(&guarded[i].tomb, tomb);
-        atomic_store(&guarded[i].map, tomb ? map : NULL);
+        atomic_store(&guarded[i].bytes, mapping->kind->size);
+        atomic_store(&guarded[i].map, tomb ? mapping->at : NULL);
         return;
     }
 }
 
-void vs_guard_remove(const struct vs_map *map) {
+void vs_guard_remove(const struct vs_mapping *mapping) {
     for (int i = 0; i < GUARDED_MAX; i++) {
-        if (atomic_load(&guarded[i].map) != map) continue;
-        struct vs_map *tomb = atomic_exchange(&guarded[i].tomb, NULL);
-        if (tomb) munmap(tomb, sizeof *tomb);
+        if (atomic_load(&guarded[i].map) != mapping->at) continue;
+        void *tomb = atomic_exchange(&guarded[i].tomb, NULL);
+        if (tomb) munmap(tomb, mapping->kind->size);
         atomic_store(&guarded[i].map, NULL);
         return;
     }

@@ -56,6 +56,40 @@ void vs_mapping_remove(const struct vs_mapping *mapping) {
     if (mapping->name[0] && vs_mapping_is_named(mapping)) unlink(mapping->name);
 }
 
+/* ------------------------------------------------------------------ a generator's */
+
+static void begin_generator(void *map, const struct vesta_clock *clock) {
+    vs_map_format(map, clock);
+}
+
+static bool is_used_up(const void *at) {
+    const struct vs_map *map = at;
+    /* acquire: pairs with vs_map_retire; who closed it has given its number back by then */
+    return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
+}
+
+/* Each slot is closed, and none is left. */
+static void bury_generator(void *at, const char *said) {
+    struct vs_map *map = at;
+    atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
+    atomic_store(&map->shared.stopped, VESTA_FAILSTOP);
+    for (int i = 0; i < VS_SLOTS_MAX; i++)
+        atomic_store(&map->slot[i].tick, VS_CLOSED);
+    for (size_t i = 0; said[i] && i + 1 < VS_SAID_MAX; i++)
+        atomic_store(&map->shared.keeper[i], said[i]);
+}
+
+const struct vs_map_kind vs_generator_map = {
+    .magic = VS_MAP_MAGIC,
+    .format = VS_MAP_FORMAT,
+    .size = sizeof(struct vs_map),
+    .alone = "this process has a lease of its own, which it gives back when it ends",
+    .begin = begin_generator,
+    .is_used_up = is_used_up,
+    .bury = bury_generator,
+};
+_Static_assert(sizeof VS_MAP_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what the header has room for");
+
 /* ------------------------------------------------------------------ trust */
 
 /* When a file was made, or 0 where the file system does not say. */
@@ -85,13 +119,13 @@ static bool is_ours(const struct stat *st, const struct vs_anchor *anchor) {
 static bool is_sound(const struct stat *st, const struct vs_anchor *anchor) {
     int group = anchor->header.group;
     bool is_closed = group < 0 ? (st->st_mode & 0177) == 0 : (st->st_mode & 0117) == 0 && st->st_gid == (gid_t)group;
-    return st->st_nlink == 1 && is_closed && st->st_size == sizeof(struct vs_map);
+    return st->st_nlink == 1 && is_closed && (size_t)st->st_size == anchor->kind->size;
 }
 
-static int map_file(int fd, const char *path, struct vs_map **map, struct vesta_error *err) {
-    void *at = mmap(NULL, sizeof(struct vs_map), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED) return io_error(err, "map", path);
-    *map = at;
+static int map_file(int fd, const char *path, size_t size, void **at, struct vesta_error *err) {
+    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) return io_error(err, "map", path);
+    *at = map;
     return VESTA_OK;
 }
 
@@ -100,9 +134,14 @@ static bool is_on_tmpfs(int fd) {
     return fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_type & 0xffffffff) == TMPFS;
 }
 
-static bool is_used_up(const struct vs_map *map) {
-    /* acquire: pairs with vs_map_retire; who closed it has given its number back by then */
-    return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
+static bool is_of_kind(const struct vs_header *header, const struct vs_map_kind *kind) {
+    return memcmp(header->magic, kind->magic, sizeof header->magic) == 0 && header->format == kind->format &&
+           header->size == kind->size;
+}
+
+/* What a map is for, as people know it: a generator's file, a segment's tag. */
+static const char *owner_of(const struct vs_anchor *anchor) {
+    return anchor->header.path[0] ? anchor->header.path : anchor->header.namespace_;
 }
 
 /* The map that is looked for, or made: `clock` is for who makes it. */
@@ -112,6 +151,20 @@ struct wanted {
     const struct vesta_clock *clock;
 };
 
+static int fail_taken(const char *name, const struct vs_anchor *anchor, const struct stat *st,
+                      struct vesta_error *err) {
+    const char *what = !S_ISREG(st->st_mode) ? "not a regular file"
+                       : is_ours(st, anchor) ? "not in memory (tmpfs)"
+                                             : "another user's";
+    if (!anchor->header.path[0])
+        return vs_fail(err, VESTA_EIO, "%.150s is %s: something else has the name of the map of '%s'; remove it", name,
+                       what, anchor->header.namespace_);
+    return vs_fail(err, VESTA_EIO,
+                   "%.150s is %s: something else has the name of our map; remove it, or %s %.150s, and the next "
+                   "map has another name",
+                   name, what, anchor->no_file ? "use a path other than" : "remove", anchor->header.path);
+}
+
 static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, struct vs_mapping *out,
                      struct vesta_error *err) {
     const char *name = wanted->name;
@@ -120,27 +173,21 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     struct vs_file_identity now;
     struct vs_header header;
     if (fstat(fd, &st) != 0) return io_error(err, "stat", name);
-    if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd))
-        return vs_fail(err, VESTA_EIO,
-                       "%.150s is %s: something else has the name of our map; remove it, or %s %.150s, and the next "
-                       "map has another name",
-                       name,
-                       !S_ISREG(st.st_mode)   ? "not a regular file"
-                       : is_ours(&st, anchor) ? "not in memory (tmpfs)"
-                                              : "another user's",
-                       anchor->no_file ? "use a path other than" : "remove", anchor->header.path);
+    if (!S_ISREG(st.st_mode) || !is_ours(&st, anchor) || !is_on_tmpfs(fd)) return fail_taken(name, anchor, &st, err);
     int rc = identify(fd, &st, &now, err);
     if (rc != VESTA_OK) return rc;
     *found = VS_FOUND_STALE;
     memset(&header, 0, sizeof header);
     if (!is_sound(&st, anchor) || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return VESTA_OK;
-    if (!vs_map_is_of(&header, &anchor->header) || !vs_map_trusted(&header, &now)) return VESTA_OK;
-    if ((rc = map_file(fd, name, &out->map, err)) != VESTA_OK) return rc;
-    if (is_used_up(out->map)) {
-        vs_mapping_unmap(out->map);
+    if (!is_of_kind(&header, anchor->kind) || !vs_map_is_of(&header, &anchor->header) || !vs_map_trusted(&header, &now))
+        return VESTA_OK;
+    if ((rc = map_file(fd, name, anchor->kind->size, &out->at, err)) != VESTA_OK) return rc;
+    if (anchor->kind->is_used_up(out->at)) {
+        munmap(out->at, anchor->kind->size);
         return VESTA_OK;
     }
     *found = VS_FOUND_TRUSTED;
+    out->kind = anchor->kind;
     out->dev = st.st_dev;
     out->ino = st.st_ino;
     out->fd = fd;
@@ -159,7 +206,7 @@ static int look(const struct wanted *wanted, enum vs_found *found, int *stale_fd
         return vs_fail(err, VESTA_EIO,
                        "cannot open the map %.150s: %s; it is to be the one of %.150s: let its owner remove it, or "
                        "run as that user",
-                       wanted->name, strerror(errno), wanted->anchor->header.path);
+                       wanted->name, strerror(errno), owner_of(wanted->anchor));
     int rc = attach_fd(fd, wanted, found, out, err);
     if (rc == VESTA_OK && *found == VS_FOUND_STALE)
         *stale_fd = fd;
@@ -173,7 +220,7 @@ int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_
     const struct wanted wanted = {name, anchor, NULL};
     int stale_fd = -1, rc = look(&wanted, found, &stale_fd, out, err);
     if (rc == VESTA_OK && *found == VS_FOUND_STALE) close(stale_fd);
-    if (rc == VESTA_OK && *found == VS_FOUND_TRUSTED) vs_guard_add(out->map, out->name);
+    if (rc == VESTA_OK && *found == VS_FOUND_TRUSTED) vs_guard_add(out);
     return rc;
 }
 
@@ -183,25 +230,26 @@ static int fill(int fd, const struct vs_anchor *anchor, const struct vesta_clock
                 struct vesta_error *err) {
     struct stat st;
     struct vs_file_identity now;
-    struct vs_map *map = NULL;
+    const struct vs_map_kind *kind = anchor->kind;
+    void *at = NULL;
     /* really reserved: a full file system must be an error here, not a SIGBUS later */
-    if ((errno = posix_fallocate(fd, 0, sizeof(struct vs_map))) != 0)
+    if ((errno = posix_fallocate(fd, 0, (off_t)kind->size)) != 0)
         return io_error(err, "make room for a map in", anchor->header.maps);
     if (fstat(fd, &st) != 0) return io_error(err, "stat", "a map");
     int rc = identify(fd, &st, &now, err);
-    if (rc != VESTA_OK || (rc = map_file(fd, "a map", &map, err)) != VESTA_OK) return rc;
-    map->header = anchor->header;
-    memset(map->header.magic, 0, sizeof map->header.magic);
-    memcpy(map->header.magic, VS_MAP_MAGIC, sizeof VS_MAP_MAGIC);
-    map->header.size = sizeof *map;
-    map->header.format = VS_MAP_FORMAT;
-    map->header.dev = now.dev;
-    map->header.ino = now.ino;
-    map->header.born_ns = now.born_ns;
-    map->header.mount = vs_mount_namespace();
-    memcpy(map->header.boot_id, now.boot_id, sizeof map->header.boot_id);
-    vs_map_format(map, clock);
-    *out = (struct vs_mapping){.map = map, .dev = now.dev, .ino = now.ino, .fd = fd, .is_new = true};
+    if (rc != VESTA_OK || (rc = map_file(fd, "a map", kind->size, &at, err)) != VESTA_OK) return rc;
+    struct vs_header *header = at;
+    *header = anchor->header;
+    memcpy(header->magic, kind->magic, sizeof header->magic);
+    header->size = kind->size;
+    header->format = kind->format;
+    header->dev = now.dev;
+    header->ino = now.ino;
+    header->born_ns = now.born_ns;
+    header->mount = vs_mount_namespace();
+    memcpy(header->boot_id, now.boot_id, sizeof header->boot_id);
+    kind->begin(at, clock);
+    *out = (struct vs_mapping){.at = at, .kind = kind, .dev = now.dev, .ino = now.ino, .fd = fd, .is_new = true};
     return VESTA_OK;
 }
 
@@ -232,7 +280,7 @@ static int make_named(const struct wanted *wanted, bool replaces, struct vs_mapp
     if (rc == VESTA_OK) rc = fill(fd, anchor, wanted->clock, out, err);
     if (rc == VESTA_OK && give_name(temp, name, replaces) != 0) {
         rc = errno == EEXIST ? VESTA_EPAUSE : io_error(err, "make", name);
-        vs_mapping_unmap(out->map);
+        munmap(out->at, anchor->kind->size);
     }
     if (rc == VESTA_OK)
         snprintf(out->name, sizeof out->name, "%s", name);
@@ -300,11 +348,10 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
         rc = open_named(&(struct wanted){name, anchor, clock}, out, &may_fail, &own);
     else
         vs_fail(&own, VESTA_EIO, "%.100s is not in memory (tmpfs)", anchor->header.maps);
-    if (rc == VESTA_OK) vs_guard_add(out->map, out->name);
+    if (rc == VESTA_OK) vs_guard_add(out);
     if (rc == VESTA_OK) return VESTA_OK;
     if (!may_fail) return vs_fail(err, rc, "%s", own.text);
-    snprintf(why, VS_WHY_MAX, "%.140s: this process has a lease of its own, which it gives back when it ends",
-             own.text);
+    snprintf(why, VS_WHY_MAX, "%.140s: %s", own.text, anchor->kind->alone);
     return make_lone(anchor, clock, out, err);
 }
 
@@ -318,7 +365,7 @@ void vs_mapping_unmap(struct vs_map *map) {
 }
 
 void vs_mapping_close(struct vs_mapping *mapping) {
-    vs_guard_remove(mapping->map);
-    vs_mapping_unmap(mapping->map);
+    vs_guard_remove(mapping);
+    munmap(mapping->at, mapping->kind->size);
     if (mapping->fd >= 0) close(mapping->fd);
 }

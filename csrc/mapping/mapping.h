@@ -1,6 +1,6 @@
-/* mapping.h -- live maps: the words of a generator in memory that all processes of this host share and that dies with
- * the boot.  A map is made whole before it has a name; any number of them is safe, as each begins empty, and only one
- * that went backward could repeat: nothing can bring an older state of such memory back. */
+/* mapping.h -- live maps: the words of a generator, or of a segment, in memory that all processes of this host share
+ * and that dies with the boot.  A map is made whole before it has a name; any number of them is safe, as each begins
+ * empty, and only one that went backward could repeat: nothing can bring an older state of such memory back. */
 #ifndef VS_MAPPING_H
 #define VS_MAPPING_H
 
@@ -9,7 +9,11 @@
 #define VS_MAP_NAME_MAX (VS_MAPS_MAX + 96)
 
 struct vs_mapping {
-    struct vs_map *map;
+    union {
+        void *at;
+        struct vs_map *map; /* a generator's */
+    };
+    const struct vs_map_kind *kind;
     uint64_t dev, ino;
     int fd; /* kept open: the keeper's locks lie on it.  -1: a private generator's */
     bool is_new;
@@ -50,8 +54,8 @@ void vs_mapping_unmap(struct vs_map *map);
 /* ---- guard.c: a map that is cut short while in use is a failstop with a sentence, and no crash.  For programs: it
  * takes SIGBUS for the whole process.  0, or -1 with errno. */
 int vs_guard_on(void);
-void vs_guard_add(struct vs_map *map, const char *name);
-void vs_guard_remove(const struct vs_map *map);
+void vs_guard_add(const struct vs_mapping *mapping);
+void vs_guard_remove(const struct vs_mapping *mapping);
 
 /* The folder for maps: $VESTA_MAPS, else /dev/shm.  0, or -1: it is longer than VS_MAPS_MAX, or not absolute. */
 int vs_maps_dir(char out[VS_MAPS_MAX]);

@@ -24,7 +24,7 @@ static struct vs_range_words *range_at(struct vs_segment *seg, uint64_t generati
     return &seg->range[generation % VS_RANGES];
 }
 
-void vs_segment_format(struct vs_segment *seg, uint64_t granted) {
+void vs_segment_format(struct vs_segment *seg) {
     memset(seg, 0, sizeof *seg);
     memcpy(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic);
     seg->format = VS_SEGMENT_FORMAT;
@@ -35,7 +35,6 @@ void vs_segment_format(struct vs_segment *seg, uint64_t granted) {
     atomic_store(&seg->next, 1);
     atomic_store(&seg->dry, 1);
     atomic_store(&seg->drawn, 1);
-    atomic_store(&seg->granted, granted);
 }
 
 const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes) {
@@ -189,6 +188,7 @@ static void write_range(struct vs_range_words *words, const struct vs_range *ran
     VS_POINT(writes_count);
     atomic_store_explicit(&words->stride, range->stride, memory_order_release);
     atomic_store_explicit(&words->until, range->until, memory_order_release);
+    atomic_store_explicit(&words->database, range->database, memory_order_release);
     atomic_store_explicit(&words->mark, range->mark, memory_order_release);
     VS_POINT(writes_mark);
     /* release: the range is whole where its tag is */
@@ -200,6 +200,7 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     assert(range->count <= VS_RANGE_MAX);
     assert(range->stride > 0);
     assert(range->until <= VS_NUMBER_MAX);
+    assert(range->database < VS_DATABASES_MAX);
     assert((range->count - 1) <= (range->until - 1 - range->first) / range->stride); /* its last number lies in it */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     uint64_t cursor = atomic_load_explicit(&seg->cursor, memory_order_acquire), current = GENERATION(cursor);
@@ -214,7 +215,8 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
      * what stands there.  acq_rel: pairs with the acquire of move_on. */
     if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
                                                 memory_order_acquire)) {
-        vs_raise_u64(&seg->granted, range->until); /* not before: what is given back takes the counter back */
+        vs_raise_u64(&seg->granted[range->database],
+                     range->until); /* not before: what is given back takes the counter back */
         return VS_PUBLISHED;
     }
     return next == VS_ENDED ? VS_SEGMENT_CLOSED : VS_NOT_NEEDED;
@@ -257,8 +259,9 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
     uint64_t first = atomic_load_explicit(&range->first, memory_order_acquire);
     uint64_t stride = atomic_load_explicit(&range->stride, memory_order_acquire);
     uint64_t until = atomic_load_explicit(&range->until, memory_order_acquire);
+    uint32_t database = atomic_load_explicit(&range->database, memory_order_acquire);
     if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
-    *out = (struct vs_unused){.from = first + offset * stride, .until = until};
+    *out = (struct vs_unused){.from = first + offset * stride, .until = until, .database = database};
     return out->from < until ? count - offset : 0; /* else somebody has written into the map */
 }
 
@@ -281,10 +284,12 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
 void vs_segment_get_state(const struct vs_segment *seg, struct vs_segment_state *out) {
     uint64_t cursor = atomic_load_explicit(&seg->cursor, memory_order_acquire), generation = GENERATION(cursor);
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
-    struct vs_unused rest = {0}, behind = {0};
+    struct vs_unused rest = {0}, behind = {0}, whole;
     *out = (struct vs_segment_state){.generation = generation, .is_closed = cursor & VS_CLOSED};
     if (out->is_closed) return;
     out->left = rest_of(seg, generation, cursor & VS_OFFSET_MASK, &rest);
+    out->count = rest_of(seg, generation, 0, &whole);
+    out->mark = atomic_load_explicit(&seg->range[generation % VS_RANGES].mark, memory_order_acquire);
     if (next > generation && next != VS_ENDED) out->next_left = rest_of(seg, next, 0, &behind);
     out->position = out->left ? rest.from : behind.from;
 }

@@ -8,6 +8,7 @@
 
 #define VS_RANGE_MAX ((uint64_t)1 << 32)             /* numbers in one range; more is a step that somebody mistyped */
 #define VS_NUMBER_MAX ((uint64_t)INT64_MAX)          /* a database's BIGINT is signed; this one itself is never given */
+#define VS_DATABASES_MAX 8                           /* of one segment: each has the numbers of one remainder */
 #define VS_STEP_MAX 1000000                          /* what a step grows to, if nobody says otherwise */
 #define VS_STEP_BUSY_US ((int64_t)15 * 60 * 1000000) /* a range that is used up in less doubles the step */
 #define VS_STEP_IDLE_US ((int64_t)30 * 60 * 1000000) /* ... one that lasts this long halves it */
@@ -21,7 +22,8 @@ uint64_t vs_step_next(uint64_t configured, uint64_t last, int64_t since_us, uint
  * a rest back does it only where the counter still says so. */
 struct vs_range {
     uint64_t first, count, stride, until;
-    uint64_t mark; /* who takes this many of them says that the next range is wanted */
+    uint64_t mark;     /* who takes this many of them says that the next range is wanted */
+    uint32_t database; /* of the segment's: whose counter granted it */
 };
 
 /* Why a counter's [from, until) is no range, as the end of a sentence, or NULL: then *out is what it holds of the

@@ -62,7 +62,9 @@ static void act_untake(struct vs_refill *refill, struct vs_refill_action *out, e
 /* The range that was just granted is not used here. */
 static void act_return(struct vs_refill *refill, struct vs_refill_action *out, bool ends) {
     refill->ends = ends;
-    act_untake(refill, out, VS_RF_RETURN, (struct vs_unused){.from = refill->from, .until = refill->range.until});
+    act_untake(
+        refill, out, VS_RF_RETURN,
+        (struct vs_unused){.from = refill->from, .until = refill->range.until, .database = refill->range.database});
 }
 
 static void act_close(struct vs_refill *refill, struct vs_refill_action *out) {
@@ -105,6 +107,7 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     refill->from = ev->from;
+    refill->range.database = refill->opts.database;
     if (ev->closed) {
         act_return(refill, out, true);
         return;
@@ -132,7 +135,9 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
         }
         say(refill, "others change the counter each time that it is about to be raised");
         break;
-    case VS_STORE_DOWN: say(refill, "the counter's store does not answer"); break;
+    case VS_STORE_DOWN:
+        say(refill, "the counter's store does not answer%s%.120s", *ev->text ? ": " : "", ev->text);
+        break;
     case VS_STORE_UNKNOWN:
         /* burnt: it may be granted now, later or never, and what stands in the row then may be another's */
         say(refill, "nobody knows whether the store granted a range: it is not used");
@@ -148,7 +153,9 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
 static void step_publish(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_PUBLISHED);
     if (ev->published != VS_PUBLISHED) {
-        if (ev->published == VS_SEGMENT_SPENT) say(refill, "the segment's words are used up: it goes on in a new map");
+        bool is_spent = ev->published == VS_SEGMENT_SPENT;
+        refill->troubles = 0; /* the counter grants ranges */
+        say(refill, "%s", is_spent ? "the segment's words are used up: it goes on in a new map" : "");
         act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
     }

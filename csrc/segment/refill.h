@@ -24,15 +24,16 @@ struct vs_refill_event {
     int64_t boot_us;  /* now */
     bool stop;        /* give back and end */
     bool due;         /* vs_segment_is_due, now */
-    bool stopped;     /* the segment's word */
+    bool stopped;     /* the database's bit of the segment's word */
     bool closed;      /* the segment is, now: what it gave back takes the counter back */
-    uint64_t granted; /* the segment's word, now: the counter's answers to what is asked from now on are no lower */
+    uint64_t granted; /* the database's in the segment's words, now: the counter's answers to what is asked from now on
+                         are no lower */
     enum vs_outcome outcome;
     uint64_t from, until;   /* to TAKE, where it is OK: what was granted */
     uint64_t step;          /* the step that the counter's row has now; 0: it has none */
     char text[VS_SAID_MAX]; /* what the store said of a refusal */
     enum vs_published published;
-    bool found; /* to CLOSE: this call closed it, and `unused` is ours to give back */
+    bool found; /* to CLOSE: it was closed here, and `unused`, of this database, is ours to give back */
     struct vs_unused unused[2];
     int unused_count;
 };
@@ -42,7 +43,7 @@ enum vs_refill_do {
     VS_REFILL_TAKE,    /* raise the counter by `step`; what it passes over is the range */
     VS_REFILL_PUBLISH, /* make `range` the next one */
     VS_REFILL_UNTAKE,  /* set the counter to `unused.from` where it stands at `unused.until`; once, whatever is said */
-    VS_REFILL_HALT,    /* set the segment's `stopped`: the counter went back */
+    VS_REFILL_HALT,    /* set the database's bit of `stopped`: its counter went back, to `from` */
     VS_REFILL_CLOSE,   /* vs_segment_close */
     VS_REFILL_END
 };
@@ -59,6 +60,7 @@ struct vs_refill_action {
 struct vs_refill_opts {
     uint64_t step, step_max;   /* 1 to VS_RANGE_MAX; the counter's row may have its own */
     uint64_t delta, remainder; /* 1 and 0 where one database has all numbers */
+    uint32_t database;         /* which of the segment's it asks */
     uint64_t entropy;          /* spreads retries */
 };
 

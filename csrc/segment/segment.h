@@ -34,7 +34,8 @@ _Static_assert(VS_RANGE_MAX + 2 * VS_TAKERS_MAX * VS_TAKE_MAX < (uint64_t)1 << V
 struct vs_range_words {
     _Alignas(VS_LINE / 2) _Atomic uint64_t tag; /* its generation, or that | VS_WRITING */
     _Atomic uint64_t first, count, stride, until, mark;
-    uint64_t reserved[2];
+    _Atomic uint32_t database;
+    uint32_t reserved[3];
 };
 
 struct vs_segment {
@@ -55,23 +56,28 @@ struct vs_segment {
     unsigned char pad_cursor[VS_LINE - 8];
     /* of those who refill */
     _Atomic uint64_t drawn;    /* generations given out */
-    _Atomic uint64_t granted;  /* the highest end of a range that was published: the counter never stands below it */
     _Atomic uint64_t refiller; /* token of who asks the store for the next range, 0: nobody.  It decides who does the
                                   I/O, nothing else */
     _Atomic int64_t pulse_boot_us; /* until then the refiller's silence means nothing */
-    _Atomic uint32_t stopped;      /* 1: the counter went back; nothing is asked for until a person has acted */
-    unsigned char pad_refill[VS_LINE - 36];
-    struct vs_range_words range[VS_RANGES]; /* by generation % VS_RANGES */
+    _Atomic uint32_t stopped; /* a bit a database: its counter went back, and it is asked for nothing until a person
+                                 has acted */
+    _Atomic uint32_t told;    /* futex: raised when who waits is to look again */
+    unsigned char pad_refill[VS_LINE - 32];
+    /* by database */
+    _Atomic uint64_t granted[VS_DATABASES_MAX]; /* the highest end of a range that was published: its counter never
+                                                   stands below it */
+    _Atomic uint64_t lowered[VS_DATABASES_MAX]; /* where it is stopped: what its counter granted again */
+    struct vs_range_words range[VS_RANGES];     /* by generation % VS_RANGES */
 };
 _Static_assert(sizeof(struct vs_range_words) == VS_LINE / 2, "a range is one cache line");
 _Static_assert(offsetof(struct vs_segment, next) == VS_LINE, "what is read with every number has its line");
 _Static_assert(offsetof(struct vs_segment, cursor) == 2 * VS_LINE, "what is written with every number shares no line");
 _Static_assert(offsetof(struct vs_segment, drawn) == 3 * VS_LINE, "and nothing follows on the cursor's");
-_Static_assert(sizeof(struct vs_segment) == 4 * VS_LINE + VS_RANGES * VS_LINE / 2, "the words are what is named here");
+_Static_assert(sizeof(struct vs_segment) == 5 * VS_LINE + VS_RANGES * VS_LINE / 2, "the words are what is named here");
 
-/* Makes the words of a segment without a range, before others see them.  `granted`: the highest end of a range that
- * this host was ever granted and did not give back, 0 if none is known. */
-void vs_segment_format(struct vs_segment *seg, uint64_t granted);
+/* Makes the words of a segment without a range, before others see them: of what this host was granted before, nothing
+ * is known. */
+void vs_segment_format(struct vs_segment *seg);
 
 /* Why these bytes are no segment of this build, as the end of a sentence, or NULL if they are. */
 const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes);
@@ -110,10 +116,11 @@ bool vs_segment_is_due(const struct vs_segment *seg);
 bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boot_us, int64_t pulse_boot_us);
 void vs_segment_end_refill(struct vs_segment *seg, uint64_t token);
 
-/* Numbers [from, until) that nobody was given nor ever will be; the counter may go back to `from` where it still stands
- * at `until`. */
+/* Numbers [from, until) that nobody was given nor ever will be; their database's counter may go back to `from` where it
+ * still stands at `until`. */
 struct vs_unused {
     uint64_t from, until;
+    uint32_t database;
 };
 
 /* Ends a segment for ever.  True for the one caller that ended it: unused[0..*count) are then its own, in the order in
@@ -124,6 +131,7 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
 struct vs_segment_state {
     uint64_t generation;
     uint64_t left, next_left; /* numbers of the current range, and of the next one, 0 where none stands ready */
+    uint64_t count, mark;     /* of the current range: how many it held, and at which the next one is wanted */
     uint64_t position;        /* the number to be given next, where there is one */
     bool is_closed;
 };

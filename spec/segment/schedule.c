@@ -123,7 +123,7 @@ static void refill_until(uint64_t end_us) {
         ev.boot_us = (int64_t)now_us;
         ev.stop = now_us > end_us;
         ev.closed = atomic_load(&seg.cursor) & VS_CLOSED;
-        ev.granted = atomic_load(&seg.granted);
+        ev.granted = atomic_load(&seg.granted[0]);
         ev.due = vs_segment_is_due(&seg) || roll(4) == 0; /* at times in vain: as one that slept since it was due */
         vs_refill_step(&refill, &ev, &did);
         if (did.kind == VS_REFILL_HALT) false_halts++; /* nothing went back here */
@@ -172,7 +172,7 @@ static bool is_sound(uint64_t seed) {
     dice = seed * 0x9e3779b97f4a7c15u + 1;
     counter = 1, twice = 0, now_us = 1000000, is_over = false;
     memset(owner_of, 0, sizeof owner_of);
-    vs_segment_format(&seg, 0);
+    vs_segment_format(&seg);
     for (int i = 0; i < CREW; i++)
         enlist(i, i < TAKERS ? 0 : i < TAKERS + REFILLERS - 1 ? 1 : i - TAKERS - REFILLERS + 3);
     for (int64_t step = 0; step < STEPS_MAX && counter < NUMBERS / 4; step++) {

@@ -21,8 +21,8 @@ static void start_host(void) {
     if (host == MAP_FAILED) abort();
     memset(host, 0, sizeof *host);
     atomic_store(&host->counter, 1); /* no number is 0, which the tally takes for none */
-    vs_segment_format(&host->seg[0], 0);
-    vs_segment_format(&host->seg[1], 0);
+    vs_segment_format(&host->seg[0]);
+    vs_segment_format(&host->seg[1]);
     tally_clear();
 }
 
@@ -88,8 +88,8 @@ static void threads_close_and_begin(void) {
     uint64_t counter = 1;
     /* on until there is something to count: a loaded machine has rounds without a number */
     for (int round = 0; round < 300 || rest == 0 || atomic_load(&tally->used) < 300; round++) {
-        vs_segment_format(&host->seg[0], 0);
-        vs_segment_format(&host->seg[1], 0);
+        vs_segment_format(&host->seg[0]);
+        vs_segment_format(&host->seg[1]);
         atomic_store(&host->stop, 0);
         for (uintptr_t i = 0; i < TAKERS; i++)
             CHECK(pthread_create(&threads[i], NULL, taker_thread, (void *)(i + 7 * (uintptr_t)round)) == 0);

@@ -290,8 +290,8 @@ static void stop_with_two_left(void) {
     DID(VS_REFILL_CLOSE);
     ev.found = true;
     ev.unused_count = 2;
-    ev.unused[0] = (struct vs_unused){2001, 4001};
-    ev.unused[1] = (struct vs_unused){1500, 2001};
+    ev.unused[0] = (struct vs_unused){2001, 4001, 0};
+    ev.unused[1] = (struct vs_unused){1500, 2001, 0};
 }
 
 static void the_rest_is_given_back(void) {

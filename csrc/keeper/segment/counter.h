@@ -1,0 +1,152 @@
+/* counter.h -- a segment as this process has it open: its map, its part in each of its databases, and the thread that a
+ * database has in this process, which fetches ranges for all segments that have a part in it.
+ *
+ * A part belongs to its database's thread from the moment at which it is handed over (vs_database_hand_over), when
+ * somebody needs a range, until that lets it go; in a process without that thread, so in a forked child at first, it is
+ * nobody's. */
+#ifndef VS_SEGMENT_COUNTER_H
+#define VS_SEGMENT_COUNTER_H
+
+#include "keeper/options.h"
+#include "mapping/mapping.h"
+#include "segment/refill.h"
+#include "store/store.h"
+
+#include <pthread.h>
+
+/* ------------------------------------------------------------------ the map */
+
+struct vs_segment_map {
+    union {
+        struct vs_header header;
+        char page[4096];
+    };
+    _Alignas(VS_LINE) _Atomic int64_t seen_us; /* Unix: when a process last opened it, or fetched a range */
+    struct vs_segment words;
+};
+extern const struct vs_map_kind vs_segment_map;
+
+/* A map that numbers are, or were, taken from. */
+struct vs_live {
+    struct vs_live *before; /* stays mapped until the segment is closed: other threads may be inside it */
+    struct vs_mapping mapping;
+    struct vs_segment *words;
+    struct vs_unused unused[2]; /* of who closed it in this process: for the parts to give back */
+    _Atomic int unused_count;
+};
+
+/* ------------------------------------------------------------------ a database's thread */
+
+struct vs_database {
+    struct vs_database *next; /* of this process; process lock */
+    unsigned users;           /* segments that have a part in it; process lock */
+    char uri[VS_URI_MAX], secret[VS_SECRET_MAX];
+    int group;
+    const struct vesta_clock *clock;
+    pthread_t thread;
+    _Atomic uint64_t runs_in; /* vs_process_token: of the process that `thread` runs in; 0: none.  Set with the process
+                                 lock held */
+    _Atomic uint32_t work;    /* futex: raised when there is something to do */
+    _Atomic uint32_t stop;
+    _Atomic int64_t cut_us;              /* no call waits past that instant; 0: none is cut */
+    struct vs_part *_Atomic handed_over; /* not yet among `parts` */
+    struct vs_part *parts;               /* the thread's own */
+};
+
+enum vs_leave { VS_LEAVE_NOT, VS_LEAVE_QUIETLY, VS_LEAVE_AND_GIVE_BACK };
+
+/* A segment in one of its databases. */
+struct vs_part {
+    struct vs_part *next; /* of the database's */
+    struct vesta_segment *segment;
+    struct vs_database *database;
+    uint32_t index;
+    _Atomic uint32_t wanted; /* 1: somebody needs a range, or it was never looked at */
+    _Atomic uint32_t leave;  /* enum vs_leave */
+    _Atomic bool is_handed;  /* its thread has it */
+    _Atomic uint32_t left;   /* futex: how often its thread has let it go */
+    /* the thread's own */
+    struct vs_refill refill;
+    uint64_t token;       /* by which the segment's words know this part */
+    int64_t due_us;       /* boot time at which it is to be run next */
+    bool on_want;         /* or as soon as a range is wanted */
+    bool was_refused;     /* the row's own step did not do */
+    uint64_t step_max;    /* as it was given, or what holds else */
+    uint64_t turn;        /* the generation that it waits for its turn in, */
+    int64_t turn_from_us; /* since when */
+    /* for people, and for the other parts */
+    _Atomic bool is_troubled;
+    _Atomic uint64_t step, ranges, answers[VS_RENEWALS]; /* by enum vs_outcome */
+    _Atomic int64_t fetch_us;                            /* how long the last one took; -1: there was none */
+    _Atomic uint64_t per_1000_s;    /* numbers in 1000 s, while the last range lasted; 0: unknown */
+    _Atomic char said[VS_SAID_MAX]; /* may be read torn, never unterminated */
+    char shown[VS_URI_MAX];         /* the store as it may be shown */
+};
+
+/* ------------------------------------------------------------------ a segment */
+
+struct vesta_segment {
+    /* read with every number */
+    struct vs_segment *_Atomic words; /* of `live` */
+    struct vs_live *_Atomic live;     /* changed with the process lock held */
+    _Atomic uint64_t awaits;          /* not 0: somebody was told to pause; `told` was then its lower half */
+    struct vesta_segment *next;       /* of this process; process lock */
+    unsigned users;                   /* process lock */
+    uint64_t closing_in; /* vs_process_token: of the process in which a thread closes it just now; 0: none */
+    const struct vesta_clock *clock;
+    struct vs_anchor anchor;
+    char tag[VESTA_TAG_MAX], table[64]; /* table "": the store's own */
+    uint64_t step;                      /* as it was given; 0: not */
+    bool keeps;                         /* it may start threads */
+    enum vesta_order order;
+    char why_alone[VS_WHY_MAX];
+    void (*ready)(void *self); /* process lock */
+    void *ready_self;
+    uint32_t parts_count;
+    struct vs_live first;
+    struct vs_part part[];
+};
+
+/* open.c: the segments of this process.  With the process lock held. */
+struct vesta_segment *vs_segments_first(void);
+/* Whether this process has a segment's map of that name open, in whichever folder. */
+bool vs_segments_have(const char *name);
+/* Puts a new map in the place of one that gives nothing any more.  Errors: as vs_mapping_open. */
+int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
+/* Whether the words give nothing any more, for good. */
+bool vs_words_are_closed(const struct vs_segment *words);
+/* Who waits on these words is to look again. */
+void vs_words_tell(struct vs_segment *words);
+
+/* Ends the words of a map; what is left of their ranges is then for the parts to give back. */
+void vs_live_close(struct vs_live *live);
+
+/* part.c: what its thread does for a part. */
+
+/* Its refiller begins anew. */
+void vs_part_reset(struct vs_part *part);
+/* Runs it until it is at rest.  `store`: NULL: it is not to be asked now, because of `why`, which may be "".  False:
+ * its refiller has ended. */
+bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why);
+void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]);
+
+/* database.c */
+
+/* The database of a URI, entered once for each part.  With the process lock held.  NULL: no memory. */
+struct vs_database *vs_database_enter(const char *uri, const char *secret, int group, const struct vesta_clock *clock);
+/* Ends a part's use of it; the last one ends its thread.  Call without the process lock. */
+void vs_database_leave(struct vs_database *database);
+/* Starts its thread in this process, if there is none.  With the process lock held.  0, or an errno. */
+int vs_database_start(struct vs_database *database);
+/* Gives its thread a part.  With the process lock held. */
+void vs_database_hand_over(struct vs_part *part);
+/* Its thread is to look. */
+void vs_database_poke(struct vs_database *database);
+/* Takes the part away from its thread, if that has it, and waits.  Call without the process lock. */
+void vs_part_take_back(struct vs_part *part, enum vs_leave how);
+
+/* take.c: the segment's databases are to be asked: starts or wakes their threads.  Does nothing where the process lock
+ * is taken: whoever needs a range comes again. */
+void vs_segment_kick(struct vesta_segment *seg);
+
+#endif

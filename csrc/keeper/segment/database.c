@@ -1,0 +1,261 @@
+/* database.c -- the thread that a database has in this process: it fetches ranges for all segments with a part there,
+ * one call after another, and sleeps while none is due.  Started by who first needs a range; a forked child starts its
+ * own, over a connection of its own. */
+#include "keeper/segment/counter.h"
+#include "os/lock.h"
+#include "os/process.h"
+#include "os/thread.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAP_US ((int64_t)1000000)  /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
+#define LISTEN_US ((int64_t)10000) /* who was told to pause hears of another process's range within that */
+#define GRAIN_US ((int64_t)5000)   /* what is due within that is due now: many segments at rest wake it seldom */
+#define REST_US ((int64_t)100000)  /* a database that did not answer is left alone for that, by all its segments */
+#define OPEN_US ((int64_t)1000000) /* a store that cannot be opened is tried again after that */
+
+static struct vs_database *databases; /* of this process; process lock */
+
+/* A thread's own. */
+struct fetching {
+    struct vs_database *database;
+    struct vs_store *store; /* NULL: not open */
+    int64_t open_at_us;     /* not to be opened before */
+    int64_t rest_until_us;
+    char why[VS_SAID_MAX]; /* why it cannot be opened */
+};
+
+static int64_t now_us(const struct vs_database *database) {
+    return database->clock->boot_us(database->clock->self);
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+static void open_store(struct fetching *f) {
+    const struct vs_database *db = f->database;
+    struct vs_store_opts opts = {.namespace_ = "default",
+                                 .group = db->group,
+                                 .clock = db->clock,
+                                 .secret = db->secret[0] ? db->secret : NULL,
+                                 .cut_us = &db->cut_us};
+    struct vesta_error err;
+    assert(!f->store);
+    f->why[0] = '\0';
+    if (vs_store_open(db->uri, &opts, &f->store, &err) == VESTA_OK && f->store->ops->take) return;
+    if (f->store)
+        f->store->ops->close(f->store), snprintf(f->why, sizeof f->why, "the store holds no counters");
+    else
+        snprintf(f->why, sizeof f->why, "%.*s", VS_SAID_MAX - 1, err.text);
+    f->store = NULL;
+    f->open_at_us = now_us(db) + OPEN_US;
+}
+
+/* The store, if it is to be asked now. */
+static struct vs_store *store_of(struct fetching *f) {
+    int64_t now = now_us(f->database);
+    if (now < f->rest_until_us) return NULL;
+    if (!f->store && now >= f->open_at_us) open_store(f);
+    return f->store;
+}
+
+static uint64_t silences(const struct vs_part *part) {
+    return atomic_load(&part->answers[VS_STORE_DOWN]) + atomic_load(&part->answers[VS_STORE_UNKNOWN]);
+}
+
+/* Its words give nothing any more, and it was not told to leave: it goes on in those of a new map. */
+static void go_on(struct vs_part *part) {
+    assert(part->refill.phase == VS_RF_ENDED);
+    vs_process_lock();
+    (void)vs_segment_follow(part->segment, NULL); /* where that fails, it is tried again in a while */
+    vs_process_unlock();
+    vs_part_reset(part);
+    part->due_us = now_us(part->database) + OPEN_US;
+}
+
+/* False: it is let go. */
+static bool serve(struct fetching *f, struct vs_part *part) {
+    uint64_t before = silences(part);
+    if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
+    struct vs_store *store = store_of(f);
+    bool goes_on = vs_part_run(part, store, f->why);
+    if (store && silences(part) != before) f->rest_until_us = now_us(f->database) + REST_US;
+    if (goes_on) return true;
+    if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false;
+    go_on(part);
+    return true;
+}
+
+/* The last that this thread does with it: a wake-up in vain harms nobody. */
+static void let_go(struct vs_part *part) {
+    atomic_store(&part->is_handed, false);
+    atomic_fetch_add(&part->left, 1);
+    vs_futex_wake(&part->left);
+}
+
+static void welcome(struct vs_database *db) {
+    struct vs_part *part = atomic_exchange(&db->handed_over, NULL), *next;
+    for (; part; part = next) {
+        assert(part->database == db);
+        assert(atomic_load(&part->is_handed));
+        next = part->next;
+        part->next = db->parts;
+        db->parts = part;
+    }
+}
+
+/* Tells who was told to pause that numbers may be had again; or that it is to be looked at again soon. */
+static bool tell(struct vesta_segment *seg) {
+    uint64_t awaits = atomic_load(&seg->awaits);
+    if (!awaits) return true;
+    const struct vs_segment *words = atomic_load(&seg->words);
+    if ((uint32_t)awaits == atomic_load(&words->told) && !vs_words_are_closed(words)) return false;
+    if (!vs_process_trylock()) return false;
+    atomic_store(&seg->awaits, 0); /* before: who is woken may be told to pause again */
+    if (seg->ready) seg->ready(seg->ready_self);
+    vs_process_unlock();
+    return true;
+}
+
+static bool is_due(const struct vs_part *part, int64_t now) {
+    return part->due_us <= now + GRAIN_US || atomic_load(&part->leave) != VS_LEAVE_NOT ||
+           (part->on_want && atomic_load(&part->wanted));
+}
+
+/* Runs what is due; until when there is nothing more to do. */
+static int64_t go_round(struct fetching *f) {
+    struct vs_database *db = f->database;
+    int64_t until_us = now_us(db) + NAP_US;
+    welcome(db);
+    for (struct vs_part **at = &db->parts, *part; (part = *at);) {
+        if (is_due(part, now_us(db)) && !serve(f, part)) {
+            *at = part->next;
+            let_go(part);
+            continue;
+        }
+        if (part->due_us < until_us) until_us = part->due_us;
+        if (!tell(part->segment)) until_us = now_us(db) + LISTEN_US;
+        at = &part->next;
+    }
+    return until_us;
+}
+
+static void *database_main(void *arg) {
+    struct fetching f = {.database = arg};
+    struct vs_database *db = f.database;
+    while (!atomic_load(&db->stop)) {
+        uint32_t work = atomic_load(&db->work);
+        int64_t left_us = go_round(&f) - now_us(db);
+        if (left_us > 0) vs_futex_wait(&db->work, work, left_us);
+    }
+    if (f.store) f.store->ops->close(f.store);
+    assert(!db->parts); /* who stops it has taken all of them back */
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ its life */
+
+void vs_database_poke(struct vs_database *database) {
+    atomic_fetch_add(&database->work, 1);
+    vs_futex_wake(&database->work);
+}
+
+void vs_database_hand_over(struct vs_part *part) {
+    struct vs_database *db = part->database;
+    assert(vs_process_is_locked());
+    assert(db->runs_in == vs_process_token());
+    assert(!atomic_load(&part->is_handed));
+    vs_part_reset(part);
+    atomic_store(&part->leave, VS_LEAVE_NOT);
+    atomic_store(&part->is_handed, true);
+    struct vs_part *first = atomic_load(&db->handed_over);
+    do
+        part->next = first;
+    while (!atomic_compare_exchange_weak(&db->handed_over, &first, part));
+    vs_database_poke(db);
+}
+
+/* In a forked child all that the parent's thread had, and was about to do, is forgotten. */
+static void begin_anew(struct vs_database *db) {
+    assert(vs_process_is_locked());
+    atomic_store(&db->stop, 0);
+    atomic_store(&db->cut_us, 0);
+    atomic_store(&db->handed_over, NULL);
+    db->parts = NULL;
+    for (struct vesta_segment *seg = vs_segments_first(); seg; seg = seg->next)
+        for (uint32_t i = 0; i < seg->parts_count; i++)
+            if (seg->part[i].database == db) atomic_store(&seg->part[i].is_handed, false);
+}
+
+int vs_database_start(struct vs_database *db) {
+    sigset_t all, was;
+    assert(vs_process_is_locked());
+    assert(db->users > 0);
+    if (db->runs_in == vs_process_token()) return 0;
+    db->runs_in = vs_process_token();
+    begin_anew(db);
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
+    int rc = pthread_create(&db->thread, NULL, database_main, db);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    if (rc != 0) db->runs_in = 0;
+    return rc;
+}
+
+struct vs_database *vs_database_enter(const char *uri, const char *secret, int group, const struct vesta_clock *clock) {
+    struct vs_database *db = databases;
+    assert(vs_process_is_locked());
+    for (; db; db = db->next)
+        if (strcmp(db->uri, uri) == 0 && strcmp(db->secret, secret ? secret : "") == 0 && db->group == group &&
+            db->clock == clock)
+            break;
+    if (!db) {
+        if (!(db = calloc(1, sizeof *db))) return NULL;
+        snprintf(db->uri, sizeof db->uri, "%s", uri);
+        if (secret) snprintf(db->secret, sizeof db->secret, "%s", secret);
+        db->group = group;
+        db->clock = clock;
+        db->next = databases;
+        databases = db;
+    }
+    db->users++;
+    return db;
+}
+
+void vs_database_leave(struct vs_database *db) {
+    vs_process_lock();
+    assert(db->users > 0);
+    bool last = --db->users == 0, runs = db->runs_in == vs_process_token();
+    struct vs_database **at = &databases;
+    for (; last && *at != db; at = &(*at)->next)
+        assert(*at);
+    if (last) *at = db->next; /* nobody finds it any more: it is this call's own */
+    vs_process_unlock();
+    if (!last) return;
+    if (runs) {
+        atomic_store(&db->stop, 1);
+        atomic_store(&db->cut_us, 1);
+        vs_database_poke(db);
+        pthread_join(db->thread, NULL);
+    }
+    explicit_bzero(db->uri, sizeof db->uri);
+    explicit_bzero(db->secret, sizeof db->secret);
+    free(db);
+}
+
+void vs_part_take_back(struct vs_part *part, enum vs_leave how) {
+    assert(how != VS_LEAVE_NOT);
+    assert(!vs_process_is_locked()); /* its thread may need that to come to its end */
+    vs_process_lock();
+    uint32_t left = atomic_load(&part->left);
+    bool is_handed = part->database->runs_in == vs_process_token() && atomic_load(&part->is_handed);
+    if (is_handed) atomic_store(&part->leave, how);
+    vs_process_unlock();
+    if (!is_handed) return;
+    vs_database_poke(part->database);
+    while (atomic_load(&part->left) == left)
+        vs_futex_wait(&part->left, left, NAP_US);
+}

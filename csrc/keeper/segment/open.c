@@ -1,0 +1,336 @@
+/* open.c -- vesta_segment_open and _close: what a caller asked for, the map that its key leads to, the segments of this
+ * process. */
+#include "keeper/segment/counter.h"
+#include "base/error.h"
+#include "keeper/file.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/process.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct vesta_segment *segments; /* of this process; process lock */
+
+struct vesta_segment *vs_segments_first(void) {
+    assert(vs_process_is_locked());
+    return segments;
+}
+
+static struct vs_live *live_of(const struct vesta_segment *seg) {
+    return atomic_load(&seg->live);
+}
+
+bool vs_segments_have(const char *name) {
+    assert(vs_process_is_locked());
+    for (const struct vesta_segment *seg = segments; seg; seg = seg->next) {
+        const char *slash = strrchr(live_of(seg)->mapping.name, '/');
+        if (slash && strcmp(slash + 1, name) == 0) return true;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ the map */
+
+bool vs_words_are_closed(const struct vs_segment *words) {
+    return atomic_load(&words->cursor) & VS_CLOSED;
+}
+
+void vs_words_tell(struct vs_segment *words) {
+    atomic_fetch_add(&words->told, 1);
+    vs_futex_wake(&words->told);
+}
+
+static void begin(void *map, const struct vesta_clock *clock) {
+    struct vs_segment_map *self = map;
+    vs_segment_format(&self->words);
+    atomic_store(&self->seen_us, clock->unix_us(clock->self));
+}
+
+static bool is_used_up(const void *map) {
+    const struct vs_segment_map *self = map;
+    return vs_segment_reject(&self->words, sizeof self->words) != NULL || vs_words_are_closed(&self->words);
+}
+
+/* Whoever meets it goes on in a new map. */
+static void bury(void *map, const char *said) {
+    struct vs_segment_map *self = map;
+    struct vs_unused unused[2];
+    int count;
+    (void)said;
+    vs_segment_format(&self->words);
+    vs_segment_close(&self->words, unused, &count);
+}
+
+const struct vs_map_kind vs_segment_map = {
+    .magic = VS_SEGMENT_MAGIC,
+    .format = VS_SEGMENT_FORMAT,
+    .size = sizeof(struct vs_segment_map),
+    .alone = "this process has ranges of its own, which it gives back when it closes the segment",
+    .begin = begin,
+    .is_used_up = is_used_up,
+    .bury = bury,
+};
+_Static_assert(sizeof VS_SEGMENT_MAGIC == sizeof((struct vs_header){0}).magic, "a magic is what a header has room for");
+_Static_assert(offsetof(struct vs_segment_map, seen_us) == 4096, "the header's page is its own");
+
+void vs_live_close(struct vs_live *live) {
+    struct vs_unused unused[2];
+    int count;
+    assert(live->words);
+    if (!vs_segment_close(live->words, unused, &count)) return;
+    memcpy(live->unused, unused, sizeof live->unused);
+    atomic_store(&live->unused_count, count);
+    vs_words_tell(live->words);
+}
+
+static int open_live(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
+    int rc = vs_mapping_open(&seg->anchor, seg->clock, &live->mapping, seg->why_alone, err);
+    if (rc != VESTA_OK) return rc;
+    struct vs_segment_map *map = live->mapping.at;
+    assert(live->mapping.fd >= 0);
+    live->words = &map->words;
+    vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, false);
+    atomic_store(&map->seen_us, seg->clock->unix_us(seg->clock->self));
+    if (live->mapping.is_new && live->mapping.name[0]) vs_sweep(&live->mapping, seg->clock);
+    return VESTA_OK;
+}
+
+int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
+    struct vs_live *old = atomic_load(&seg->live);
+    assert(vs_process_is_locked());
+    if (!vs_words_are_closed(old->words)) return VESTA_OK;
+    struct vs_live *live = calloc(1, sizeof *live);
+    if (!live) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    int rc = open_live(seg, live, err);
+    if (rc != VESTA_OK) {
+        free(live);
+        return rc;
+    }
+    live->before = old;
+    atomic_store(&seg->live, live);
+    atomic_store(&seg->words, live->words);
+    vs_words_tell(old->words); /* who waits there waits on the new ones */
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ what was asked for */
+
+struct wish {
+    struct vesta_segment_opts opts;
+    const struct vesta_clock *clock;
+    uint32_t count; /* of stores */
+    int group;
+    struct vs_anchor anchor;
+};
+
+static int check_stores(struct wish *wish, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &wish->opts;
+    uint32_t count = 0;
+    while (count < VESTA_DATABASES_MAX && opts->stores[count])
+        count++;
+    if (count == 0) return vs_fail(err, VESTA_EOPTION, "a segment needs a store: %s", VS_STORE_FORMS);
+    for (uint32_t i = count; i < VESTA_DATABASES_MAX; i++)
+        if (opts->stores[i])
+            return vs_fail(err, VESTA_EOPTION, "stores[%" PRIu32 "] is set, but stores[%" PRIu32 "] is not", i, count);
+    for (uint32_t i = 0; i < count; i++) {
+        int rc = vs_store_check(opts->stores[i], err);
+        if (rc != VESTA_OK) return rc;
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(opts->stores[i], opts->stores[j]) == 0)
+                return vs_fail(
+                    err, VESTA_EOPTION,
+                    "stores[%" PRIu32 "] and stores[%" PRIu32 "] are one: several databases are different ones", j, i);
+        if (opts->secrets[i] && strlen(opts->secrets[i]) >= VS_SECRET_MAX)
+            return vs_fail(err, VESTA_EOPTION, "secrets[%" PRIu32 "] is longer than %d bytes", i, VS_SECRET_MAX - 1);
+    }
+    wish->count = count;
+    return VESTA_OK;
+}
+
+static int check_numbers(const struct wish *wish, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &wish->opts;
+    if (opts->step > VS_RANGE_MAX)
+        return vs_fail(err, VESTA_EOPTION, "step %" PRIu64 " is not in 1 to %" PRIu64, opts->step, VS_RANGE_MAX);
+    if (opts->step_max > VS_RANGE_MAX)
+        return vs_fail(err, VESTA_EOPTION, "step_max %" PRIu64 " is not in 1 to %" PRIu64, opts->step_max,
+                       VS_RANGE_MAX);
+    if (opts->flags & ~(unsigned)(VESTA_NO_KEEPER | VESTA_FILE_KEEPER))
+        return vs_fail(err, VESTA_EOPTION, "unknown flags in %#x", opts->flags);
+    if (opts->order != VESTA_TREND)
+        return vs_fail(err, VESTA_EOPTION, "order %d does not exist: trend is %d", (int)opts->order, VESTA_TREND);
+    return VESTA_OK;
+}
+
+static int check_names(const struct wish *wish, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &wish->opts;
+    if (!opts->tag) return vs_fail(err, VESTA_EOPTION, "a segment needs a tag");
+    if (!vs_tag_is_named(opts->tag))
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
+                       VS_QUOTE(opts->tag, strlen(opts->tag)), VESTA_TAG_MAX - 1);
+    if (opts->table && (!*opts->table || strlen(opts->table) >= sizeof((struct vesta_segment){0}).table))
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not a table's name", VS_QUOTE(opts->table, strlen(opts->table)));
+    return VESTA_OK;
+}
+
+/* All that two callers must agree in to share a cursor; no secret. */
+static int derive(struct wish *wish, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &wish->opts;
+    char address[VS_URI_MAX], all[VESTA_DATABASES_MAX * (VS_URI_MAX + 1)] = "";
+    struct vs_header header = {.group = wish->group};
+    if (vs_maps_dir(header.maps) != 0)
+        return vs_fail(err, VESTA_EIO, "VESTA_MAPS is not an absolute path of less than %d bytes", VS_MAPS_MAX);
+    for (uint32_t i = 0; i < wish->count; i++) {
+        strcat(all, vs_store_public(opts->stores[i], address));
+        strcat(all, "\n");
+    }
+    vs_store_public(opts->stores[0], header.store);
+    snprintf(header.namespace_, sizeof header.namespace_, "%s", opts->tag);
+    snprintf(header.identity, sizeof header.identity, "%s", opts->table ? opts->table : "");
+    vs_anchor_derive(&header, all, 0, &wish->anchor);
+    wish->anchor.kind = &vs_segment_map;
+    return VESTA_OK;
+}
+
+static int read_wish(const struct vesta_segment_opts *opts, struct wish *wish, struct vesta_error *err) {
+    static const struct vs_opts_kind kind = {"vesta_segment_opts", "VESTA_SEGMENT_OPTS_INIT", sizeof *opts};
+    int rc = vs_opts_take(&kind, opts, &wish->opts, err);
+    if (rc == VESTA_OK) rc = check_names(wish, err);
+    if (rc == VESTA_OK) rc = check_stores(wish, err);
+    if (rc == VESTA_OK) rc = check_numbers(wish, err);
+    if (rc == VESTA_OK) rc = vs_group_find(wish->opts.group, &wish->group, err);
+    if (rc == VESTA_OK) rc = derive(wish, err);
+    wish->clock = wish->opts.clock ? wish->opts.clock : vs_clock_system();
+    return rc;
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static struct vesta_segment *find(const struct vs_anchor *anchor) {
+    struct vesta_segment *seg = vs_segments_first();
+    while (seg && memcmp(seg->anchor.header.key, anchor->header.key, VS_KEY_BYTES) != 0)
+        seg = seg->next;
+    return seg;
+}
+
+static void fill(struct vesta_segment *seg, const struct wish *wish) {
+    const struct vesta_segment_opts *opts = &wish->opts;
+    seg->clock = wish->clock;
+    seg->anchor = wish->anchor;
+    seg->step = opts->step;
+    seg->order = opts->order;
+    seg->keeps = true;
+    seg->parts_count = wish->count;
+    snprintf(seg->tag, sizeof seg->tag, "%s", opts->tag);
+    snprintf(seg->table, sizeof seg->table, "%s", opts->table ? opts->table : "");
+    for (uint32_t i = 0; i < wish->count; i++) {
+        struct vs_part *part = &seg->part[i];
+        part->segment = seg;
+        part->index = i;
+        part->step_max = opts->step_max ? opts->step_max : VESTA_STEP_MAX;
+        atomic_store(&part->fetch_us, -1);
+        vs_store_public(opts->stores[i], part->shown);
+        seg->keeps = seg->keeps && vs_may_keep(opts->flags, opts->stores[i]);
+    }
+}
+
+static void leave_databases(struct vesta_segment *seg) {
+    for (uint32_t i = 0; i < seg->parts_count; i++)
+        if (seg->part[i].database) vs_database_leave(seg->part[i].database);
+}
+
+static bool enter_databases(struct vesta_segment *seg, const struct wish *wish) {
+    for (uint32_t i = 0; i < wish->count; i++) {
+        seg->part[i].database =
+            vs_database_enter(wish->opts.stores[i], wish->opts.secrets[i], wish->group, wish->clock);
+        if (!seg->part[i].database) return false;
+        vs_part_reset(&seg->part[i]);
+    }
+    return true;
+}
+
+static void unmap(struct vesta_segment *seg) {
+    for (struct vs_live *live = atomic_load(&seg->live), *before; live; live = before) {
+        before = live->before;
+        assert(before || live == &seg->first);
+        vs_mapping_close(&live->mapping);
+        if (live != &seg->first) free(live);
+    }
+}
+
+/* With the process lock held. */
+static int make(const struct wish *wish, struct vesta_segment **out, struct vesta_error *err) {
+    assert(vs_process_is_locked());
+    assert(wish->count > 0 && wish->count <= VESTA_DATABASES_MAX);
+    struct vesta_segment *seg = calloc(1, sizeof *seg + wish->count * sizeof *seg->part);
+    if (!seg) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    fill(seg, wish);
+    int rc = open_live(seg, &seg->first, err);
+    if (rc != VESTA_OK) {
+        free(seg);
+        return rc;
+    }
+    atomic_store(&seg->live, &seg->first);
+    atomic_store(&seg->words, seg->first.words);
+    seg->next = segments;
+    segments = seg;
+    *out = seg;
+    return enter_databases(seg, wish) ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
+}
+
+int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **out, struct vesta_error *err) {
+    struct wish wish;
+    int rc = read_wish(opts, &wish, err);
+    if (rc != VESTA_OK) return rc;
+    struct vesta_segment *seg;
+    for (;;) {
+        vs_process_lock();
+        seg = find(&wish.anchor);
+        if (!seg || seg->closing_in != vs_process_token()) break;
+        vs_process_unlock();
+        usleep(1000);
+    }
+    if (!seg) rc = make(&wish, &seg, err);
+    if (seg) seg->users++;
+    vs_process_unlock();
+    if (rc == VESTA_OK)
+        *out = seg;
+    else
+        vesta_segment_close(seg);
+    return rc;
+}
+
+/* Nobody else can find the map, now or later. */
+static bool is_lost(struct vesta_segment *seg, struct vs_live *live) {
+    bool is_alone = vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, true);
+    return seg->keeps && is_alone && (!live->mapping.name[0] || !vs_mapping_is_named(&live->mapping));
+}
+
+void vesta_segment_close(struct vesta_segment *seg) {
+    if (!seg) return;
+    vs_process_lock();
+    assert(seg->users > 0);
+    bool last = --seg->users == 0;
+    seg->closing_in = last ? vs_process_token() : 0;
+    vs_process_unlock();
+    if (!last) return;
+    struct vs_live *live = atomic_load(&seg->live);
+    bool gives_back = is_lost(seg, live);
+    if (gives_back) vs_live_close(live);
+    for (uint32_t i = 0; i < seg->parts_count; i++)
+        if (seg->part[i].database)
+            vs_part_take_back(&seg->part[i], gives_back ? VS_LEAVE_AND_GIVE_BACK : VS_LEAVE_QUIETLY);
+    leave_databases(seg);
+    vs_process_lock();
+    struct vesta_segment **at = &segments;
+    for (; *at != seg; at = &(*at)->next)
+        assert(*at);
+    *at = seg->next;
+    unmap(seg); /* and with it the locks on the map, which a newcomer may open from here on */
+    vs_process_unlock();
+    free(seg);
+}

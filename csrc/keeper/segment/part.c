@@ -1,0 +1,261 @@
+/* part.c -- a segment in one of its databases: carries out what its refiller decides, against the store, the shared
+ * words and the clock.  Called by the database's thread alone. */
+#include "keeper/segment/counter.h"
+#include "os/random.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STEP_DEFAULT 1000
+/* How long the others of a host leave a refiller alone that shows no sign of life: a call of its only database takes no
+ * longer; where there are several, another one is asked before anybody waits for the first. */
+#define PULSE_US ((int64_t)(VS_STORE_CALL_MS + 200) * 1000)
+#define TURN_US ((int64_t)100000)
+#define AGAIN_US ((int64_t)10000) /* another one asks just now: whether it does is looked at so often */
+
+static void say(struct vs_part *part, const char *text) {
+    size_t i = 0;
+    for (; text[i] && i + 1 < VS_SAID_MAX; i++)
+        atomic_store(&part->said[i], text[i]);
+    atomic_store(&part->said[i], '\0');
+}
+
+void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]) {
+    for (size_t i = 0; i < VS_SAID_MAX; i++)
+        out[i] = atomic_load(&part->said[i]);
+    out[VS_SAID_MAX - 1] = '\0';
+}
+
+void vs_part_reset(struct vs_part *part) {
+    const struct vesta_segment *seg = part->segment;
+    uint64_t random[2] = {0};
+    (void)vs_random(random, sizeof random); /* without any, retries are not spread, and the host's processes may ask
+                                               for a range at the same time */
+    struct vs_refill_opts opts = {.step = seg->step ? seg->step : STEP_DEFAULT,
+                                  .step_max = part->step_max,
+                                  .delta = seg->parts_count,
+                                  .remainder = part->index,
+                                  .database = part->index,
+                                  .entropy = random[0]};
+    assert(!atomic_load(&part->is_handed) || part->refill.phase == VS_RF_ENDED); /* else its thread is at work on it */
+    vs_refill_init(&part->refill, &opts);
+    part->token = random[1] | 1;
+    part->due_us = 0;
+    part->on_want = true;
+    part->was_refused = false;
+    part->turn = 0;
+    atomic_store(&part->is_troubled, false);
+    atomic_store(&part->wanted, 1);
+    atomic_store(&part->step, opts.step);
+    say(part, "");
+}
+
+static int64_t now_us(const struct vs_part *part) {
+    const struct vesta_clock *clock = part->segment->clock;
+    return clock->boot_us(clock->self);
+}
+
+/* ------------------------------------------------------------------ whose turn it is */
+
+static bool is_well(const struct vs_part *part, const struct vs_segment *words) {
+    return !atomic_load(&part->is_troubled) && !(atomic_load(&words->stopped) >> part->index & 1);
+}
+
+/* The databases take turns, by generation: how many of those that are well come before this one. */
+static int64_t rank_of(const struct vs_part *part, const struct vs_segment *words, uint64_t generation) {
+    const struct vesta_segment *seg = part->segment;
+    int64_t rank = 0;
+    assert(part->index < seg->parts_count);
+    for (uint32_t i = (uint32_t)(generation % seg->parts_count); i != part->index; i = (i + 1) % seg->parts_count)
+        rank += is_well(&seg->part[i], words);
+    return rank;
+}
+
+/* Whether this part asks for the range that is due; the token, if it has it then, is to be given back.  One that is in
+ * trouble asks beside the others, in nobody's way: so it is found well again. */
+static bool may_ask(struct vs_part *part, struct vs_segment *words) {
+    int64_t now = now_us(part);
+    assert(part->token);
+    if (part->segment->parts_count == 1) return vs_segment_begin_refill(words, part->token, now, now + PULSE_US);
+    if (!is_well(part, words)) return true;
+    uint64_t generation = atomic_load(&words->next);
+    if (part->turn != generation) {
+        part->turn = generation;
+        part->turn_from_us = now;
+    }
+    if (now < part->turn_from_us + rank_of(part, words, generation) * TURN_US) return false;
+    return vs_segment_begin_refill(words, part->token, now, now + TURN_US);
+}
+
+/* ------------------------------------------------------------------ what a refiller asks of the world */
+
+/* Who is asked; NULL: nobody, and why. */
+struct asked {
+    struct vs_store *store;
+    const char *why;
+};
+
+/* The row's own share of the numbers, where it has one; with several databases it must be the one that their order
+ * says, or two of them give the same numbers. */
+static void take_share(struct vs_part *part, const struct vs_grant *grant, struct vs_refill_event *ev) {
+    uint32_t count = part->segment->parts_count;
+    if (grant->delta <= 1 || (grant->delta == count && grant->remainder == part->index)) return;
+    if (count == 1 && grant->remainder < grant->delta) {
+        part->refill.opts.delta = grant->delta;
+        part->refill.opts.remainder = grant->remainder;
+        return;
+    }
+    ev->outcome = VS_STORE_REFUSED;
+    snprintf(ev->text, sizeof ev->text,
+             "its row has delta %" PRIu64 " and remainder %" PRIu64 ", but it is number %" PRIu32 " of %" PRIu32
+             " databases: name all of them, in the order of their remainders",
+             grant->delta, grant->remainder, part->index, count);
+}
+
+static void do_take(struct vs_part *part, const struct asked *asked, const struct vs_refill_action *action,
+                    struct vs_refill_event *ev) {
+    struct vs_store *store = asked->store;
+    const struct vesta_segment *seg = part->segment;
+    struct vs_counter counter = {seg->table[0] ? seg->table : NULL, seg->tag};
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    /* the row's own, as long as it is not known */
+    bool by_row = part->refill.refills == 0 && !(part->was_refused && seg->step);
+    int64_t from_us = now_us(part);
+    assert(action->step > 0);
+    if (store) store->ops->take(store, &counter, by_row ? 0 : action->step, &reply);
+    ev->outcome = reply.outcome;
+    ev->from = reply.grant.from;
+    ev->until = reply.grant.until;
+    ev->step = reply.grant.step;
+    snprintf(ev->text, sizeof ev->text, "%s", store ? reply.text : asked->why);
+    if (reply.outcome == VS_STORE_OK) take_share(part, &reply.grant, ev);
+    part->was_refused = ev->outcome == VS_STORE_REFUSED;
+    atomic_store(&part->fetch_us, now_us(part) - from_us);
+    atomic_fetch_add(&part->answers[ev->outcome], 1);
+}
+
+static void do_untake(struct vs_part *part, struct vs_store *store, const struct vs_refill_action *action,
+                      struct vs_refill_event *ev) {
+    const struct vesta_segment *seg = part->segment;
+    struct vs_counter counter = {seg->table[0] ? seg->table : NULL, seg->tag};
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    assert(action->unused.from < action->unused.until);
+    if (store) store->ops->untake(store, &counter, action->unused.from, action->unused.until, &reply);
+    ev->outcome = reply.outcome;
+}
+
+/* How fast the range before was used up. */
+static void measure(struct vs_part *part, const struct vs_refill *before) {
+    int64_t used_us = before->refilled_us < 0 ? 0 : part->refill.refilled_us - before->refilled_us;
+    if (used_us > 0) atomic_store(&part->per_1000_s, (uint64_t)((double)before->count * 1e9 / (double)used_us));
+}
+
+static void do_publish(struct vs_part *part, struct vs_live *live, const struct vs_refill_action *action,
+                       struct vs_refill_event *ev) {
+    const struct vesta_clock *clock = part->segment->clock;
+    struct vs_segment_map *map = live->mapping.at;
+    assert(action->range.database == part->index);
+    ev->published = vs_segment_publish(live->words, &action->range);
+    if (ev->published != VS_PUBLISHED) return;
+    atomic_store(&map->seen_us, clock->unix_us(clock->self));
+    atomic_fetch_add(&part->ranges, 1);
+    vs_words_tell(live->words);
+}
+
+/* The counter of this database alone: others go on. */
+static void do_halt(struct vs_part *part, struct vs_live *live, uint64_t lowered) {
+    atomic_store(&live->words->lowered[part->index], lowered);
+    atomic_fetch_or(&live->words->stopped, UINT32_C(1) << part->index);
+    vs_words_tell(live->words);
+}
+
+/* What another part, or who ended the segment, has found when it closed the words is given back by whose it is. */
+static void do_close(struct vs_part *part, struct vs_live *live, struct vs_refill_event *ev) {
+    vs_live_close(live);
+    assert(vs_words_are_closed(live->words));
+    for (int i = 0; i < atomic_load(&live->unused_count); i++)
+        if (live->unused[i].database == part->index) ev->unused[ev->unused_count++] = live->unused[i];
+    ev->found = ev->unused_count > 0;
+}
+
+/* ------------------------------------------------------------------ running */
+
+static void observe(const struct vs_part *part, const struct vs_live *live, struct vs_refill_event *ev) {
+    ev->boot_us = now_us(part);
+    ev->stop = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
+    ev->stopped = atomic_load(&live->words->stopped) >> part->index & 1;
+    ev->closed = vs_words_are_closed(live->words);
+    ev->granted = atomic_load(&live->words->granted[part->index]);
+}
+
+/* What it came to is the next event. */
+static void carry_out(struct vs_part *part, struct vs_live *live, const struct asked *asked,
+                      const struct vs_refill_action *action, struct vs_refill_event *ev) {
+    uint64_t from = ev->from;
+    *ev = (struct vs_refill_event){.kind = VS_REFILL_REPLY};
+    switch (action->kind) {
+    case VS_REFILL_TAKE: do_take(part, asked, action, ev); break;
+    case VS_REFILL_UNTAKE: do_untake(part, asked->store, action, ev); break;
+    case VS_REFILL_PUBLISH:
+        ev->kind = VS_REFILL_PUBLISHED;
+        do_publish(part, live, action, ev);
+        break;
+    case VS_REFILL_CLOSE:
+        ev->kind = VS_REFILL_CLOSED;
+        do_close(part, live, ev);
+        break;
+    case VS_REFILL_HALT:
+        ev->kind = VS_REFILL_WAKE;
+        do_halt(part, live, from);
+        break;
+    case VS_REFILL_SLEEP:
+    case VS_REFILL_END: assert(!"nothing to carry out");
+    }
+}
+
+static void report(struct vs_part *part) {
+    char said[VS_SAID_MAX];
+    vs_part_said(part, said);
+    if (strcmp(said, part->refill.said) != 0) say(part, part->refill.said);
+    atomic_store(&part->is_troubled, part->refill.troubles > 0);
+    if (part->refill.step) atomic_store(&part->step, part->refill.step);
+}
+
+/* From its rest to its rest, or to its end. */
+static enum vs_refill_do run(struct vs_part *part, struct vs_live *live, const struct asked *asked, bool due) {
+    struct vs_refill_event ev = {.kind = VS_REFILL_WAKE, .due = due};
+    struct vs_refill_action action;
+    struct vs_refill before = part->refill;
+    for (;;) {
+        observe(part, live, &ev);
+        vs_refill_step(&part->refill, &ev, &action);
+        if (action.kind == VS_REFILL_SLEEP || action.kind == VS_REFILL_END) break;
+        carry_out(part, live, asked, &action, &ev);
+    }
+    if (part->refill.refilled_us != before.refilled_us) measure(part, &before);
+    part->due_us = action.until_boot_us;
+    part->on_want = action.on_want;
+    return action.kind;
+}
+
+bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) {
+    struct vs_live *live = atomic_load(&part->segment->live);
+    bool leaves = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
+    assert(leaves || atomic_load(&part->leave) == VS_LEAVE_NOT);
+    assert(part->refill.phase == VS_RF_REST); /* each run ends there, or is followed by a reset */
+    if (leaves) part->refill.said[0] = '\0';  /* what it says at the end is of the end */
+    atomic_store(&part->wanted, 0);           /* before it is looked at: what comes later wakes it again */
+    bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && may_ask(part, live->words);
+    enum vs_refill_do last = run(part, live, &(struct asked){store, why}, is_mine);
+    vs_segment_end_refill(live->words, part->token);
+    report(part);
+    if (last == VS_REFILL_END) return false;
+    if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0; /* used up meanwhile */
+    if (due && !is_mine) {
+        part->due_us = now_us(part) + AGAIN_US;
+        part->on_want = false;
+    }
+    return true;
+}

@@ -1,0 +1,204 @@
+/* take.c -- taking numbers from a segment, and waiting for them.  Who takes one talks to no database: it wakes the
+ * thread that does, once a range. */
+#include "keeper/segment/counter.h"
+#include "keeper/file.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/process.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define AGAIN_US 5000   /* what a pause says: nobody knows when a database answers */
+#define SLICE_US 250000 /* who fetched a range may have been killed before it told anybody */
+#define CLOCK_US 1000   /* the same by another clock than the machine's */
+
+/* ------------------------------------------------------------------ waking threads */
+
+static bool is_handed(const struct vs_part *part) {
+    return atomic_load(&part->is_handed) && part->database->runs_in == vs_process_token();
+}
+
+static void hand_over(struct vesta_segment *seg) {
+    assert(vs_process_is_locked());
+    if (vs_words_are_closed(atomic_load(&seg->words)) && vs_segment_follow(seg, NULL) != VESTA_OK) return;
+    vs_lock_byte(atomic_load(&seg->live)->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
+    for (uint32_t i = 0; i < seg->parts_count && seg->keeps; i++)
+        if (vs_database_start(seg->part[i].database) == 0 && !is_handed(&seg->part[i]))
+            vs_database_hand_over(&seg->part[i]);
+}
+
+void vs_segment_kick(struct vesta_segment *seg) {
+    bool is_ready = !vs_words_are_closed(atomic_load(&seg->words));
+    for (uint32_t i = 0; i < seg->parts_count; i++)
+        is_ready = is_ready && (!seg->keeps || is_handed(&seg->part[i]));
+    if (!is_ready && vs_process_trylock()) {
+        hand_over(seg);
+        vs_process_unlock();
+    }
+    for (uint32_t i = 0; i < seg->parts_count; i++)
+        if (is_handed(&seg->part[i]) && !atomic_exchange(&seg->part[i].wanted, 1))
+            vs_database_poke(seg->part[i].database);
+}
+
+/* ------------------------------------------------------------------ taking */
+
+static enum vesta_why why_none(const struct vesta_segment *seg, const struct vs_segment *words) {
+    uint32_t all = (UINT32_C(1) << seg->parts_count) - 1;
+    assert(seg->parts_count > 0 && seg->parts_count <= VS_DATABASES_MAX);
+    return (atomic_load(&words->stopped) & all) == all ? VESTA_FAILSTOP : VESTA_RANGE;
+}
+
+/* The thread is to say when there is something again; `told`: of the time before it was found that there is nothing. */
+static void listen(struct vesta_segment *seg, uint32_t told) {
+    uint64_t none = 0; /* whoever was told to pause first has the older one */
+    if (seg->ready) atomic_compare_exchange_strong(&seg->awaits, &none, UINT64_C(1) << 32 | told);
+}
+
+/* Once more, now that `told` is known: what is published from here on ends a wait that begins with it. */
+static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, uint32_t *told,
+                         struct vesta_pause *pause) {
+    struct vs_segment *words = atomic_load(&seg->words);
+    *told = atomic_load(&words->told);
+    int rc = vs_segment_take(words, n, taken);
+    if (rc == VESTA_OK) {
+        if (taken->wanted) vs_segment_kick(seg);
+        return VESTA_OK;
+    }
+    enum vesta_why why = rc == VESTA_EPAUSE ? why_none(seg, words) : VESTA_RANGE;
+    *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
+    listen(seg, *told);
+    vs_segment_kick(seg);
+    return VESTA_EPAUSE;
+}
+
+__attribute__((cold, noinline)) static int next_on(struct vesta_segment *seg, int rc, uint64_t *number,
+                                                   struct vesta_pause *pause) {
+    struct vs_taken taken;
+    uint32_t told;
+    if (rc == VESTA_OK) {
+        vs_segment_kick(seg);
+        return VESTA_OK;
+    }
+    rc = take_or_pause(seg, 1, &taken, &told, pause);
+    if (rc == VESTA_OK) *number = taken.first;
+    return rc;
+}
+
+int vesta_segment_next(struct vesta_segment *seg, uint64_t *number, struct vesta_pause *pause) {
+    bool wanted = false;
+    int rc = vs_segment_next(atomic_load(&seg->words), number, &wanted);
+    if (__builtin_expect(rc == VESTA_OK && !wanted, 1)) return VESTA_OK;
+    return next_on(seg, rc, number, pause);
+}
+
+int vesta_segment_next_n(struct vesta_segment *seg, uint64_t n, struct vesta_numbers *out, struct vesta_pause *pause) {
+    struct vs_taken taken;
+    uint32_t told;
+    assert(n > 0);
+    int rc = take_or_pause(seg, n, &taken, &told, pause);
+    if (rc == VESTA_OK) *out = (struct vesta_numbers){taken.first, taken.count, taken.stride};
+    return rc;
+}
+
+/* ------------------------------------------------------------------ waiting */
+
+struct waiting {
+    int64_t us_max, until_us; /* 0 until the first pause */
+};
+
+/* Sleeps until something was published since `told`, for a while; false: the time is over, or waiting does not help. */
+static bool wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
+                     struct waiting *waiting) {
+    const struct vesta_clock *clock = seg->clock;
+    struct vs_segment *words = atomic_load(&seg->words);
+    int64_t now_us = clock->boot_us(clock->self);
+    assert(pause->why == VESTA_RANGE || pause->why == VESTA_FAILSTOP);
+    if (waiting->until_us == 0 && __builtin_add_overflow(now_us, waiting->us_max, &waiting->until_us))
+        waiting->until_us = INT64_MAX;
+    int64_t left_us = waiting->until_us - now_us;
+    if (pause->why == VESTA_FAILSTOP || left_us <= 0) return false;
+    if (clock == vs_clock_system() && !vs_words_are_closed(words))
+        vs_futex_wait(&words->told, told, left_us < SLICE_US ? left_us : SLICE_US);
+    else /* by another clock; or a new map is about to be there */
+        clock->sleep_us(clock->self, left_us < CLOCK_US ? left_us : CLOCK_US);
+    return true;
+}
+
+static int take_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
+                     struct vesta_pause *pause) {
+    uint32_t told;
+    while (take_or_pause(seg, n, taken, &told, pause) != VESTA_OK)
+        if (!wait_out(seg, pause, told, waiting)) return VESTA_EPAUSE;
+    assert(taken->count > 0);
+    return VESTA_OK;
+}
+
+int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *number, int64_t wait_us_max,
+                            struct vesta_pause *pause) {
+    struct vs_taken taken;
+    struct waiting waiting = {.us_max = wait_us_max};
+    if (vesta_segment_next(seg, number, pause) == VESTA_OK) return VESTA_OK;
+    int rc = take_wait(seg, 1, &taken, &waiting, pause);
+    if (rc == VESTA_OK) *number = taken.first;
+    return rc;
+}
+
+/* Whether a range that is there, or is about to be, can hold n numbers: else all of them would be dropped in vain. */
+static bool may_hold(struct vesta_segment *seg, uint64_t n) {
+    struct vs_segment_state state;
+    vs_segment_get_state(atomic_load(&seg->words), &state);
+    bool is_empty = state.left == 0 && state.next_left == 0;
+    return is_empty || state.count >= n || state.next_left >= n;
+}
+
+int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta_numbers *out, int64_t wait_us_max,
+                             struct vesta_pause *pause) {
+    struct vs_taken taken = {0};
+    struct waiting waiting = {.us_max = wait_us_max};
+    assert(n > 0);
+    *pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = -1};
+    if (n > VESTA_NUMBERS_MAX) return VESTA_EFULL;
+    while (taken.count < n) {
+        if (!may_hold(seg, n)) return VESTA_EFULL;
+        int rc = take_wait(seg, n, &taken, &waiting, pause);
+        if (rc != VESTA_OK) return rc;
+    }
+    *out = (struct vesta_numbers){taken.first, taken.count, taken.stride};
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ telling */
+
+void vesta_segment_on_ready(struct vesta_segment *seg, void (*ready)(void *self), void *self) {
+    vs_process_lock(); /* under which it is called: a call under way is waited for */
+    seg->ready = ready;
+    seg->ready_self = self;
+    vs_process_unlock();
+}
+
+/* A database that went back: what it granted again, and what it should have. */
+static bool stopped_text(struct vesta_segment *seg, char *buf, size_t size) {
+    const struct vs_segment *words = atomic_load(&seg->words);
+    for (uint32_t i = 0; i < seg->parts_count; i++) {
+        if (!(atomic_load(&words->stopped) >> i & 1)) continue;
+        snprintf(buf, size,
+                 "the counter '%s' of %.120s went back: it grants %" PRIu64 " again, and this host was granted all "
+                 "below %" PRIu64 ": set it above all that any host was granted, then: vesta segments resume %s",
+                 seg->tag, seg->part[i].shown, atomic_load(&words->lowered[i]), atomic_load(&words->granted[i]),
+                 seg->tag);
+        return true;
+    }
+    return false;
+}
+
+void vesta_segment_pause_text(struct vesta_segment *seg, const struct vesta_pause *pause, char *buf, size_t size) {
+    char said[VS_SAID_MAX] = "";
+    if (size) buf[0] = '\0';
+    if (pause->why == VESTA_FAILSTOP && stopped_text(seg, buf, size)) return;
+    for (uint32_t i = 0; i < seg->parts_count && !said[0]; i++)
+        vs_part_said(&seg->part[i], said);
+    const char *where = seg->keeps ? "" : "; another process of this host must fetch it: vesta serve";
+    snprintf(buf, size, "no range of '%s' just now%s%s%s", seg->tag, said[0] ? ": " : "", said, where);
+}

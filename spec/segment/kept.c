@@ -1,0 +1,269 @@
+/* kept.c -- segments as a program has them: opened on a database, shared by processes, given back, stopped, with
+ * several databases of which one is away. */
+#include "counters.h"
+#include "keeper/segment/counter.h"
+
+static struct vesta_segment_opts orders(void) {
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    opts.stores[0] = uri_of("one.db");
+    opts.tag = "orders";
+    return opts;
+}
+
+/* A counter of an empty folder, and maps of its own. */
+static void start(uint64_t from, uint64_t step) {
+    empty_folder();
+    mkdir(in_folder("maps"), 0700);
+    setenv("VESTA_MAPS", in_folder("maps"), 1);
+    add_tag(uri_of("one.db"), "orders", from, step);
+}
+
+/* ------------------------------------------------------------------ one process */
+
+static void numbers_follow_each_other(void) {
+    start(5, 10);
+    struct vesta_segment *seg = must_open_segment(orders());
+    for (uint64_t want = 5; want < 100; want++)
+        CHECK_EQ_U64(number_of(seg), want);
+    vesta_segment_close(seg);
+}
+
+static void a_call_that_does_not_wait_pauses_until_a_range_came(void) {
+    struct vesta_pause pause = {.why = 0};
+    uint64_t number = 77;
+    start(1, 10);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_I64(vesta_segment_next(seg, &number, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_RANGE);
+    CHECK_STR(vesta_why_name(pause.why), "range");
+    CHECK_EQ_U64(number, 77);
+    AWAIT(vesta_segment_next(seg, &number, &pause) == VESTA_OK);
+    CHECK_EQ_U64(number, 1);
+    vesta_segment_close(seg);
+}
+
+static void a_segment_that_is_opened_again_goes_on(void) {
+    start(1, 100);
+    struct vesta_segment *seg = must_open_segment(orders()), *same = must_open_segment(orders());
+    CHECK(seg == same);
+    CHECK_EQ_U64(number_of(seg), 1);
+    vesta_segment_close(same);
+    vesta_segment_close(seg);
+    seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 2);
+    vesta_segment_close(seg);
+}
+
+static void several_are_taken_at_once(void) {
+    struct vesta_numbers got;
+    struct vesta_pause pause;
+    start(1, 50);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, 20, &got, LONG_US, &pause), VESTA_OK);
+    CHECK_EQ_U64(got.first, 1);
+    CHECK_EQ_U64(got.count, 20);
+    CHECK_EQ_U64(got.stride, 1);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, 20, &got, LONG_US, &pause), VESTA_OK);
+    CHECK_EQ_U64(got.first, 21);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, 20, &got, LONG_US, &pause), VESTA_OK); /* 41 to 50 are too few */
+    CHECK_EQ_U64(got.first, 51);
+    CHECK_EQ_I64(vesta_segment_next_n(seg, 1000, &got, &pause), VESTA_OK);
+    CHECK_EQ_U64(got.first, 71);
+    CHECK_EQ_U64(got.count, 30);
+    vesta_segment_close(seg);
+}
+
+static void more_than_a_range_holds_is_refused_and_nothing_is_dropped(void) {
+    struct vesta_numbers got = {.count = 0};
+    struct vesta_pause pause;
+    start(1, 50);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, 51, &got, LONG_US, &pause), VESTA_EFULL);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, VESTA_NUMBERS_MAX + 1, &got, LONG_US, &pause), VESTA_EFULL);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, UINT64_MAX, &got, LONG_US, &pause), VESTA_EFULL);
+    CHECK_EQ_U64(got.count, 0);
+    CHECK_EQ_U64(number_of(seg), 2);
+    vesta_segment_close(seg);
+}
+
+static void who_waits_has_a_deadline_and_is_told_why(void) {
+    struct vesta_pause pause = {.why = 0};
+    char text[512];
+    uint64_t number;
+    start(1, 10);
+    struct vesta_segment_opts opts = orders();
+    opts.tag = "unknown";
+    struct vesta_segment *seg = must_open_segment(opts);
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, 1, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_RANGE);
+    struct vesta_segment_info info;
+    AWAIT((vesta_segment_get_info(seg, &info), info.database[0].refused > 0));
+    AWAIT((vesta_segment_get_info(seg, &info), info.database[0].said[0]));
+    vesta_segment_pause_text(seg, &pause, text, sizeof text);
+    CHECK_HAS(text, "unknown");
+    vesta_segment_close(seg);
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static void what_is_left_is_given_back(void) {
+    struct vesta_error err = {.text = ""};
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(orders());
+    for (int i = 0; i < 300; i++)
+        number_of(seg);
+    struct vesta_segment_info info;
+    AWAIT((vesta_segment_get_info(seg, &info), info.next_left > 0)); /* the next range has come */
+    if (vesta_segment_release(seg, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 301);
+    CHECK_EQ_U64(number_of(seg), 301); /* fetched anew */
+    vesta_segment_close(seg);
+}
+
+static void what_others_were_granted_above_is_not_given_back(void) {
+    struct vesta_error err = {.text = ""};
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1);
+    raise_counter(uri_of("one.db"), "orders", 10);
+    CHECK_EQ_I64(vesta_segment_release(seg, &err), VESTA_EIO);
+    CHECK_HAS(err.text, "stays unused");
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 1011);
+    vesta_segment_close(seg);
+}
+
+static void where_there_is_no_memory_to_share_a_close_gives_back(void) {
+    start(1, 1000);
+    setenv("VESTA_MAPS", "/proc", 1);
+    struct vesta_segment *seg = must_open_segment(orders());
+    struct vesta_segment_info info;
+    vesta_segment_get_info(seg, &info);
+    CHECK_HAS(info.warning, "ranges of its own");
+    CHECK_EQ_U64(number_of(seg), 1);
+    CHECK_EQ_U64(number_of(seg), 2);
+    vesta_segment_close(seg);
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 3);
+}
+
+/* ------------------------------------------------------------------ a counter that went back */
+
+static void set_counter(uint64_t to) {
+    remove(in_folder("one.db"));
+    add_tag(uri_of("one.db"), "orders", to, 10);
+}
+
+static void a_counter_that_went_back_stops_and_both_values_are_named(void) {
+    struct vesta_pause pause = {.why = 0};
+    struct vesta_error err = {.text = ""};
+    char text[512];
+    uint64_t number = 0;
+    start(1000, 10);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1000);
+    struct vesta_segment_info info;
+    AWAIT((vesta_segment_get_info(seg, &info), info.next_left > 0));
+    set_counter(500);
+    for (uint64_t want = 1001; want < 1020; want++)
+        CHECK_EQ_U64(number_of(seg), want); /* what was granted is given */
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    CHECK_EQ_I64(pause.wait_us, -1);
+    vesta_segment_pause_text(seg, &pause, text, sizeof text);
+    CHECK_HAS(text, "grants 500 again");
+    CHECK_HAS(text, "below 1020");
+    CHECK_EQ_I64(vesta_segment_release(seg, &err), VESTA_ENOTNOW);
+    vesta_segment_close(seg);
+    seg = must_open_segment(orders()); /* another process is as wise */
+    CHECK_EQ_I64(vesta_segment_next(seg, &number, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    CHECK_EQ_I64(vesta_segment_resume(seg, 0, &err), VESTA_OK); /* and still it is not right */
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    set_counter(2000);
+    CHECK_EQ_I64(vesta_segment_resume(seg, 0, &err), VESTA_OK);
+    CHECK_EQ_U64(number_of(seg), 2000);
+    CHECK_EQ_I64(vesta_segment_resume(seg, 0, &err), VESTA_ENOTNOW);
+    vesta_segment_close(seg);
+}
+
+static void a_person_may_lower_a_counter_all_the_same(void) {
+    struct vesta_pause pause = {.why = 0};
+    uint64_t number = 0;
+    start(1000, 10);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1000);
+    set_counter(1);
+    while (vesta_segment_next_wait(seg, &number, LONG_US, &pause) == VESTA_OK)
+        CHECK(number > 1000 && number < 1100);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    set_counter(1);
+    CHECK_EQ_I64(vesta_segment_resume(seg, 1, NULL), VESTA_OK);
+    CHECK_EQ_U64(number_of(seg), 1);
+    vesta_segment_close(seg);
+}
+
+/* ------------------------------------------------------------------ options */
+
+static void refuses(struct vesta_segment_opts opts, const char *because) {
+    struct vesta_error err = {.text = ""};
+    struct vesta_segment *seg;
+    CHECK_EQ_I64(vesta_segment_open(&opts, &seg, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, because);
+}
+
+static void options_are_checked(void) {
+    start(1, 10);
+    static char too_long[70];
+    memset(too_long, 'a', 65);
+    static const char *const tags[] = {"", ".hidden", "a b", "a'; DROP TABLE leaf_alloc; --", "\xff", too_long};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        struct vesta_segment_opts opts = orders();
+        opts.tag = tags[i];
+        refuses(opts, "is not a tag");
+    }
+    struct vesta_segment_opts opts = orders();
+    opts.tag = NULL;
+    refuses(opts, "needs a tag");
+    opts = orders(), opts.stores[0] = NULL;
+    refuses(opts, "needs a store");
+    opts = orders(), opts.stores[2] = opts.stores[0];
+    refuses(opts, "stores[2] is set, but stores[1] is not");
+    opts = orders(), opts.stores[1] = opts.stores[0];
+    refuses(opts, "are one");
+    opts = orders(), opts.stores[0] = "oracle:/x";
+    refuses(opts, "oracle");
+    opts = orders(), opts.step = UINT64_C(1) << 33;
+    refuses(opts, "step 8589934592");
+    opts = orders(), opts.step_max = UINT64_MAX;
+    refuses(opts, "step_max");
+    opts = orders(), opts.order = (enum vesta_order)7;
+    refuses(opts, "order 7");
+    opts = orders(), opts.flags = 64;
+    refuses(opts, "flags");
+    opts = orders(), opts.table = "";
+    refuses(opts, "table");
+    opts = orders(), opts.group = "no-such-group";
+    refuses(opts, "no-such-group");
+    opts = orders(), opts.size = 3;
+    refuses(opts, "VESTA_SEGMENT_OPTS_INIT");
+}
+
+static const struct check_case cases[] = {
+    {"numbers follow each other, range after range", numbers_follow_each_other},
+    {"a call that does not wait pauses until a range came", a_call_that_does_not_wait_pauses_until_a_range_came},
+    {"a segment that is opened again goes on where it was", a_segment_that_is_opened_again_goes_on},
+    {"several numbers are taken at once, of one range", several_are_taken_at_once},
+    {"more than a range holds is refused, and nothing is dropped for it",
+     more_than_a_range_holds_is_refused_and_nothing_is_dropped},
+    {"who waits has a deadline, and is told why there is nothing", who_waits_has_a_deadline_and_is_told_why},
+    {"what is left is given back", what_is_left_is_given_back},
+    {"what others were granted above stays theirs", what_others_were_granted_above_is_not_given_back},
+    {"where no memory is shared a close gives back", where_there_is_no_memory_to_share_a_close_gives_back},
+    {"a counter that went back stops, and both values are named",
+     a_counter_that_went_back_stops_and_both_values_are_named},
+    {"a person may lower a counter all the same", a_person_may_lower_a_counter_all_the_same},
+    {"options are checked, each by name", options_are_checked},
+};
+
+CHECK_MAIN_IN_FOLDER(cases)
