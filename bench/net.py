@@ -43,6 +43,17 @@ NGINX_LUA_LOCATIONS = """
     } }
 """ % CONSTANT
 
+NGINX_CLIENT_HTTP = """
+    lua_package_path "{root}/lua/?.lua;;";
+    init_by_lua_block {{
+        package.loaded.ids = require "vesta.resty.client".new {{ servers = {{ "127.0.0.1:{port}" }}, name = "default" }}
+    }}
+"""
+NGINX_CLIENT_LOCATIONS = """
+    location = /constant { content_by_lua_block { ngx.print("%s") } }
+    location = /id { content_by_lua_block { ngx.print((require "ids":next())) } }
+""" % CONSTANT
+
 
 class Missing(Exception):
     """A program that a row needs is not on this machine."""
@@ -199,6 +210,14 @@ def nginx_row(build, folder, gen, port, samples, seconds):
     need("wrk", "wrk")
     http = NGINX_LUA_HTTP.format(root=ROOT, build=build, gen=gen)
     with nginx(folder, port, NGINX_LUA_LOCATIONS, http, lua=True) as server:
+        pairs = [(wrk(server, "/id", seconds), wrk(server, "/constant", seconds)) for _ in range(samples)]
+        return pairs, count(port, http_request("/id"), rb"\r\n(\d{16,20})\r\n0\r\n\r\n")
+
+
+def nginx_client_row(build, folder, gen, port, samples, seconds):
+    need("wrk", "wrk")
+    http = NGINX_CLIENT_HTTP.format(root=ROOT, port=port + 1)
+    with vesta(build, folder, gen, port + 1, "resp"), nginx(folder, port, NGINX_CLIENT_LOCATIONS, http, lua=True) as server:
         pairs = [(wrk(server, "/id", seconds), wrk(server, "/constant", seconds)) for _ in range(samples)]
         return pairs, count(port, http_request("/id"), rb"\r\n(\d{16,20})\r\n0\r\n\r\n")
 
