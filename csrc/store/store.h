@@ -159,7 +159,9 @@ struct vs_store_ops {
     void (*untake)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                    struct vs_reply *reply);
     /* The counters of a table (NULL: leaf_alloc), in no order.  The list is empty before, its rows are the caller's to
-     * free.  A table that is not there is REFUSED where tables are made by a person, and has no tags elsewhere. */
+     * free.  A table that is not there is REFUSED where tables are made by a person, and has no tags elsewhere.  A
+     * ticket server's table is told as one tag of its name, which is there to be imported and never to be taken from:
+     * `max` is its next number or one above others', delta and remainder are its server's increment and offset. */
     void (*tags)(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
     /* Makes a counter whose first range begins with `from`.  CONFLICT: there is one. */
     void (*tag_add)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,

@@ -6,7 +6,8 @@
 
 #define WRITES 12
 
-static uint64_t acked_until, acked_ns;
+static uint64_t acked_until, acked_ns, acked_counter;
+static const struct vs_counter counter = {NULL, "orders"};
 
 static struct vs_store *store_below(const char *place) {
     char below[200];
@@ -16,10 +17,13 @@ static struct vs_store *store_below(const char *place) {
 
 static bool is_lost(const char *found) {
     struct vs_store *store = store_below(found);
-    store->ops->ns_read(store, &reply);
-    bool lost = reply.outcome != VS_STORE_OK || reply.ns.ver < acked_ns;
-    store->ops->read(store, 7, &reply);
-    lost = lost || reply.outcome != VS_STORE_OK || reply.record.until < acked_until;
+    struct vs_reply seen; /* the call under way has the other */
+    store->ops->ns_read(store, &seen);
+    bool lost = seen.outcome != VS_STORE_OK || seen.ns.ver < acked_ns;
+    store->ops->read(store, 7, &seen);
+    lost = lost || seen.outcome != VS_STORE_OK || seen.record.until < acked_until;
+    if (acked_counter) store->ops->take(store, &counter, 1, &seen);
+    lost = lost || (acked_counter && (seen.outcome != VS_STORE_OK || seen.grant.from < acked_counter));
     store->ops->close(store);
     return lost;
 }
@@ -29,6 +33,9 @@ static void work(void) {
     NEED(store);
     begin_namespace(store);
     acked_ns = 1;
+    store->ops->tag_add(store, &counter, 1, 10, &reply);
+    CHECK(reply.outcome == VS_STORE_OK);
+    acked_counter = 1;
     for (uint64_t i = 0; i < WRITES; i++) {
         power_cut();
         struct vs_record next = {.ver = i + 1, .until = 100 * (i + 1), .owner = {1, 2}, .held = true};
@@ -36,13 +43,17 @@ static void work(void) {
         CHECK(reply.outcome == VS_STORE_OK);
         acked_until = next.until;
         power_cut();
+        store->ops->take(store, &counter, 0, &reply);
+        CHECK(reply.outcome == VS_STORE_OK);
+        acked_counter = reply.grant.until;
+        power_cut();
     }
     store->ops->close(store);
 }
 
 static void run_disk(bool (*forgets)(const char *path, bool is_folder)) {
     empty_folder();
-    acked_until = acked_ns = 0;
+    acked_until = acked_ns = acked_counter = 0;
     power_on(4, is_lost, forgets);
     work();
     power_off();

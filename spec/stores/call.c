@@ -22,6 +22,11 @@ static void tags(struct vs_store *store, const char *table, size_t *count, size_
     store->ops->tags(store, table, &list, &reply);
     *count = list.count;
     *passed = list.passed;
+    if (list.count == 1) { /* told whole */
+        const struct vs_tag *row = &list.rows[0];
+        reply.grant = (struct vs_grant){(uint64_t)row->max, (uint64_t)row->max, (uint64_t)row->step,
+                                        (uint64_t)row->delta, (uint64_t)row->remainder};
+    }
     free(list.rows);
 }
 

@@ -269,6 +269,31 @@ def _():
     assert stands_at("empty") == 1
 
 
+@claim("a ticket server's table says where it stands, and by which increment and offset; nothing is taken from it")
+def _():
+    db.sql("CREATE TABLE leaf.Tickets64 (`id` bigint(20) unsigned NOT NULL auto_increment, `stub` char(1) NOT NULL default '',"
+           "PRIMARY KEY (`id`), UNIQUE KEY `stub` (`stub`)) ENGINE=MyISAM")
+    with Caller(CALL, uri("owner:o"), STORE_TABLE="Tickets64") as caller:
+        def stands():
+            got = caller.ask("tags", "OK")
+            return got["from"], got["delta"], got["remainder"]
+        assert stands() == (1, 1, 0)
+        db.sql("SET GLOBAL auto_increment_increment = 2, auto_increment_offset = 2")
+        try:
+            given = [int(db.sql("REPLACE INTO leaf.Tickets64 (stub) VALUES ('a'); SELECT LAST_INSERT_ID()")) for _ in range(3)]
+            assert given == [2, 4, 6], given
+            got = stands()
+            assert got[0] > 6 and got[1:] == (2, 0), got
+            db.sql("DELETE FROM leaf.Tickets64")
+            assert stands()[0] > 6
+            db.sql("INSERT INTO leaf.Tickets64 VALUES (9223372036854775806, 'b')")
+            assert stands()[0] == 2**63 - 1
+        finally:
+            db.sql("SET GLOBAL auto_increment_increment = 1, auto_increment_offset = 1")
+        for order in ("take Tickets64 5", "untake Tickets64 1 5", "add Tickets64 1 5", "step Tickets64 5"):
+            has(caller.ask(order, "REFUSED")["text"], "a ticket server's", "vesta segments import")
+
+
 def taken_by_us(ranges, table, tag, count, step):
     with Caller(CALL, uri(), STORE_TABLE=table) as caller:
         while count:

@@ -35,11 +35,12 @@ struct counter_shape {
     int64_t above;                       /* of a range's first number, above max_id */
     const char *insert, *values;         /* what else a new row has */
 };
-enum { LEAF, TINYID };
+enum { LEAF, TINYID, TICKETS };
 static const struct counter_shape shapes[] = {
     [LEAF] = {"biz_tag", "1", "0", "", 0, "", ""},
     [TINYID] = {"biz_type", "c.delta", "c.remainder", ", version = version + 1", 1,
                 ", begin_id, delta, remainder, create_time, version", ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
+    [TICKETS] = {.tag = "stub"},
 };
 
 /* What a call is about. */
@@ -53,9 +54,10 @@ struct call {
 /* ------------------------------------------------------------------ whose a table is */
 
 static const struct counter_shape *told_by(const struct vs_rows *rows) {
-    int64_t leaf, tinyid;
-    if (!vs_mysql_cell(rows, 2, &leaf) || !vs_mysql_cell(rows, 3, &tinyid)) return NULL;
-    return leaf == 4 ? &shapes[LEAF] : tinyid == 7 ? &shapes[TINYID] : NULL;
+    int64_t leaf, tinyid, tickets;
+    if (!vs_mysql_cell(rows, 2, &leaf) || !vs_mysql_cell(rows, 3, &tinyid) || !vs_mysql_cell(rows, 4, &tickets))
+        return NULL;
+    return leaf == 4 ? &shapes[LEAF] : tinyid == 7 ? &shapes[TINYID] : tickets == 2 ? &shapes[TICKETS] : NULL;
 }
 
 static bool told_wrong(const struct call *call, bool is_there) {
@@ -81,10 +83,11 @@ static bool find_shape(struct call *call) {
     vs_sql_add(&sql,
                "SELECT %" PRIu64 ", COUNT(*),"
                " SUM(column_name IN ('biz_tag', 'max_id', 'step', 'update_time')), SUM(column_name IN"
-               " ('biz_type', 'max_id', 'step', 'delta', 'remainder', 'version', 'update_time'))"
+               " ('biz_type', 'max_id', 'step', 'delta', 'remainder', 'version', 'update_time')),"
+               " SUM(column_name = 'stub' OR (column_name = 'id' AND extra LIKE '%%auto_increment%%'))"
                " FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = '%s'",
                vs_mysql_nonce(self), call->table);
-    if (!vs_mysql_rows(self, &sql, 4, &rows, call->reply)) return false;
+    if (!vs_mysql_rows(self, &sql, 5, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(self, &rows, call->reply);
     if (found < 0) return false;
     bool is_told = found == 1 && vs_mysql_cell(&rows, 1, &columns);
@@ -98,14 +101,24 @@ static bool find_shape(struct call *call) {
 }
 
 /* Names are checked before anything is asked.  False with the reply filled. */
-static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter, int64_t ms_max,
-                  struct vs_reply *reply) {
+static bool begin_table(struct call *call, struct vs_store *store, const char *table, int64_t ms_max,
+                        struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     assert(store->ops->take == vs_mysql_take);
     vs_reply_clear(reply);
-    *call = (struct call){self, vs_counter_table(counter->table, reply), counter->tag, NULL, reply};
-    return call->table && vs_counter_check(counter, reply) && vs_mysql_begin(self, ms_max, false, reply) &&
-           find_shape(call);
+    *call = (struct call){self, vs_counter_table(table, reply), "", NULL, reply};
+    return call->table && vs_mysql_begin(self, ms_max, false, reply) && find_shape(call);
+}
+
+static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
+    vs_reply_clear(reply);
+    if (!vs_counter_check(counter, reply) ||
+        !begin_table(call, store, counter->table, ((struct mysql_store *)store)->call_ms_max, reply))
+        return false;
+    call->tag = counter->tag;
+    return call->is != &shapes[TICKETS] ||
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "the table %s is a ticket server's: vesta segments import takes it over into a tag", call->table);
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -268,21 +281,19 @@ static void raise_row(const struct call *call, const struct vs_tag *row, uint64_
 }
 
 void vs_mysql_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    struct mysql_store *self = (struct mysql_store *)store;
     struct call call;
     struct vs_tag row;
-    if (!begin(&call, store, counter, self->call_ms_max, reply) || !load_row(&call, &row)) return;
+    if (!begin(&call, store, counter, reply) || !load_row(&call, &row)) return;
     if (vs_counter_grant(&row, step, reply)) raise_row(&call, &row, step ? step : (uint64_t)row.step);
 }
 
 void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                      struct vs_reply *reply) {
-    struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};
     struct call call;
     uint64_t far;
     vs_counter_check_untake(from, until);
-    if (!begin(&call, store, counter, self->call_ms_max, reply)) return;
+    if (!begin(&call, store, counter, reply)) return;
     uint64_t mark = next_mark(&call);
     vs_sql_add(&sql,
                "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID(%" PRIu64 "), %" PRId64 ", max_id)%s WHERE max_id = %" PRId64
@@ -306,25 +317,56 @@ static bool list_row(const struct call *call, const struct vs_rows *rows, struct
     return true;
 }
 
-void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
+static void list_counters(const struct call *call, struct vs_tag_list *list) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
-    struct call call;
     int found = 0, seen = 0;
-    assert(list->count == 0); /* whose rows would be told as this table's */
-    if (!begin(&call, store, &(struct vs_counter){table, "-"}, VS_STORE_LIST_MS, reply)) return;
-    add_select(&call, &sql);
+    add_select(call, &sql);
     vs_sql_add(&sql, "1 = 1");
-    if (!vs_mysql_rows(call.self, &sql, COLUMNS, &rows, reply)) return;
+    if (!vs_mysql_rows(call->self, &sql, COLUMNS, &rows, call->reply)) return;
     bool well = true;
-    for (; well && (found = vs_mysql_fetch(call.self, &rows, reply)) == 1; seen++)
-        well = list_row(&call, &rows, list);
+    for (; well && (found = vs_mysql_fetch(call->self, &rows, call->reply)) == 1; seen++)
+        well = list_row(call, &rows, list);
     if (well && found < 0) return;
     vs_mysql_rows_done(&rows);
     if (well && seen)
-        vs_done(reply);
+        vs_done(call->reply);
     else if (well)
-        vs_mysql_no_answer(call.self, VS_MYSQL_NO_ROW, reply);
+        vs_mysql_no_answer(call->self, VS_MYSQL_NO_ROW, call->reply);
+}
+
+/* Where a ticket server's table stands: above its row, and above what it gave before somebody deleted that. */
+static void list_tickets(const struct call *call, struct vs_tag_list *list) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    struct vs_tag row = {.step = 0};
+    vs_sql_add(&sql,
+               "SELECT %" PRIu64 ", GREATEST(COALESCE((SELECT MAX(id) FROM `%s`), 0) + 1, COALESCE((SELECT"
+               " auto_increment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '%s'),"
+               " 1)), @@global.auto_increment_increment, @@global.auto_increment_offset",
+               vs_mysql_nonce(call->self), call->table, call->table);
+    if (!vs_mysql_rows(call->self, &sql, 4, &rows, call->reply)) return;
+    int found = vs_mysql_fetch(call->self, &rows, call->reply);
+    if (found < 0) return;
+    bool is_told = found == 1 && vs_mysql_cell(&rows, 1, &row.max) && vs_mysql_cell(&rows, 2, &row.delta) &&
+                   vs_mysql_cell(&rows, 3, &row.remainder) && row.delta > 0 && row.remainder >= 0;
+    vs_mysql_rows_done(&rows);
+    if (!is_told) {
+        vs_mysql_no_answer(call->self, "it does not say where the table stands", call->reply);
+        return;
+    }
+    row.remainder %= row.delta;
+    if (vs_tags_add(list, (struct vs_slice){call->table, strlen(call->table)}, &row, call->reply)) vs_done(call->reply);
+}
+
+void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
+    struct call call;
+    assert(list->count == 0); /* whose rows would be told as this table's */
+    if (!begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) return;
+    if (call.is == &shapes[TICKETS])
+        list_tickets(&call, list);
+    else
+        list_counters(&call, list);
 }
 
 /* What a person wrote is looked at again: done where it stands there. */
@@ -343,13 +385,12 @@ static void look_again(const struct call *call, uint64_t step) {
 
 void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                       struct vs_reply *reply) {
-    struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};
     struct call call;
     struct vs_tag row;
     vs_reply_clear(reply);
     if (!vs_counter_check_from(from, reply) || !vs_counter_check_step(step, reply) ||
-        !begin(&call, store, counter, self->call_ms_max, reply))
+        !begin(&call, store, counter, reply))
         return;
     enum found found = find_row(&call, &row);
     if (found == FOUND) vs_not_first(reply);
@@ -368,11 +409,10 @@ void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, 
 
 void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                        struct vs_reply *reply) {
-    struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};
     struct call call;
     vs_reply_clear(reply);
-    if (!vs_counter_check_step(step, reply) || !begin(&call, store, counter, self->call_ms_max, reply)) return;
+    if (!vs_counter_check_step(step, reply) || !begin(&call, store, counter, reply)) return;
     vs_sql_add(&sql, "UPDATE `%s` SET step = %" PRIu64 "%s WHERE ", call.table, step, call.is->bump);
     add_which(&call, &sql);
     enum fate fate = write_row(&call, &sql);
@@ -396,5 +436,5 @@ void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_repl
                name);
     if (!vs_mysql_send(self, &sql, reply)) return;
     self->shape.is = NULL;
-    if (begin(&call, store, &(struct vs_counter){table, "-"}, VS_STORE_LIST_MS, reply)) vs_done(reply);
+    if (begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) vs_done(reply);
 }
