@@ -1,0 +1,149 @@
+/* fallback.c -- the chain: a server, another, a generator in this process with a lease of its own, and back.  Which way
+ * an id came is told by its bits. */
+#include "check.h"
+#include "fault_server.h"
+#include "opened.h"
+#include "vesta_client.h"
+
+#define WORKER 77
+
+static _Atomic uint64_t ticks;
+
+static struct vesta_gen *own_generator(void) {
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    opts.has_worker = 1;
+    opts.worker = WORKER;
+    opts.fields = "method=0";
+    return open_in_state("own.gen", "vesta-milli", opts);
+}
+
+static struct vesta_client *opened(const char *servers, struct vesta_gen *gen, int64_t timeout_ms) {
+    struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
+    struct vesta_client *client = NULL;
+    struct vesta_error err = {.text = ""};
+    opts.servers = servers;
+    opts.name = "orders";
+    opts.fallback = gen;
+    opts.timeout_ms = timeout_ms;
+    opts.block_max = 200;
+    if (vesta_client_open(&opts, &client, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
+    return client;
+}
+
+/* The servers' ids end in 1 or 2, the generator's in its number. */
+static uint64_t way(struct vesta_client *client) {
+    struct vesta_pause pause;
+    char text[1024];
+    uint64_t id = 0;
+    if (vesta_client_next_wait(client, &id, 30000000, &pause) == VESTA_OK) return id & 1023;
+    vesta_client_pause_text(client, &pause, text, sizeof text);
+    CHECK_FAIL("no id: %s", text);
+    return 0;
+}
+
+static void await_way(struct vesta_client *client, uint64_t wanted) {
+    AWAIT(way(client) == wanted);
+}
+
+static void chain(void) {
+    struct fault_server first, second;
+    struct vesta_client_info info;
+    char servers[80];
+    fault_server_begin(&first, &ticks, 1);
+    fault_server_begin(&second, &ticks, 2);
+    snprintf(servers, sizeof servers, "%s,%s", first.address, second.address);
+    struct vesta_gen *gen = own_generator();
+    struct vesta_client *client = opened(servers, gen, 30000);
+    for (int i = 0; i < 2000; i++)
+        CHECK_EQ_U64(way(client), 1);
+    atomic_store(&first.fault, BUSY);
+    await_way(client, 2);
+    atomic_store(&second.fault, REFUSING);
+    await_way(client, WORKER);
+    vesta_client_get_info(client, &info);
+    CHECK(info.fallback_blocks >= 1);
+    CHECK_EQ_U64(info.fallback_blocks, info.fallback.blocks);
+    CHECK(info.fallback.ids > 0);
+    atomic_store(&second.fault, GOOD);
+    await_way(client, 2);
+    atomic_store(&first.fault, GOOD);
+    await_way(client, 1);
+    uint64_t blocks = (vesta_client_get_info(client, &info), info.fallback_blocks);
+    for (int i = 0; i < 2000; i++)
+        CHECK_EQ_U64(way(client), 1);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.fallback_blocks, blocks);
+    vesta_client_close(client);
+    vesta_close(gen);
+    fault_server_end(&first);
+    fault_server_end(&second);
+}
+IN_NEW_STATE(chain)
+
+/* While a server may still answer within its deadline, the generator is not asked; then at once, and for good. */
+static void silence(void) {
+    struct fault_server s;
+    struct vesta_client_info info;
+    fault_server_begin(&s, &ticks, 1);
+    atomic_store(&s.fault, SILENT);
+    struct vesta_gen *gen = own_generator();
+    struct vesta_client *client = opened(s.address, gen, 300);
+    int64_t began_ms = check_now_ms();
+    CHECK_EQ_U64(way(client), WORKER);
+    CHECK(check_now_ms() - began_ms >= 300);
+    for (int i = 0; i < 2000; i++)
+        CHECK_EQ_U64(way(client), WORKER);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.requests, 0); /* its greeting was never answered */
+    atomic_store(&s.fault, GOOD);
+    await_way(client, 1);
+    vesta_client_close(client);
+    vesta_close(gen);
+    fault_server_end(&s);
+}
+IN_NEW_STATE(silence)
+
+/* Nobody listens: the generator is asked without a wait.  Blocks of it are no more repeated than servers' are. */
+static void nobody(void) {
+    static uint64_t ids[3000];
+    struct vesta_pause pause;
+    struct vesta_client_info info;
+    struct vesta_gen *gen = own_generator();
+    struct vesta_client *client = opened("127.0.0.1:1,unix:/nowhere/x.sock,nowhere.invalid:1", gen, 1000);
+    CHECK_EQ_I64(vesta_client_batch_wait(client, ids, 3000, 30000000, &pause), VESTA_OK);
+    for (int i = 1; i < 3000; i++)
+        CHECK(ids[i] > ids[i - 1]);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.blocks, info.fallback_blocks);
+    for (int i = 0; i < 3; i++)
+        CHECK(*info.server[i].error);
+    vesta_client_close(client);
+    vesta_close(gen);
+}
+IN_NEW_STATE(nobody)
+
+/* What a pause says when nobody has ids: each of them, and why. */
+static void none_at_all(void) {
+    struct vesta_pause pause;
+    uint64_t id;
+    char text[1024];
+    struct vesta_client *client = opened("127.0.0.1:1,unix:/nowhere/x.sock", NULL, 30000);
+    CHECK_EQ_I64(vesta_client_next_wait(client, &id, 300000, &pause), VESTA_EPAUSE);
+    vesta_client_pause_text(client, &pause, text, sizeof text);
+    CHECK_HAS(text, "no block of 'orders' is here");
+    CHECK_HAS(text, "127.0.0.1:1: cannot connect: Connection refused");
+    CHECK_HAS(text, "unix:/nowhere/x.sock: cannot connect: No such file or directory");
+    char small[8];
+    vesta_client_pause_text(client, &pause, small, sizeof small);
+    CHECK_STR(small, "no bloc");
+    vesta_client_pause_text(client, &pause, small, 0);
+    vesta_client_close(client);
+}
+
+static const struct check_case cases[] = {
+    {"a server, another, the generator, and back in that order", chain_},
+    {"the generator gives ids when a server has been silent for its deadline", silence_},
+    {"where nobody listens the generator gives ids at once", nobody_},
+    {"a pause names each server and what came of it", none_at_all},
+};
+CHECK_MAIN(cases)

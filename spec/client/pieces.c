@@ -1,0 +1,257 @@
+/* pieces.c -- what a client is made of, without a network: options, blocks, what a server may say. */
+#include "base/array.h"
+#include "check.h"
+#include "client/reply.h"
+#include "vesta_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ options */
+
+static void refuses(const struct vesta_client_opts *opts, const char *part) {
+    struct vesta_client *client = NULL;
+    struct vesta_error err = {.text = ""};
+    CHECK_EQ_I64(vesta_client_open(opts, &client, &err), VESTA_EOPTION);
+    CHECK_EQ_I64(err.code, VESTA_EOPTION);
+    CHECK_HAS(err.text, part);
+    CHECK(client == NULL);
+    for (const char *c = err.text; *c; c++)
+        CHECK(*c >= ' ' && *c <= '~');
+    CHECK(vesta_client_open(opts, &client, NULL) == VESTA_EOPTION);
+}
+
+static void takes(const struct vesta_client_opts *opts) {
+    struct vesta_client *client;
+    struct vesta_error err = {.text = ""};
+    if (vesta_client_open(opts, &client, &err) != VESTA_OK)
+        CHECK_FAIL("%s", err.text);
+    else
+        vesta_client_close(client);
+}
+
+#define OPTS(...)                                                                                                      \
+    &(struct vesta_client_opts) {                                                                                      \
+        .size = sizeof(struct vesta_client_opts), __VA_ARGS__                                                          \
+    }
+
+static void bad_servers(void) {
+    char longest[4000];
+    refuses(OPTS(.servers = NULL), "none is named");
+    refuses(OPTS(.servers = ""), "none is named");
+    refuses(OPTS(.servers = ","), "empty address");
+    refuses(OPTS(.servers = "a:1,"), "empty address");
+    refuses(OPTS(.servers = "a:1,,b:2"), "empty address");
+    refuses(OPTS(.servers = "a:1, b:2"), "' b:2' is not an address");
+    refuses(OPTS(.servers = "nowhere"), "'nowhere' is not an address");
+    refuses(OPTS(.servers = "a:0"), "from 1 to 65535");
+    refuses(OPTS(.servers = "a:65536"), "from 1 to 65535");
+    refuses(OPTS(.servers = "a:99999999999999999999"), "from 1 to 65535");
+    refuses(OPTS(.servers = "a:8x"), "from 1 to 65535");
+    refuses(OPTS(.servers = ":80"), "not an address");
+    refuses(OPTS(.servers = "::1:80"), "not an address");
+    refuses(OPTS(.servers = "unix:"), "1 to");
+    refuses(OPTS(.servers = "a:1,a:1"), "twice");
+    refuses(OPTS(.servers = "a:1,b:1,c:1,d:1,e:1,f:1,g:1,h:1,i:1"), "more than 8");
+    refuses(OPTS(.servers = "\x1b[31m:80\xff"), "\\x1b");
+    refuses(OPTS(.servers = "a%n%s%s%s:b"), "a%n%s%s%s:b");
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    refuses(OPTS(.servers = longest), "longer than 2000");
+    longest[300] = '\0';
+    refuses(OPTS(.servers = longest), "longer than 255");
+    takes(OPTS(.servers = "a:1,[::1]:65535,unix:/tmp/x.sock,b.example:8089,e:1,f:1,g:1,h:1"));
+}
+
+static void bad_others(void) {
+    char longest[600];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    refuses(OPTS(.servers = "a:1", .name = ""), "name: ''");
+    refuses(OPTS(.servers = "a:1", .name = "a b"), "'a b'");
+    refuses(OPTS(.servers = "a:1", .name = "a\r\nFLUSHALL"), "\\x0d\\x0a");
+    refuses(OPTS(.servers = "a:1", .name = longest), "name");
+    takes(OPTS(.servers = "a:1", .name = longest + sizeof longest - 1 - 64));
+    refuses(OPTS(.servers = "a:1", .name = longest + sizeof longest - 1 - 65), "name");
+    refuses(OPTS(.servers = "a:1", .password = longest), "password: it is longer than 511");
+    takes(OPTS(.servers = "a:1", .password = longest + sizeof longest - 1 - 511));
+    static const int64_t wrong[] = {-1, INT64_MIN, INT64_MAX, 86400001};
+    for (size_t i = 0; i < VS_COUNT(wrong); i++) {
+        refuses(OPTS(.servers = "a:1", .ttl_ms = wrong[i]), "ttl_ms: ");
+        refuses(OPTS(.servers = "a:1", .timeout_ms = wrong[i]), "timeout_ms: ");
+        refuses(OPTS(.servers = "a:1", .block_min = wrong[i]), "block_min: ");
+        refuses(OPTS(.servers = "a:1", .block_max = wrong[i]), "block_max: ");
+    }
+    refuses(OPTS(.servers = "a:1", .timeout_ms = 60001), "60001 is not a number from 1 to 60000");
+    refuses(OPTS(.servers = "a:1", .block_max = 100001), "from 1 to 100000");
+    refuses(OPTS(.servers = "a:1", .block_min = 11, .block_max = 10), "block_min 11 is above block_max 10");
+    takes(OPTS(.servers = "a:1", .block_max = 1));
+    takes(OPTS(.servers = "a:1", .block_min = 100000));
+    takes(OPTS(.servers = "a:1", .ttl_ms = 86400000, .timeout_ms = 60000));
+}
+
+static void sizes(void) {
+    struct {
+        struct vesta_client_opts opts;
+        uint64_t newer;
+    } later = {.opts = {.size = sizeof later, .servers = "a:1"}, .newer = 0};
+    takes(&later.opts);
+    later.newer = 1;
+    refuses(&later.opts, "only a newer libvesta_client knows");
+    refuses(NULL, "VESTA_CLIENT_OPTS_INIT");
+    refuses(&(struct vesta_client_opts){.servers = "a:1"}, "VESTA_CLIENT_OPTS_INIT");
+    refuses(&(struct vesta_client_opts){.size = 1 << 20, .servers = "a:1"}, "VESTA_CLIENT_OPTS_INIT");
+    vesta_client_close(NULL);
+}
+
+/* ------------------------------------------------------------------ blocks */
+
+/* The i-th id, taken in runs of at most n. */
+static uint64_t id_at(struct vs_block block, uint64_t i, uint64_t n) {
+    struct vs_run run;
+    do {
+        vs_block_take(&block, n, &run);
+        if (i < run.count) return run.next + i * run.step;
+        i -= run.count;
+    } while (block.count > 0);
+    return 0;
+}
+
+static void one_vector(char *line) {
+    uint64_t value[12] = {0};
+    bool is_ticks = strncmp(line, "ticks", 5) == 0;
+    for (int i = 0; i < 12; i++) {
+        char *cell = strsep(&line, ",\n");
+        if (i > 0) value[i] = strtoull(cell, NULL, 10);
+    }
+    struct vs_block block = {.is_ticks = is_ticks,
+                             .seq_bits = (uint8_t)value[1],
+                             .time_shift = (uint8_t)value[2],
+                             .seq_shift = (uint8_t)value[3],
+                             .low_bits = (uint8_t)value[4],
+                             .low_shift = (uint8_t)value[5],
+                             .base = value[6],
+                             .first = value[7],
+                             .count = value[8],
+                             .stride = is_ticks ? 1 : value[9]};
+    const char *why = vs_block_reject(&block, block.count);
+    if (why) CHECK_FAIL("%s", why);
+    CHECK(vs_block_reject(&block, block.count - 1));
+    for (uint64_t n = 1; n < 100; n += 3)
+        CHECK_EQ_U64(id_at(block, value[10], n), value[11]);
+}
+
+static void vectors_hold(void) {
+    char line[256];
+    int count = 0;
+    FILE *file = fopen(SPEC_DIR "/vectors/blocks.csv", "r");
+    NEED(file);
+    while (fgets(line, sizeof line, file))
+        if (*line != '#') one_vector(line), count++;
+    fclose(file);
+    CHECK(count >= 20);
+}
+
+/* A block of vesta-second, but for what a claim changes. */
+static struct vs_block usual(void) {
+    return (struct vs_block){.is_ticks = true,
+                             .seq_bits = 20,
+                             .time_shift = 30,
+                             .seq_shift = 10,
+                             .base = 7,
+                             .first = UINT64_C(393457173528570),
+                             .count = 1000,
+                             .stride = 1};
+}
+
+#define REJECTED(part, change)                                                                                         \
+    do {                                                                                                               \
+        struct vs_block b = usual();                                                                                   \
+        change;                                                                                                        \
+        const char *why_ = vs_block_reject(&b, 1000);                                                                  \
+        CHECK_HAS(why_ ? why_ : "it is accepted", part);                                                               \
+    } while (0)
+
+static void impossible_blocks(void) {
+    struct vs_block well = usual();
+    CHECK(vs_block_reject(&well, 1000) == NULL);
+    REJECTED("no ids", b.count = 0);
+    REJECTED("more ids than", b.count = 1001);
+    REJECTED("a shift", b.seq_bits = 63);
+    REJECTED("a shift", b.time_shift = 64);
+    REJECTED("a shift", b.seq_shift = 255);
+    REJECTED("a shift", b.low_shift = 64);
+    REJECTED("wider than the whole", b.low_bits = 21);
+    REJECTED("more than a layout has", b.first = UINT64_MAX);
+    REJECTED("more than a layout has", b.first = (UINT64_C(1) << 62) - 500);
+    REJECTED("more than 64 bits", b.time_shift = 63);
+    REJECTED("more than 64 bits", b.seq_shift = 63);
+    REJECTED("overlap", b.time_shift = 29);
+    REJECTED("overlap", b.seq_shift = 11);
+    REJECTED("overlap", (b.low_bits = 1, b.low_shift = 12));
+    REJECTED("base has bits", b.base = UINT64_C(1) << 10);
+    REJECTED("base has bits", b.base = UINT64_C(1) << 30);
+    REJECTED("base has bits", b.base = UINT64_MAX);
+    REJECTED("stride is 0", (b.is_ticks = false, b.stride = 0));
+    REJECTED("past 2^63", (b.is_ticks = false, b.first = INT64_MAX - 998));
+    REJECTED("past 2^63", (b.is_ticks = false, b.first = 1, b.stride = UINT64_MAX));
+    REJECTED("past 2^63", (b.is_ticks = false, b.first = UINT64_MAX));
+}
+
+/* ------------------------------------------------------------------ replies */
+
+static int read_words(const char *const *words, struct vs_block *out, struct vesta_error *err) {
+    struct vs_slice at[VS_REPLY_VALUES_MAX];
+    int count = 0;
+    while (words[count])
+        at[count] = (struct vs_slice){words[count], strlen(words[count])}, count++;
+    return vs_reply_read(&(struct vs_values){at, count}, "orders", 1000, out, err);
+}
+
+#define SAYS(part, ...)                                                                                                \
+    do {                                                                                                               \
+        struct vs_block block_ = {.count = 77};                                                                        \
+        struct vesta_error err_ = {.text = "it is accepted"};                                                          \
+        int rc_ = read_words((const char *const[]){__VA_ARGS__, NULL}, &block_, &err_);                                \
+        CHECK_EQ_I64(rc_, part ? VESTA_EIO : VESTA_OK);                                                                \
+        if (part) CHECK_HAS(err_.text, part ? part : "");                                                              \
+        if (part) CHECK_EQ_U64(block_.count, 77);                                                                      \
+    } while (0)
+
+#define SHIFTS "seq_bits", "20", "time_shift", "30", "seq_shift", "10", "low_bits", "0", "low_shift", "0"
+#define TICKS "kind", "ticks", "base", "7", "first", "393457173528570"
+
+static void replies(void) {
+    const char *none = NULL;
+    SAYS(none, "ns", "orders", TICKS, "count", "1000", SHIFTS);
+    SAYS(none, "later", "?", "count", "1", SHIFTS, "ns", "orders", TICKS, "", "");
+    SAYS(none, "ns", "orders", "kind", "numbers", "first", "5", "count", "3", "stride", "2");
+    SAYS("without a value", "ns", "orders", "kind");
+    SAYS("does not say ns", "kind", "ticks");
+    SAYS("does not say kind", "ns", "orders");
+    SAYS("about 'order', not 'orders'", "ns", "order", TICKS, "count", "1", SHIFTS);
+    SAYS("'\\x01\\xff'", "ns", "orders", "kind", "\x01\xff");
+    SAYS("does not say count", "ns", "orders", TICKS, SHIFTS);
+    SAYS("does not say low_shift", "ns", "orders", TICKS, "count", "1", "seq_bits", "20", "time_shift", "30",
+         "seq_shift", "10", "low_bits", "0");
+    SAYS("does not say stride", "ns", "orders", "kind", "numbers", "first", "5", "count", "3");
+    SAYS("count twice", "ns", "orders", TICKS, "count", "1", "count", "1", SHIFTS);
+    SAYS("count '-1', which is no number", "ns", "orders", TICKS, "count", "-1", SHIFTS);
+    SAYS("count '1e3', which is no number", "ns", "orders", TICKS, "count", "1e3", SHIFTS);
+    SAYS("count '', which is no number", "ns", "orders", TICKS, "count", "", SHIFTS);
+    SAYS("'18446744073709551616', which is no number", "ns", "orders", TICKS, "count", "18446744073709551616", SHIFTS);
+    SAYS("more ids than were asked for", "ns", "orders", TICKS, "count", "1001", SHIFTS);
+    SAYS("a shift that no layout has", "ns", "orders", TICKS, "count", "1", "seq_bits", "276", "time_shift", "30",
+         "seq_shift", "10", "low_bits", "0", "low_shift", "0");
+    SAYS("'beads'", "ns", "orders", "kind", "beads", "count", "1");
+}
+
+static const struct check_case cases[] = {
+    {"a wrong list of servers is refused, and the message names the part", bad_servers},
+    {"every other option is refused where it is wrong, empty, huge or hostile", bad_others},
+    {"options of another size are read as far as they are known", sizes},
+    {"the vectors for clients come out, however the ids are taken", vectors_hold},
+    {"a block that no layout can have is rejected", impossible_blocks},
+    {"a reply is read by its names, and believed in nothing", replies},
+};
+CHECK_MAIN(cases)
