@@ -8,6 +8,7 @@ import glob
 import os
 import re
 import signal
+import subprocess
 import threading
 import time
 
@@ -331,6 +332,15 @@ def _(world):
             said = nginx.run("local ids = require 'ids' return pcall(ids.batch, ids, %s)" % n)
             assert said[0] == "false" and "from 1 to 10000" in said[1], said
         same([nginx.ask("/genids" + query).status for query in ("", "?n=0", "?n=x", "?n=1e9", "?n=-5")], [400] * 5)
+
+
+@claim("with lua_code_cache off every request has a client and a block of its own; a Lua without the FFI is told so")
+def _(world):
+    with Server(world) as server, Nginx(world, [server.resp], options="size = 3,", http="lua_code_cache off;", said="code_cache") as nginx:
+        same(count([nginx.ask("/genid").text for _ in range(12)], set(), 12), [])
+    plain = subprocess.run(["lua5.1", "-e", "require 'vesta.resty.client'"], capture_output=True, text=True,
+                           env={"PATH": os.environ["PATH"], "LUA_PATH": REPO + "/lua/?.lua"})
+    assert plain.returncode == 1 and "vesta.resty.client needs LuaJIT with its FFI" in plain.stderr, plain.stderr
 
 
 @claim("the file has the project's version and loads nothing of the rock; opm's package is that file alone")
