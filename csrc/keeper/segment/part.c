@@ -235,8 +235,9 @@ static enum vs_refill_do run(struct vs_part *part, struct vs_live *live, const s
         carry_out(part, live, asked, &action, &ev);
     }
     if (part->refill.refilled_us != before.refilled_us) measure(part, &before);
-    part->due_us = action.until_boot_us;
     part->on_want = action.on_want;
+    part->due_us = action.until_boot_us;
+    if (part->on_want) part->due_us -= part->due_us % VS_REFILL_LOOK_US; /* those at rest are looked at in one go */
     return action.kind;
 }
 

@@ -1,0 +1,195 @@
+/* crowd.c -- numbers of segments counted: threads, processes, forks, kill -9, two databases of which one is away.
+ * segment_crowd [PART OF A CLAIM [TIMES]]: TIMES as many numbers and kills as a test has time for. */
+#include "counters.h"
+
+#include <fcntl.h>
+
+#define EACH (2000 * times)
+static size_t times = 1;
+static struct vesta_segment_opts opts;
+
+static void start(int databases, uint64_t step) {
+    static char uris[2][200];
+    empty_folder();
+    tally_clear();
+    mkdir(in_folder("maps"), 0700);
+    setenv("VESTA_MAPS", in_folder("maps"), 1);
+    opts = (struct vesta_segment_opts)VESTA_SEGMENT_OPTS_INIT;
+    opts.tag = "orders";
+    opts.step_max = step;
+    for (int i = 0; i < databases; i++) {
+        snprintf(uris[i], sizeof uris[i], "%s", uri_of(i ? "two.db" : "one.db"));
+        opts.stores[i] = uris[i];
+        add_tag(uris[i], "orders", 1, step);
+    }
+}
+
+/* Numbers one by one, in batches, in whatever is there. */
+static void draw(struct vesta_segment *seg, size_t count, uint64_t dice) {
+    struct vesta_numbers got;
+    struct vesta_pause pause;
+    uint64_t numbers[64];
+    while (count > 0) {
+        uint64_t way = roll_below(&dice, 3), n = 1 + roll_below(&dice, 20);
+        got = (struct vesta_numbers){0, 1, 1};
+        if (way == 0 && vesta_segment_batch_wait(seg, n, &got, LONG_US, &pause) != VESTA_OK) {
+            CHECK_FAIL("no batch: %s", vesta_why_name(pause.why));
+            return;
+        }
+        if (way == 1 && vesta_segment_next_n(seg, n, &got, &pause) != VESTA_OK) way = 2;
+        if (way == 2 && !(got.first = number_of(seg))) return;
+        for (uint64_t i = 0; i < got.count; i++)
+            numbers[i] = got.first + i * got.stride;
+        tally_add(numbers, got.count);
+        count -= got.count < count ? got.count : count;
+    }
+}
+
+static void open_and_draw(uint64_t dice) {
+    struct vesta_segment *seg = must_open_segment(opts);
+    draw(seg, EACH, dice);
+    vesta_segment_close(seg);
+}
+
+/* ------------------------------------------------------------------ threads, processes, forks */
+
+static struct vesta_segment *shared;
+
+static void *draw_shared(void *dice) {
+    draw(shared, EACH, *(uint64_t *)dice);
+    return NULL;
+}
+
+static void threads_of_a_process(void) {
+    pthread_t threads[4];
+    uint64_t dice[4] = {1, 2, 3, 4};
+    start(1, 500);
+    shared = must_open_segment(opts);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, draw_shared, &dice[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    vesta_segment_close(shared);
+    check_tally(4 * EACH);
+}
+
+static void processes_of_a_host(void) {
+    pid_t pids[6];
+    start(1, 500);
+    for (uint64_t i = 0; i < 6; i++)
+        pids[i] = spawn(open_and_draw, i);
+    for (int i = 0; i < 6; i++)
+        reap(pids[i], false);
+    check_tally(6 * EACH);
+    /* all of them share one cursor: what was granted was used, but for two ranges, and what batches dropped */
+    uint64_t granted = counter_at(opts.stores[0], "orders") - 1, used = atomic_load(&tally->used);
+    if (granted > used + used / 10 + 2000) CHECK_FAIL("%" PRIu64 " numbers were granted for %" PRIu64, granted, used);
+}
+
+static void draw_inherited(uint64_t dice) {
+    draw(shared, EACH / 4, dice);
+    vesta_segment_close(shared);
+}
+
+static void forks_of_a_process_at_work(void) {
+    pid_t pids[8];
+    start(2, 200);
+    shared = must_open_segment(opts);
+    uint64_t dice = 9;
+    pthread_t thread;
+    pthread_create(&thread, NULL, draw_shared, &dice); /* calls of the databases are under way */
+    for (uint64_t i = 0; i < 8; i++)
+        pids[i] = spawn(draw_inherited, i);
+    for (int i = 0; i < 8; i++)
+        reap(pids[i], false);
+    pthread_join(thread, NULL);
+    vesta_segment_close(shared);
+    check_tally(EACH + 8 * (EACH / 4));
+}
+
+/* ------------------------------------------------------------------ kills */
+
+static void draw_for_ever(uint64_t dice) {
+    struct vesta_segment *seg = must_open_segment(opts);
+    for (;;)
+        draw(seg, 100, dice++);
+}
+
+static void processes_that_are_killed(void) {
+    pid_t pids[3];
+    uint64_t dice = 5;
+    start(2, 100);
+    for (uint64_t i = 0; i < 3; i++)
+        pids[i] = spawn(draw_for_ever, i);
+    for (size_t kill_number = 0; kill_number < 30 * times; kill_number++) {
+        size_t used = atomic_load(&tally->used), victim = kill_number % 3;
+        AWAIT(atomic_load(&tally->used) > used + roll_below(&dice, 60)); /* those that live go on */
+        kill(pids[victim], SIGKILL);
+        reap(pids[victim], true);
+        pids[victim] = spawn(draw_for_ever, 100 + kill_number);
+    }
+    for (int i = 0; i < 3; i++) {
+        kill(pids[i], SIGKILL);
+        reap(pids[i], true);
+    }
+    check_tally(30 * times);
+}
+
+/* ------------------------------------------------------------------ two databases, of which one is away */
+
+/* Has the database locked, as one whose holder is stopped: calls of it time out. */
+static void hold(uint64_t unused) {
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
+    int fd = open(opts.stores[0] + strlen(scheme), O_RDWR | O_CLOEXEC);
+    (void)unused;
+    while (fcntl(fd, F_SETLKW, &all) != 0)
+        ;
+    atomic_store(&tally->mark, 1);
+    for (;;)
+        pause();
+}
+
+static uint64_t ranges_of(struct vesta_segment *seg, int database) {
+    struct vesta_segment_info info;
+    vesta_segment_get_info(seg, &info);
+    return info.database[database].ranges;
+}
+
+static void one_of_two_databases_is_away_and_comes_back(void) {
+    start(2, 50);
+    shared = must_open_segment(opts);
+    while (ranges_of(shared, 0) < 2 || ranges_of(shared, 1) < 2)
+        draw(shared, 20, 1);
+    pid_t holder = spawn(hold, 0);
+    AWAIT(atomic_load(&tally->mark));
+    struct vesta_segment_info info;
+    do
+        draw(shared, 50, 2);
+    while (vesta_segment_get_info(shared, &info), info.database[0].down == 0);
+    uint64_t before = ranges_of(shared, 1);
+    while (ranges_of(shared, 1) < before + 20) /* the other one goes on */
+        draw(shared, 50, 3);
+    kill(holder, SIGKILL);
+    reap(holder, true);
+    before = ranges_of(shared, 0);
+    while (ranges_of(shared, 0) < before + 2) { /* and it is asked again */
+        draw(shared, 10, 4);
+        usleep(1000);
+    }
+    vesta_segment_close(shared);
+    check_tally(1000);
+}
+
+static const struct check_case cases[] = {
+    {"threads of a process take no number twice", threads_of_a_process},
+    {"processes of a host share one cursor, and take no number twice", processes_of_a_host},
+    {"children that are forked while ranges are fetched take no number twice", forks_of_a_process_at_work},
+    {"processes that are killed leave no number behind that is given again", processes_that_are_killed},
+    {"one of two databases may be away, and is asked again when it is back",
+     one_of_two_databases_is_away_and_comes_back},
+};
+
+int main(int argc, char **argv) {
+    if (argc > 2) times = (size_t)atoi(argv[2]);
+    return run_in_folder(cases, sizeof cases / sizeof *cases, argc > 1 && *argv[1] ? argv[1] : NULL);
+}
