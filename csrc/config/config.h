@@ -26,6 +26,7 @@
 #define VS_CONF_SEGMENTS_MAX 16
 #define VS_CONF_SEGMENT_STORES_MAX 8
 #define VS_CONF_LISTEN_MAX 8
+#define VS_CONF_TOKENS_MAX 64
 #define VS_CONF_NOTES_MAX 64
 #define VS_CONF_KEYS_MAX 80 /* rows of the schema */
 
@@ -76,11 +77,6 @@ struct vs_conf_segment { /* segments[I] */
     int uri_count;
 };
 
-struct vs_conf_note {
-    bool is_gap; /* this build cannot serve it; else a warning */
-    const char *text;
-};
-
 /* How what file() read begins, as a message would show it: that may be a secret, whatever key it was given to. */
 #define VS_CONF_READS_MAX 32
 #define VS_CONF_READ_BYTES 32
@@ -103,12 +99,13 @@ struct vs_config {
     int64_t log_level;  /* enum vs_log_level */
     int64_t log_format; /* 0: logfmt, 1: JSON */
     const char *log_file;
-    const char *user, *group; /* to become after binding */
+    const char *user, *group;          /* to become after binding */
+    struct vs_conf_list tinyid_tokens; /* none: none is asked for */
     int64_t leaf_any_key, start_wait_ms_max;
     int64_t single_host; /* nobody else gives ids of these namespaces */
     char read[VS_CONF_READS_MAX][VS_CONF_READ_BYTES];
     int read_count;
-    struct vs_conf_note note[VS_CONF_NOTES_MAX];
+    const char *note[VS_CONF_NOTES_MAX]; /* warnings */
     int note_count;
     struct vs_conf_text *texts; /* place.c's */
 };

@@ -85,6 +85,7 @@ static bool print_value(FILE *out, const struct vs_conf_key *key, const void *ba
         text = number < key->min ? NULL : vs_conf_word(key->words, number - key->min, &length);
         if (text) fprintf(out, "%.*s", (int)length, text);
         return text != NULL;
+    case VS_CONF_SECRETS:
     case VS_CONF_LIST: return print_list(out, at);
     case VS_CONF_POLICY:
         if (policy->name)
@@ -121,7 +122,7 @@ static int visit_value(const struct vs_conf_key *key, void *base, vs_conf_visit 
                     .list = key->kind == VS_CONF_LIST ? list : NULL,
                     .origin = *vs_conf_origin(key, base),
                     .variable = key->variable,
-                    .is_secret = key->kind == VS_CONF_SECRET,
+                    .is_secret = key->kind == VS_CONF_SECRET || key->kind == VS_CONF_SECRETS,
                     .is_bare = key->kind == VS_CONF_INTEGER || key->kind == VS_CONF_SWITCH,
                 });
     free(text);

@@ -44,18 +44,15 @@ static int no_memory(struct vesta_error *err) {
     return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
 }
 
-void vs_conf_add_note(struct vs_config *config, bool is_gap, const char *format, ...) {
+void vs_conf_add_note(struct vs_config *config, const char *format, ...) {
     char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    int i = config->note_count;
-    if (i == VS_CONF_NOTES_MAX) i--; /* one gap is enough to refuse, so the last may stand for the rest */
-    if (i < config->note_count && !is_gap) return;
+    if (config->note_count == VS_CONF_NOTES_MAX) return;
     const char *kept = vs_conf_keep(config, text, strlen(text));
-    config->note[i] = (struct vs_conf_note){is_gap, kept ? kept : "no memory for a note"};
-    config->note_count = i + 1;
+    config->note[config->note_count++] = kept ? kept : "no memory for a note";
 }
 
 /* ------------------------------------------------------------------ numbers */
@@ -169,6 +166,7 @@ const char *vs_conf_expected(const struct vs_conf_key *key, char *buf) {
     case VS_CONF_TEXT:
     case VS_CONF_SECRET: return "a text";
     case VS_CONF_SWITCH: return "true or false";
+    case VS_CONF_SECRETS:
     case VS_CONF_LIST: return "a text, or a list of texts";
     case VS_CONF_POLICY: return "a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }";
     case VS_CONF_FIELDS: return "a table such as { version = 1 }";
@@ -199,7 +197,7 @@ static int check_text(const struct vs_conf_key *key, const char *text, size_t le
         if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
             return vs_fail(err, VESTA_EOPTION, "has the control character \\x%02x at byte %zu%s",
                            (unsigned char)text[i], i + 1, text[i] == '\n' ? ": it must be one line" : "");
-    if (!key->words && length > (size_t)key->max && key->kind != VS_CONF_LIST)
+    if (!key->words && length > (size_t)key->max && key->kind != VS_CONF_LIST && key->kind != VS_CONF_SECRETS)
         return vs_fail(err, VESTA_EOPTION, "has %zu bytes, at most %" PRId64 " are possible", length, key->max);
     return VESTA_OK;
 }
@@ -266,7 +264,9 @@ int vs_conf_list_add(const struct vs_conf_place *at, const char *text, size_t le
     if (rc != VESTA_OK) return rc;
     for (int i = 0; i < list->count; i++)
         if (strcmp(list->text[i], list->text[list->count]) == 0)
-            return vs_fail(err, VESTA_EOPTION, "has '%s' twice", VS_QUOTE(text, length));
+            return at->key->kind == VS_CONF_SECRETS
+                       ? vs_fail(err, VESTA_EOPTION, "has the same twice, at places %d and %d", i + 1, list->count + 1)
+                       : vs_fail(err, VESTA_EOPTION, "has '%s' twice", VS_QUOTE(text, length));
     list->count++;
     return VESTA_OK;
 }
@@ -304,6 +304,7 @@ int vs_conf_put_written(const struct vs_conf_place *at, const char *text, struct
     case VS_CONF_SWITCH:
         if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) return vs_conf_put_integer(at, *text == 't', err);
         break;
+    case VS_CONF_SECRETS:
     case VS_CONF_LIST: return put_list_written(at, text, err);
     case VS_CONF_POLICY: return vs_conf_put_policy(at, text, length, NULL, err);
     default: return vs_conf_put_text(at, text, length, err);

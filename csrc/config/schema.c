@@ -390,6 +390,12 @@ const struct vs_conf_key vs_conf_keys[] = {
      .offset = CONFIG(leaf_any_key),
      .initial = "false",
      .help = "Leaf's route gives ids of the first namespace under any key, as Leaf does"},
+    {.path = "tinyid.tokens",
+     .kind = VS_CONF_SECRETS,
+     .offset = CONFIG(tinyid_tokens),
+     .max = VS_CONF_TOKENS_MAX,
+     .absent = "none is asked for",
+     .help = "the tokens of which tinyid's clients must send one"},
 };
 const int vs_conf_key_count = VS_COUNT(vs_conf_keys);
 _Static_assert(VS_COUNT(vs_conf_keys) <= VS_CONF_KEYS_MAX, "origins have room for every key");

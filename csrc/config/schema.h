@@ -12,11 +12,12 @@ enum vs_conf_kind {
     VS_CONF_SECRET,  /* a text that is never shown */
     VS_CONF_INTEGER, /* int64_t, as the next two */
     VS_CONF_SWITCH,
-    VS_CONF_CHOICE, /* min + the index in `words` */
-    VS_CONF_WORD,   /* a text that is one of `words` */
-    VS_CONF_LIST,   /* a text or a list of texts */
-    VS_CONF_POLICY, /* a name, or a table of a name and options */
-    VS_CONF_FIELDS  /* a table of names and numbers, kept as "a=1 b=2" */
+    VS_CONF_CHOICE,  /* min + the index in `words` */
+    VS_CONF_WORD,    /* a text that is one of `words` */
+    VS_CONF_LIST,    /* a text or a list of texts */
+    VS_CONF_SECRETS, /* the same, never shown */
+    VS_CONF_POLICY,  /* a name, or a table of a name and options */
+    VS_CONF_FIELDS   /* a table of names and numbers, kept as "a=1 b=2" */
 };
 
 /* How a number stands at its offset. */
@@ -107,8 +108,7 @@ const char *vs_conf_shown_path(const char *path, char *buf);
 
 /* Text that lives as long as the config; NULL: no memory. */
 void *vs_conf_keep(struct vs_config *config, const void *bytes, size_t length);
-void vs_conf_add_note(struct vs_config *config, bool is_gap, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void vs_conf_add_note(struct vs_config *config, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ------------------------------------------------------------------ reading */
 

@@ -40,8 +40,8 @@ const char *vs_conf_given(lua_State *L, char *buf) {
 }
 
 static int wrong_type(struct walk *w, const struct vs_conf_key *key) {
-    if (key->kind == VS_CONF_SECRET) /* whatever it is, it is not shown */
-        return vs_fail(w->err, VESTA_EOPTION, "is not a text");
+    if (key->kind == VS_CONF_SECRET || key->kind == VS_CONF_SECRETS) /* whatever it is, it is not shown */
+        return vs_fail(w->err, VESTA_EOPTION, key->kind == VS_CONF_SECRET ? "is not a text" : "is not a list of texts");
     bool quoted = lua_type(w->L, -1) == LUA_TSTRING && (key->kind == VS_CONF_INTEGER || key->kind == VS_CONF_SWITCH);
     return vs_fail(w->err, VESTA_EOPTION, "is %s, which must be %s%s", VS_CONF_GIVEN(w), EXPECTED(key),
                    quoted ? ", without quotes" : "");
@@ -234,7 +234,7 @@ static int read_text(struct walk *w, const struct vs_conf_place *at) {
     lua_getfield(w->L, LUA_REGISTRYINDEX, VS_CONF_OPEN_FILES);
     lua_pushvalue(w->L, -2);
     if (lua_rawget(w->L, -2) == LUA_TSTRING)
-        vs_conf_add_note(at->config, false, "%s comes from %s, which others may read: chmod o= on it",
+        vs_conf_add_note(at->config, "%s comes from %s, which others may read: chmod o= on it",
                          vs_conf_path(at->key, at->base, path), VS_CONF_SHOWN(lua_tostring(w->L, -1)));
     lua_pop(w->L, 2);
     return VESTA_OK;
@@ -260,7 +260,8 @@ static int read_list(struct walk *w, const struct vs_conf_place *at) {
             lua_rawgeti(w->L, -1, (lua_Integer)i);
         const char *text = lua_type(w->L, -1) == LUA_TSTRING ? lua_tolstring(w->L, -1, &length) : NULL;
         rc = text ? vs_conf_list_add(at, text, length, w->err)
-                  : vs_fail(w->err, VESTA_EOPTION, "has %s at place %zu, which must be a text", VS_CONF_GIVEN(w), i);
+                  : vs_fail(w->err, VESTA_EOPTION, "has %s at place %zu, which must be a text",
+                            at->key->kind == VS_CONF_SECRETS ? "something" : VS_CONF_GIVEN(w), i);
         lua_pop(w->L, 1);
     }
     return rc;
@@ -301,6 +302,7 @@ int vs_conf_read_value(struct walk *w, const struct vs_conf_key *key, void *base
     case VS_CONF_WORD:
     case VS_CONF_CHOICE: rc = read_text(w, &at); break;
     case VS_CONF_INTEGER: rc = read_integer(w, &at); break;
+    case VS_CONF_SECRETS:
     case VS_CONF_LIST: rc = read_list(w, &at); break;
     case VS_CONF_POLICY: rc = read_policy(w, &at); break;
     case VS_CONF_FIELDS: rc = read_fields(w, &at); break;

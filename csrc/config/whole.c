@@ -62,7 +62,7 @@ static void note_secret(const struct vs_conf_reading *r, const struct vs_conf_st
     char schemes[VS_STORE_LIST_MAX];
     const char *used = secret_key(store);
     if (secret_under(store, key) && !(used && strcmp(used, key) == 0))
-        vs_conf_add_note(r->config, false, "stores.%s.%s is for %s stores, and is not used", store->name, key,
+        vs_conf_add_note(r->config, "stores.%s.%s is for %s stores, and is not used", store->name, key,
                          vs_store_list(has_secret, key, schemes));
 }
 
@@ -99,6 +99,11 @@ static const char *secret_of(const struct vs_conf_store *store) {
     return key ? secret_under(store, key) : NULL;
 }
 
+static bool holds_counters(const struct vs_store_ops *ops, const char *unused) {
+    (void)unused;
+    return ops->take != NULL;
+}
+
 /* The store that a segment names, as it is opened. */
 static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment *s, const char *name,
                          struct vesta_error *err) {
@@ -111,6 +116,9 @@ static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment
     if (complete_uri(r, store, &s->uri[s->uri_count], err) != VESTA_OK) return err->code;
     if (vs_store_check(s->uri[s->uri_count], &why) != VESTA_OK)
         return WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
+    if (!vs_store_of(store->uri, NULL)->take)
+        return WRONG(r, path, s, err, "has '%s', which holds no counters; these do: %s", name,
+                     vs_store_list(holds_counters, NULL, (char[VS_STORE_LIST_MAX]){0}));
     s->secret[s->uri_count++] = secret_of(store);
     return VESTA_OK;
 }
@@ -144,7 +152,7 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_namespac
     if (!ns->opts.layout || vesta_layout_parse(ns->opts.layout, &layout, &why) != VESTA_OK) return VESTA_OK;
     if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
         return WRONG(r, "namespaces.*.layout", ns, err, "cannot give ids: %s", why.text);
-    if (*warning) vs_conf_add_note(r->config, false, "namespaces.%s.layout: %s", ns->name, warning);
+    if (*warning) vs_conf_add_note(r->config, "namespaces.%s.layout: %s", ns->name, warning);
     if (ns->opts.has_worker && vs_worker_check(&layout, ns->opts.worker, &why) != VESTA_OK)
         return WRONG(r, "namespaces.*.worker", ns, err, "does not fit the layout: %s", why.text);
     if (ns->opts.fields && vs_fields_parse(&layout, ns->opts.fields, values, &why) != VESTA_OK)
@@ -172,7 +180,7 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
                 return WRONG(r, "namespaces.*.path", ns, err, "is the file of namespaces.%s too; each needs its own",
                              config->ns[j].name);
         if (ns->opts.group && !getgrnam(ns->opts.group))
-            vs_conf_add_note(config, false, "namespaces.%s.group: there is no group %s on this machine", ns->name,
+            vs_conf_add_note(config, "namespaces.%s.group: there is no group %s on this machine", ns->name,
                              ns->opts.group);
         ns->opts.size = sizeof ns->opts;
         ns->opts.namespace_ = ns->name;
@@ -251,7 +259,6 @@ static int check_segments(const struct vs_conf_reading *r, struct vesta_error *e
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < r->config->segment_count; i++)
         rc = check_segment(r, &r->config->segment[i], err);
-    if (r->config->segment_count) vs_conf_add_note(r->config, true, "segments are not served by this version");
     return rc;
 }
 
@@ -268,7 +275,7 @@ static void note_unused(struct vs_config *config) {
             for (int t = 0; t < s->stores.count; t++)
                 used |= strcmp(s->stores.text[t], name) == 0;
         }
-        if (!used) vs_conf_add_note(config, false, "stores.%s is not used", name);
+        if (!used) vs_conf_add_note(config, "stores.%s is not used", name);
     }
 }
 
@@ -373,8 +380,8 @@ int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     note_unused(r->config);
     if (!r->source.path) return VESTA_OK;
     if (r->config->user && !getpwnam(r->config->user))
-        vs_conf_add_note(r->config, false, "user: there is no user %s on this machine", r->config->user);
+        vs_conf_add_note(r->config, "user: there is no user %s on this machine", r->config->user);
     if (r->config->group && !getgrnam(r->config->group))
-        vs_conf_add_note(r->config, false, "group: there is no group %s on this machine", r->config->group);
+        vs_conf_add_note(r->config, "group: there is no group %s on this machine", r->config->group);
     return VESTA_OK;
 }

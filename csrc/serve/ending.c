@@ -119,7 +119,8 @@ int vs_ending_release(struct vs_serving *serving) {
     if (begun) threads = vs_threads_end(threads, until_us(serving, RELEASE_MS));
     int kept = begun ? tell_all(release, threads) : serving->app.ns_count;
     bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
-    if (!begun || threads || !started) leave(serving);
+    bool returned = vs_segments_release(serving, until_us(serving, RELEASE_MS));
+    if (!begun || threads || !started || !returned) leave(serving);
     free(release);
     return kept > 0 ? VS_FAILED : VS_DONE;
 }
@@ -132,5 +133,6 @@ static void close_namespace(void *self, int i) {
 
 void vs_ending_close(struct vs_serving *serving) {
     struct vs_threads *threads = vs_threads_start(serving->app.ns_count, close_namespace, serving);
+    vs_segments_close(serving);
     if (!threads || vs_threads_end(threads, until_us(serving, CLOSE_MS))) leave(serving);
 }

@@ -166,6 +166,8 @@ static void take_config(struct vs_serving *serving) {
     serving->auth_ms = (uint64_t)config->resp_auth_ms_max;
     serving->limits = vs_limits_of(config);
     serving->threads = (int)config->threads;
+    serving->app.tinyid_token = config->tinyid_tokens.text;
+    serving->app.tinyid_token_count = config->tinyid_tokens.count;
     serving->log.level = (enum vs_log_level)config->log_level;
     serving->log.format = (enum vs_log_format)config->log_format;
     serving->log.path = config->log_file;
@@ -177,9 +179,6 @@ static int read_config(struct vs_serving *serving) {
         if (!serving->conf.path || strncmp(err.text, "--", 2) == 0) return vs_report(&err); /* the caller's words */
         return vs_say("%s", err.text), VS_FAILED;
     }
-    const struct vs_config *config = serving->config;
-    for (int i = 0; i < config->note_count; i++)
-        if (config->note[i].is_gap) return vs_say("%s", config->note[i].text), VS_FAILED;
     return VS_GO;
 }
 
@@ -196,7 +195,7 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
 
 void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->note_count; i++)
-        vs_log(VS_LOG_WARN, serving->config->note[i].text, NULL);
+        vs_log(VS_LOG_WARN, serving->config->note[i], NULL);
 }
 
 void vs_flags_free(struct vs_serving *serving) {

@@ -188,8 +188,10 @@ static void reload(struct vs_life *life) {
     const struct vs_policies *policies = &life->serving->app.policies;
     struct vs_policies_status status;
     vs_notify("RELOADING=1\nMONOTONIC_USEC=%lld\nSTATUS=reloading", (long long)vs_monotonic_us());
+    const struct vs_app *app = &life->serving->app;
+    if (app->tags_reread) app->tags_reread(app->tags_self);
     if (!policies->reload || !policies->status) {
-        vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
+        if (!app->tags_reread) vs_log(VS_LOG_INFO, "nothing to reload: there are no policies", NULL);
         vs_notify("READY=1");
         return;
     }

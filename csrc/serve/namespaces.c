@@ -105,6 +105,7 @@ void vs_namespace_say(const struct vs_namespace *ns) {
 
 void vs_namespaces_state(const struct vs_serving *serving) {
     const struct vs_app *app = &serving->app;
+    vs_segments_state(serving);
     for (int i = 0; i < app->ns_count; i++) {
         struct vesta_info info;
         char why[VS_NAMESPACE_WHY_MAX];

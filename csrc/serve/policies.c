@@ -49,7 +49,7 @@ static void wake(void *self) {
 }
 
 bool vs_policies_wanted(const struct vs_serving *serving) {
-    bool any = serving->conf.path; /* a policy may come with a reload */
+    bool any = serving->conf.path && serving->config->ns_count > 0; /* a policy may come with a reload */
     for (int i = 0; i < serving->config->ns_count; i++)
         any = any || serving->config->ns[i].policy.name;
     return any;

@@ -75,8 +75,9 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
         if (!first) first = at;
     }
     if (!first) return;
-    write_trial(first, serving->app.ns[0].name, trial, sizeof trial);
-    vs_log(VS_LOG_INFO, sentences[protocol], "address", addresses, "try", protocol == VS_ADMIN ? NULL : trial, NULL);
+    bool has_trial = protocol != VS_ADMIN && serving->app.ns_count > 0;
+    if (has_trial) write_trial(first, serving->app.ns[0].name, trial, sizeof trial);
+    vs_log(VS_LOG_INFO, sentences[protocol], "address", addresses, "try", has_trial ? trial : NULL, NULL);
 }
 
 /* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
@@ -150,6 +151,7 @@ static int serve(struct vs_serving *serving) {
     if (rc == VS_GO) rc = vs_drop_rights(serving);
     if (rc == VS_GO) rc = begin_log_file(serving);
     if (rc == VS_GO) rc = vs_namespaces_prepare(serving);
+    if (rc == VS_GO) rc = vs_segments_prepare(serving);
     if (rc == VS_GO) rc = vs_policies_open(serving);
     return rc == VS_GO ? run(serving) : rc;
 }

@@ -5,6 +5,7 @@
  *   namespaces.c  namespaces: their names, opening them, telling how they are
  *   start.c    from listening to serving: each namespace on a thread of its own (threads.c)
  *   ending.c   the way out, within 5 s: numbers are given back, or it is said that they are not
+ *   segments.c the tags of the config's segments: known, served, given back; tables.c reads which there are
  *   policies.c the policies of the namespaces
  *   life.c     what goes on beside the requests: signals, the service manager, the watchdog
  *   bind.c     sockets, bound or handed over, and the user to become once they are there */
@@ -45,7 +46,8 @@ struct vs_serving {
     struct vs_control *control; /* NULL: there are no policies, and none can come */
     struct vs_life *life;
     struct vs_start *start;
-    int64_t ended_us; /* vs_monotonic_us when it was told to end; 0: it was not */
+    struct vs_segments *segments; /* NULL: the config has none */
+    int64_t ended_us;             /* vs_monotonic_us when it was told to end; 0: it was not */
     struct vs_app app;
 };
 
@@ -78,6 +80,8 @@ void vs_start_begin(struct vs_start *start);
 /* Whether a namespace has given ids; how many still wait to. */
 bool vs_start_is_ready(struct vs_start *start, int ns);
 int vs_start_waiting(struct vs_start *start);
+/* The tags that can be known are known, which a start waits for as it does for namespaces. */
+void vs_start_segments_settled(struct vs_start *start);
 /* Gives up what still waits, and does not wait for that. */
 void vs_start_stop(struct vs_start *start);
 /* Behind vs_start_stop: whether all is done for a namespace, by that instant (vs_monotonic_us) at the latest. */
@@ -87,6 +91,18 @@ bool vs_start_end(struct vs_start *start, int64_t until_us);
 /* VS_GO, or the exit code of a start that failed as a whole; said. */
 int vs_start_result(const struct vs_start *start);
 void vs_start_free(struct vs_start *start);
+
+/* Makes what serves the config's segments, and says of their tags that they are not known yet.  VS_GO, or an exit code
+ * after a message. */
+int vs_segments_prepare(struct vs_serving *serving);
+/* Opens them while the loops run.  false: there is no thread for it. */
+bool vs_segments_begin(struct vs_serving *serving);
+/* Gives back what is left of their ranges, once the loops have ended, until that instant (vs_monotonic_us); what is not
+ * is said, and only stays unused.  false: a thread hangs in a store's call. */
+bool vs_segments_release(struct vs_serving *serving, int64_t until_us);
+void vs_segments_close(struct vs_serving *serving);
+/* Logs how they are, just now.  Called on a loop's thread. */
+void vs_segments_state(const struct vs_serving *serving);
 
 /* Makes TERM and INT end the program before there are loops, also as process 1 of a container. */
 void vs_ending_prepare(void);

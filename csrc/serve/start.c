@@ -24,7 +24,8 @@ struct vs_start {
     atomic_bool ending;
     pthread_mutex_t lock; /* over what follows */
     enum place at[VS_NAMESPACES_MAX];
-    int rc; /* of a start that failed as a whole */
+    bool knows_tags; /* or there are none */
+    int rc;          /* of a start that failed as a whole */
 };
 
 /* ------------------------------------------------------------------ how far they are */
@@ -45,16 +46,29 @@ static void give_up(struct vs_start *start, int rc) {
 }
 
 /* The last to settle says that the server is ready; where none can be served any more, it ends. */
-static void settle(struct vs_start *start, int i, enum place place) {
+static void look_whether_all_settled(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    start->at[i] = place;
-    int waiting = count_at(start, WAITING), ready = count_at(start, READY);
+    int waiting = count_at(start, WAITING) + !start->knows_tags, ready = count_at(start, READY);
     pthread_mutex_unlock(&start->lock);
     if (waiting > 0 || atomic_load(&start->ending)) return;
-    if (ready > 0)
+    if (ready > 0 || start->serving->segments)
         vs_life_ready(start->serving, ready);
     else
         give_up(start, VS_FAILED);
+}
+
+static void settle(struct vs_start *start, int i, enum place place) {
+    pthread_mutex_lock(&start->lock);
+    start->at[i] = place;
+    pthread_mutex_unlock(&start->lock);
+    look_whether_all_settled(start);
+}
+
+void vs_start_segments_settled(struct vs_start *start) {
+    pthread_mutex_lock(&start->lock);
+    start->knows_tags = true;
+    pthread_mutex_unlock(&start->lock);
+    look_whether_all_settled(start);
 }
 
 bool vs_start_is_ready(struct vs_start *start, int i) {
@@ -75,7 +89,7 @@ int vs_start_waiting(struct vs_start *start) {
  * try again. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
-    bool last = count_at(start, FAILED) == start->serving->app.ns_count - 1;
+    bool last = !start->serving->segments && count_at(start, FAILED) == start->serving->app.ns_count - 1;
     pthread_mutex_unlock(&start->lock);
     return last;
 }
@@ -207,6 +221,11 @@ static void start_namespace(void *self, int i) {
 void vs_start_begin(struct vs_start *start) {
     const struct vs_app *app = &start->serving->app;
     start->from_us = vs_monotonic_us();
+    if (start->serving->segments && !vs_segments_begin(start->serving)) {
+        vs_log(VS_LOG_ERROR, "cannot start a thread for the segments", NULL);
+        give_up(start, VS_FAILED);
+        return;
+    }
     start->threads = vs_threads_start(app->ns_count, start_namespace, start);
     for (int i = 0; i < app->ns_count; i++)
         if (!start->threads || !vs_threads_began(start->threads, i)) fail(start, i, VS_FAILED, "cannot start a thread");
@@ -217,6 +236,7 @@ struct vs_start *vs_start_make(struct vs_serving *serving) {
     if (!start) return NULL;
     start->serving = serving;
     start->rc = VS_GO;
+    start->knows_tags = !serving->segments;
     pthread_mutex_init(&start->lock, NULL);
     return start;
 }

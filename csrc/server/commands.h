@@ -16,7 +16,8 @@ enum vs_call_flags {
     VS_CALL_NOW = 16,     /* in a transaction it is run, not queued */
     VS_CALL_ALONE = 32,   /* not in a transaction at all */
     VS_CALL_OPS = 64,     /* HTTP: on the admin's listeners, too ... */
-    VS_CALL_ADMIN = 128   /* ... and only there */
+    VS_CALL_ADMIN = 128,  /* ... and only there */
+    VS_CALL_TINYID = 256  /* HTTP: failures are told as tinyid tells them, with status 200 */
 };
 
 struct vs_call {
@@ -45,6 +46,9 @@ bool vs_http_is_v1(struct vs_slice path); /* there, answers and problems are JSO
  * failure. */
 bool vs_http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest);
 bool vs_http_negotiate(struct vs_request *r, const struct vs_http *http);
+
+/* A failure as tinyid's clients expect it. */
+void vs_tinyid_failure(struct vs_request *request, const char *code, const char *text);
 
 /* Every handler that a row names. */
 #define CALL(name, handler, ...) vs_handler handler;

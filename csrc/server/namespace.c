@@ -1,7 +1,8 @@
-/* namespace.c -- the namespaces of a server: found by name, and open or not.  A server listens before its namespaces
- * are open, so that one whose store is away harms no other.  Knows no protocol and opens nothing. */
+/* namespace.c -- what a name means: a namespace of the server, open or not, or a tag.  A server listens before its
+ * namespaces are open, so that one whose store is away harms no other.  Knows no protocol and opens nothing. */
 #include "base/error.h"
 #include "server/request.h"
+#include "server/resp/multi.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,20 +26,52 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
 }
 
 struct vs_namespace *vs_namespace_named(struct vs_app *app, const char *name, size_t length) {
-    if (!name) return &app->ns[0];
+    if (!name) return app->ns_count > 0 ? &app->ns[0] : NULL;
     for (struct vs_namespace *ns = app->ns; ns < app->ns + app->ns_count; ns++)
         if (ns->name_length == length && memcmp(ns->name, name, length) == 0) return ns;
     return NULL;
 }
 
+struct vs_tag_set *vs_request_tags(struct vs_request *r) {
+    if (!r->tags) r->tags = r->session->multi ? vs_multi_tags(r->session) : vs_tags_now(r->session->app);
+    return r->tags;
+}
+
+bool vs_request_find(struct vs_request *r, struct vs_slice name) {
+    struct vs_namespace *ns = vs_namespace_named(r->session->app, name.at, name.length);
+    struct vs_served_tag *tag = ns || !name.at ? NULL : vs_tag_named(vs_request_tags(r), name.at, name.length);
+    if (ns) vs_request_turn(r, ns);
+    if (tag) r->tag = tag;
+    return ns || tag;
+}
+
+/* A name that a table may turn out to have is not unknown. */
+static bool is_unread(struct vs_app *app, struct vs_tags_status *status) {
+    status->unread = 0;
+    if (app->tags_status) app->tags_status(app->tags_self, status);
+    return status->unread > 0;
+}
+
 static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
-    const struct vs_app *app = r->session->app;
-    if (app->ns_count == 1)
-        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length),
-                  app->ns[0].name);
+    struct vs_app *app = r->session->app;
+    struct vs_tags_status status;
+    const struct vs_tag_set *tags = vs_request_tags(r);
+    size_t count = (size_t)app->ns_count + (tags ? tags->count : 0);
+    const char *first = app->ns_count > 0 ? app->ns[0].name : count > 0 ? tags->at[0]->name : "";
+    if (name.at && is_unread(app, &status))
+        return vs_refuse(r, "not_ready", "'%s' is not known yet: %s", VS_QUOTE(name.at, name.length),
+                         status.unread_why),
+               false;
+    if (!name.at)
+        vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
+                  count > 0 ? ", such as '" : "", first, count > 0 ? "'" : "");
+    else if (count == 0)
+        vs_refuse(r, "unknown_name", "unknown name '%s': this server has none", VS_QUOTE(name.at, name.length));
+    else if (count == 1)
+        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s'", VS_QUOTE(name.at, name.length), first);
     else
-        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s' and %d more",
-                  VS_QUOTE(name.at, name.length), app->ns[0].name, app->ns_count - 1);
+        vs_refuse(r, "unknown_name", "unknown name '%s': this server has '%s' and %zu more",
+                  VS_QUOTE(name.at, name.length), first, count - 1);
     return false;
 }
 
@@ -53,11 +86,23 @@ static bool refuse_closed(struct vs_request *r, struct vs_namespace *ns) {
 }
 
 bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
-    struct vs_namespace *ns = vs_namespace_named(r->session->app, name.at, name.length);
-    if (!ns) return refuse_unknown(r, name);
-    if (!vs_namespace_is_open(ns)) return refuse_closed(r, ns);
-    vs_request_turn(r, ns);
-    return true;
+    if (!vs_request_find(r, name)) return refuse_unknown(r, name);
+    return r->tag || vs_namespace_is_open(r->ns) ? true : refuse_closed(r, r->ns);
+}
+
+bool vs_request_enter_namespace(struct vs_request *r, struct vs_slice name) {
+    if (!vs_request_enter(r, name)) return false;
+    if (!r->tag) return true;
+    vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count, and have no parts", r->tag->name);
+    return false;
+}
+
+bool vs_request_enter_tag(struct vs_request *r, struct vs_slice name) {
+    if (!vs_request_enter(r, name)) return false;
+    if (r->tag) return true;
+    vs_refuse(r, "bad_command", "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
+              r->ns->name, r->ns->name, r->ns->name);
+    return false;
 }
 
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause) {

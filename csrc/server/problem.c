@@ -25,7 +25,7 @@ static const struct fault {
     {"not_acceptable", 406, "ERR"},  {"bad_type", 415, "ERR"},           {"no_token", 401, "ERR"},
     {"no_policies", 409, "ERR"},     {"bad_command", 400, "ERR"},        {"bad_protocol", 400, "NOPROTO"},
     {"no_password", 401, "NOAUTH"},  {"bad_password", 401, "WRONGPASS"}, {"aborted", 400, "EXECABORT"},
-    {"overloaded", 503, "OOM"},      {"not_served", 503, "ERR"},
+    {"overloaded", 503, "OOM"},      {"not_served", 503, "ERR"},         {"range", 503, "TRYAGAIN"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 
@@ -111,7 +111,9 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     r->status = fault->status;
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
     r->json = r->call ? r->call->json : r->json; /* a problem of /v1 is JSON whatever Accept says */
-    if (r->json) {
+    if (r->call && r->call->flags & VS_CALL_TINYID) {
+        vs_tinyid_failure(r, code, text);
+    } else if (r->json) {
         put_problem(r, code, text);
     } else {
         vs_put_text(r->out, text);

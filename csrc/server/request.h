@@ -5,6 +5,7 @@
 #define VS_REQUEST_H
 
 #include "server/net/session.h"
+#include "server/tags.h"
 
 enum vs_reply_state {
     VS_ANSWERED,
@@ -19,11 +20,13 @@ struct vs_request {
     struct vs_session *session;
     const struct vs_call *call;
     const struct vs_args *args;
-    struct vs_out *out;      /* HTTP: takes the body */
-    size_t start;            /* out->used where the reply, or the body, begins */
-    struct vs_namespace *ns; /* the namespace that is asked; the first until a handler knows better */
-    struct vesta_gen *gen;   /* the namespace's, for this protocol; NULL until a handler has entered one */
-    uint64_t *ids;           /* VESTA_BATCH_MAX of them */
+    struct vs_out *out;        /* HTTP: takes the body */
+    size_t start;              /* out->used where the reply, or the body, begins */
+    struct vs_namespace *ns;   /* the namespace that is asked; the first until a handler knows better */
+    struct vesta_gen *gen;     /* the namespace's, for this protocol; NULL until a handler has entered one */
+    struct vs_served_tag *tag; /* the tag that is asked, instead of a namespace; else NULL */
+    struct vs_tag_set *tags;   /* where it was found, this time; NULL: nothing was looked for yet */
+    uint64_t *ids;             /* VESTA_BATCH_MAX of them */
     enum vs_protocol protocol;
     const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
@@ -63,11 +66,20 @@ enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, cons
 static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns) {
     r->ns = ns;
     r->gen = ns->gen[r->protocol];
+    r->tag = NULL;
 }
 
-/* Counts ids that a request was given, from its namespace; a request that was answered. */
+/* Where who waits for the same as this request queues up. */
+static inline int vs_request_queue(const struct vs_request *r) {
+    return r->tag ? VS_NAMESPACES_MAX + r->tag->place : (int)(r->ns - r->session->app->ns);
+}
+
+/* Counts ids that a request was given, from its namespace or tag; a request that was answered. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
-    vs_add(&r->session->scratch->counts.ids[r->ns - r->session->app->ns][r->protocol], n);
+    struct vs_scratch *scratch = r->session->scratch;
+    vs_add(r->tag ? &r->tag->counts[scratch->loop].given[r->protocol]
+                  : &scratch->counts.ids[r->ns - r->session->app->ns][r->protocol],
+           n);
 }
 
 static inline void vs_count_request(struct vs_request *r) {
@@ -78,8 +90,15 @@ static inline void vs_count_request(struct vs_request *r) {
 /* Answers that there is no memory for what the request needs.  Always VS_ANSWERED. */
 enum vs_reply_state vs_refuse_memory(struct vs_request *request);
 
-/* Turns the request to a namespace; a name that was not given means the first.  false: there is none, or it is not
- * open, and the reply says so. */
+/* Turns the request to what a name means, a namespace or a tag; a name that was not given means the first namespace.
+ * false: there is none, or it is not open, and the reply says so. */
 bool vs_request_enter(struct vs_request *request, struct vs_slice name);
+/* The same where only a namespace, or only a tag, is of use: for ids that have parts, for numbers that count. */
+bool vs_request_enter_namespace(struct vs_request *request, struct vs_slice name);
+bool vs_request_enter_tag(struct vs_request *request, struct vs_slice name);
+/* Turns the request to what a name means.  false: nothing, and it is as it was. */
+bool vs_request_find(struct vs_request *request, struct vs_slice name);
+/* The tags that there are for this request. */
+struct vs_tag_set *vs_request_tags(struct vs_request *request);
 
 #endif

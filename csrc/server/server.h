@@ -9,6 +9,7 @@
 
 #define VS_THREADS_MAX 64
 #define VS_NAMESPACES_MAX 64
+#define VS_SERVED_TAGS_MAX 4096
 #define VS_LISTENERS_MAX 24
 #define VS_BY_POLICY_MAX 4096 /* requests that wait longer than by the fixed rules, for a policy */
 
@@ -53,16 +54,33 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
 
 struct server;
 struct vs_counts;
+struct vs_tag_set;
+
+/* What is told of the tables of tags; an entry a row of the config's segments. */
+struct vs_tags_status {
+    int rows, unread; /* unread: tables that could not be read since the start */
+    uint64_t
+        passed; /* tags that stand in a table and are not served, now: another bears the name, or there are too many */
+    uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were taken away */
+    char unread_why[VS_NAMESPACE_WHY_MAX];             /* of the first that is unread */
+};
 
 /* What every loop and connection shares.  Read-only while the loops run, but for the counters. */
 struct vs_app {
     struct vs_namespace ns[VS_NAMESPACES_MAX]; /* the first is meant where a request names none */
     int ns_count;
-    struct vs_policies policies; /* judge is NULL where there are no policies */
-    const char *resp_password;   /* NULL: none is needed */
-    const char *admin_token;     /* NULL: none is set */
-    bool leaf_any_key;           /* Leaf's route gives ids of the first namespace under an unknown key */
-    atomic_bool drain_asked;     /* by the admin */
+    struct vs_tag_set *_Atomic tags; /* tags.c's; NULL: none were ever served */
+    void (*tags_reread)(
+        void *self); /* has the tables of tags read now; as the next, NULL: the config has no segments */
+    void (*tags_status)(void *self, struct vs_tags_status *status);
+    void *tags_self;
+    struct vs_policies policies;     /* judge is NULL where there are no policies */
+    const char *resp_password;       /* NULL: none is needed */
+    const char *admin_token;         /* NULL: none is set */
+    const char *const *tinyid_token; /* any of them will do; tinyid_token_count 0: none is asked for */
+    int tinyid_token_count;
+    bool leaf_any_key;       /* Leaf's route gives ids of the first namespace under an unknown key */
+    atomic_bool drain_asked; /* by the admin */
     const struct vesta_clock *clock;
     int64_t started_us;                             /* boot_us when the server began */
     struct vs_budget *budget;                       /* of clients; made by vs_serve, the caller's to free */
@@ -106,6 +124,10 @@ void vs_serve_wake(struct vs_app *app);
 
 /* Ends serving as TERM does: nothing is left that could be served.  Threads: any, while vs_serve runs. */
 void vs_serve_stop(struct vs_app *app);
+
+/* Whether every loop has ended what it did at that instant (vs_monotonic_us): what was taken from it before is used no
+ * more.  True while none runs.  Threads: any. */
+bool vs_serve_passed(struct vs_app *app, int64_t since_us);
 
 /* Whether every loop has swept within that time; true while none runs.  Threads: any. */
 bool vs_serve_alive(struct vs_app *app, int64_t within_ms);

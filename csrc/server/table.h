@@ -26,7 +26,17 @@ ROUTE(vs_on_makeid, 0, "/makeid", VS_ANY_METHOD, "*", false,
 ROUTE(vs_on_leaf_get, 0, "/api/snowflake/get/", VS_ANY_METHOD, NULL, false,
       "/api/snowflake/get/{key} -- the next id of the namespace")
 ROUTE(vs_on_leaf_segment, 0, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
-      "/api/segment/get/{key} -- refused: there are no segments yet")
+      "/api/segment/get/{key} -- the next number of the tag")
+ROUTE(vs_on_tinyid, VS_CALL_TINYID, "/tinyid/id/nextId", VS_ANY_METHOD, "bizType,batchSize,token", true,
+      "/tinyid/id/nextId?bizType=TAG&batchSize=1..10000&token=TOKEN -- the next numbers of the tag")
+ROUTE(vs_on_tinyid_simple, VS_CALL_TINYID, "/tinyid/id/nextIdSimple", VS_ANY_METHOD, "bizType,batchSize,token", false,
+      "/tinyid/id/nextIdSimple?bizType=TAG&batchSize=1..10000&token=TOKEN -- the same as text")
+ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID, "/tinyid/id/nextSegmentId", VS_ANY_METHOD, "bizType,token", true,
+      "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
+ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD, "bizType,token",
+      false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
+ROUTE(vs_on_segments, VS_CALL_OPS, "/v1/segments", VS_READ_METHODS, "tag,after", true,
+      "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, 0, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,
       "/decodeSnowflakeId?snowflakeId=ID -- what an id says")
 ROUTE(vs_on_healthz, VS_CALL_OPS, "/healthz", VS_READ_METHODS, NULL, false, "/healthz -- the process is alive")
@@ -50,10 +60,12 @@ RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, 0, " [name] id -- what an id says")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, 0, " name field value ... -- an id made by hand")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, 0, " -- the namespaces that are served")
 RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the layouts that have a name")
-RESP("INCR", vs_on_count, 1, 1, VS_CALL_KEY, " tag -- counts; a namespace does not, use GET")
-RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_KEY, " tag n -- counts; a namespace does not, use VESTA.NEXT")
-RESP("DECR", vs_on_count, 1, 1, VS_CALL_KEY, " tag -- refused: nothing counts down")
-RESP("DECRBY", vs_on_count, 2, 2, VS_CALL_KEY, " tag n -- refused: nothing counts down")
+RESP("INCR", vs_on_count, 1, 1, VS_CALL_GIVES | VS_CALL_KEY,
+     " tag -- the next number; a namespace does not count, use GET")
+RESP("INCRBY", vs_on_count, 2, 2, VS_CALL_GIVES | VS_CALL_KEY,
+     " tag n -- the last of the next n (1..65536) numbers, in a row; a namespace does not count, use VESTA.NEXT")
+RESP("DECR", vs_on_count_down, 1, 1, VS_CALL_KEY, " tag -- refused: nothing counts down")
+RESP("DECRBY", vs_on_count_down, 2, 2, VS_CALL_KEY, " tag n -- refused: nothing counts down")
 RESP("MULTI", vs_on_multi, 0, 0, VS_CALL_NOW, " -- the commands that follow are answered together at EXEC")
 RESP("EXEC", vs_on_exec, 0, 0, VS_CALL_NOW, " -- the answers since MULTI")
 RESP("DISCARD", vs_on_discard, 0, 0, VS_CALL_NOW, " -- discards the commands since MULTI")

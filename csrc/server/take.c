@@ -1,5 +1,5 @@
-/* take.c -- ids for a request: from its generator, where nobody waits for one before it.  Knows no socket and no
- * protocol; never waits. */
+/* take.c -- ids for a request: from its generator, or its tag's segment, where nobody waits for one before it.  Knows
+ * no socket and no protocol; never waits. */
 #include "server/take.h"
 #include "server/resp/multi.h"
 
@@ -16,10 +16,26 @@ static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
 /* Or those who wait could be passed by again and again.  A session with a deadline is at its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
-    ptrdiff_t at = r->ns - s->app->ns;
+    int at = vs_request_queue(r);
     if (s->scratch->queue[at].waiting == 0 || s->waiting.deadline_us != 0) return false;
     r->pause = s->scratch->queue[at].pause;
     return true;
+}
+
+/* One id, and up to n: the same of a namespace and of a tag. */
+static int next_id(struct vs_request *r, uint64_t *id) {
+    return r->tag ? vesta_segment_next(r->tag->seg, id, &r->pause) : vesta_next(r->gen, id, &r->pause);
+}
+
+static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) {
+    struct vesta_numbers numbers;
+    if (!r->tag) return vesta_next_n(r->gen, ids, n, got, &r->pause);
+    int rc = vesta_segment_next_n(r->tag->seg, n, &numbers, &r->pause);
+    if (rc != VESTA_OK) return rc;
+    for (uint64_t i = 0; i < numbers.count; i++)
+        ids[i] = numbers.first + i * numbers.stride;
+    *got = numbers.count;
+    return VESTA_OK;
 }
 
 enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
@@ -28,15 +44,17 @@ enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
         *id = r->ids[0];
         return state;
     }
-    if (must_queue(r) || vesta_next(r->gen, id, &r->pause) != VESTA_OK) return VS_WAITS;
+    if (must_queue(r) || next_id(r, id) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, 1);
     return VS_ANSWERED;
 }
 
-/* Turns the request to the first of `names`; how many of them in a row mean that namespace. */
+/* Turns the request to the first of `names`, which was found before; how many of them in a row mean the same. */
 static size_t turn_to_run(struct vs_request *r, const struct vs_slice *names, size_t count) {
     size_t run = 1;
-    vs_request_turn(r, vs_namespace_named(r->session->app, names->at, names->length));
+    bool found = vs_request_find(r, *names);
+    assert(found);
+    (void)found;
     while (run < count && names[run].length == names->length && memcmp(names[run].at, names->at, names->length) == 0)
         run++;
     return run;
@@ -46,7 +64,7 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n, 
     assert(n >= 1 && n <= VESTA_BATCH_MAX && *have <= n);
     while (*have < n) {
         size_t got, run = names ? turn_to_run(r, names + *have, n - *have) : n - *have;
-        if (must_queue(r) || vesta_next_n(r->gen, ids + *have, run, &got, &r->pause) != VESTA_OK) return false;
+        if (must_queue(r) || next_ids(r, ids + *have, run, &got) != VESTA_OK) return false;
         vs_count_ids(r, got);
         *have += got;
     }
@@ -57,6 +75,54 @@ enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta
     if (must_queue(r) || vesta_next_block(r->gen, n, block, &r->pause) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, block->count);
     return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
+    if (must_queue(r) || vesta_segment_next_n(r->tag->seg, n, numbers, &r->pause) != VESTA_OK) return VS_WAITS;
+    vs_count_ids(r, numbers->count);
+    return VS_ANSWERED;
+}
+
+/* How many numbers a range of the tag has: the current one, or the next, whose step is the least of its databases'. */
+static uint64_t range_count(const struct vesta_segment_info *info) {
+    uint64_t step = UINT64_MAX;
+    for (int i = 0; i < info->stores; i++)
+        if (info->database[i].step < step) step = info->database[i].step;
+    step /= info->stride > 0 ? info->stride : 1;
+    return info->count > step ? info->count : step;
+}
+
+/* What is left of a range that is too short is dropped, once it is known that the next one is long enough. */
+bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
+    struct vesta_numbers numbers = {.count = 0};
+    if (must_queue(r)) return false;
+    do {
+        if (vesta_segment_next_n(r->tag->seg, n, &numbers, &r->pause) != VESTA_OK) return false;
+        vs_count_ids(r, numbers.count);
+    } while (numbers.count < n);
+    *last = numbers.first + (n - 1) * numbers.stride;
+    return true;
+}
+
+static bool check_run(struct vs_request *r, uint64_t n) {
+    struct vesta_segment_info info;
+    if (n == 1) return true;
+    vesta_segment_get_info(r->tag->seg, &info);
+    uint64_t most = range_count(&info);
+    if (n <= most) return true;
+    vs_refuse(r, "bad_count", "n %llu is more than a range of '%s' has, which are %llu: raise its step",
+              (unsigned long long)n, r->tag->name, (unsigned long long)most);
+    return false;
+}
+
+enum vs_reply_state vs_take_run(struct vs_request *r, uint64_t n, uint64_t *last) {
+    bool is_queued = vs_multi_hands_out(r->session), is_asked = !is_queued || vs_multi_is_counting(r->session);
+    if (is_asked && !check_run(r, n)) {
+        if (is_queued) vs_multi_cannot(r->session);
+        return VS_ANSWERED;
+    }
+    if (is_queued) return vs_multi_take_run(r, n, last);
+    return vs_take_run_now(r, n, last) ? VS_ANSWERED : VS_WAITS;
 }
 
 enum vs_reply_state vs_take_ids(struct vs_request *r, size_t n, const struct vs_slice *names) {

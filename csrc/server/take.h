@@ -9,8 +9,16 @@
  * Who comes while others of its loop wait for an id queues behind them. */
 enum vs_reply_state vs_take_id(struct vs_request *request, uint64_t *id);
 enum vs_reply_state vs_take_ids(struct vs_request *request, size_t n, const struct vs_slice *names);
+/* A slice of the namespace's ticks; of the tag's numbers, 1 to n of them. */
 enum vs_reply_state vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
-/* The same, from ids[*have] on, as far as that goes now; false: not to the end, and request->pause says why. */
+enum vs_reply_state vs_take_numbers(struct vs_request *request, uint64_t n, struct vesta_numbers *numbers);
+/* Exactly n consecutive numbers of one range of the tag, of which *last is the last; where no range has so many that is
+ * refused (request->code). */
+enum vs_reply_state vs_take_run(struct vs_request *request, uint64_t n, uint64_t *last);
+/* Ids as by vs_take_ids, from ids[*have] on, as far as that goes now; false: not to the end, and request->pause says
+ * why. */
 bool vs_take_up_to(struct vs_request *request, uint64_t *ids, size_t *have, size_t n, const struct vs_slice *names);
+/* A run, without a look at how many numbers a range has.  false: request->pause says why not. */
+bool vs_take_run_now(struct vs_request *request, uint64_t n, uint64_t *last);
 
 #endif

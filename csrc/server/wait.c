@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RANGE_STEP_US 100000
 #define OPENING_STEP_US 5000    /* a namespace opens when it does */
 #define JUDGE_US_MAX 300000     /* a policy that has not answered by then has no say in this request */
 #define JUDGE_STEP_US 20000     /* who waits for its answer is woken by it; this is for a wake-up that came too early */
@@ -17,22 +18,26 @@
 
 /* ------------------------------------------------------------------ waiting */
 
-/* How long to wait before the next try, where that may take left_us in all; -1: not at all. */
+/* How long to wait before the next try, where that may take left_us in all; -1: not at all.  A tag's segment says when
+ * there are numbers again (vs_serve_wake); to ask all the same is for a word that was lost. */
 static int64_t step_us(const struct vs_request *r, int64_t left_us) {
+    if (r->tag && (r->pause.why != VESTA_RANGE || left_us <= 0)) return -1;
+    if (r->tag) return left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US;
     if (vs_pause_wakes_keeper(r->pause.why) && vesta_keep(r->gen) != VESTA_OK) return -1;
     return vs_pause_step_us(&r->pause, left_us);
 }
 
 static void queue_up(struct vs_request *r, int64_t wait_us) {
     struct vs_session *s = r->session;
-    s->waiting.queue = (int)(r->ns - s->app->ns);
+    s->waiting.queue = vs_request_queue(r);
     s->waiting.wait_us = wait_us;
     s->scratch->queue[s->waiting.queue].pause = r->pause;
 }
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->ns->wait_us_max;
+    if (s->waiting.deadline_us == 0)
+        s->waiting.deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
     int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
     if (wait_us < 0) return false;
     queue_up(r, wait_us);
@@ -158,6 +163,14 @@ static enum vs_reply_state give_up(struct vs_request *r) {
     return vs_refuse(r, code, "%s", text);
 }
 
+static enum vs_reply_state give_up_tag(struct vs_request *r) {
+    char text[256];
+    vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);
+    atomic_fetch_add_explicit(&r->tag->refused, 1, memory_order_relaxed); /* a count, orders nothing */
+    if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
+    return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
+}
+
 static enum vs_reply_state run(struct vs_request *r) {
     enum vs_reply_state state = r->call->handler(r);
     if (state == VS_WAITS) r->out->used = r->start;
@@ -168,6 +181,7 @@ static enum vs_reply_state settle_pause(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     int64_t now_us = clock->boot_us(clock->self), until_us = now_us;
     if (may_wait(r, now_us)) return VS_WAITS;
+    if (r->tag) return give_up_tag(r);
     if (r->session->waiting.policy_until_us != 0 && may_wait_by_verdict(r, now_us, 0)) return VS_WAITS;
     if (may_wait_for_lease(r, now_us)) return VS_WAITS;
     switch (judge(r, &until_us)) {
@@ -206,7 +220,10 @@ static bool may_wait_to_open(struct vs_request *r) {
 
 static void count_pause(struct vs_request *r) {
     assert(r->pause.why < VS_WHYS_MAX);
-    vs_add(&r->session->scratch->counts.pauses[r->ns - r->session->app->ns][r->pause.why], 1);
+    if (r->tag)
+        vs_add(&r->tag->counts[r->session->scratch->loop].pauses, 1);
+    else
+        vs_add(&r->session->scratch->counts.pauses[r->ns - r->session->app->ns][r->pause.why], 1);
 }
 
 static enum vs_reply_state run_or_wait(struct vs_request *r) {

@@ -1,10 +1,11 @@
 -- Segments from two databases: Leaf's table on one of them, and counters that both give every second number of.
 local secrets = env("VESTA_SECRETS", "/etc/vesta")
+local tls = env("DB_TLS", "verify")
 
 return {
   stores = {
-    a = { uri = "mysql://vesta@db1:3306/leaf", password = file(secrets .. "/db.pass"), tls = "verify" },
-    b = { uri = "mysql://vesta@db2:3306/leaf", password = env("DB2_PASS"), tls = "verify" },
+    a = { uri = "mysql://vesta@" .. env("DB1", "db1:3306/leaf"), password = file(secrets .. "/db.pass"), tls = tls },
+    b = { uri = "mysql://vesta@" .. env("DB2", "db2:3306/leaf"), password = env("DB2_PASS"), tls = tls },
   },
   segments = {
     { store = "a", table = "leaf_alloc", tags = "*", order = "trend" },

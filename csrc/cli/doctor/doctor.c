@@ -47,7 +47,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
     doctor->config = config;
     if (opts->path) vs_doctor_found(doctor, VS_FINE, "config", NULL, "%s can be read", opts->path);
     for (int i = 0; i < config->note_count; i++)
-        vs_doctor_found(doctor, config->note[i].is_gap ? VS_SICK : VS_WARN, "config", NULL, "%s", config->note[i].text);
+        vs_doctor_found(doctor, VS_WARN, "config", NULL, "%s", config->note[i]);
     vs_doctor_limits(doctor);
     vs_doctor_addresses(doctor);
     vs_doctor_folders(doctor);

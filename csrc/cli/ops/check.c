@@ -122,6 +122,22 @@ static void print_protocols(const struct vs_config *config) {
     }
 }
 
+static void print_list(const struct vs_conf_list *list) {
+    for (int i = 0; i < list->count; i++)
+        vs_outf("%s%s", i ? ", " : "", list->text[i]);
+}
+
+static void print_segments(const struct vs_config *config) {
+    for (int i = 0; i < config->segment_count; i++) {
+        const struct vs_conf_segment *s = &config->segment[i];
+        vs_outf("  %-14s  ", i ? "" : "segments");
+        print_list(&s->tags);
+        vs_outf(": %s of %s", s->table, s->store ? s->store : "");
+        print_list(&s->stores);
+        vs_outf("\n");
+    }
+}
+
 static void print_summary(const struct vs_config *config) {
     vs_outf("%s: ok\n", VS_CONF_SHOWN(config->name));
     for (int i = 0; i < config->ns_count; i++) {
@@ -133,10 +149,10 @@ static void print_summary(const struct vs_config *config) {
         if (ns->policy.name) vs_outf(", policy %s", ns->policy.name);
         vs_outf("\n");
     }
-    if (config->segment_count) vs_outf("  %-14s  %d\n", "segments", config->segment_count);
+    print_segments(config);
     print_protocols(config);
     for (int i = 0; i < config->note_count; i++)
-        vs_outf("  %s  %s\n", config->note[i].is_gap ? "not yet       " : "note          ", config->note[i].text);
+        vs_outf("  %-14s  %s\n", "note", config->note[i]);
 }
 
 static void print_summary_json(const struct vs_config *config) {
@@ -147,8 +163,8 @@ static void print_summary_json(const struct vs_config *config) {
     }
     vs_outf("],\"notes\":[");
     for (int i = 0; i < config->note_count; i++) {
-        vs_outf("%s{\"served\":%s,\"text\":", i ? "," : "", config->note[i].is_gap ? "false" : "true");
-        vs_out_json(config->note[i].text);
+        vs_outf("%s{\"text\":", i ? "," : "");
+        vs_out_json(config->note[i]);
         vs_outf("}");
     }
     vs_outf("]}\n");

@@ -250,6 +250,14 @@ static void put_vesta(struct vs_app *app, struct vs_out *out) {
         vs_put_text(out, ":");
         vs_put_uint(out, ids);
     }
+    const struct vs_tag_set *tags = vs_tags_now(app);
+    struct vs_tag_total total = {{0}, 0};
+    for (size_t i = 0; tags && i < tags->count; i++)
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+            total.given[protocol] += vs_tag_total(app, tags->at[i]).given[protocol];
+    if (!tags) return;
+    put_line(out, "vesta_tags", tags->count);
+    put_line(out, "vesta_tag_numbers", total.given[VS_RESP] + total.given[VS_HTTP]);
 }
 
 static const struct {
@@ -330,7 +338,9 @@ static void put_namespace(struct vs_out *out, const struct vs_namespace *ns) {
 
 enum vs_reply_state vs_on_vesta_info(struct vs_request *r) {
     const struct vs_app *app = r->session->app;
-    vs_resp_map(r->out, 2);
+    const struct vs_tag_set *tags = vs_request_tags(r);
+    vs_resp_map(r->out, tags ? 3 : 2);
+    if (tags) vs_resp_word(r->out, "tags"), vs_resp_int(r->out, (int64_t)tags->count);
     vs_resp_word(r->out, "version"), vs_resp_word(r->out, VESTA_VERSION);
     vs_resp_word(r->out, "namespaces"), vs_resp_map(r->out, (size_t)app->ns_count);
     for (int i = 0; i < app->ns_count; i++)

@@ -54,7 +54,7 @@ static enum vs_reply_state done(struct vs_request *r, const char *what) {
 
 enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
-    if (!r->session->app->policies.reload)
+    if (!r->session->app->policies.reload && !r->session->app->tags_reread)
         return vs_refuse(r, "no_policies",
                          "there is nothing to reload: this server has no policies and no config file");
     vs_log(VS_LOG_INFO, "admin: reload requested", "over", door(r), NULL);

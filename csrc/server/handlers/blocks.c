@@ -27,10 +27,29 @@ static void put_ticks(struct vs_request *r, const struct vesta_block *block) {
     vs_named_close(r);
 }
 
+/* Number i is first + i * stride. */
+static void put_numbers(struct vs_request *r, const struct vesta_numbers *numbers) {
+    vs_named_open(r, 5);
+    vs_named_text(r, "ns", r->tag->name);
+    vs_named_text(r, "kind", "numbers");
+    vs_named_wide(r, "first", numbers->first);
+    vs_named_int(r, "count", (int64_t)numbers->count);
+    vs_named_int(r, "stride", (int64_t)numbers->stride);
+    vs_named_close(r);
+}
+
+static enum vs_reply_state give_numbers(struct vs_request *r, uint64_t n) {
+    struct vesta_numbers numbers;
+    if (vs_take_numbers(r, n, &numbers) != VS_ANSWERED) return VS_WAITS;
+    put_numbers(r, &numbers);
+    return VS_ANSWERED;
+}
+
 enum vs_reply_state vs_on_block(struct vs_request *r) {
     struct vesta_block block;
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), BLOCK_MAX, &n)) return VS_ANSWERED;
+    if (r->tag) return give_numbers(r, n);
     if (vs_take_block(r, n, &block) != VS_ANSWERED) return VS_WAITS;
     put_ticks(r, &block);
     return VS_ANSWERED;

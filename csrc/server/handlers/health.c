@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TAGS_TOLD 16 /* of those that have no numbers */
+
 enum vs_reply_state vs_on_healthz(struct vs_request *r) {
     vs_put_text(r->out, "ok\n");
     return VS_ANSWERED;
@@ -28,29 +30,68 @@ struct look {
         const struct vs_namespace *ns;
         struct vesta_pause pause;
     } at[VS_NAMESPACES_MAX];
+    struct vs_tags_status tags;
+    int dry;                                       /* tags that gave numbers, and have none */
+    const struct vs_served_tag *dry_at[TAGS_TOLD]; /* the first of them */
 };
 
+/* Who was asked for numbers, and could give none now. */
+static bool is_dry(const struct vs_app *app, const struct vs_served_tag *tag) {
+    struct vesta_segment_info info;
+    if (vs_tag_total(app, tag).pauses == 0) return false; /* its first range is fetched when it is wanted */
+    vesta_segment_get_info(tag->seg, &info);
+    if (info.left > 0 || info.next_left > 0) return false;
+    for (int i = 0; i < info.stores; i++)
+        if (*info.database[i].said || info.database[i].is_stopped) return true;
+    return false;
+}
+
+static void look_at_tags(const struct vs_app *app, const struct vs_tag_set *set, struct look *seen) {
+    if (app->tags_status) app->tags_status(app->tags_self, &seen->tags);
+    for (size_t i = 0; set && i < set->count; i++) {
+        if (!is_dry(app, set->at[i])) continue;
+        if (seen->dry < TAGS_TOLD) seen->dry_at[seen->dry] = set->at[i];
+        seen->dry++;
+    }
+}
+
 /* How many reasons there are. */
-static int look(const struct vs_request *r, struct look *seen) {
+static int look(struct vs_request *r, struct look *seen) {
     const struct vs_app *app = r->session->app;
+    *seen = (struct look){.dry = 0};
     struct vs_policies_status policies = {.stuck = false};
     if (app->policies.status) app->policies.status(app->policies.self, &policies);
     seen->draining = r->session->draining;
     seen->stuck = policies.stuck;
-    seen->unready = 0;
     for (int i = 0; i < app->ns_count; i++) {
         seen->at[seen->unready].ns = &app->ns[i];
         seen->unready += !vs_namespace_is_ready(&app->ns[i], &seen->at[seen->unready].pause);
     }
-    return seen->draining + seen->stuck + seen->unready;
+    look_at_tags(app, vs_request_tags(r), seen);
+    return seen->draining + seen->stuck + seen->unready + seen->dry + (seen->tags.unread > 0);
 }
 
-static void put_reason(struct vs_out *out, const char *ns, const char *code, const char *detail) {
+static void put_reason_of(struct vs_out *out, const char *what, const char *name, const char *code,
+                          const char *detail) {
     vs_json_open(out, NULL, '{');
-    if (ns) vs_json_text(out, "namespace", ns);
+    if (name) vs_json_text(out, what, name);
     vs_json_text(out, "code", code);
     vs_json_text(out, "detail", detail);
     vs_put(out, "}", 1);
+}
+
+static void put_reason(struct vs_out *out, const char *ns, const char *code, const char *detail) {
+    put_reason_of(out, "namespace", ns, code, detail);
+}
+
+static void put_tags(struct vs_out *out, const struct look *seen) {
+    struct vesta_pause pause = {.why = VESTA_RANGE};
+    char text[256];
+    if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
+    for (int i = 0; i < seen->dry && i < TAGS_TOLD; i++) {
+        vesta_segment_pause_text(seen->dry_at[i]->seg, &pause, text, sizeof text);
+        put_reason_of(out, "tag", seen->dry_at[i]->name, "range", text);
+    }
 }
 
 static void put_reasons(struct vs_out *out, const struct look *seen) {
@@ -68,6 +109,7 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
         vesta_pause_text(ns->gen[VS_RESP], pause, text, sizeof text);
         put_reason(out, ns->name, vesta_why_name(pause->why), text);
     }
+    put_tags(out, seen);
     vs_put(out, "]", 1);
 }
 

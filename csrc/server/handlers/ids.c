@@ -44,8 +44,7 @@ bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64
 
 enum vs_reply_state vs_on_some(struct vs_request *r) {
     uint64_t n;
-    if (!vs_request_enter(r, r->args->at[0]) || !vs_read_n(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
-        return VS_ANSWERED;
+    if (!vs_request_enter(r, r->args->at[0]) || !vs_read_n(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n)) return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
     vs_resp_array(r->out, n);
     for (size_t i = 0; i < n; i++)
@@ -55,11 +54,18 @@ enum vs_reply_state vs_on_some(struct vs_request *r) {
 
 /* A counter gives numbers that add up; what a namespace gives are ids. */
 enum vs_reply_state vs_on_count(struct vs_request *r) {
-    struct vs_slice name = r->args->at[0];
-    if (vs_request_enter(r, name))
-        vs_refuse(r, "bad_command",
-                  "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several", r->ns->name,
-                  r->ns->name, r->ns->name);
+    uint64_t n, last;
+    if (!vs_request_enter_tag(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n))
+        return VS_ANSWERED;
+    if (vs_take_run(r, n, &last) != VS_ANSWERED) return VS_WAITS;
+    if (r->code == 0) vs_resp_int(r->out, (int64_t)last);
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_count_down(struct vs_request *r) {
+    if (vs_request_enter_tag(r, vs_arg(r, 0)))
+        vs_refuse(r, "bad_command", "'%s' does not count down: INCR %s gives its next number", r->tag->name,
+                  r->tag->name);
     return VS_ANSWERED;
 }
 
@@ -127,7 +133,7 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     uint64_t id;
     bool is_resp = r->protocol == VS_RESP, is_named = is_resp && r->args->count == 2;
     struct vs_slice none = {NULL, 0}, name = !is_resp ? vs_arg(r, 1) : is_named ? vs_arg(r, 0) : none;
-    if (!vs_request_enter(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
+    if (!vs_request_enter_namespace(r, name) || !vs_read_id(r, is_named, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
@@ -151,7 +157,7 @@ static const char *vesta_name(const char *name) {
 enum vs_reply_state vs_on_expid(struct vs_request *r) {
     struct vesta_parts parts;
     uint64_t id;
-    if (!vs_request_enter(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
+    if (!vs_request_enter_namespace(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     vs_put(r->out, "{", 1);
     const char *last = "";
@@ -185,7 +191,8 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
     uint64_t time;
     char text[64];
     struct tm tm;
-    if (!vs_request_enter(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time)) return VS_ANSWERED;
+    if (!vs_request_enter_namespace(r, vs_arg(r, 1)) || !read_number(r, vs_arg(r, 0), "time", &time))
+        return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     uint64_t max = layout->field[layout->time].max;
     if (time > max)
@@ -264,12 +271,12 @@ enum vs_reply_state vs_on_makeid(struct vs_request *r) {
     int ns = 0;
     while (ns + 1 < r->args->count && !vs_slice_is(r->args->at[ns], "ns"))
         ns += 2;
-    return vs_request_enter(r, vs_arg(r, ns + 1)) ? make(r, 0, ns) : VS_ANSWERED;
+    return vs_request_enter_namespace(r, vs_arg(r, ns + 1)) ? make(r, 0, ns) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_make(struct vs_request *r) {
     struct vs_slice last = r->args->at[r->args->count - 1];
-    if (!vs_request_enter(r, r->args->at[0])) return VS_ANSWERED;
+    if (!vs_request_enter_namespace(r, r->args->at[0])) return VS_ANSWERED;
     if (r->args->count % 2 == 0)
         return vs_refuse(r, "bad_field", "'%s' has no value: %s", VS_QUOTE(last.at, last.length), r->call->help);
     if (r->args->count > 2 * VESTA_FIELDS_MAX)

@@ -13,17 +13,21 @@ enum vs_reply_state vs_on_leaf_get(struct vs_request *r) {
     const struct vs_app *app = r->session->app;
     bool is_known = vs_namespace_named(r->session->app, key.at, key.length);
     uint64_t id;
-    if (!vs_request_enter(r, app->leaf_any_key && !is_known ? any : key)) return VS_ANSWERED;
+    if (!vs_request_enter_namespace(r, app->leaf_any_key && !is_known ? any : key)) return VS_ANSWERED;
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
     vs_put_uint(r->out, id);
     return VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
-    struct vs_slice key = vs_arg(r, 0);
-    return vs_refuse(r, "unknown_name",
-                     "no segment '%s': this version of vesta has none; for ids use /api/snowflake/get/%s",
-                     VS_QUOTE(key.at, key.length), r->session->app->ns[0].name);
+    uint64_t number;
+    if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
+    if (!r->tag)
+        return vs_refuse(r, "unknown_name", "'%s' is a namespace: /api/snowflake/get/%s gives its ids", r->ns->name,
+                         r->ns->name);
+    if (vs_take_id(r, &number) != VS_ANSWERED) return VS_WAITS;
+    vs_put_uint(r->out, number);
+    return VS_ANSWERED;
 }
 
 /* What a failure looks like there; the status is ours. */
@@ -56,7 +60,7 @@ enum vs_reply_state vs_on_leaf_decode(struct vs_request *r) {
     struct vesta_parts parts;
     char digits[VESTA_FORMAT_MAX];
     uint64_t id;
-    if (!vs_request_enter(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return error_message(r);
+    if (!vs_request_enter_namespace(r, vs_arg(r, 1)) || !vs_read_id(r, 0, &id, &parts)) return error_message(r);
     vs_put(r->out, "{", 1);
     put_timestamp(r->out, parts.unix_ms);
     vesta_format(VESTA_DECIMAL, parts.worker, digits);

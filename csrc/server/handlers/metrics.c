@@ -3,6 +3,7 @@
  * One table of families; docs/metrics.md says what each is for, and a spec holds that page to this table. */
 #include "base/array.h"
 #include "os/process.h"
+#include "server/handlers/metrics.h"
 #include "server/http/accept.h"
 #include "server/commands.h"
 #include "server/problem.h"
@@ -12,38 +13,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_BYTES 160         /* the longest sample, checked as they are written */
-#define LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
-#define OTHER_BYTES 25000      /* families without namespaces, and the heads of all */
-
-_Static_assert(VS_NAMESPACES_MAX *LINES_PER_NAMESPACE *LINE_BYTES + OTHER_BYTES <= VS_REPLY_MAX,
-               "the metrics fit a reply");
-
 static const char *const renewal_name[] = {"ok", "conflict", "refused", "down", "unknown"}; /* as vesta_info has them */
-#define RENEWALS ((int)VS_COUNT(renewal_name))
+#define RENEWALS VS_RENEWAL_ANSWERS
+_Static_assert(VS_COUNT(renewal_name) == RENEWALS, "each has a name");
 _Static_assert(sizeof((struct vesta_info){0}.renewals) == RENEWALS * sizeof(uint64_t), "all of them are told");
 
-struct metrics {
-    struct vs_out *out;
-    const struct vs_app *app;
-    const char *name;  /* of the family */
-    bool open;         /* OpenMetrics */
-    bool has_policies; /* else there are no policies and nothing can be reloaded */
-    struct vs_policies_status policies;
-    struct vs_process_usage process;
-    struct {
-        bool ready, held;
-        uint64_t worker, renewals[RENEWALS];
-        int64_t end_ms, drift_us;
-    } ns[VS_NAMESPACES_MAX];
-};
+static const char *const protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
 /* ------------------------------------------------------------------ lines */
 
-/* One sample: what follows the family's name. */
-static void sample(struct metrics *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void sample(struct metrics *m, const char *format, ...) {
-    char line[LINE_BYTES];
+void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) {
+    char line[VS_METRICS_LINE_BYTES];
     va_list list;
     va_start(list, format);
     int length = vsnprintf(line, sizeof line, format, list);
@@ -66,84 +46,82 @@ static const char *seconds(char *buf, int64_t us) {
     return buf;
 }
 
-static unsigned long long total(const struct metrics *m, const vs_count *of) {
+static unsigned long long total(const struct vs_metrics *m, const vs_count *of) {
     return vs_total(m->app, of);
 }
 
 /* Counts are named by their place in the first loop's. */
 #define COUNTS(m) (*(m)->app->counts[0])
 
-static const char *const protocol_name[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
-
 /* ------------------------------------------------------------------ namespaces */
 
 #define EACH_NAMESPACE(m, i) for (int i = 0; i < (m)->app->ns_count; i++)
 #define NAME(m, i) ((m)->app->ns[i].name)
 
-static void put_ids(struct metrics *m) {
+static void put_ids(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
-        sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), protocol_name[protocol],
-               total(m, &COUNTS(m).ids[i][protocol]));
+        vs_metrics_sample(m, "{namespace=\"%s\",proto=\"%s\"} %llu", NAME(m, i), protocol_name[protocol],
+                          total(m, &COUNTS(m).ids[i][protocol]));
 }
 
-static void put_pauses(struct metrics *m) {
+static void put_pauses(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
-        sample(m, "{namespace=\"%s\",why=\"%s\"} %llu", NAME(m, i), vesta_why_name((enum vesta_why)why),
-               total(m, &COUNTS(m).pauses[i][why]));
+        vs_metrics_sample(m, "{namespace=\"%s\",why=\"%s\"} %llu", NAME(m, i), vesta_why_name((enum vesta_why)why),
+                          total(m, &COUNTS(m).pauses[i][why]));
 }
 
-static void put_pauses_of(struct metrics *m, enum vesta_why why) {
+static void put_pauses_of(struct vs_metrics *m, enum vesta_why why) {
     EACH_NAMESPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), total(m, &COUNTS(m).pauses[i][why]));
+    vs_metrics_sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), total(m, &COUNTS(m).pauses[i][why]));
 }
 
-static void put_exhausted(struct metrics *m) {
+static void put_exhausted(struct vs_metrics *m) {
     put_pauses_of(m, VESTA_FULL);
 }
 
-static void put_backwards(struct metrics *m) {
+static void put_backwards(struct vs_metrics *m) {
     put_pauses_of(m, VESTA_CLOCK_BACK);
 }
 
-static void put_drift(struct metrics *m) {
+static void put_drift(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].drift_us));
+    vs_metrics_sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].drift_us));
 }
 
-static void put_held(struct metrics *m) {
+static void put_held(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].held);
+    vs_metrics_sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].held);
 }
 
-static void put_ready(struct metrics *m) {
+static void put_ready(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
-    sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].ready);
+    vs_metrics_sample(m, "{namespace=\"%s\"} %d", NAME(m, i), m->ns[i].ready);
 }
 
-static void put_worker(struct metrics *m) {
+static void put_worker(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
-    if (m->ns[i].held) sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->ns[i].worker);
+    if (m->ns[i].held) vs_metrics_sample(m, "{namespace=\"%s\"} %llu", NAME(m, i), (unsigned long long)m->ns[i].worker);
 }
 
-static void put_expiry(struct metrics *m) {
+static void put_expiry(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
-    if (m->ns[i].held) sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].end_ms * 1000));
+    if (m->ns[i].held) vs_metrics_sample(m, "{namespace=\"%s\"} %s", NAME(m, i), SECONDS(m->ns[i].end_ms * 1000));
 }
 
-static void put_renewals(struct metrics *m) {
+static void put_renewals(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i)
     for (int at = 0; at < RENEWALS; at++)
-        sample(m, "{namespace=\"%s\",result=\"%s\"} %llu", NAME(m, i), renewal_name[at],
-               (unsigned long long)m->ns[i].renewals[at]);
+        vs_metrics_sample(m, "{namespace=\"%s\",result=\"%s\"} %llu", NAME(m, i), renewal_name[at],
+                          (unsigned long long)m->ns[i].renewals[at]);
 }
 
-static void put_layout_end(struct metrics *m) {
+static void put_layout_end(struct vs_metrics *m) {
     EACH_NAMESPACE(m, i) {
         if (!vs_namespace_is_open(&m->app->ns[i])) continue;
         int64_t end_ms = vesta_layout_end_ms(m->app->ns[i].layout);
-        sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
+        vs_metrics_sample(m, "{namespace=\"%s\"} %lld", NAME(m, i), (long long)(end_ms / 1000));
     }
 }
 
@@ -151,150 +129,152 @@ static void put_layout_end(struct metrics *m) {
 
 #define EACH_PROTOCOL(protocol) for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
 
-static void put_requests(struct metrics *m) {
+static void put_requests(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
     for (int code = 0; vs_code_name(code); code++)
-        sample(m, "{proto=\"%s\",code=\"%s\"} %llu", protocol_name[protocol], vs_code_name(code),
-               total(m, &COUNTS(m).requests[protocol][code]));
+        vs_metrics_sample(m, "{proto=\"%s\",code=\"%s\"} %llu", protocol_name[protocol], vs_code_name(code),
+                          total(m, &COUNTS(m).requests[protocol][code]));
 }
 
-static void put_durations(struct metrics *m) {
+static void put_durations(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
         unsigned long long count = 0;
         for (int i = 0; i < VS_DURATIONS_MAX; i++) {
             bool last = i == VS_DURATIONS_MAX - 1;
             count += total(m, &COUNTS(m).durations[protocol][i]);
-            sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", protocol_name[protocol],
-                   last ? "+Inf" : SECONDS((int64_t)vs_duration_us[i]), count);
+            vs_metrics_sample(m, "_bucket{proto=\"%s\",le=\"%s\"} %llu", protocol_name[protocol],
+                              last ? "+Inf" : SECONDS((int64_t)vs_duration_us[i]), count);
         }
-        sample(m, "_sum{proto=\"%s\"} %s", protocol_name[protocol],
-               SECONDS((int64_t)total(m, &COUNTS(m).duration_us[protocol])));
-        sample(m, "_count{proto=\"%s\"} %llu", protocol_name[protocol], count);
+        vs_metrics_sample(m, "_sum{proto=\"%s\"} %s", protocol_name[protocol],
+                          SECONDS((int64_t)total(m, &COUNTS(m).duration_us[protocol])));
+        vs_metrics_sample(m, "_count{proto=\"%s\"} %llu", protocol_name[protocol], count);
     }
 }
 
-static void put_connections(struct metrics *m) {
+static void put_connections(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
         unsigned long long closed = total(m, &COUNTS(m).closed[protocol]); /* first: never more than were accepted */
-        sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]) - closed);
+        vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol],
+                          total(m, &COUNTS(m).accepted[protocol]) - closed);
     }
 }
 
-static void put_accepted(struct metrics *m) {
+static void put_accepted(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
-    sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
+    vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
 }
 
-static void put_refused(struct metrics *m) {
+static void put_refused(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
     for (int why = VS_LET_IN + 1; why < VS_TURNED_REASONS; why++)
-        sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", protocol_name[protocol], vs_turned_name[why],
-               total(m, &COUNTS(m).turned[protocol][why]));
+        vs_metrics_sample(m, "{proto=\"%s\",reason=\"%s\"} %llu", protocol_name[protocol], vs_turned_name[why],
+                          total(m, &COUNTS(m).turned[protocol][why]));
 }
 
-static void put_limits(struct metrics *m) {
+static void put_limits(struct vs_metrics *m) {
     const struct vs_limits *limits = vs_budget_limits(m->app->budget);
     EACH_PROTOCOL(protocol) {
-        sample(m, "{proto=\"%s\",of=\"proto\"} %d", protocol_name[protocol], limits->proto_max[protocol]);
-        sample(m, "{proto=\"%s\",of=\"address\"} %d", protocol_name[protocol], limits->of_address[protocol]);
+        vs_metrics_sample(m, "{proto=\"%s\",of=\"proto\"} %d", protocol_name[protocol], limits->proto_max[protocol]);
+        vs_metrics_sample(m, "{proto=\"%s\",of=\"address\"} %d", protocol_name[protocol], limits->of_address[protocol]);
     }
 }
 
-static void put_limit(struct metrics *m) {
-    sample(m, " %d", vs_budget_limits(m->app->budget)->connections_max);
+static void put_limit(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %d", vs_budget_limits(m->app->budget)->connections_max);
 }
 
-static void put_rests(struct metrics *m) {
-    sample(m, " %llu", total(m, &COUNTS(m).rests));
+static void put_rests(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", total(m, &COUNTS(m).rests));
 }
 
-static void put_shed(struct metrics *m) {
+static void put_shed(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
-    sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
+    vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).shed[protocol]));
 }
 
-static void put_memory(struct metrics *m) {
-    sample(m, " %lld", (long long)vs_budget_memory(m->app->budget));
+static void put_memory(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %lld", (long long)vs_budget_memory(m->app->budget));
 }
 
-static void put_memory_max(struct metrics *m) {
-    sample(m, " %lld", (long long)vs_budget_limits(m->app->budget)->memory_max);
+static void put_memory_max(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %lld", (long long)vs_budget_limits(m->app->budget)->memory_max);
 }
 
-static void put_fds_reserved(struct metrics *m) {
-    sample(m, " %d", vs_budget_limits(m->app->budget)->reserved);
+static void put_fds_reserved(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %d", vs_budget_limits(m->app->budget)->reserved);
 }
 
-static void put_waiting(struct metrics *m) {
-    sample(m, " %llu", total(m, &COUNTS(m).waiting));
+static void put_waiting(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", total(m, &COUNTS(m).waiting));
 }
 
 /* ------------------------------------------------------------------ policies and config */
 
 #define HOOK(m, hook) ((m)->app->policies.hook_name((enum vs_hook)(hook)))
 
-static void put_calls(struct metrics *m) {
+static void put_calls(struct vs_metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++)
         for (int result = 0; result < VS_CALL_RESULTS; result++)
-            sample(m, "{hook=\"%s\",result=\"%s\"} %llu", HOOK(m, hook),
-                   m->app->policies.result_name((enum vs_call_result)result),
-                   (unsigned long long)m->policies.calls[hook][result]);
+            vs_metrics_sample(m, "{hook=\"%s\",result=\"%s\"} %llu", HOOK(m, hook),
+                              m->app->policies.result_name((enum vs_call_result)result),
+                              (unsigned long long)m->policies.calls[hook][result]);
 }
 
-static void put_call_durations(struct metrics *m) {
+static void put_call_durations(struct vs_metrics *m) {
     for (int hook = 0; hook < VS_HOOKS; hook++) {
         unsigned long long count = 0;
         for (int result = 0; result < VS_CALL_RESULTS; result++)
             count += m->policies.calls[hook][result];
-        sample(m, "_sum{hook=\"%s\"} %s", HOOK(m, hook), SECONDS((int64_t)m->policies.call_us[hook]));
-        sample(m, "_count{hook=\"%s\"} %llu", HOOK(m, hook), count);
+        vs_metrics_sample(m, "_sum{hook=\"%s\"} %s", HOOK(m, hook), SECONDS((int64_t)m->policies.call_us[hook]));
+        vs_metrics_sample(m, "_count{hook=\"%s\"} %llu", HOOK(m, hook), count);
     }
 }
 
-static void put_generation(struct metrics *m) {
-    sample(m, " %llu", (unsigned long long)m->policies.generation);
+static void put_generation(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)m->policies.generation);
 }
 
-static void put_stuck(struct metrics *m) {
-    sample(m, " %d", m->policies.stuck);
+static void put_stuck(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %d", m->policies.stuck);
 }
 
-static void put_reload_ok(struct metrics *m) {
-    sample(m, " %d", m->policies.reload_ok);
+static void put_reload_ok(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %d", m->policies.reload_ok);
 }
 
-static void put_reload_time(struct metrics *m) {
-    sample(m, " %s", SECONDS(m->policies.reload_unix_ms * 1000));
+static void put_reload_time(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %s", SECONDS(m->policies.reload_unix_ms * 1000));
 }
 
 /* ------------------------------------------------------------------ the process */
 
-static void put_build(struct metrics *m) {
-    sample(m, "{version=\"" VESTA_VERSION "\",lua=\"%s\"} 1", m->app->policies.lua ? m->app->policies.lua : "");
+static void put_build(struct vs_metrics *m) {
+    vs_metrics_sample(m, "{version=\"" VESTA_VERSION "\",lua=\"%s\"} 1",
+                      m->app->policies.lua ? m->app->policies.lua : "");
 }
 
-static void put_start(struct metrics *m) {
-    sample(m, " %s", SECONDS(m->process.start_unix_ms * 1000));
+static void put_start(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %s", SECONDS(m->process.start_unix_ms * 1000));
 }
 
-static void put_cpu(struct metrics *m) {
-    sample(m, " %s", SECONDS((int64_t)m->process.cpu_ms * 1000));
+static void put_cpu(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %s", SECONDS((int64_t)m->process.cpu_ms * 1000));
 }
 
-static void put_resident(struct metrics *m) {
-    sample(m, " %llu", (unsigned long long)m->process.resident_bytes);
+static void put_resident(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.resident_bytes);
 }
 
-static void put_virtual(struct metrics *m) {
-    sample(m, " %llu", (unsigned long long)m->process.virtual_bytes);
+static void put_virtual(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.virtual_bytes);
 }
 
-static void put_fds(struct metrics *m) {
-    sample(m, " %llu", (unsigned long long)m->process.open_fds);
+static void put_fds(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.open_fds);
 }
 
-static void put_fds_max(struct metrics *m) {
-    sample(m, " %llu", (unsigned long long)m->process.max_fds);
+static void put_fds_max(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)m->process.max_fds);
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -304,61 +284,73 @@ enum kind { COUNTER, GAUGE, HISTOGRAM, SUMMARY };
 static const struct family {
     const char *name, *help;
     enum kind kind;
-    void (*put)(struct metrics *);
-    bool of_policies;
+    void (*put)(struct vs_metrics *);
+    enum { ALWAYS, OF_POLICIES, OF_TAGS } when;
 } families[] = {
-    {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, false},
-    {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, put_pauses, false},
-    {"vesta_sequence_exhausted_total", "Requests that found the time unit used up", COUNTER, put_exhausted, false},
+    {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, ALWAYS},
+    {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, put_pauses, ALWAYS},
+    {"vesta_sequence_exhausted_total", "Requests that found the time unit used up", COUNTER, put_exhausted, ALWAYS},
     {"vesta_clock_backwards_total", "Requests that found the clock behind a time already seen", COUNTER, put_backwards,
-     false},
+     ALWAYS},
     {"vesta_clock_drift_seconds", "Drift of the wall clock against uptime since it was last confirmed", GAUGE,
-     put_drift, false},
+     put_drift, ALWAYS},
     {"vesta_ready", "1 while a request for an id would be served, 0 while it would be refused", GAUGE, put_ready,
-     false},
-    {"vesta_lease_held", "1 while a worker number is leased", GAUGE, put_held, false},
+     ALWAYS},
+    {"vesta_lease_held", "1 while a worker number is leased", GAUGE, put_held, ALWAYS},
     {"vesta_lease_expiry_timestamp_seconds", "Time at which ids end unless the lease is renewed", GAUGE, put_expiry,
-     false},
-    {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, put_renewals, false},
-    {"vesta_worker_id", "The leased worker number", GAUGE, put_worker, false},
-    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, put_layout_end, false},
-    {"vesta_requests_total", "Requests answered, by the stable code of the answer", COUNTER, put_requests, false},
+     ALWAYS},
+    {"vesta_lease_renewals_total", "Renewals, by the store's answer", COUNTER, put_renewals, ALWAYS},
+    {"vesta_worker_id", "The leased worker number", GAUGE, put_worker, ALWAYS},
+    {"vesta_layout_end_timestamp_seconds", "Time at which the layout's time field ends", GAUGE, put_layout_end, ALWAYS},
+    {"vesta_tags", "Tags that are served", GAUGE, vs_put_tags, OF_TAGS},
+    {"vesta_tags_not_served",
+     "Tags of tables that are not served, because something else has the name or there are too many", GAUGE,
+     vs_put_tags_passed, OF_TAGS},
+    {"vesta_tag_tables_unread", "Tables whose tags could not be read since the start", GAUGE, vs_put_tables_unread,
+     OF_TAGS},
+    {"vesta_tag_numbers_issued_total", "Numbers given", COUNTER, vs_put_tag_numbers, OF_TAGS},
+    {"vesta_tag_pauses_total", "Requests that found no number", COUNTER, vs_put_tag_pauses, OF_TAGS},
+    {"vesta_tag_ranges_total", "Ranges that were taken from the databases", COUNTER, vs_put_tag_ranges, OF_TAGS},
+    {"vesta_tag_store_errors_total", "Questions for a range that brought none", COUNTER, vs_put_tag_errors, OF_TAGS},
+    {"vesta_tag_numbers_left", "Numbers of the ranges that are here", GAUGE, vs_put_tag_left, OF_TAGS},
+    {"vesta_tag_step", "Numbers that are taken at a time", GAUGE, vs_put_tag_step, OF_TAGS},
+    {"vesta_requests_total", "Requests answered, by the stable code of the answer", COUNTER, put_requests, ALWAYS},
     {"vesta_request_duration_seconds", "Time from reading a request to writing its answer", HISTOGRAM, put_durations,
-     false},
-    {"vesta_connections", "Connections open", GAUGE, put_connections, false},
-    {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, false},
+     ALWAYS},
+    {"vesta_connections", "Connections open", GAUGE, put_connections, ALWAYS},
+    {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, ALWAYS},
     {"vesta_connections_refused_total", "Connections turned away, by the limit they exceeded", COUNTER, put_refused,
-     false},
+     ALWAYS},
     {"vesta_connections_limit", "Connections that a protocol, or one address at it, may have", GAUGE, put_limits,
-     false},
+     ALWAYS},
     {"vesta_connections_total_limit", "Connections that the HTTP and Redis protocols may have together", GAUGE,
-     put_limit, false},
+     put_limit, ALWAYS},
     {"vesta_connections_shed_total", "Connections closed because clients held too much memory", COUNTER, put_shed,
-     false},
+     ALWAYS},
     {"vesta_accept_rests_total", "Times that new connections had to wait for a file descriptor", COUNTER, put_rests,
-     false},
-    {"vesta_client_memory_bytes", "Memory held for clients", GAUGE, put_memory, false},
-    {"vesta_client_memory_limit_bytes", "Limit of the memory held for clients", GAUGE, put_memory_max, false},
-    {"vesta_waiting_requests", "Requests that wait for an id", GAUGE, put_waiting, false},
-    {"vesta_policy_calls_total", "Calls of policies", COUNTER, put_calls, true},
-    {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, true},
-    {"vesta_policy_generation", "Sets of policies that were put into use", GAUGE, put_generation, true},
-    {"vesta_policy_stuck", "1 while a policy is running that cannot be stopped", GAUGE, put_stuck, true},
-    {"vesta_config_last_reload_successful", "1 if the last reload succeeded", GAUGE, put_reload_ok, true},
+     ALWAYS},
+    {"vesta_client_memory_bytes", "Memory held for clients", GAUGE, put_memory, ALWAYS},
+    {"vesta_client_memory_limit_bytes", "Limit of the memory held for clients", GAUGE, put_memory_max, ALWAYS},
+    {"vesta_waiting_requests", "Requests that wait for an id", GAUGE, put_waiting, ALWAYS},
+    {"vesta_policy_calls_total", "Calls of policies", COUNTER, put_calls, OF_POLICIES},
+    {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, OF_POLICIES},
+    {"vesta_policy_generation", "Sets of policies that were put into use", GAUGE, put_generation, OF_POLICIES},
+    {"vesta_policy_stuck", "1 while a policy is running that cannot be stopped", GAUGE, put_stuck, OF_POLICIES},
+    {"vesta_config_last_reload_successful", "1 if the last reload succeeded", GAUGE, put_reload_ok, OF_POLICIES},
     {"vesta_config_last_reload_success_timestamp_seconds", "Time of the last successful reload", GAUGE, put_reload_time,
-     true},
-    {"vesta_build_info", "The version of vesta and of its Lua", GAUGE, put_build, false},
-    {"process_start_time_seconds", "Start time of the process", GAUGE, put_start, false},
-    {"process_cpu_seconds_total", "Processor time used", COUNTER, put_cpu, false},
-    {"process_resident_memory_bytes", "Resident memory", GAUGE, put_resident, false},
-    {"process_virtual_memory_bytes", "Virtual memory", GAUGE, put_virtual, false},
-    {"process_open_fds", "Open file descriptors", GAUGE, put_fds, false},
-    {"process_max_fds", "Limit of open file descriptors", GAUGE, put_fds_max, false},
-    {"vesta_reserved_fds", "File descriptors that are reserved, and not for clients", GAUGE, put_fds_reserved, false},
+     OF_POLICIES},
+    {"vesta_build_info", "The version of vesta and of its Lua", GAUGE, put_build, ALWAYS},
+    {"process_start_time_seconds", "Start time of the process", GAUGE, put_start, ALWAYS},
+    {"process_cpu_seconds_total", "Processor time used", COUNTER, put_cpu, ALWAYS},
+    {"process_resident_memory_bytes", "Resident memory", GAUGE, put_resident, ALWAYS},
+    {"process_virtual_memory_bytes", "Virtual memory", GAUGE, put_virtual, ALWAYS},
+    {"process_open_fds", "Open file descriptors", GAUGE, put_fds, ALWAYS},
+    {"process_max_fds", "Limit of open file descriptors", GAUGE, put_fds_max, ALWAYS},
+    {"vesta_reserved_fds", "File descriptors that are reserved, and not for clients", GAUGE, put_fds_reserved, ALWAYS},
 };
 
 /* OpenMetrics names a family of counters without the ending of its samples. */
-static void put_head(struct metrics *m, const struct family *family) {
+static void put_head(struct vs_metrics *m, const struct family *family) {
     static const char *const kind_name[] = {"counter", "gauge", "histogram", "summary"};
     size_t length = strlen(family->name);
     if (m->open && family->kind == COUNTER) length -= strlen("_total");
@@ -372,7 +364,7 @@ static void put_head(struct metrics *m, const struct family *family) {
     }
 }
 
-static void look_around(struct metrics *m) {
+static void look_around(struct vs_metrics *m) {
     const struct vs_policies *policies = &m->app->policies;
     m->has_policies = policies->status != NULL;
     if (m->has_policies) policies->status(policies->self, &m->policies);
@@ -392,11 +384,13 @@ static void look_around(struct metrics *m) {
 
 enum vs_reply_state vs_on_metrics(struct vs_request *r) {
     const struct vs_accept *accept = &r->http->accept;
-    struct metrics m = {.out = r->out, .app = r->session->app};
+    struct vs_metrics m = {.out = r->out, .app = r->session->app};
     m.open = accept->given && vs_accept_q(accept, VS_TYPE_OPENMETRICS) > vs_accept_q(accept, VS_TYPE_TEXT);
     look_around(&m);
+    vs_metrics_look_at_tags(&m, vs_request_tags(r));
     for (size_t i = 0; i < VS_COUNT(families); i++) {
-        if (families[i].of_policies && !m.has_policies) continue;
+        if (families[i].when == OF_POLICIES && !m.has_policies) continue;
+        if (families[i].when == OF_TAGS && !m.has_tags) continue;
         m.name = families[i].name;
         put_head(&m, &families[i]);
         families[i].put(&m);

@@ -114,7 +114,8 @@ static void tell_time(struct loop *loop) {
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
     uint64_t now = uv_now(&loop->uv);
-    atomic_store_explicit(&loop->beat_ms, now, memory_order_relaxed);
+    /* release: pairs with vs_serve_passed */
+    atomic_store_explicit(&loop->beat_ms, now, memory_order_release);
     tell_time(loop);
     for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
         vs_listener_close(&loop->listener[i]);
@@ -189,6 +190,20 @@ bool vs_serve_alive(struct vs_app *app, int64_t within_ms) {
     return alive;
 }
 
+/* A sweep is between two requests. */
+bool vs_serve_passed(struct vs_app *app, int64_t since_us) {
+    bool passed = true;
+    pthread_mutex_lock(&waking);
+    for (int i = 0; app->server && i < app->server->count; i++) {
+        const struct loop *loop = app->server->loops[i];
+        /* acquire: pairs with on_sweep; what the loop did before is done */
+        uint64_t beat = atomic_load_explicit(&loop->beat_ms, memory_order_acquire);
+        if (!loop->closed && (int64_t)beat <= since_us / 1000) passed = false;
+    }
+    pthread_mutex_unlock(&waking);
+    return passed;
+}
+
 static void set_server(struct vs_app *app, struct server *server) {
     pthread_mutex_lock(&waking);
     app->server = server;
@@ -224,8 +239,9 @@ static int make_loop(struct server *server) {
     atomic_store_explicit(&loop->beat_ms, uv_now(&loop->uv), memory_order_relaxed);
     TAILQ_INIT(&loop->conns);
     tell_time(loop);
-    for (int i = 0; i < VS_NAMESPACES_MAX; i++)
+    for (int i = 0; i < VS_QUEUES_MAX; i++)
         TAILQ_INIT(&loop->queue[i].conns);
+    loop->scratch.loop = server->count;
     server->opts->app->counts[server->count] = &loop->scratch.counts;
     server->loops[server->count++] = loop;
     server->opts->app->loop_count = server->count;

@@ -194,6 +194,7 @@ static void wait_in_queue(struct conn *c) {
     TAILQ_INSERT_TAIL(&queue->conns, c, queued);
     loop->scratch.queue[c->session.waiting.queue].waiting++;
     vs_add(&loop->scratch.counts.waiting, 1);
+    if (loop->queues_used <= c->session.waiting.queue) loop->queues_used = c->session.waiting.queue + 1;
     if (queue->retry_at_ms == 0 || at < queue->retry_at_ms) queue->retry_at_ms = at;
     retry_at(loop, at);
 }
@@ -234,9 +235,9 @@ static void serve_queue(struct queue *queue) {
     }
 }
 
-/* Each namespace has a queue of its own: where one pauses the others go on. */
+/* Each namespace and tag has a queue of its own: where one pauses the others go on. */
 static void retry_queues(struct loop *loop, uint64_t due_ms) {
-    int count = loop->server->opts->app->ns_count;
+    int count = loop->queues_used;
     loop->retry_at_ms = 0;
     for (int i = 0; i < count; i++)
         if (loop->queue[i].retry_at_ms != 0 && loop->queue[i].retry_at_ms <= due_ms) serve_queue(&loop->queue[i]);

@@ -55,7 +55,8 @@ struct loop {
     struct queue {
         struct conns conns;
         uint64_t retry_at_ms;       /* 0: nobody waits */
-    } queue[VS_NAMESPACES_MAX];     /* those who wait for an id, by namespace */
+    } queue[VS_QUEUES_MAX];         /* those who wait for an id, by namespace, and for a number, by tag */
+    int queues_used;                /* none behind them was */
     uint64_t retry_at_ms, drain_ms; /* the first of the queues'; 0: none, not draining */
     bool closed;                    /* under loop.c's lock */
     _Atomic uint64_t beat_ms;       /* when it swept last, or began */

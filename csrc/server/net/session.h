@@ -12,15 +12,19 @@ _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
 enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
+/* Those who wait for an id of a namespace: by its index; for a number of a tag: by its place, behind them. */
+#define VS_QUEUES_MAX (VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX)
+
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {
+    int loop; /* whose it is, as app->counts has them */
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
     struct {
-        int waiting;              /* connections of this loop that wait for an id of this namespace */
+        int waiting;              /* connections of this loop that wait for an id of this namespace, or this tag */
         struct vesta_pause pause; /* what the last of them waits for */
-    } queue[VS_NAMESPACES_MAX];
+    } queue[VS_QUEUES_MAX];
     uint64_t answered; /* requests, since net.c last looked */
     struct {
         int64_t unix_s;            /* the second that `date` says */
@@ -38,7 +42,7 @@ struct vs_waiting {
     size_t bytes, size;         /* of it in what was read; of the memory that `request` has */
     int64_t deadline_us;        /* by the fixed rules */
     int64_t wait_us;            /* try again after this long */
-    int queue;                  /* ... in the queue of this namespace, an index of app->ns */
+    int queue;                  /* ... in this one of VS_QUEUES_MAX: vs_request_queue */
     bool by_policy;             /* past its deadline: one of app->waiting_by_policy */
     int64_t policy_until_us;    /* by the policy's verdict; 0: there is none yet */
     int64_t judged_until_us;    /* ... which is awaited until then */

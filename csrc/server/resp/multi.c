@@ -21,7 +21,12 @@ struct heap {
     size_t used, size;
 };
 
-_Static_assert(VS_NAMESPACES_MAX <= SCHAR_MAX, "a namespace's index is a byte");
+/* What a queued command will want: an id of a namespace, or a number of a tag, the last of so many in a row. */
+struct wish {
+    uint16_t source; /* index of app->ns, or behind those of the transaction's set of tags */
+    uint32_t run;
+};
+_Static_assert(VS_QUEUES_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX, "a wish has room for all of them");
 
 struct vs_multi {
     enum {
@@ -30,12 +35,14 @@ struct vs_multi {
         TAKING,
         ANSWERING
     } mode;
-    bool failed;       /* a command was refused: EXEC will be */
-    struct heap queue; /* the queued requests, as they came */
-    size_t count;      /* of them */
-    size_t wanted;     /* ids, by all that is queued */
-    struct heap from;  /* the namespace of each, a byte */
-    size_t at, taken;  /* ANSWERING: bytes of the queue that are done with, and ids that went to those */
+    bool cannot;             /* COUNTING: nobody could give what it wants */
+    bool failed;             /* a command was refused: EXEC will be */
+    struct heap queue;       /* the queued requests, as they came */
+    size_t count;            /* of them */
+    size_t wanted;           /* ids, by all that is queued */
+    struct heap wishes;      /* struct wish, of each */
+    struct vs_tag_set *tags; /* those that there were when it began: what was counted is what is taken */
+    size_t at, taken;        /* ANSWERING: bytes of the queue that are done with, and ids that went to those */
 };
 
 static void forget(struct vs_session *s, struct heap *heap) {
@@ -46,12 +53,13 @@ static void forget(struct vs_session *s, struct heap *heap) {
 
 static void forget_queue(struct vs_session *s) {
     forget(s, &s->multi->queue);
-    forget(s, &s->multi->from);
+    forget(s, &s->multi->wishes);
 }
 
 void vs_multi_end(struct vs_session *s) {
     if (!s->multi) return;
     forget_queue(s);
+    vs_tags_let(s->multi->tags);
     free(s->multi);
     s->multi = NULL;
 }
@@ -88,14 +96,15 @@ static bool append(struct vs_session *s, struct heap *heap, const void *bytes, s
 static bool count_wanted(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     m->mode = COUNTING;
+    m->cannot = false;
     r->call->handler(r);
     m->mode = QUEUEING;
-    if (r->opening) return false;
+    if (r->opening || m->cannot) return false;
     r->out->used = r->start;
     r->code = 0;
     if (m->wanted > VESTA_BATCH_MAX)
         vs_refuse(r, "bad_count", "a transaction has at most %d ids: send several", VESTA_BATCH_MAX);
-    else if (m->from.used < m->wanted)
+    else if (m->wishes.used < m->wanted * sizeof(struct wish))
         vs_refuse_memory(r);
     return r->code == 0;
 }
@@ -130,6 +139,8 @@ enum vs_reply_state vs_on_multi(struct vs_request *r) {
     if (r->session->multi) return vs_refuse(r, "bad_command", "MULTI calls can not be nested");
     r->session->multi = calloc(1, sizeof *r->session->multi);
     if (!r->session->multi) return vs_refuse_memory(r);
+    r->session->multi->tags = vs_tags_now(r->session->app);
+    vs_tags_hold(r->session->multi->tags);
     vs_resp_simple(r->out, "OK");
     return VS_ANSWERED;
 }
@@ -153,28 +164,73 @@ bool vs_multi_hands_out(const struct vs_session *s) {
     return s->multi && s->multi->mode != QUEUEING;
 }
 
-/* Notes for each id from which namespace it shall be; too few are noted where there is no memory for it. */
+bool vs_multi_is_counting(const struct vs_session *s) {
+    return s->multi && s->multi->mode == COUNTING;
+}
+
+void vs_multi_cannot(struct vs_session *s) {
+    s->multi->cannot = true;
+}
+
+struct vs_tag_set *vs_multi_tags(const struct vs_session *s) {
+    return s->multi->tags;
+}
+
+static uint16_t source_of(struct vs_request *r) {
+    const struct vs_tag_set *tags = r->session->multi->tags;
+    if (!r->tag) return (uint16_t)(r->ns - r->session->app->ns);
+    return (uint16_t)(VS_NAMESPACES_MAX + vs_tag_after(tags, r->tag->name, r->tag->name_length) - 1);
+}
+
+static void turn_to_source(struct vs_request *r, uint16_t source) {
+    if (source < VS_NAMESPACES_MAX)
+        vs_request_turn(r, &r->session->app->ns[source]);
+    else
+        r->tag = r->session->multi->tags->at[source - VS_NAMESPACES_MAX];
+}
+
+/* false: there is no memory to note it. */
+static bool wish(struct vs_request *r, uint64_t run) {
+    struct wish one = {source_of(r), (uint32_t)run};
+    return append(r->session, &r->session->multi->wishes, &one, sizeof one);
+}
+
+/* Notes for each id whose it shall be; too few are noted where there is no memory for it. */
 static void count(struct vs_request *r, size_t n, const struct vs_slice *names) {
-    struct vs_app *app = r->session->app;
     struct vs_multi *m = r->session->multi;
     m->wanted += n;
     for (size_t i = 0; i < n && m->wanted <= VESTA_BATCH_MAX; i++) {
-        const struct vs_namespace *ns = names ? vs_namespace_named(app, names[i].at, names[i].length) : r->ns;
-        char index = (char)(ns - app->ns);
-        if (!append(r->session, &m->from, &index, 1)) return;
+        if (names) vs_request_find(r, names[i]);
+        if (!wish(r, 1)) return;
     }
 }
 
-enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct vs_slice *names) {
-    struct vs_session *s = r->session;
+/* Hands out n of what EXEC has taken. */
+static const uint64_t *hand_out(struct vs_request *r, size_t n) {
+    const struct vs_session *s = r->session;
     struct vs_multi *m = s->multi;
-    if (m->mode == COUNTING) {
+    assert(m->mode == ANSWERING && m->taken + n <= s->waiting.ids_count);
+    m->taken += n;
+    return s->waiting.ids + m->taken - n;
+}
+
+enum vs_reply_state vs_multi_take(struct vs_request *r, size_t n, const struct vs_slice *names) {
+    if (r->session->multi->mode == COUNTING) {
         count(r, n, names);
         return VS_WAITS;
     }
-    assert(m->mode == ANSWERING && m->taken + n <= s->waiting.ids_count);
-    memcpy(r->ids, s->waiting.ids + m->taken, n * sizeof *r->ids);
-    m->taken += n;
+    memcpy(r->ids, hand_out(r, n), n * sizeof *r->ids);
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_multi_take_run(struct vs_request *r, uint64_t n, uint64_t *last) {
+    struct vs_multi *m = r->session->multi;
+    if (m->mode == COUNTING) {
+        m->wanted++;
+        if (m->wanted <= VESTA_BATCH_MAX) (void)wish(r, n);
+        return VS_WAITS;
+    }
+    *last = *hand_out(r, 1);
     return VS_ANSWERED;
 }
 
@@ -200,12 +256,21 @@ static bool begin(struct vs_request *r) {
     return true;
 }
 
-/* How many ids in a row, from that one on, are to be of its namespace. */
-static size_t run_from(const struct vs_multi *m, size_t at) {
-    size_t run = 1;
-    while (at + run < m->wanted && m->from.at[at + run] == m->from.at[at])
-        run++;
-    return run;
+static struct wish wish_at(const struct vs_multi *m, size_t i) {
+    struct wish one;
+    memcpy(&one, m->wishes.at + i * sizeof one, sizeof one);
+    return one;
+}
+
+/* How many ids in a row, from that one on, are to be of the same. */
+static size_t same_from(const struct vs_multi *m, size_t at) {
+    struct wish first = wish_at(m, at);
+    size_t same = 1;
+    for (; at + same < m->wanted; same++) {
+        struct wish next = wish_at(m, at + same);
+        if (next.source != first.source || next.run != 1) break;
+    }
+    return same;
 }
 
 static bool take_all(struct vs_request *r) {
@@ -213,8 +278,13 @@ static bool take_all(struct vs_request *r) {
     struct vs_multi *m = s->multi;
     while (s->waiting.ids_count < m->wanted) {
         size_t have = s->waiting.ids_count;
-        vs_request_turn(r, s->app->ns + m->from.at[have]);
-        if (!vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + run_from(m, have), NULL)) return false;
+        struct wish next = wish_at(m, have);
+        turn_to_source(r, next.source);
+        if (next.run > 1 && !vs_take_run_now(r, next.run, &s->waiting.ids[have])) return false;
+        if (next.run > 1)
+            s->waiting.ids_count++;
+        else if (!vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + same_from(m, have), NULL))
+            return false;
     }
     m->mode = ANSWERING;
     vs_resp_array(r->out, m->count);

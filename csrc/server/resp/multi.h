@@ -14,5 +14,13 @@ void vs_multi_end(struct vs_session *session);
 /* True: EXEC is at work (or a command that is being queued is asked what it wants), so ids come from vs_multi_take. */
 bool vs_multi_hands_out(const struct vs_session *session);
 enum vs_reply_state vs_multi_take(struct vs_request *request, size_t n, const struct vs_slice *names);
+/* The last of n consecutive numbers of a tag. */
+enum vs_reply_state vs_multi_take_run(struct vs_request *request, uint64_t n, uint64_t *last);
+/* Whether a command is being asked what it wants. */
+bool vs_multi_is_counting(const struct vs_session *session);
+/* What it wants cannot be had: its refusal stands. */
+void vs_multi_cannot(struct vs_session *session);
+/* The tags that there were when it began. */
+struct vs_tag_set *vs_multi_tags(const struct vs_session *session);
 
 #endif

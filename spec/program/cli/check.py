@@ -53,17 +53,15 @@ def _(w):
          "policy borrow\n...users: snowflake epoch=2024-01-01T00:00:00Z, worker 7\n...")
     like(example(w, "zookeeper").out, "...: ok\n  namespaces      orders: vesta-milli, store zk, policy vesta\n...0.0.0.0:8088, "
          "unix:/run/vesta/http.sock\n...")
-    like(example(w, "segments").out, "...: ok\n  segments        2\n...")
+    like(example(w, "segments").out, "...: ok\n  segments        *: leaf_alloc of a\n                  orders: tiny_id_info of a, b\n...")
     for name in ("laptop", "namespaces", "zookeeper", "segments"):
         same((example(w, name).code, example(w, name).err), (0, ""))
 
 
-@claim("what this version cannot serve yet is said, and is no error")
+@claim("a note is no error, and stands in the JSON, too")
 def _(w):
-    assert "not yet         segments are not served by this version\n" in example(w, "segments").out
-    notes = json.loads(example(w, "segments", "--json").out)
-    same(notes, {"ok": True, "namespaces": [], "notes": [{"served": False, "text": "segments are not served by this version"}]})
-    assert "not yet" not in example(w, "laptop").out + example(w, "namespaces").out + example(w, "zookeeper").out
+    notes = json.loads(check(w, "return { namespaces = { a = { group = 'no-such-group' } } }", "--json").out)
+    same(notes, {"ok": True, "namespaces": ["a"], "notes": [{"text": "namespaces.a.group: there is no group no-such-group on this machine"}]})
 
 
 @claim("an unknown key: its path, its line, and what was probably meant")
@@ -77,7 +75,7 @@ def _(w):
     refused(w, "return { level = 'info' }", ":1: level is not a key; it belongs in log")
     refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file")
     refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key; keys here are namespaces, stores, segments, http, resp, admin, "
-            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key")
+            "threads, connections_max, address_connections_max, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
 
 
 @claim("the line is told where the key stands once, and not guessed where it stands twice")

@@ -245,16 +245,6 @@ def _(world):
     assert any("its policy borrow loads" in finding["says"] for finding in found), found
 
 
-@claim("a config that this version cannot serve fails, as it does for serve")
-def _(world):
-    config = write(world, "vesta.lua", 'return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { worker = 5 } }, '
-                   'stores = { a = { uri = "sqlite:%s" } }, segments = { { store = "a", table = "t", tags = "*" } } }' % (world.path("s"), world.path("v.db")))
-    found = examine(world, "-c", config, code=1)
-    refusals = [finding["says"] for finding in found if (finding["what"], finding["state"]) == ("config", "fail")]
-    done = world.run("serve", "-c", config)
-    same((done.code, refusals), (1, [done.err.strip().removeprefix("vesta serve: ")]))
-
-
 @claim("calls that are wrong end with 2")
 def _(world):
     fails(world.run("doctor", "extra"), 2, "extra")

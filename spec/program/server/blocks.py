@@ -54,8 +54,8 @@ def wide(block):
 @claim("the page's vectors are the file's, and a few lines make each id of them")
 def _(world):
     page, rows = text_of("docs", "blocks.md"), vectors()
-    listed = re.findall(r"(?m)^ticks,.*$", page)
-    same(listed, [",".join(list(row.values())[:-1]) for row in rows if row["kind"] == "ticks"])
+    listed = re.findall(r"(?m)^(?:ticks|numbers),.*$", page)
+    same(listed, [",".join(list(row.values())[:-1]) for row in rows])
     assert len(listed) > 15
     for row in rows:
         number = {name: int(value or 0) for name, value in row.items() if name not in ("kind", "layout")}
@@ -74,15 +74,17 @@ def _(world):
             blocks = [wide(over_resp2(server.redis("VESTA.BLOCK", name, "700"))), wide(json.loads(server.get("/v1/blocks?ns=%s&n=700" % name).body))]
             assert server.say(server.resp, command("HELLO", "3") + command("VESTA.BLOCK", name, "2")).count(b"\r\n%11\r\n$2\r\nns\r\n") == 1
             for block in blocks:
-                same(([block[key] for key in WHERE], block["ns"], block["kind"], block["count"]), (where[name], name, "ticks", 700))
-                told = world.run("explain", "--json", "--layout", block["layout"], *(str(compose(block, i)) for i in range(700)))
+                count = block["count"]  # what may be given now, and at least one
+                same(([block[key] for key in WHERE], block["ns"], block["kind"], 1 <= count <= 700), (where[name], name, "ticks", True))
+                told = world.run("explain", "--json", "--layout", block["layout"], *(str(compose(block, i)) for i in range(count)))
                 ids = [json.loads(line) for line in told.lines()]
                 times = [(id["time"] << block["seq_bits"]) + id["seq"] for id in ids]
-                same((len(ids), times), (700, list(range(times[0], times[0] + 700))))
+                same((len(ids), times), (count, list(range(times[0], times[0] + count))))
                 assert all(id["worker"] == 9 for id in ids)
             after = int(server.redis("GET", name).split(b"\r\n")[1])
             last = json.loads(world.run("explain", "--json", "--layout", blocks[1]["layout"], str(after)).out)
-            same((last["time"] << blocks[1]["seq_bits"]) + last["seq"], blocks[1]["first"] + 702)
+            assert (last["time"] << blocks[1]["seq_bits"]) + last["seq"] > blocks[1]["first"] + blocks[1]["count"], (last, blocks)
+            assert blocks[1]["first"] >= blocks[0]["first"] + blocks[0]["count"], blocks
 
 
 main()

@@ -50,15 +50,6 @@ def _(world):
                 same(len(bulks(server.redis("GET", space))), 1)
 
 
-@claim("what this version cannot serve is refused by name, and claims nothing")
-def _(world):
-    secrets = {"VESTA_SECRETS": world.folder, "DB2_PASS": "x"}
-    with open(world.path("db.pass"), "w") as file:
-        file.write("secret")
-    fails(world.run("serve", "-c", os.path.join(EXAMPLES, "segments.lua"), env=secrets), 1, "segments are not served by this version")
-    assert not os.path.exists(world.path("state"))
-
-
 @claim("a flag goes before the environment, and that before the file")
 def _(world):
     unix = {name: world.path(name + ".sock") for name in ("file", "env", "flag")}

@@ -11,7 +11,7 @@ sys.path.append("/usr/lib/python3/dist-packages")  # Debian's module, whichever 
 from prometheus_client.openmetrics import parser as openmetrics  # noqa: E402
 from prometheus_client import parser as plain  # noqa: E402
 
-from serving import Server, claim, command, get, main, refuses_soon, same, SLOW, until_closed  # noqa: E402
+from serving import Configured, Server, claim, command, get, main, refuses_soon, same, SLOW, until_closed  # noqa: E402
 
 OPEN = "application/openmetrics-text;version=1.0.0"
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "metrics.md")
@@ -134,11 +134,13 @@ def _(world):
         told = dict(re.findall(r"(?m)^\| `((?:vesta|process)_\w+)(?:\{[^`]*\})?` \| (\w+) \|", page.read()))
     with Server(world) as server:
         plain_families = families(server)
-    with Server(world, "--policy", "wait", "--namespace", "judged") as server:
+    config = ("return { namespaces = { judged = { policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
+              "segments = { { store = 'a', tags = 'orders' } } }" % world.path("v.db"))
+    with Configured(world, config) as server:
         same(families(server), told)
         lua = re.search(r'vesta_build_info\{version="[\d.]+",lua="([\d.]+)"\} 1', server.get("/metrics").body).group(1)
         same(json.loads(server.get("/version").body)["lua"], lua)
-    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config)_", name)})
+    same(set(told) - set(plain_families), {name for name in told if re.match("vesta_(policy|config|tags?)_|vesta_tags$", name)})
 
 
 @claim("docs/server.md tells every code that is counted, and no other")

@@ -1,0 +1,252 @@
+/* segments.c -- the thread that has tags served: their tables are read when the server begins, and every minute from
+ * then on; what the log says of tags that give no numbers; and the way out.  Knows no table. */
+#include "serve/segments.h"
+#include "command/options.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "serve/threads.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TICK_US 1000000
+#define READ_US 60000000 /* as Leaf does */
+#define RELEASERS 8      /* threads that give rests back side by side */
+
+/* ------------------------------------------------------------------ every second */
+
+static bool is_ending(struct vs_segments *segments) {
+    pthread_mutex_lock(&segments->lock);
+    bool ending = segments->ending;
+    pthread_mutex_unlock(&segments->lock);
+    return ending;
+}
+
+static void tell_status(struct vs_segments *segments) {
+    pthread_mutex_lock(&segments->lock);
+    struct vs_tags_status *status = &segments->status;
+    status->rows = segments->row_count;
+    status->unread = 0;
+    status->passed = 0;
+    for (int i = segments->row_count - 1; i >= 0; i--) {
+        const struct vs_tag_row *row = &segments->row[i];
+        status->passed += row->passed;
+        status->unread += !row->is_read;
+        if (!row->is_read)
+            snprintf(status->unread_why, sizeof status->unread_why, "%s",
+                     *row->why ? row->why : "its table is about to be read");
+    }
+    pthread_mutex_unlock(&segments->lock);
+}
+
+static void read_rows(struct vs_segments *segments, bool all) {
+    for (int i = 0; i < segments->row_count && !is_ending(segments); i++)
+        if (all || !segments->row[i].is_read) vs_tag_row_read(segments, &segments->row[i]);
+    tell_status(segments);
+}
+
+/* Requests that were refused a number since the last look. */
+static void look_at_refusals(struct vs_segments *segments) {
+    for (size_t i = 0; i < segments->tag_count; i++) {
+        const struct vs_served_tag *tag = segments->tag[i];
+        uint64_t refused = atomic_load_explicit(&tag->refused, memory_order_relaxed), told = segments->told[tag->place];
+        struct vesta_pause pause = {.why = VESTA_RANGE};
+        char why[256];
+        segments->told[tag->place] = refused;
+        if (refused == told) continue;
+        vesta_segment_pause_text(tag->seg, &pause, why, sizeof why);
+        vs_log(VS_LOG_WARN, "no numbers at the moment", "tag", tag->name, "why", why, "refused",
+               VS_DIGITS((int64_t)(refused - told)), NULL);
+    }
+}
+
+/* False: it is to end.  *asked: the tables are to be read now. */
+static bool rest(struct vs_segments *segments, bool *asked) {
+    int64_t until_us = vs_monotonic_us() + TICK_US;
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    pthread_mutex_lock(&segments->lock);
+    while (!segments->ending && !segments->asked &&
+           pthread_cond_timedwait(&segments->woken, &segments->lock, &until) == 0)
+        ;
+    bool goes_on = !segments->ending;
+    *asked = segments->asked;
+    segments->asked = false;
+    pthread_mutex_unlock(&segments->lock);
+    return goes_on;
+}
+
+static void *serve_tags(void *arg) {
+    struct vs_segments *segments = arg;
+    int64_t read_us = vs_monotonic_us();
+    bool asked;
+    read_rows(segments, true);
+    vs_start_segments_settled(segments->serving->start);
+    while (rest(segments, &asked)) {
+        bool due = asked || vs_monotonic_us() - read_us >= READ_US;
+        if (due) read_us = vs_monotonic_us();
+        read_rows(segments, due);
+        vs_tags_sweep(segments);
+        look_at_refusals(segments);
+    }
+    pthread_mutex_lock(&segments->lock);
+    segments->ended = true;
+    pthread_cond_broadcast(&segments->woken);
+    pthread_mutex_unlock(&segments->lock);
+    return NULL;
+}
+
+static void reread(void *self) {
+    struct vs_segments *segments = self;
+    pthread_mutex_lock(&segments->lock);
+    segments->asked = true;
+    pthread_cond_broadcast(&segments->woken);
+    pthread_mutex_unlock(&segments->lock);
+}
+
+static void get_status(void *self, struct vs_tags_status *status) {
+    struct vs_segments *segments = self;
+    pthread_mutex_lock(&segments->lock);
+    *status = segments->status;
+    pthread_mutex_unlock(&segments->lock);
+}
+
+/* ------------------------------------------------------------------ begin */
+
+static void fill_row(struct vs_tag_row *row, const struct vs_conf_segment *conf) {
+    row->conf = conf;
+    if (conf->store) row->stores[0] = conf->store;
+    for (int i = 0; i < conf->stores.count; i++)
+        row->stores[i] = conf->stores.text[i];
+}
+
+int vs_segments_prepare(struct vs_serving *serving) {
+    const struct vs_config *config = serving->config;
+    pthread_condattr_t monotonic;
+    if (config->segment_count == 0) return VS_GO;
+    struct vs_segments *segments = calloc(1, sizeof *segments);
+    if (!segments) return vs_say("no memory"), VS_FAILED;
+    segments->serving = serving;
+    segments->row_count = config->segment_count;
+    for (int i = 0; i < config->segment_count; i++)
+        fill_row(&segments->row[i], &config->segment[i]);
+    segments->retired_end = &segments->retired;
+    pthread_mutex_init(&segments->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&segments->woken, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    tell_status(segments);
+    serving->segments = segments;
+    serving->app.tags_self = segments;
+    serving->app.tags_reread = reread;
+    serving->app.tags_status = get_status;
+    return VS_GO;
+}
+
+bool vs_segments_begin(struct vs_serving *serving) {
+    struct vs_segments *segments = serving->segments;
+    sigset_t all, were;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &were); /* signals are for the first loop */
+    segments->has_thread = pthread_create(&segments->thread, NULL, serve_tags, segments) == 0;
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    return segments->has_thread;
+}
+
+/* ------------------------------------------------------------------ end */
+
+/* Has the thread end.  False: it hangs in a store's call. */
+static bool end_thread(struct vs_segments *segments, int64_t until_us) {
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    if (!segments->has_thread) return true;
+    pthread_mutex_lock(&segments->lock);
+    segments->ending = true;
+    pthread_cond_broadcast(&segments->woken);
+    while (!segments->ended && pthread_cond_timedwait(&segments->woken, &segments->lock, &until) == 0)
+        ;
+    bool ended = segments->ended;
+    pthread_mutex_unlock(&segments->lock);
+    if (ended) pthread_join(segments->thread, NULL);
+    segments->has_thread = !ended;
+    return ended;
+}
+
+struct release {
+    struct vs_segments *segments;
+    _Atomic size_t next;
+    _Atomic uint64_t kept;
+    pthread_mutex_t lock; /* over `why` */
+    char why[VS_NAMESPACE_WHY_MAX];
+};
+
+static void release_some(void *self, int unused) {
+    struct release *release = self;
+    struct vs_segments *segments = release->segments;
+    size_t i;
+    (void)unused;
+    while ((i = atomic_fetch_add(&release->next, 1)) < segments->tag_count) {
+        struct vesta_error err;
+        const struct vs_served_tag *tag = segments->tag[i];
+        if (vesta_segment_release(tag->seg, &err) == VESTA_OK || err.code == VESTA_ENOTNOW) continue;
+        pthread_mutex_lock(&release->lock);
+        if (atomic_fetch_add(&release->kept, 1) == 0)
+            snprintf(release->why, sizeof release->why, "%s: %.400s", tag->name, err.text);
+        pthread_mutex_unlock(&release->lock);
+    }
+}
+
+static void tell_kept(const struct vs_segments *segments, uint64_t kept, const char *why) {
+    if (kept == 0) return;
+    vs_log(VS_LOG_WARN, "numbers were not given back and stay unused", "tags", VS_DIGITS((int64_t)kept), "of",
+           VS_DIGITS((int64_t)segments->tag_count), "why", why, NULL);
+}
+
+bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
+    struct vs_segments *segments = serving->segments;
+    const struct vesta_clock *clock = serving->app.clock;
+    if (!segments) return true;
+    int64_t left_us = until_us - vs_monotonic_us();
+    atomic_store(&segments->cut_us, clock->boot_us(clock->self) + (left_us > 0 ? left_us / 2 : 1));
+    if (!end_thread(segments, until_us)) return false;
+    struct release *release = calloc(1, sizeof *release);
+    if (!release) return true;
+    release->segments = segments;
+    pthread_mutex_init(&release->lock, NULL);
+    struct vs_threads *threads = vs_threads_start(RELEASERS, release_some, release);
+    if (threads && (threads = vs_threads_end(threads, until_us))) {
+        tell_kept(segments, segments->tag_count, "a store does not answer");
+        return false;
+    }
+    tell_kept(segments, atomic_load(&release->kept), release->why);
+    pthread_mutex_destroy(&release->lock);
+    free(release);
+    return true;
+}
+
+void vs_segments_close(struct vs_serving *serving) {
+    struct vs_segments *segments = serving->segments;
+    if (!segments) return;
+    vs_tags_sweep(segments);
+    for (size_t i = 0; i < segments->tag_count; i++) {
+        vesta_segment_close(segments->tag[i]->seg);
+        vs_tag_free(segments->tag[i]);
+    }
+    vs_tag_set_free(vs_tags_replace(&serving->app, NULL));
+    pthread_cond_destroy(&segments->woken);
+    pthread_mutex_destroy(&segments->lock);
+    free(segments);
+    serving->segments = NULL;
+}
+
+void vs_segments_state(const struct vs_serving *serving) {
+    struct vs_segments *segments = serving->segments;
+    struct vs_tags_status status;
+    if (!segments) return;
+    get_status(segments, &status);
+    const struct vs_tag_set *set = vs_tags_now(&segments->serving->app);
+    vs_log(VS_LOG_INFO, "state of the tags", "tags", VS_DIGITS(set ? (int64_t)set->count : 0), "not_served",
+           VS_DIGITS((int64_t)status.passed), "unread_tables", VS_DIGITS(status.unread), "why",
+           status.unread > 0 ? status.unread_why : NULL, NULL);
+}

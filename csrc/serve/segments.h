@@ -1,0 +1,63 @@
+/* segments.h -- the tags that a server serves: what the files that open them share.
+ *
+ *   segments.c  a thread that has them opened, their tables read every minute, and what was taken away freed
+ *   tables.c    which tags a table has; which of them are served, and since when not */
+#ifndef VS_SERVE_SEGMENTS_H
+#define VS_SERVE_SEGMENTS_H
+
+#include "serve/serving.h"
+#include "server/tags.h"
+
+#include <pthread.h>
+
+#define VS_SEGMENT_ROWS_MAX VS_CONF_SEGMENTS_MAX
+
+#define VS_TOLD_MAX 32 /* tags of a row that the log names because they are not served; the others are counted only */
+
+/* A row of the config's segments. */
+struct vs_tag_row {
+    const struct vs_conf_segment *conf;
+    const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* their names there */
+    bool is_read;                                   /* its tags are known, if not as of now */
+    bool is_told;                                   /* the log knows that it cannot be read */
+    uint64_t passed;                                /* tags of it that are not served */
+    char told[VS_TOLD_MAX][VESTA_TAG_MAX];          /* those of which the log knows */
+    int told_count;
+    char why[VS_NAMESPACE_WHY_MAX]; /* why it could not be read the last time; "": it was */
+};
+
+/* What was replaced, and is freed once nobody looks at it. */
+struct vs_tag_retired {
+    struct vs_tag_retired *next;
+    struct vs_tag_set *set;
+    int64_t since_us;
+    size_t count;
+    struct vs_served_tag *tag[]; /* that were in no later set */
+};
+
+struct vs_segments {
+    struct vs_serving *serving;
+    struct vs_tag_row row[VS_SEGMENT_ROWS_MAX];
+    int row_count;
+    _Atomic int64_t cut_us; /* no call of a store waits past that instant, in boot time; 0: none is set */
+    /* the thread's own */
+    struct vs_served_tag *tag[VS_SERVED_TAGS_MAX]; /* served, in no order */
+    size_t tag_count;
+    bool is_taken[VS_SERVED_TAGS_MAX]; /* places */
+    uint64_t told[VS_SERVED_TAGS_MAX]; /* refusals of the tag at a place that the log knows of */
+    struct vs_tag_retired *retired, **retired_end;
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t woken;
+    bool ending, ended;
+    bool asked; /* to read the tables now */
+    struct vs_tags_status status;
+};
+
+/* Reads a row's tables, or its list, and serves what is new there; says what is wrong. */
+void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row);
+/* Frees what was taken away and nobody looks at any more. */
+void vs_tags_sweep(struct vs_segments *segments);
+
+#endif

@@ -1,0 +1,312 @@
+/* tables.c -- which tags there are, by the config and by the tables, and which of them are served.  A table that cannot
+ * be read changes nothing.  Knows no loop and no protocol. */
+#include "base/error.h"
+#include "os/clock.h"
+#include "os/thread.h"
+#include "serve/segments.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ opening one */
+
+static const char *table_of(const struct vs_conf_segment *conf) {
+    return strcmp(conf->table, "leaf_alloc") == 0 ? NULL : conf->table; /* which stores without tables have, too */
+}
+
+static void wake_loops(void *self) {
+    vs_serve_wake(self);
+}
+
+static int open_segment(struct vs_segments *segments, const struct vs_tag_row *row, struct vs_served_tag *tag,
+                        struct vesta_error *err) {
+    const struct vs_conf_segment *conf = row->conf;
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    for (int i = 0; i < conf->uri_count; i++) {
+        opts.stores[i] = conf->uri[i];
+        opts.secrets[i] = conf->secret[i];
+    }
+    opts.table = table_of(conf);
+    opts.tag = tag->name;
+    opts.step = (uint64_t)conf->step;
+    opts.step_max = (uint64_t)conf->step_max;
+    opts.order = (enum vesta_order)conf->order;
+    int rc = vesta_segment_open(&opts, &tag->seg, err);
+    if (rc == VESTA_OK) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
+    return rc;
+}
+
+static int take_place(struct vs_segments *segments) {
+    int place = 0;
+    while (place < VS_SERVED_TAGS_MAX && segments->is_taken[place])
+        place++;
+    return place;
+}
+
+static void free_tag(struct vs_served_tag *tag) {
+    vesta_segment_close(tag->seg);
+    vs_tag_free(tag);
+}
+
+/* VESTA_OK: it is served with the next set. */
+static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const char *name, struct vesta_error *err) {
+    struct vs_served_tag *tag = vs_tag_new(name, segments->serving->threads);
+    int place = take_place(segments);
+    assert(place < VS_SERVED_TAGS_MAX);
+    if (!tag) return vs_fail(err, VESTA_ENOMEM, "no memory for a tag");
+    tag->place = place;
+    tag->row = (int)(row - segments->row);
+    tag->table = row->conf->table;
+    tag->stores = row->stores;
+    tag->wait_us_max = row->conf->wait_ms_max * 1000;
+    int rc = open_segment(segments, row, tag, err);
+    if (rc != VESTA_OK) return vs_tag_free(tag), rc;
+    segments->is_taken[place] = true;
+    segments->told[place] = 0;
+    segments->tag[segments->tag_count++] = tag;
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ what is served */
+
+/* Puts what is served now where the loops look, and `gone` with the set that was there aside. */
+static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
+    struct vs_app *app = &segments->serving->app;
+    struct vs_tag_set *set = vs_tag_set_new(segments->tag, segments->tag_count);
+    if (!set) { /* the old one stays, and so must its tags: they are found again when there is memory */
+        vs_log(VS_LOG_ERROR, "no memory for the tags that are served: they stay as they were", NULL);
+        for (size_t i = 0; i < gone->count; i++)
+            segments->tag[segments->tag_count++] = gone->tag[i];
+        free(gone);
+        return;
+    }
+    gone->set = vs_tags_replace(app, set);
+    gone->since_us = vs_monotonic_us();
+    *segments->retired_end = gone;
+    segments->retired_end = &gone->next;
+    vs_serve_wake(app); /* who waits for a tag that is gone is told */
+}
+
+static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retired *retired) {
+    for (size_t i = 0; i < retired->count; i++) {
+        struct vs_tag_total total = vs_tag_total(&segments->serving->app, retired->tag[i]);
+        pthread_mutex_lock(&segments->lock);
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+            segments->status.gone_given[protocol] += total.given[protocol];
+        segments->status.gone_pauses += total.pauses;
+        pthread_mutex_unlock(&segments->lock);
+    }
+}
+
+/* In the order in which they were replaced: a tag may be in every set before the one that lacks it. */
+void vs_tags_sweep(struct vs_segments *segments) {
+    struct vs_tag_retired *first;
+    while ((first = segments->retired) && vs_serve_passed(&segments->serving->app, first->since_us) &&
+           (!first->set || !vs_tags_are_held(first->set))) {
+        segments->retired = first->next;
+        if (!segments->retired) segments->retired_end = &segments->retired;
+        add_to_gone(segments, first);
+        for (size_t i = 0; i < first->count; i++) {
+            segments->is_taken[first->tag[i]->place] = false;
+            free_tag(first->tag[i]);
+        }
+        vs_tag_set_free(first->set);
+        free(first);
+    }
+}
+
+/* ------------------------------------------------------------------ what a table has */
+
+struct names {
+    char (*at)[VESTA_TAG_MAX];
+    size_t count, room;
+    uint64_t passed; /* rows that are no tags */
+    char strange[VS_QUOTE_MAX];
+    bool whole; /* every database of the row was read */
+};
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+static bool has_name(const struct names *names, const char *name) {
+    return names->count > 0 && bsearch(name, names->at, names->count, sizeof *names->at, by_name);
+}
+
+static int add_names(struct names *names, const struct vs_tag_list *list, struct vesta_error *err) {
+    size_t room = names->count + list->count;
+    char(*at)[VESTA_TAG_MAX] = realloc(names->at, (room ? room : 1) * sizeof *at);
+    if (!at) return vs_fail(err, VESTA_ENOMEM, "no memory for its tags");
+    names->at = at;
+    for (size_t i = 0; i < list->count; i++)
+        memcpy(names->at[names->count++], list->rows[i].tag, sizeof *at);
+    names->passed += list->passed;
+    if (list->passed > 0 && !*names->strange) snprintf(names->strange, sizeof names->strange, "%s", list->strange);
+    return VESTA_OK;
+}
+
+static int read_database(struct vs_segments *segments, const struct vs_conf_segment *conf, int i, struct names *names,
+                         struct vesta_error *err) {
+    struct vs_store_opts opts = {.namespace_ = "default",
+                                 .group = -1,
+                                 .clock = segments->serving->app.clock,
+                                 .secret = conf->secret[i],
+                                 .cut_us = &segments->cut_us};
+    struct vs_tag_list list = {.count = 0};
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    struct vs_store *store;
+    int rc = vs_store_open(conf->uri[i], &opts, &store, err);
+    if (rc != VESTA_OK) return rc;
+    store->ops->tags(store, table_of(conf), &list, &reply);
+    if (reply.outcome != VS_STORE_OK)
+        rc = vs_fail(err, VESTA_EIO, "%s", *reply.text ? reply.text : "it does not answer");
+    else
+        rc = add_names(names, &list, err);
+    free(list.rows);
+    store->ops->close(store);
+    return rc;
+}
+
+/* The tags of all of a row's databases that can be read, each once.  Errors: none can. */
+static int read_names(struct vs_segments *segments, const struct vs_tag_row *row, struct names *names,
+                      struct vesta_error *err) {
+    const struct vs_conf_segment *conf = row->conf;
+    struct vesta_error why;
+    int failed = 0;
+    for (int i = 0; i < conf->uri_count; i++)
+        if (read_database(segments, conf, i, names, &why) != VESTA_OK && failed++ == 0)
+            vs_fail(err, why.code, "%s of %s: %.400s", conf->table, row->stores[i], why.text);
+    names->whole = failed == 0;
+    if (failed == conf->uri_count) return err->code;
+    qsort(names->at, names->count, sizeof *names->at, by_name);
+    size_t count = 0;
+    for (size_t i = 0; i < names->count; i++)
+        if (count == 0 || strcmp(names->at[i], names->at[count - 1]) != 0)
+            memmove(names->at[count++], names->at[i], sizeof *names->at);
+    names->count = count;
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ from one to the other */
+
+/* Why a name is not to be served from this row, or NULL. */
+static const char *reason_against(const struct vs_segments *segments, const char *name) {
+    if (vs_namespace_named(&segments->serving->app, name, strlen(name)))
+        return "a namespace is called so: GET of that name would mean two things";
+    return segments->tag_count == VS_SERVED_TAGS_MAX ? "there are too many tags" : NULL;
+}
+
+static const struct vs_served_tag *served_as(const struct vs_segments *segments, const char *name) {
+    for (size_t i = 0; i < segments->tag_count; i++)
+        if (strcmp(segments->tag[i]->name, name) == 0) return segments->tag[i];
+    return NULL;
+}
+
+/* Whether to tell of a tag that is not served: once. */
+static bool is_news(struct vs_tag_row *row, const char *name) {
+    for (int i = 0; i < row->told_count; i++)
+        if (strcmp(row->told[i], name) == 0) return false;
+    if (row->told_count == VS_TOLD_MAX) return false;
+    snprintf(row->told[row->told_count++], VESTA_TAG_MAX, "%s", name);
+    return true;
+}
+
+/* Serves a name, or counts it as passed; says why where that is new. */
+static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, const char *name, uint64_t *passed) {
+    const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->app), name, strlen(name));
+    struct vesta_error err;
+    if (!there) there = served_as(segments, name); /* it is new, and in no set yet */
+    const char *why = there ? NULL : reason_against(segments, name);
+    if (there && there->row == row - segments->row) return false;
+    if (there) why = "another row of the segments has it";
+    if (!why && add_tag(segments, row, name, &err) == VESTA_OK) return true;
+    if (!why) why = err.text;
+    ++*passed;
+    if (is_news(row, name))
+        vs_log(VS_LOG_WARN, "a tag is not served", "tag", name, "table", row->conf->table, "why", why, NULL);
+    return false;
+}
+
+/* Takes what is not in `names` any more away from what is served. */
+static struct vs_tag_retired *take_gone(struct vs_segments *segments, const struct vs_tag_row *row,
+                                        const struct names *names) {
+    struct vs_tag_retired *gone = calloc(1, sizeof *gone + segments->tag_count * sizeof *gone->tag);
+    size_t kept = 0;
+    if (!gone) return NULL;
+    for (size_t i = 0; i < segments->tag_count; i++) {
+        struct vs_served_tag *tag = segments->tag[i];
+        bool stays = !names->whole || tag->row != row - segments->row || has_name(names, tag->name);
+        if (!stays) vs_log(VS_LOG_INFO, "a tag is gone", "tag", tag->name, "table", row->conf->table, NULL);
+        *(stays ? &segments->tag[kept++] : &gone->tag[gone->count++]) = tag;
+    }
+    segments->tag_count = kept;
+    return gone;
+}
+
+static void tell_unread(struct vs_tag_row *row, const char *why) {
+    snprintf(row->why, sizeof row->why, "%s", why);
+    if (!row->is_told)
+        vs_log(VS_LOG_WARN, "the tags of a table are not known: they stay as they are", "why", row->why, NULL);
+    row->is_told = true;
+}
+
+static void tell_read(struct vs_tag_row *row, const struct names *names, size_t added) {
+    if (row->is_told && names->whole)
+        vs_log(VS_LOG_INFO, "the tags of a table can be read again", "table", row->conf->table, NULL);
+    if (added > 0)
+        vs_log(VS_LOG_INFO, "serving tags", "table", row->conf->table, "new", VS_DIGITS((int64_t)added), "of",
+               VS_DIGITS((int64_t)names->count), NULL);
+    if (names->passed > row->passed)
+        vs_log(VS_LOG_WARN, "rows of a table are no tags and are passed over", "table", row->conf->table, "first",
+               names->strange, "rows", VS_DIGITS((int64_t)names->passed), NULL);
+    if (names->whole) row->is_told = false, *row->why = '\0';
+}
+
+static void settle(struct vs_segments *segments, struct vs_tag_row *row, const struct names *names) {
+    struct vs_tag_retired *gone = take_gone(segments, row, names);
+    uint64_t passed = names->passed;
+    size_t added = 0;
+    if (!gone) return tell_unread(row, "no memory");
+    for (size_t i = 0; i < names->count; i++)
+        added += serve_name(segments, row, names->at[i], &passed);
+    tell_read(row, names, added);
+    row->is_read = true;
+    row->passed = passed;
+    if (added > 0 || gone->count > 0)
+        publish(segments, gone);
+    else
+        free(gone);
+}
+
+/* The tags that the config lists: none of them ever goes. */
+static void read_listed(struct vs_segments *segments, struct vs_tag_row *row) {
+    const struct vs_conf_list *tags = &row->conf->tags;
+    struct names names = {.at = calloc((size_t)tags->count, sizeof *names.at), .whole = true};
+    if (!names.at) return tell_unread(row, "no memory");
+    for (int i = 0; i < tags->count; i++)
+        snprintf(names.at[names.count++], sizeof *names.at, "%s", tags->text[i]);
+    qsort(names.at, names.count, sizeof *names.at, by_name);
+    settle(segments, row, &names);
+    free(names.at);
+}
+
+static bool serves_any(const struct vs_segments *segments, const struct vs_tag_row *row) {
+    for (size_t i = 0; i < segments->tag_count; i++)
+        if (segments->tag[i]->row == row - segments->row) return true;
+    return false;
+}
+
+void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row) {
+    struct names names = {.count = 0};
+    struct vesta_error err = {.code = VESTA_OK};
+    if (!vs_conf_segment_is_any(row->conf)) return read_listed(segments, row);
+    int rc = read_names(segments, row, &names, &err);
+    if (rc == VESTA_OK && names.count == 0 && serves_any(segments, row)) /* a table that was lost looks so, too */
+        rc = vs_fail(&err, VESTA_EIO, "%s of %s is empty", row->conf->table, row->stores[0]);
+    if (err.code != VESTA_OK) tell_unread(row, err.text);
+    if (rc == VESTA_OK) settle(segments, row, &names);
+    free(names.at);
+}

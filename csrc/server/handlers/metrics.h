@@ -1,0 +1,54 @@
+/* metrics.h -- what the files of /metrics share: a scrape while it is written.  Only they include it. */
+#ifndef VS_METRICS_H
+#define VS_METRICS_H
+
+#include "os/process.h"
+#include "server/commands.h"
+
+#define VS_METRICS_LINE_BYTES 160         /* the longest sample, checked as they are written */
+#define VS_METRICS_LINES_PER_NAMESPACE 23 /* of all families together, as a spec counts them */
+#define VS_METRICS_LINES_PER_TAG 7        /* likewise */
+#define VS_METRICS_OTHER_BYTES 25000      /* families of neither, and the heads of all */
+#define VS_METRICS_TAGS_MAX                                                                                            \
+    200 /* with lines of their own, and fewer where namespaces leave no room; the others' are added up */
+
+_Static_assert(VS_NAMESPACES_MAX *VS_METRICS_LINES_PER_NAMESPACE *VS_METRICS_LINE_BYTES + VS_METRICS_OTHER_BYTES <=
+                   VS_REPLY_MAX,
+               "the metrics fit a reply");
+
+#define VS_RENEWAL_ANSWERS 5 /* as vesta_info has them */
+
+struct vs_metrics {
+    struct vs_out *out;
+    const struct vs_app *app;
+    const char *name;  /* of the family */
+    bool open;         /* OpenMetrics */
+    bool has_policies; /* else there are no policies and nothing can be reloaded */
+    struct vs_policies_status policies;
+    struct vs_process_usage process;
+    struct {
+        bool ready, held;
+        uint64_t worker, renewals[VS_RENEWAL_ANSWERS];
+        int64_t end_ms, drift_us;
+    } ns[VS_NAMESPACES_MAX];
+    bool has_tags; /* the config has segments */
+    struct vs_tags_status tags;
+    struct vs_tag_total other; /* of tags without lines of their own, and of those that were taken away */
+    size_t served, tag_count;
+    struct {
+        const char *name;
+        struct vs_tag_total total;
+        uint64_t ranges, errors, left, step;
+    } tag[VS_METRICS_TAGS_MAX];
+};
+
+/* One sample: what follows the family's name. */
+void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* metrics_tags.c: how the tags stand, in one look; then the families of tags. */
+void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set);
+typedef void vs_metrics_family(struct vs_metrics *m);
+vs_metrics_family vs_put_tags, vs_put_tags_passed, vs_put_tables_unread, vs_put_tag_numbers, vs_put_tag_pauses,
+    vs_put_tag_ranges, vs_put_tag_errors, vs_put_tag_left, vs_put_tag_step;
+
+#endif

@@ -1,0 +1,143 @@
+/* tinyid.c -- the routes of tinyid's server, for its clients, with its bodies: a failure is a status 200 there, with a
+ * code of its own or with nothing.  Knows no socket; never waits. */
+#include "server/commands.h"
+#include "server/take.h"
+
+#include <string.h>
+
+#define TOKEN_ERROR 5
+#define SYSTEM_ERROR 6
+
+enum { BIZ_TYPE, BATCH_SIZE, TOKEN }; /* the routes of ids; those of segments have no batch size */
+
+/* ------------------------------------------------------------------ failures */
+
+void vs_tinyid_failure(struct vs_request *r, const char *code, const char *text) {
+    bool is_token = strcmp(code, "no_token") == 0;
+    r->status = 200;
+    r->retry_after_s = 0;
+    if (!r->call->json) return; /* a body without a word */
+    r->json = true;
+    vs_put_text(r->out, "{\"data\":null,\"code\":");
+    vs_put_uint(r->out, is_token ? TOKEN_ERROR : SYSTEM_ERROR);
+    vs_json_text(r->out, "message", is_token ? "token is error" : text);
+    vs_put_text(r->out, "}");
+}
+
+/* Takes as long for each token that is as long. */
+static bool is_same(struct vs_slice given, const char *token) {
+    size_t length = strlen(token);
+    unsigned char differs = 0;
+    if (!given.at || given.length != length) return false;
+    for (size_t i = 0; i < length; i++)
+        differs |= (unsigned char)(given.at[i] ^ token[i]);
+    return differs == 0;
+}
+
+static bool may_ask(struct vs_request *r, struct vs_slice token) {
+    const struct vs_app *app = r->session->app;
+    bool is_known = app->tinyid_token_count == 0;
+    for (int i = 0; i < app->tinyid_token_count; i++)
+        is_known |= is_same(token, app->tinyid_token[i]);
+    if (!is_known) vs_refuse(r, "no_token", "token is error");
+    return is_known;
+}
+
+/* Turns the request to the tag that is asked for, by who may ask. */
+static bool enter(struct vs_request *r, struct vs_slice biz_type, struct vs_slice token) {
+    if (!may_ask(r, token)) return false;
+    if (!biz_type.at) return vs_refuse(r, "bad_field", "bizType is missing"), false;
+    return vs_request_enter_tag(r, biz_type);
+}
+
+/* ------------------------------------------------------------------ ids */
+
+/* More than there can be are cut to that, as tinyid cuts them to its 100000. */
+static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) {
+    *n = 1;
+    if (!text.at) return true;
+    if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) != VESTA_OK || *n == 0)
+        return vs_refuse(r, "bad_count", "batchSize is not a number from 1 on"), false;
+    if (*n > VESTA_BATCH_MAX) *n = VESTA_BATCH_MAX;
+    return true;
+}
+
+static void put_numbers(struct vs_request *r, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        if (i > 0) vs_put(r->out, ",", 1);
+        vs_put_uint(r->out, r->ids[i]);
+    }
+}
+
+static enum vs_reply_state give(struct vs_request *r, bool json) {
+    uint64_t n;
+    if (!enter(r, vs_arg(r, BIZ_TYPE), vs_arg(r, TOKEN)) || !read_batch(r, vs_arg(r, BATCH_SIZE), &n))
+        return VS_ANSWERED;
+    if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
+    if (json) vs_put_text(r->out, "{\"data\":[");
+    put_numbers(r, n);
+    if (json) vs_put_text(r->out, "],\"code\":200,\"message\":\"\"}");
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_tinyid(struct vs_request *r) {
+    return give(r, true);
+}
+
+enum vs_reply_state vs_on_tinyid_simple(struct vs_request *r) {
+    return give(r, false);
+}
+
+/* ------------------------------------------------------------------ segments */
+
+/* Its client counts from `current`, which it does not give, up to `max`, which it gives, by those that leave
+ * `remainder` when divided by `delta`; at `loading` it asks for the next. */
+struct tinyid_segment {
+    int64_t current, loading, max, delta, remainder;
+};
+
+static struct tinyid_segment segment_of(const struct vesta_numbers *numbers) {
+    int64_t first = (int64_t)numbers->first, stride = (int64_t)numbers->stride;
+    int64_t last = first + (int64_t)(numbers->count - 1) * stride;
+    return (struct tinyid_segment){.current = first - 1,
+                                   .loading = first - 1 + (last - (first - 1)) / 5,
+                                   .max = last,
+                                   .delta = stride,
+                                   .remainder = first % stride};
+}
+
+static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum vs_reply_state *state) {
+    struct vesta_numbers numbers;
+    *state = VS_ANSWERED;
+    if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return false;
+    *state = vs_take_numbers(r, VESTA_BATCH_MAX, &numbers);
+    if (*state != VS_ANSWERED) return false;
+    *out = segment_of(&numbers);
+    return true;
+}
+
+enum vs_reply_state vs_on_tinyid_segment(struct vs_request *r) {
+    enum vs_reply_state state;
+    struct tinyid_segment segment;
+    if (!take_segment(r, &segment, &state)) return state;
+    vs_put_text(r->out, "{\"data\":{");
+    vs_json_int(r->out, "maxId", segment.max);
+    vs_json_int(r->out, "loadingId", segment.loading);
+    vs_json_int(r->out, "currentId", segment.current);
+    vs_json_int(r->out, "delta", segment.delta);
+    vs_json_int(r->out, "remainder", segment.remainder);
+    vs_put_text(r->out, "},\"code\":200,\"message\":\"\"}");
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_tinyid_segment_simple(struct vs_request *r) {
+    enum vs_reply_state state;
+    struct tinyid_segment s;
+    if (!take_segment(r, &s, &state)) return state;
+    const int64_t values[] = {s.current, s.loading, s.max, s.delta, s.remainder};
+    for (int i = 0; i < 5; i++) {
+        if (i > 0) vs_put(r->out, ",", 1);
+        vs_put_int(r->out, values[i]);
+    }
+    return VS_ANSWERED;
+}

@@ -1,0 +1,132 @@
+/* tags.c -- sets of tags: found by a hash of the name, listed by name, replaced as a whole.  Knows no request and no
+ * database. */
+#include "server/tags.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a */
+static size_t hash_of(const char *name, size_t length) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+    return (size_t)(hash ^ hash >> 32);
+}
+
+struct vs_served_tag *vs_tag_new(const char *name, int loop_count) {
+    struct vs_served_tag *tag = calloc(1, sizeof *tag);
+    if (!tag) return NULL;
+    size_t size = (size_t)loop_count * sizeof *tag->counts;
+    tag->counts = aligned_alloc(_Alignof(struct vs_tag_counts), size);
+    if (!tag->counts) return free(tag), NULL;
+    memset(tag->counts, 0, size);
+    snprintf(tag->name, sizeof tag->name, "%s", name);
+    tag->name_length = strlen(tag->name);
+    return tag;
+}
+
+void vs_tag_free(struct vs_served_tag *tag) {
+    if (!tag) return;
+    free(tag->counts);
+    free(tag);
+}
+
+/* ------------------------------------------------------------------ sets */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(struct vs_served_tag *const *)a)->name, (*(struct vs_served_tag *const *)b)->name);
+}
+
+static void put_in_slot(struct vs_tag_set *set, size_t i) {
+    size_t at = hash_of(set->at[i]->name, set->at[i]->name_length) & set->mask;
+    while (set->slot[at] != 0)
+        at = (at + 1) & set->mask;
+    set->slot[at] = (uint16_t)(i + 1);
+}
+
+struct vs_tag_set *vs_tag_set_new(struct vs_served_tag *const *tags, size_t count) {
+    struct vs_tag_set *set = calloc(1, sizeof *set);
+    if (!set) return NULL;
+    assert(count <= VS_SERVED_TAGS_MAX);
+    set->count = count;
+    set->mask = 15;
+    while (set->mask < 2 * count)
+        set->mask = 2 * set->mask + 1;
+    set->at = calloc(count + 1, sizeof(struct vs_served_tag *));
+    set->slot = calloc(set->mask + 1, sizeof *set->slot);
+    if (!set->at || !set->slot) return vs_tag_set_free(set), NULL;
+    if (count > 0) memcpy(set->at, tags, count * sizeof *tags);
+    qsort(set->at, count, sizeof *set->at, by_name);
+    for (size_t i = 0; i < count; i++)
+        put_in_slot(set, i);
+    return set;
+}
+
+void vs_tag_set_free(struct vs_tag_set *set) {
+    if (!set) return;
+    free(set->at);
+    free(set->slot);
+    free(set);
+}
+
+struct vs_served_tag *vs_tag_named(const struct vs_tag_set *set, const char *name, size_t length) {
+    if (!set || length == 0 || length >= VESTA_TAG_MAX) return NULL;
+    for (size_t at = hash_of(name, length) & set->mask; set->slot[at] != 0; at = (at + 1) & set->mask) {
+        struct vs_served_tag *tag = set->at[set->slot[at] - 1];
+        if (tag->name_length == length && memcmp(tag->name, name, length) == 0) return tag;
+    }
+    return NULL;
+}
+
+size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t length) {
+    size_t low = 0, high = set->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct vs_served_tag *tag = set->at[middle];
+        size_t common = tag->name_length < length ? tag->name_length : length;
+        int order = memcmp(tag->name, name, common);
+        bool is_above = order != 0 ? order > 0 : tag->name_length > length;
+        *(is_above ? &high : &low) = is_above ? middle : middle + 1;
+    }
+    return low;
+}
+
+/* ------------------------------------------------------------------ the set that is served */
+
+struct vs_tag_set *vs_tags_now(struct vs_app *app) {
+    /* acquire: pairs with vs_tags_replace; the set and its tags are whole */
+    return atomic_load_explicit(&app->tags, memory_order_acquire);
+}
+
+struct vs_tag_set *vs_tags_replace(struct vs_app *app, struct vs_tag_set *set) {
+    /* release: pairs with vs_tags_now */
+    return atomic_exchange_explicit(&app->tags, set, memory_order_acq_rel);
+}
+
+void vs_tags_hold(struct vs_tag_set *set) {
+    /* relaxed: who takes it away has seen this loop pass since, which orders the two */
+    if (set) atomic_fetch_add_explicit(&set->holders, 1, memory_order_relaxed);
+}
+
+void vs_tags_let(struct vs_tag_set *set) {
+    /* release: pairs with vs_tags_are_held; what was done with the set is over */
+    if (set) atomic_fetch_sub_explicit(&set->holders, 1, memory_order_release);
+}
+
+bool vs_tags_are_held(struct vs_tag_set *set) {
+    return atomic_load_explicit(&set->holders, memory_order_acquire) != 0;
+}
+
+/* ------------------------------------------------------------------ counts */
+
+struct vs_tag_total vs_tag_total(const struct vs_app *app, const struct vs_served_tag *tag) {
+    struct vs_tag_total total = {{0}, 0};
+    for (int i = 0; i < app->loop_count; i++) {
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+            total.given[protocol] += atomic_load_explicit(&tag->counts[i].given[protocol], memory_order_relaxed);
+        total.pauses += atomic_load_explicit(&tag->counts[i].pauses, memory_order_relaxed);
+    }
+    return total;
+}

@@ -1,0 +1,364 @@
+"""tags.py -- the tags of counters as clients meet them: every command and route, live tables, stores that go away.  The
+database is sqlite:, MariaDB where it must be another program's.
+"""
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+
+from serving import SLOW, Configured, bulks, claim, command, main, same
+
+LEAF = ("CREATE TABLE leaf.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, "
+        "step int(11) NOT NULL, description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP "
+        "ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag)) ENGINE=InnoDB")
+EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "config", "segments.lua")
+
+
+class Table:
+    """leaf_alloc in a file of its own."""
+
+    def __init__(self, world, name="v.db", **tags):
+        self.path = world.path(name)
+        done = world.run("store", "init", "--store", "sqlite:" + self.path, "--namespace", "unused", "--layout", "snowflake")
+        same((done.code, done.err), (0, ""))
+        self.do("CREATE TABLE IF NOT EXISTS leaf_alloc (biz_tag TEXT NOT NULL PRIMARY KEY, max_id INTEGER NOT NULL, "
+                "step INTEGER NOT NULL, update_time INTEGER)")
+        for tag, step in tags.items():
+            self.add(tag, step)
+
+    def do(self, sql, *values):
+        db = sqlite3.connect(self.path, timeout=10)
+        with db:
+            got = db.execute(sql, values).fetchall()
+        db.close()
+        return got
+
+    def add(self, tag, step=1000, max_id=1):
+        self.do("INSERT INTO leaf_alloc VALUES (?, ?, ?, NULL)", tag, max_id, step)
+
+    def max_id(self, tag):
+        return self.do("SELECT max_id FROM leaf_alloc WHERE biz_tag = ?", tag)[0][0]
+
+
+def config(table, row="tags = '*'", more=""):
+    return "return { %s stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', %s } } }" % (more, table.path, row)
+
+
+def integers(data):
+    return [int(digits) for digits in re.findall(rb":(\d+)\r\n", data)]
+
+
+def reread(server, part):
+    """Has the tables read, and waits for the log's word of what came of it."""
+    server.process.send_signal(signal.SIGHUP)
+    return server.listen(part)
+
+
+def until(what):
+    for _ in range(int(1000 * SLOW)):
+        got = what()
+        if got:
+            return got
+        time.sleep(0.01)
+    raise AssertionError("it never came to be")
+
+
+# ------------------------------------------------------------------ faces
+
+@claim("one counter over every command and route: each number once, in each one's form")
+def _(world):
+    table = Table(world, orders=1000, users=1000)
+    with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
+        same(server.redis("GET", "orders"), b"$1\r\n1\r\n")
+        same(server.redis("INCR", "orders"), b":2\r\n")
+        same(server.redis("INCRBY", "orders", "10"), b":12\r\n")
+        same(bulks(server.redis("VESTA.NEXT", "orders", "3")), [13, 14, 15])
+        same(bulks(server.redis("MGET", "orders", "users", "orders")), [16, 1, 17])
+        ids = bulks(server.redis("MGET", "ids", "orders"))
+        assert ids[1] == 18 and ids[0] > 1 << 40, ids
+        block = json.loads(server.get("/v1/blocks?ns=orders&n=5").body)
+        same(block, {"ns": "orders", "kind": "numbers", "first": "19", "count": 5, "stride": 1})
+        same(server.redis("VESTA.BLOCK", "orders", "2"), b"*10\r\n$2\r\nns\r\n$6\r\norders\r\n$4\r\nkind\r\n$7\r\nnumbers\r\n$5\r\nfirst\r\n"
+             b"$2\r\n24\r\n$5\r\ncount\r\n:2\r\n$6\r\nstride\r\n:1\r\n")
+        same(server.get("/genid?ns=orders").body, "26")
+        same(json.loads(server.get("/v1/ids?ns=orders&n=2").body), {"ids": ["27", "28"]})
+        same(server.get("/api/segment/get/orders").body, "29")
+        multi = b"MULTI\r\nINCR orders\r\nINCRBY orders 10\r\nMGET users ids\r\nINCRBY orders 1\r\nEXEC\r\n"
+        data = server.say(server.resp, multi)
+        same((integers(data), bulks(data)[0]), ([30, 40, 41], 2))
+        assert b"vesta_tags:2\r\nvesta_tag_numbers:43\r\n" in server.redis("INFO", "vesta"), server.redis("INFO", "vesta")
+        same(server.get("/readyz").status, 200)
+
+
+@claim("what a name is not is said: a tag has no layout, a namespace does not count, MGET gives all or nothing")
+def _(world):
+    table = Table(world, orders=1000)
+    with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
+        for words in (["VESTA.EXPLAIN", "orders", "1"], ["VESTA.MAKE", "orders", "time", "1", "seq", "1"]):
+            same(server.redis(*words), b"-ERR 'orders' is a tag: its numbers count, and have no parts\r\n")
+        for path in ("/v1/ids/1?ns=orders", "/expid?id=1&ns=orders", "/makeid?time=1&seq=1&ns=orders", "/api/snowflake/get/orders"):
+            reply = server.get(path)
+            assert reply.status == 400 and "'orders' is a tag" in reply.body, (path, reply.status, reply.body)
+        for words in (["INCR", "ids"], ["INCRBY", "ids", "5"], ["DECR", "ids"]):
+            assert server.redis(*words).startswith(b"-ERR 'ids' is a namespace, not a counter: GET ids "), words
+        same(server.redis("DECRBY", "orders", "5"), b"-ERR 'orders' does not count down: INCR orders gives its next number\r\n")
+        same(server.get("/api/segment/get/ids").status, 404)
+        same(server.redis("MGET", "orders", "nobody", "ids"), b"-ERR unknown name 'nobody': this server has 'ids' and 1 more\r\n")
+        same(server.redis("INCR", "orders"), b":1\r\n")  # nothing above has cost a number
+    with Configured(world, config(table)) as server:  # no namespace at all
+        same(server.get("/genid").body, "a name is needed: this server has tags and no namespace, such as 'orders'\n")
+        assert server.redis("VESTA.EXPLAIN", "5").startswith(b"-ERR a name is needed")
+
+
+@claim("INCRBY's numbers are in a row, and more than a range has are refused before a number is lost")
+def _(world):
+    table = Table(world, orders=100)
+    with Configured(world, config(table, "tags = 'orders', step_max = 100")) as server:
+        lasts = [integers(server.redis("INCRBY", "orders", "30"))[0] for _ in range(9)]
+        assert all(b - a >= 30 for a, b in zip(lasts, lasts[1:])), lasts
+        assert all((last - 1) // 100 == (last - 30) // 100 for last in lasts), lasts  # of one range each
+        refusal = b"-ERR n 101 is more than a range of 'orders' has, which are 100: raise its step\r\n"
+        same(server.redis("INCRBY", "orders", "101"), refusal)
+        assert b"+OK\r\n" + refusal + b"-EXECABORT" in server.say(server.resp, b"MULTI\r\nINCRBY orders 101\r\nEXEC\r\n")
+        assert 0 < integers(server.redis("INCR", "orders"))[0] - lasts[-1] <= 100
+
+
+@claim("redis-benchmark counts exactly, and so does a stock client library")
+def _(world):
+    table = Table(world, orders=1000)
+    with Configured(world, config(table), "--threads", "2") as server:
+        done = world.shell("redis-benchmark -p %d -n 20000 -c 8 -P 16 -q INCR orders" % server.resp)
+        assert done.code == 0 and "rror" not in done.out + done.err, done.out + done.err
+        same(integers(server.redis("INCR", "orders")), [20001])
+        done = world.shell("/usr/bin/python3 -c 'import redis, sys; r = redis.Redis(port=%d); p = r.pipeline(); p.incr(\"orders\"); "
+                           "p.incrby(\"orders\", 50); p.get(\"orders\"); print(r.incr(\"orders\"), r.incrby(\"orders\", 5), p.execute(), "
+                           "r.get(\"orders\"), r.mget(\"orders\", \"orders\"))'" % server.resp)
+        if "No module named 'redis'" not in done.err:
+            same((done.out, done.err), ("20002 20007 [20008, 20058, b'20059'] b'20060' [b'20061', b'20062']\n", ""))
+
+
+@claim("tinyid's clients: its bodies and its codes, always with status 200; its tokens, of which the log has none")
+def _(world):
+    table = Table(world, test=1000)
+    with Configured(world, config(table, more="tinyid = { tokens = { 's3cret', 'other' } },")) as server:
+        def ask(path, query, method="GET"):
+            reply = server.get("/tinyid/id/%s?%s" % (path, query), method)
+            same(reply.status, 200)
+            return reply.body
+        same(ask("nextId", "bizType=test&token=s3cret"), '{"data":[1],"code":200,"message":""}')
+        same(ask("nextId", "bizType=test&token=other&batchSize=2", "POST"), '{"data":[2,3],"code":200,"message":""}')
+        same(ask("nextIdSimple", "bizType=test&token=s3cret&batchSize=3"), "4,5,6")
+        same(ask("nextIdSimple", "bizType=test&token=s3cret"), "7")
+        current, loading, last, delta, remainder = map(int, ask("nextSegmentIdSimple", "bizType=test&token=s3cret").split(","))
+        same((current, last, delta, remainder), (7, 1000, 1, 0))
+        same(loading, 7 + 993 // 5)
+        segment = json.loads(ask("nextSegmentId", "bizType=test&token=s3cret"))
+        same(segment["data"]["currentId"], 1000)
+        same((segment["code"], segment["message"], segment["data"]["delta"]), (200, "", 1))
+        for query in ("bizType=test", "bizType=test&token=", "bizType=test&token=s3cre", "bizType=test&token=s3crets", "token=%00"):
+            same((query, ask("nextId", query)), (query, '{"data":null,"code":5,"message":"token is error"}'))
+            same(ask("nextIdSimple", query) + ask("nextSegmentIdSimple", query), "")
+        for query in ("bizType=nobody&token=s3cret", "token=s3cret", "bizType=test&token=s3cret&batchSize=0", "x=1",
+                      "bizType=test&token=s3cret&batchSize=-1", "bizType=test&token=s3cret&batchSize=1e3", "bizType=%27%3B&token=s3cret"):
+            reply = json.loads(ask("nextId", query))
+            assert reply["code"] == 6 and reply["data"] is None and reply["message"], (query, reply)
+            same(ask("nextIdSimple", query), "")
+        same(len(json.loads(ask("nextId", "bizType=test&token=other&batchSize=100000"))["data"]), 10000)
+        assert "s3cret" not in world.run("check", "--effective", world.path("vesta.lua")).out
+        server.process.send_signal(signal.SIGUSR2)
+        server.listen("state of the tags")
+        assert "s3cret" not in server.said, server.said
+
+
+HOSTILE = ("'; DROP TABLE leaf_alloc; --", '"', "a b", "x" * 65, "x" * 60000, "..", "\u00fcber", "*", "%", "ORDERS", "orders ", "order", "a\r\nb")
+COUNTS = ("0", "-1", "+1", "65537", "9223372036854775808", "18446744073709551616", "1;2", "1.5", "1e3", "", "0x10", "1 ", b"1\0")
+
+
+@claim("hostile names and counts are refused by each command and route, and cost no number")
+def _(world):
+    table = Table(world, orders=1000)
+    with Configured(world, config(table)) as server:
+        for name in HOSTILE:
+            for words in (["GET", name], ["INCR", name], ["INCRBY", name, "2"], ["VESTA.NEXT", name, "2"], ["VESTA.BLOCK", name, "2"],
+                          ["MGET", "orders", name]):
+                data = server.say(server.resp, command(*words) + command("PING"))
+                assert re.fullmatch(rb"-ERR [ -~]+\r\n\+PONG\r\n", data), (words, data)
+        for name in ("%27%3B", "x" * 65, "%00", "orders%20", "..", "ORDERS"):
+            for path in ("/genid?ns=", "/v1/ids?ns=", "/v1/blocks?n=1&ns=", "/api/segment/get/", "/v1/segments?tag="):
+                same((path, name, server.get(path + name).status), (path, name, 404))
+        for count in COUNTS:
+            for words in (["INCRBY", "orders", count], ["VESTA.NEXT", "orders", count]):
+                data = server.say(server.resp, command(*words) + command("PING"))
+                assert re.fullmatch(rb"-ERR n [ -~]+\r\n\+PONG\r\n", data), (words, data)
+        same(server.redis("INCR", "orders"), b":1\r\n")
+
+
+# ------------------------------------------------------------------ tables that live
+
+@claim("tags come and go while others are served; a name that is a namespace's is passed over, said once and counted")
+def _(world):
+    table = Table(world, orders=10, ids=10)
+    with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
+        server.heard("a tag is not served")
+        assert bulks(server.redis("GET", "ids"))[0] > 1 << 40
+        assert server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'")
+        table.add("fresh", max_id=7)
+        table.do("INSERT INTO leaf_alloc VALUES (?, 1, 1, NULL)", "no tag")
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: server.redis("INCR", "fresh") == b":7\r\n")
+        metrics = server.get("/metrics").body
+        assert "\nvesta_tags 2\n" in metrics and "\nvesta_tags_not_served 2\n" in metrics, metrics
+        assert '\nvesta_tag_numbers_issued_total{tag="fresh",proto="resp"} 1\n' in metrics, metrics
+        with server.connect(server.resp) as sock:  # a transaction has what there was when it began
+            sock.sendall(b"MULTI\r\nINCR fresh\r\n")
+            until(lambda: sock.recv(100).endswith(b"+QUEUED\r\n"))
+            table.do("DELETE FROM leaf_alloc WHERE biz_tag = 'fresh'")
+            reread(server, "a tag is gone")
+            assert server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'")
+            same(server.get("/api/segment/get/fresh").status, 404)
+            sock.sendall(b"EXEC\r\n")
+            same(sock.recv(100), b"*1\r\n:8\r\n")
+        until(lambda: '{tag="(other)",proto="resp"} 2\n' in server.get("/metrics").body)
+        same(server.redis("INCR", "orders"), b":1\r\n")
+        table.do("ALTER TABLE leaf_alloc RENAME TO away")
+        reread(server, "are not known")
+        same(server.redis("INCR", "orders"), b":2\r\n")
+        same(server.get("/readyz").status, 200)
+        table.do("ALTER TABLE away RENAME TO leaf_alloc")
+        reread(server, "can be read again")
+        same(server.said.count("a tag is not served"), 1)
+
+
+@claim("/v1/segments says how each tag stands, page by page, and of one tag alone")
+def _(world):
+    table = Table(world, **{"t%03d" % i: 10 for i in range(900)})
+    with Configured(world, config(table)) as server:
+        server.redis("INCR", "t007")
+        names, after = [], ""
+        while after is not None:
+            page = json.loads(server.get("/v1/segments" + after).body)
+            names += [one["tag"] for one in page["segments"]]
+            after = "?after=" + page["next"] if "next" in page else None
+        same(names, ["t%03d" % i for i in range(900)])
+        (one,) = json.loads(server.get("/v1/segments?tag=t007").body)["segments"]
+        same((one["tag"], one["table"], one["order"], one["position"], one["given"]), ("t007", "leaf_alloc", "trend", "2", "1"))
+        same([(db["store"], db["ranges"] >= 1, db["stopped"]) for db in one["databases"]], [("a", True, False)])
+        metrics = server.get("/metrics").body
+        assert len(re.findall(r"(?m)^vesta_tag_step\{", metrics)) == 200, len(metrics)
+
+
+# ------------------------------------------------------------------ stores that go away, and the end
+
+@claim("a table that was never read: the tags are not known yet, and that passes")
+def _(world):
+    table = Table(world, orders=10)
+    table.do("ALTER TABLE leaf_alloc RENAME TO away")
+    table.do("CREATE TABLE leaf_alloc (other INTEGER)")
+    with Configured(world, config(table)) as server:
+        assert server.redis("INCR", "orders").startswith(b"-LOADING 'orders' is not known yet: leaf_alloc of a: "), server.redis("INCR", "orders")
+        same(server.get("/api/segment/get/orders").status, 503)
+        reply = server.get("/readyz")
+        assert reply.status == 503 and "tags_unread" in reply.body, reply.body
+        table.do("DROP TABLE leaf_alloc")
+        table.do("ALTER TABLE away RENAME TO leaf_alloc")
+        until(lambda: server.redis("INCR", "orders") == b":1\r\n")
+        same(server.get("/readyz").status, 200)
+
+
+@claim("without a range requests wait as long as they may, then are told to come again; numbers are back with the database")
+def _(world):
+    table = Table(world, orders=10)
+    with Configured(world, config(table, "tags = 'orders', wait_ms_max = 300", more="namespaces = { ids = { worker = 5 } },")) as server:
+        table.do("UPDATE leaf_alloc SET step = 0")
+        began = time.monotonic()
+        with server.connect(server.resp) as sock:
+            sock.sendall(command("INCR", "orders"))
+            assert len(bulks(server.redis("GET", "ids"))) == 1  # on the same loop
+            data = sock.recv(1000)
+        assert data.startswith(b"-TRYAGAIN ") and time.monotonic() - began >= 0.3, data
+        reply = server.get("/api/segment/get/orders")
+        same((reply.status, "retry-after" in reply.headers), (503, True))
+        reply = server.get("/readyz")
+        assert reply.status == 503 and '"tag":"orders","code":"range"' in reply.body, reply.body
+        server.listen("no numbers at the moment")
+        waiting = [server.connect(server.resp) for _ in range(20)]
+        table.do("UPDATE leaf_alloc SET step = 10")
+        until(lambda: server.redis("INCR", "orders").startswith(b":"))
+        for sock in waiting:
+            sock.sendall(command("INCR", "orders"))
+        numbers = [integers(sock.recv(1000))[0] for sock in waiting]
+        same(len(set(numbers)), 20)
+        for sock in waiting:
+            sock.close()
+        same(server.get("/readyz").status, 200)
+
+
+@claim("at the end what is left of a range goes back to the table")
+def _(world):
+    table = Table(world, orders=1000)
+    for round in range(2):
+        with Configured(world, config(table)) as server:
+            same(server.redis("INCR", "orders"), b":%d\r\n" % (round + 1))
+        same(table.max_id("orders"), round + 2)
+
+
+# ------------------------------------------------------------------ Leaf's own table
+
+@claim("Leaf's own table in MariaDB, with a Leaf-like writer beside two servers: no number twice")
+def _(world):
+    from served import mariadb
+    db = mariadb()
+    db.sql("CREATE DATABASE leaf; " + LEAF + "; INSERT INTO leaf.leaf_alloc (biz_tag, max_id, step) VALUES ('leaf-segment-test', 1, 100), "
+           "('orders', 1, 100); GRANT SELECT, UPDATE ON leaf.* TO vesta@'127.0.0.1'")
+    text = ("return { stores = { a = { uri = 'mysql://vesta@127.0.0.1:%d/leaf', password = 's3cret' } }, "
+            "segments = { { store = 'a', tags = '*' } } }" % db.port)
+    taken = []
+
+    def write():
+        for _ in range(20):
+            end = int(db.sql("BEGIN; UPDATE leaf.leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'orders'; "
+                             "SELECT max_id FROM leaf.leaf_alloc WHERE biz_tag = 'orders'; COMMIT"))
+            taken.extend(range(end - 100, end))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with Configured(world, text, env={"VESTA_STATE": world.path("one")}) as one:
+        with Configured(world, text, env={"VESTA_STATE": world.path("two")}) as two:
+            for _ in range(30):
+                for server in one, two:
+                    taken += bulks(server.redis("VESTA.NEXT", "orders", "100"))
+            same(one.redis("INCR", "leaf-segment-test"), b":1\r\n")
+    writer.join()
+    same((len(taken), len(set(taken))), (8000, 8000))
+    assert max(taken) < int(db.sql("SELECT max_id FROM leaf.leaf_alloc WHERE biz_tag = 'orders'"))
+
+
+@claim("the example of a config with segments is served as it stands, from the databases of an environment")
+def _(world):
+    from served import mariadb
+    db = mariadb()
+    db.sql("CREATE DATABASE IF NOT EXISTS ex_a; CREATE DATABASE IF NOT EXISTS ex_b; " + LEAF.replace("leaf.leaf", "ex_a.leaf") + ";"
+           + ";".join("CREATE TABLE %s.tiny_id_info (id bigint(20) NOT NULL AUTO_INCREMENT, biz_type varchar(63) NOT NULL DEFAULT '', "
+                      "begin_id bigint(20) NOT NULL DEFAULT 0, max_id bigint(20) NOT NULL DEFAULT 0, step int(11) DEFAULT 0, "
+                      "delta int(11) NOT NULL DEFAULT 1, remainder int(11) NOT NULL DEFAULT 0, "
+                      "create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', "
+                      "version bigint(20) NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE KEY uniq_biz_type (biz_type)); "
+                      "INSERT INTO %s.tiny_id_info (biz_type, begin_id, max_id, step, delta, remainder) VALUES ('orders', 1, 1, 1000, 2, %d)"
+                      % (name, name, remainder) for name, remainder in (("ex_a", 0), ("ex_b", 1)))
+           + "; INSERT INTO ex_a.leaf_alloc (biz_tag, max_id, step) VALUES ('users', 1, 10); GRANT SELECT, UPDATE ON ex_a.* TO vesta@'127.0.0.1'; "
+           "GRANT SELECT, UPDATE ON ex_b.* TO vesta@'127.0.0.1'")
+    with open(world.path("db.pass"), "w") as file:
+        file.write("s3cret\n")
+    os.chmod(world.path("db.pass"), 0o600)
+    env = {"VESTA_SECRETS": world.folder, "DB2_PASS": "s3cret", "DB_TLS": "off", "DB1": "127.0.0.1:%d/ex_a" % db.port, "DB2": "127.0.0.1:%d/ex_b" % db.port}
+    with Configured(world, EXAMPLE, env=env) as server:
+        same(server.redis("INCR", "users"), b":1\r\n")
+        numbers = until(lambda: bulks(server.redis("VESTA.NEXT", "orders", "2000")))
+        same((len(set(numbers)), len({number % 2 for number in numbers})), (2000, 2))
+
+
+main()
