@@ -232,7 +232,7 @@ class Client {
    * @param {number} [options.wait] that next() may wait where there is no block; 0: it never waits
    * @param {string} [options.password]
    */
-  constructor(servers, name, { size = 1000, ttl = 10_000, timeout = 1000, wait = 2000, password } = {}) {
+  constructor(servers, name, { size = 1000, ttl = 10_000, timeout = 2000, wait = 5000, password } = {}) {
     if (!Array.isArray(servers) || servers.length === 0) throw new TypeError('servers: at least one HOST:PORT is needed');
     if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(name)) throw new RangeError(`name '${name}' is not 1 to 64 of A-Z a-z 0-9 _ . : -`);
     if (!Number.isInteger(size) || size < 1 || size > SIZE_MAX) throw new RangeError(`size ${size} is not from 1 to ${SIZE_MAX}`);

@@ -5,10 +5,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Column:
-    """command: how its driver is started, BUILD standing for the folder of what is built.  forks: whether its runtime can."""
+    """command: how its driver is started, BUILD standing for the folder of what is built, HERE for this one.  forks: whether
+    its runtime can.  accepts: what others refuse, "ttl=0" or, for any value, "wait": in C, 0 is the default, and a wait an
+    argument of each call.  calls: options that it has by another name."""
 
-    def __init__(self, name, *command, forks=False, env=None):
+    def __init__(self, name, *command, forks=False, accepts=(), calls=None, env=None):
         self.name, self.command, self.forks, self.env = name, command, forks, env or {}
+        self.accepts, self.calls = accepts, calls or {}
 
     def argv(self, build):
         return [part.replace("BUILD", build).replace("HERE", HERE) for part in self.command]

@@ -1,0 +1,182 @@
+/* drive.c -- drives libvesta_client by the commands that README lists. */
+#include "vesta_client.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES (1 << 20)
+#define ID_TEXT_MAX 22
+
+static struct vesta_client *client;
+static int64_t wait_us;
+
+/* An answer in the making: ids, and the error that ended it. */
+struct said {
+    char *ids;
+    size_t length;
+    char error[2048];
+};
+
+static void decode(char *text) {
+    char *to = text;
+    for (; *text; text++) {
+        char digits[3] = {0};
+        if (*text == '%' && text[1] && text[2]) {
+            memcpy(digits, text + 1, 2);
+            *to++ = (char)strtol(digits, NULL, 16);
+            text += 2;
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = '\0';
+}
+
+static void open_client(char *pairs) {
+    struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
+    struct vesta_error err;
+    char *rest = NULL;
+    vesta_client_close(client);
+    client = NULL;
+    wait_us = 5 * 1000 * 1000;
+    opts.servers = "";
+    for (char *pair = strtok_r(pairs, " ", &rest); pair; pair = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(pair, '=');
+        if (!value) continue;
+        *value++ = '\0';
+        decode(value);
+        int64_t number = strtoll(value, NULL, 10);
+        if (strcmp(pair, "servers") == 0) opts.servers = value;
+        if (strcmp(pair, "name") == 0) opts.name = value;
+        if (strcmp(pair, "password") == 0) opts.password = value;
+        if (strcmp(pair, "size") == 0) opts.block_min = opts.block_max = number;
+        if (strcmp(pair, "ttl") == 0) opts.ttl_ms = number;
+        if (strcmp(pair, "timeout") == 0) opts.timeout_ms = number;
+        if (strcmp(pair, "wait") == 0) wait_us = number * 1000;
+    }
+    if (vesta_client_open(&opts, &client, &err) != VESTA_OK) {
+        client = NULL;
+        printf("error %s\n", err.text);
+    } else {
+        puts("ok");
+    }
+}
+
+static void take(struct said *said, size_t count) {
+    struct vesta_pause pause;
+    uint64_t id;
+    said->ids = malloc(count * ID_TEXT_MAX + 1);
+    said->length = 0;
+    said->error[0] = '\0';
+    if (!said->ids) abort();
+    for (size_t i = 0; i < count; i++) {
+        if (!client) {
+            snprintf(said->error, sizeof said->error, "closed"); /* a handle that was closed may not be used in C */
+            return;
+        }
+        if (vesta_client_next_wait(client, &id, wait_us, &pause) != VESTA_OK) {
+            vesta_client_pause_text(client, &pause, said->error, sizeof said->error);
+            return;
+        }
+        said->length += (size_t)sprintf(said->ids + said->length, " %" PRIu64, id);
+    }
+}
+
+static void answer(const struct said *said, int count) {
+    const char *error = "";
+    printf("ids");
+    for (int i = 0; i < count; i++) {
+        fwrite(said[i].ids, 1, said[i].length, stdout);
+        if (said[i].error[0]) error = said[i].error;
+    }
+    printf("%s%s\n", *error ? " error " : "", error);
+}
+
+static size_t at_once_count;
+
+static void *take_some(void *said) {
+    take(said, at_once_count);
+    return NULL;
+}
+
+static void at_once(int threads, size_t count) {
+    struct said *said = calloc((size_t)threads, sizeof *said);
+    pthread_t *thread = calloc((size_t)threads, sizeof *thread);
+    if (!said || !thread) abort();
+    at_once_count = count;
+    for (int i = 0; i < threads; i++)
+        if (pthread_create(&thread[i], NULL, take_some, &said[i]) != 0) abort();
+    for (int i = 0; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    answer(said, threads);
+    for (int i = 0; i < threads; i++)
+        free(said[i].ids);
+    free(said);
+    free(thread);
+}
+
+static void fork_and_take(size_t count) {
+    int ends[2];
+    if (pipe(ends) != 0) abort();
+    pid_t child = fork();
+    if (child < 0) abort();
+    if (child == 0) {
+        struct said said;
+        take(&said, count);
+        dprintf(ends[1], "ids%.*s%s%s\n", (int)said.length, said.ids, said.error[0] ? " error " : "", said.error);
+        _exit(0);
+    }
+    close(ends[1]);
+    char part[4096];
+    for (ssize_t got; (got = read(ends[0], part, sizeof part)) > 0;)
+        fwrite(part, 1, (size_t)got, stdout);
+    close(ends[0]);
+    waitpid(child, NULL, 0);
+}
+
+static void info(void) {
+    struct vesta_client_info info;
+    vesta_client_get_info(client, &info);
+    printf("info blocks=%" PRIu64 " requests=%" PRIu64 " drops=%" PRIu64 " errors=", info.blocks, info.requests,
+           info.drops);
+    for (int i = 0; i < info.server_count; i++)
+        printf("%s%s:%" PRIu64, i ? "," : "", info.server[i].address, info.server[i].errors);
+    puts("");
+}
+
+int main(void) {
+    static char line[LINE_MAX_BYTES];
+    while (fgets(line, sizeof line, stdin)) {
+        struct said said;
+        int threads = 0;
+        size_t count = 0;
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "open", 4) == 0) {
+            open_client(line + 4);
+        } else if (sscanf(line, "next %zu", &count) == 1) {
+            take(&said, count);
+            answer(&said, 1);
+            free(said.ids);
+        } else if (sscanf(line, "at_once %d %zu", &threads, &count) == 2) {
+            at_once(threads, count);
+        } else if (sscanf(line, "fork %zu", &count) == 1) {
+            fork_and_take(count);
+        } else if (strcmp(line, "info") == 0) {
+            info();
+        } else if (strcmp(line, "close") == 0) {
+            vesta_client_close(client);
+            client = NULL;
+            puts("ok");
+        } else {
+            printf("error no command %s\n", line);
+        }
+        fflush(stdout);
+    }
+    vesta_client_close(client);
+    return 0;
+}
