@@ -1,7 +1,7 @@
 """proxy.py -- between a client and a vesta server: it understands both sides, and gives one reply wrongly.
 
     proxy.fault(cut)            the next reply to VESTA.BLOCK is cut in half
-    proxy.fault(late(0.5), 99)  the next 99 come half a second late
+    proxy.fault(late, 99)       the next 99 come when their time is over
 
 A fault is a function of the exchange; it returns whether the connection lives on.  Where a reply cannot be told from that
 of another request, the connection is spoiled: a request that comes on it afterwards is counted in `reused`.
@@ -100,6 +100,9 @@ class Grant:
 
 # ------------------------------------------------------------------ the faults
 
+LATE_S_MAX = 30
+
+
 class Exchange:
     """One request and the true reply to it."""
 
@@ -143,12 +146,11 @@ def silent(x):
     pass
 
 
-def late(seconds):
-    @spoils
-    def late(x):
-        time.sleep(seconds)
-        x.send(x.reply)
-    return late
+@spoils
+def late(x):
+    """Not before the client has done something: hung up, as it should, or asked something else."""
+    select.select([x.client.socket], [], [], LATE_S_MAX)
+    x.send(x.reply)
 
 
 @spoils

@@ -35,7 +35,7 @@ def reply_row(text, fault, *said):
 
 reply_row("a reply cut in half", cut)
 reply_row("no reply within the timeout", silent)
-reply_row("a reply after the deadline", late(0.6))
+reply_row("a reply after the deadline", late)
 reply_row("the reply to another request", swapped)
 reply_row("-LOADING", says("-LOADING no worker number at the moment"), "no worker number at the moment")
 reply_row("-TRYAGAIN", says("-TRYAGAIN the time unit is used up"), "the time unit is used up")

@@ -58,10 +58,14 @@ def _(cell):
     client = cell.client(size=10, timeout=60000, wait=60000)
     said = client.ids("at_once 4 200")
     assert len(said.ids) == 800 and not said.error, said.line[-300:]
-    client.settle()
+    until(lambda: is_all_the_same(client.info(), cell.watch) or time.sleep(0.01), lambda: "a block for each request of %d: %s" %
+          (cell.watch.requests, client.say("info").line))
     info = client.info()
-    assert info["blocks"] == len(cell.watch.grants) == info["requests"] == cell.watch.requests, (info, cell.watch.requests)
     assert 80 <= info["blocks"] <= 82 and info["drops"] == 0, info
+
+
+def is_all_the_same(info, watch):
+    return info["blocks"] == info["requests"] == len(watch.grants) == watch.requests
 
 
 @row("a block's ids, all of them in their order; a client at rest asks nothing")

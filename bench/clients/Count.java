@@ -1,0 +1,47 @@
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import vesta.Vesta;
+
+/** Count ADDRESS NAME SAMPLES: ids a second from examples/clients/Vesta.java, and from a counter under a lock. */
+public final class Count {
+    private static final int PIECE = 10_000_000;
+    private static final ReentrantLock LOCK = new ReentrantLock();
+    private static long last;
+    private static long sum; // or the compiler sees that nobody wants the numbers
+
+    private static long locked() {
+        LOCK.lock();
+        try {
+            return ++last;
+        } finally {
+            LOCK.unlock();
+        }
+    }
+
+    private static double perSecond(LongSupplier next) {
+        long begun = System.nanoTime();
+        for (int i = 0; i < PIECE; i++)
+            sum += next.getAsLong();
+        return PIECE / ((System.nanoTime() - begun) / 1e9);
+    }
+
+    public static void main(String[] arguments) {
+        Vesta.Options options = new Vesta.Options().size(100_000).ttl(Duration.ofMinutes(10)).wait(Duration.ofSeconds(30));
+        try (Vesta client = new Vesta(List.of(arguments[0]), arguments[1], options)) {
+            for (int warm = 0; warm < 3; warm++) {
+                perSecond(client::next);
+                perSecond(Count::locked);
+            }
+            for (int i = Integer.parseInt(arguments[2]); i > 0; i--)
+                System.out.println("{\"ours\": " + perSecond(client::next) + ", \"yard\": " + perSecond(Count::locked) + "}");
+            Set<Long> given = new HashSet<>();
+            for (int i = 0; i < 1_000_000; i++)
+                given.add(client.next());
+            System.out.println("{\"ids\": 1000000, \"duplicates\": " + (1_000_000 - given.size()) + "}");
+        }
+    }
+}
