@@ -19,6 +19,7 @@
     X(doctor) \
     X(store) \
     X(workers) \
+    X(segments) \
     X(policy) \
     X(bench) \
     X(audit)

@@ -1,0 +1,197 @@
+"""segments.py -- `vesta segments`: the counters of a store of each kind listed, added to, given a step; those of tinyid's,
+Leaf's and a ticket server's tables taken over, past every number that was given.
+"""
+import json
+import re
+import subprocess
+import time
+
+import served
+from harness import claim, fails, main, same
+
+TINYID = ("CREATE TABLE %s (id BIGINT AUTO_INCREMENT PRIMARY KEY, biz_type VARCHAR(63) NOT NULL UNIQUE, begin_id BIGINT NOT NULL DEFAULT 0,"
+          " max_id BIGINT NOT NULL DEFAULT 0, step INT DEFAULT 0, delta INT NOT NULL DEFAULT 1, remainder INT NOT NULL DEFAULT 0,"
+          " create_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,"
+          " version BIGINT NOT NULL DEFAULT 0)")
+
+
+def look(world, uri, *more):
+    done = world.run("segments", "--store", uri, "--json", *more)
+    same((done.code, done.err), (0, ""))
+    return {row["tag"]: row for row in json.loads(done.out)["tags"]}
+
+
+def ok(world, *words):
+    done = world.run("segments", *words)
+    same((done.code, done.err), (0, ""))
+    return done.out
+
+
+def database(name):
+    """A database of its own, with leaf_alloc; its URI."""
+    served.mariadb().sql("CREATE DATABASE %s" % name)
+    return served.mysql_uri(name=name)
+
+
+@claim("on a store of each kind: a counter is added once, listed, and given another step")
+def _(world):
+    for uri in (served.mysql_uri(), served.zk_uri()):
+        same(world.run("store", "init", "--segments", "--namespace", "any", "--layout", "snowflake", "--store", uri).code, 0)
+    for kind, uri in served.stores(world).items():
+        same(ok(world, "--store", uri).splitlines()[-1].startswith("0 tags in "), True)
+        same(ok(world, "add", "orders", "--from", "1000", "--step", "500", "--store", uri), "orders begins with 1,000, in steps of 500\n")
+        fails(world.run("segments", "add", "orders", "--store", uri), 1, "orders", "is there already")
+        same(ok(world, "add", "a.b:c-d_E", "--store", uri), "a.b:c-d_E begins with 1, in steps of 1,000\n")
+        same(ok(world, "step", "orders", "9", "--store", uri), "orders has steps of 9\n")
+        fails(world.run("segments", "step", "none", "9", "--store", uri), 1, "there is no tag 'none'", "vesta segments add none")
+        rows = look(world, uri)
+        same(list(rows), ["a.b:c-d_E", "orders"])
+        orders = rows["orders"]
+        same((orders["max"], orders["step"], orders["delta"], orders["remainder"]), ("1000", 9, 1, 0))
+        assert abs(orders["updated_ms"] / 1000 - time.time()) < 600, (kind, orders)
+        lines = ok(world, "--store", uri).splitlines()
+        assert re.fullmatch(r"orders +1,000 +9 +- +20\d\d-\S+Z", lines[2]), lines
+        assert lines[3].startswith("2 tags in " + kind) and "own%2Fer" not in lines[3] and "se%2Fcret" not in lines[3], lines
+
+
+@claim("several tables and databases by a config; a tag is changed in each database of its row")
+def _(world):
+    first, second = ("sqlite:" + world.path(name) for name in ("a/v.db", "b/v.db"))
+    with open(world.path("c.lua"), "w") as file:
+        file.write('return { stores = { a = { uri = "%s" }, b = { uri = "%s" } }, namespaces = { default = {} }, segments = {'
+                   '{ store = "a", tags = "*" }, { stores = { "a", "b" }, table = "two", tags = { "orders" } } } }' % (first, second))
+    config = world.path("c.lua")
+    same(ok(world, "add", "orders", "-c", config), "orders begins with 1, in steps of 1,000\n")
+    ok(world, "add", "else", "-c", config, "--from", "0")
+    ok(world, "step", "orders", "77", "-c", config)
+    same((look(world, first), look(world, second)), ({"else": look(world, first)["else"]}, {}))
+    same([look(world, uri, "--table", "two")["orders"]["step"] for uri in (first, second)], [77, 77])
+    done = world.run("segments", "-c", config, "--json")
+    same([len(json.loads(line)["tags"]) for line in done.lines()], [1, 1, 1])
+    fails(world.run("segments", "-c", config, "--store", first), 2, "--config has the stores")
+    fails(world.run("segments", "-c", world.path("none.lua")), 1, "none.lua")
+    with open(config, "w") as file:
+        file.write('return { stores = { a = { uri = "%s" } }, namespaces = { default = {} }, segments = { { store = "a", tags = { "x" } } } }' % first)
+    fails(world.run("segments", "add", "orders", "-c", config), 2, 'no row of segments has the tag "orders"')
+
+
+@claim("--watch says how many numbers a second are granted, and TERM ends it")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    ok(world, "add", "orders", "--store", uri)
+    process = world.start("segments", "--watch", "--json", "--store", uri, stdout=subprocess.PIPE, text=True)
+    first = json.loads(process.stdout.readline())
+    same("granted_s" in first["tags"][0], False)
+    ok(world, "import", "leaf_alloc", uri, "--ahead", "50000", "--yes", "--store", uri)  # raises it
+    while True:
+        row = json.loads(process.stdout.readline())["tags"][0]
+        if row["granted_s"] > 0:
+            break
+    assert row["max"] == "50001" and 0 < row["granted_s"] <= 100000, row
+    process.terminate()
+    process.stdout.read()
+    process.stdout.close()
+    same(process.wait(), 0)
+
+
+@claim("import takes over a tiny_id_info past every number, shows it first, and does it once")
+def _(world):
+    source, target = database("tiny"), "sqlite:" + world.path("v.db")
+    sql = served.mariadb().sql
+    sql(TINYID % "tiny.tiny_id_info")
+    sql("INSERT INTO tiny.tiny_id_info (biz_type, max_id, step) VALUES ('orders', 100000, 500), ('users', 7, 0), ('of others', 5, 1)")
+    words = ("import", "tiny_id_info", source, "--store", target)
+    done = world.run("segments", *words)
+    same(done.code, 0)
+    assert "1 rows are passed over" in done.err and "'of others'" in done.err, done.err
+    assert "nothing was written" in done.out and re.search(r"orders +add +begins with 100,001, in steps of 500", done.out), done.out
+    same(look(world, target), {})
+    done = world.run("segments", *words, "--yes")
+    assert done.code == 0 and "2 to add, 0 to raise, 0 already there; done" in done.out, done.out
+    rows = look(world, target)
+    same([(rows[tag]["max"], rows[tag]["step"]) for tag in ("orders", "users")], [("100001", 500), ("8", 1000)])
+    assert "0 to add, 0 to raise, 2 already there" in world.run("segments", *words, "--yes").out
+    sql("UPDATE tiny.tiny_id_info SET max_id = 300000 WHERE biz_type = 'orders'")
+    done = world.run("segments", *words, "--yes", "--json")
+    same([(line["tag"], line["deed"], line["from"]) for line in map(json.loads, done.lines())],
+         [("orders", "raise", "300001"), ("users", "same", "8")])
+    same(look(world, target)["orders"]["max"], "300001")
+    same(world.run("segments", *words, "--yes", "--tag", "users", "--as", "people", "--step", "3").code, 0)
+    same((look(world, target)["people"]["max"], look(world, target)["people"]["step"]), ("8", 3))
+    fails(world.run("segments", *words, "--as", "people"), 2, "--as names one tag")
+    fails(world.run("segments", *words, "--tag", "users", "--as", "not a tag"), 2, "which is no tag")
+    fails(world.run("segments", *words, "--tag", "nobody"), 1, "there is no tag to import")
+
+
+@claim("import wants each database of a delta, and begins above all of them")
+def _(world):
+    sources, target = [database("odd"), database("even")], "sqlite:" + world.path("v.db")
+    for place, (name, top) in enumerate((("odd", 1000), ("even", 90000))):
+        served.mariadb().sql(TINYID % (name + ".tiny_id_info"))
+        served.mariadb().sql("INSERT INTO %s.tiny_id_info (biz_type, max_id, step, delta, remainder) VALUES ('orders', %d, 100, 2, %d)"
+                             % (name, top, place))
+    fails(world.run("segments", "import", "tiny_id_info", sources[0], "--store", target, "--yes"), 1, "delta of 2", "so name all of them")
+    same(look(world, target), {})
+    same(world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes").code, 0)
+    same(look(world, target)["orders"]["max"], "90001")
+    for column, value in (("delta", 0), ("remainder", 2), ("max_id", -5), ("max_id", 2 ** 63 - 1)):
+        served.mariadb().sql("UPDATE even.tiny_id_info SET delta = 2, remainder = 1, max_id = 90000")
+        served.mariadb().sql("UPDATE even.tiny_id_info SET %s = %d" % (column, value))
+        done = world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes")
+        assert done.code == 1 and "orders" in done.err, (column, done.err)
+    same(look(world, target)["orders"]["max"], "90001")
+
+
+@claim("import refuses a source that still moves, unless it begins far enough above")
+def _(world):
+    source, target = database("moves"), "sqlite:" + world.path("v.db")
+    served.mariadb().sql(TINYID % "moves.tiny_id_info")
+    served.mariadb().sql("INSERT INTO moves.tiny_id_info (biz_type, max_id, step) VALUES ('orders', 1000, 100)")
+    writer = served.mariadb().session()
+    writer.stdin.write("".join("UPDATE moves.tiny_id_info SET max_id = max_id + 100; SELECT SLEEP(0.05);\n" for _ in range(600)))
+    writer.stdin.flush()
+    try:
+        fails(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes"), 1, "orders still moves", "--ahead N")
+        same(look(world, target), {})
+        same(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes", "--ahead", "1000000").code, 0)
+        assert int(look(world, target)["orders"]["max"]) > 1001000
+    finally:
+        writer.kill()
+        writer.communicate()
+
+
+@claim("import takes over a ticket server's table, above what it gave and somebody deleted")
+def _(world):
+    source, target = database("tickets"), "sqlite:" + world.path("v.db")
+    served.mariadb().sql("CREATE TABLE tickets.Tickets64 (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, stub CHAR(1) NOT NULL UNIQUE)")
+    served.mariadb().sql("USE tickets; " + "REPLACE INTO Tickets64 (stub) VALUES ('a'); " * 20)
+    same(world.run("segments", "import", "Tickets64", source, "--as", "orders", "--store", target, "--yes").code, 0)
+    same(look(world, target)["orders"]["max"], "21")
+    served.mariadb().sql("USE tickets; REPLACE INTO Tickets64 (stub) VALUES ('a'); DELETE FROM Tickets64")
+    same(world.run("segments", "import", "Tickets64", source, "--as", "orders", "--store", target, "--yes").code, 0)
+    same(look(world, target)["orders"]["max"], "22")
+
+
+@claim("words that are none are refused with 2, and stores that cannot be had say why")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    for words in (["operand", "--store", uri], ["--store", ""], ["--store", "nowhere:/x"], ["--table", "x"], [], ["add", "--store", uri],
+                  ["add", "a", "b", "--store", uri], ["add", "a b", "--store", uri], ["add", "", "--store", uri], ["add", "x" * 65, "--store", uri],
+                  ["add", ".x", "--store", uri], ["add", "a'b", "--store", uri], ["add", "a\x1b[2J", "--store", uri], ["add", "ä", "--store", uri],
+                  ["add", "x", "--from", "-1", "--store", uri], ["add", "x", "--from", str(2 ** 63 - 1), "--store", uri],
+                  ["add", "x", "--step", "0", "--store", uri], ["add", "x", "--step", str(2 ** 32 + 1), "--store", uri],
+                  ["step", "x", "--store", uri], ["step", "x", "0", "--store", uri], ["step", "x", "9" * 400, "--store", uri],
+                  ["step", "x", "1.5", "--store", uri], ["step", "'; --", "1", "--store", uri], ["import", "--store", uri], ["import", "t", "--store", uri],
+                  ["import", "t", uri], ["import", "t", uri, "--ahead", "0", "--store", uri], ["import", "t"] + [uri] * 17 + ["--store", uri],
+                  ["import", "t", "nowhere:", "--store", uri], ["--watch=1", "--store", uri]):
+        fails(world.run("segments", *words), 2)
+    for words in (["--table", "a b"], ["--table", 'x"; DROP TABLE leaf_alloc; --'], ["--table", "x" * 65], ["--table", "../x"]):
+        fails(world.run("segments", "--store", uri, *words), 1, "is not a table's name")
+    fails(world.run("segments", "--store", "file:" + world.path("f"), "--table", "x"), 1, "no tables")
+    fails(world.run("segments", "--store", "mysql://a@127.0.0.1:1/b"), 1, "mysql://a@127.0.0.1:1/b")
+    fails(world.run("segments", "--store", served.mysql_uri(), "--table", "no_such_table"), 1, "no_such_table")
+    fails(world.run("segments", "import", "leaf_alloc", uri, "--store", uri), 1, "there is no tag to import")
+    same(ok(world, "add", "x", "--from", str(2 ** 63 - 2), "--step", str(2 ** 32), "--store", uri)[:7], "x begin")
+
+
+main()
