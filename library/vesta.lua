@@ -22,7 +22,7 @@
 ---| "epoch_end"    # the layout's time is over
 ---| "closed"       # the generator was closed, or its map is being replaced: try again
 ---| "failstop"     # the store denies what it granted: an operator must act
----| "range"        # no block is here just now
+---| "range"        # no block, or no range of a segment, is here just now
 ---| "bad_layout"   # a layout text that cannot be
 ---| "bad_field"    # a field's value is missing, too large or unknown
 ---| "bad_id"       # not an id, or not one of this layout
@@ -128,6 +128,83 @@ function layout:ends() end
 ---@field slots_used integer
 ---@field keeper string what the keeper last said
 ---@field warning string e.g. that the layout's time ends within a year
+
+---@class vesta.segment_database
+---@field store string
+---@field step integer numbers asked for last
+---@field ranges integer that this process got
+---@field refused integer
+---@field down integer
+---@field unknown integer
+---@field conflict integer
+---@field granted string the highest end of a range that this host was granted
+---@field stopped boolean its counter went back
+---@field said string why it brings no range; "": all is well
+
+---@class vesta.segment_info
+---@field tag string
+---@field order string
+---@field position string the next number
+---@field count integer numbers that the current range held
+---@field left integer
+---@field next_left integer
+---@field until_refill integer so many more numbers, and the next range is asked for
+---@field per_s number numbers a second; 0: not measured yet
+---@field warning string
+---@field databases vesta.segment_database[]
+
+---A counter whose numbers come from a database, shared by the processes of this host.
+---@class vesta.segment
+local segment = {}
+
+---One number as a decimal string.  Waits up to wait_ms_max.  Errors: range, failstop, closed.
+---@return string? number
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function segment:next() end
+
+---One number as gen:next_int gives ids.  Errors: as next.
+---@return integer|ffi.cdata*? number
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function segment:next_int() end
+
+---n consecutive numbers of one range (1 to 10000), or none.  Errors: as next; too_many: no range holds so many.
+---@param n integer
+---@return string[]? numbers
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function segment:batch(n) end
+
+---How it stands.
+---@return vesta.segment_info? info
+---@return string? message
+---@return vesta.code? code
+function segment:info() end
+
+---Gives back what is left of its ranges.  Errors: io, not_now, bad_option, closed.
+---@return true? done
+---@return string? message
+---@return vesta.code? code
+function segment:release() end
+
+---Closes this handle; what is left stays for the next start.  May be called twice.
+function segment:close() end
+
+---How to open a segment.  An unknown key raises.
+---@class vesta.segment_options
+---@field store string|string[] URIs, 1 to 8, in the same order everywhere
+---@field secret? string|string[]
+---@field tag string
+---@field table? string leaf_alloc
+---@field step? integer 1000 where the row has none
+---@field step_max? integer 1000000
+---@field order? "trend"|"strict"
+---@field group? string
+---@field wait_ms_max? number 2000; inside nginx 0
 
 ---Gives ids.  Whoever opens the same path shares one cursor, in this process and in others.
 ---@class vesta.gen
@@ -315,6 +392,13 @@ local vesta = {}
 ---@return string? message
 ---@return vesta.code? code
 function vesta.open(options) end
+
+---Opens a counter.  Errors: bad_option, io, no_memory.
+---@param options vesta.segment_options
+---@return vesta.segment? segment
+---@return string? message
+---@return vesta.code? code
+function vesta.segment(options) end
 
 ---Reads a layout text or a preset with overrides.  Errors: bad_layout.
 ---@param text string

@@ -235,3 +235,22 @@ int vs_lua_push_fail(lua_State *L, int code, const char *text) {
 int vs_lua_push_error(lua_State *L, const struct vesta_error *err) {
     return vs_lua_push_fail(L, err->code, err->text);
 }
+
+int vs_lua_push_native(lua_State *L, uint64_t id) {
+#if LUA_VERSION_NUM >= 503
+    lua_pushinteger(L, (lua_Integer)id);
+    return 1;
+#else
+    (void)id;
+    return luaL_error(L, "this Lua has no exact 64-bit integers (5.3 and LuaJIT have): use next or batch");
+#endif
+}
+
+size_t vs_lua_count(lua_State *L) {
+    lua_settop(L, 2);
+    lua_Number n = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : 0;
+    if (!(n >= 1 && n <= VESTA_BATCH_MAX) || n != (lua_Number)(size_t)n)
+        luaL_error(L, "a batch is a whole number of ids from 1 to %d, not %s", VESTA_BATCH_MAX,
+                   lua_type(L, 2) == LUA_TNUMBER ? lua_tostring(L, 2) : luaL_typename(L, 2));
+    return (size_t)n;
+}

@@ -54,6 +54,9 @@ static inline void *vs_lua_self(lua_State *L, const char *class, size_t size) {
     return object;
 }
 
+/* How many of a batch: argument 2.  Errors: raises where it is no whole number of 1 to VESTA_BATCH_MAX. */
+size_t vs_lua_count(lua_State *L);
+
 /* A text argument.  Errors: raises for another type or a NUL inside. */
 const char *vs_lua_text(lua_State *L, int arg, const char *what);
 
@@ -72,6 +75,7 @@ int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count,
 
 /* Answers.  Each returns how many values it pushed. */
 int vs_lua_push_id(lua_State *L, uint64_t id);
+int vs_lua_push_native(lua_State *L, uint64_t id); /* as an integer; raises where Lua has none */
 int vs_lua_push_parts(lua_State *L, const struct vesta_layout *layout, const struct vesta_parts *parts);
 int vs_lua_push_fail(lua_State *L, int code, const char *text);
 int vs_lua_push_error(lua_State *L, const struct vesta_error *err);
@@ -98,5 +102,6 @@ int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen);
 void vs_lua_open_layout(lua_State *L);
 void vs_lua_open_gen(lua_State *L);
 void vs_lua_open_choice(lua_State *L);
+void vs_lua_open_segment(lua_State *L);
 
 #endif

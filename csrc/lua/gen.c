@@ -128,15 +128,6 @@ static inline int take(lua_State *L, uint64_t *id) {
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
 }
 
-static size_t check_count(lua_State *L) {
-    lua_settop(L, 2);
-    lua_Number n = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : 0;
-    if (!(n >= 1 && n <= VESTA_BATCH_MAX) || n != (lua_Number)(size_t)n)
-        luaL_error(L, "a batch is a whole number of ids from 1 to %d, not %s", VESTA_BATCH_MAX,
-                   lua_type(L, 2) == LUA_TNUMBER ? lua_tostring(L, 2) : luaL_typename(L, 2));
-    return (size_t)n;
-}
-
 static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id)) {
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
@@ -163,20 +154,10 @@ static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
 static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
-    size_t n = check_count(L);
+    size_t n = vs_lua_count(L);
     if (!box->gen) return push_closed(L);
     int rc = take_batch(L, box, ids, n);
     return rc == VESTA_OK ? push_ids(L, ids, n, push) : rc;
-}
-
-static int push_native(lua_State *L, uint64_t id) {
-#if LUA_VERSION_NUM >= 503
-    lua_pushinteger(L, (lua_Integer)id);
-    return 1;
-#else
-    (void)id;
-    return luaL_error(L, "this Lua has no exact 64-bit integers (5.3 and LuaJIT have): use next or batch");
-#endif
 }
 
 /* ------------------------------------------------------------------ methods */
@@ -189,9 +170,9 @@ static int gen_next(lua_State *L) {
 
 static int gen_next_int(lua_State *L) {
     uint64_t id = 0;
-    if (LUA_VERSION_NUM < 503) return push_native(L, id); /* no id is spent on an error */
+    if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* no id is spent on an error */
     int rc = take(L, &id);
-    return rc == VESTA_OK ? push_native(L, id) : rc;
+    return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
 
 static int gen_batch(lua_State *L) {
@@ -199,7 +180,7 @@ static int gen_batch(lua_State *L) {
 }
 
 static int gen_batch_int(lua_State *L) {
-    return LUA_VERSION_NUM < 503 ? push_native(L, 0) : push_batch(L, push_native);
+    return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : push_batch(L, vs_lua_push_native);
 }
 
 static int gen_explain(lua_State *L) {
@@ -379,7 +360,7 @@ static int core_open(lua_State *L) {
 static int core_take(lua_State *L) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
-    size_t n = check_count(L), got;
+    size_t n = vs_lua_count(L), got;
     struct vesta_pause pause;
     if (!box->gen) return push_closed(L);
     if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box, &pause);

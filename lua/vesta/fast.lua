@@ -40,6 +40,15 @@ return function(core)
     end
   end)
 
+  local segments = core.segment_class.__index
+  local next_number = segments.next
+
+  function segments.next_int(self)
+    local number, message, code, wait_s = next_number(self)
+    if not number then return nil, message, code, wait_s end
+    return to_int(number)
+  end
+
   local function next_text(self)
     if getmetatable(self) == class then
       local gen = cast(box_p, self).gen

@@ -4,6 +4,7 @@
 local core = require "vesta.core"
 local judge = require "vesta.judge"
 local nearest = require "vesta.nearest"
+local open_segment = require "vesta.segment"
 
 local vesta = {
   VERSION = core.VERSION,
@@ -177,6 +178,9 @@ function vesta.open(options)
   judge.keep(gen, loaded)
   return gen
 end
+
+--- Opens a counter whose numbers come from a database.  See docs/lua.md for the options.
+function vesta.segment(options) return open_segment(core, resty, options) end
 
 --- Proposes a layout for a need: ids per second and node, nodes, years from epoch on.
 function vesta.fit(need)

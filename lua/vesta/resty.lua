@@ -92,6 +92,23 @@ local function waiting_batch(batch_now, class, take, judge)
   end
 end
 
+-- As waiting_next, of a segment: all that it waits for is a range.
+local function waiting_for_range(call, class)
+  return function(self, n)
+    local left_s
+    while true do
+      local got, message, code, wait_s = call(self, n)
+      if got or code ~= "range" or getmetatable(self) ~= class then return got, message, code, wait_s end
+      left_s = left_s or (SLEEPS[ngx.get_phase()] and wait_s_max[self] or 0)
+      local step_s = pause_step(code, wait_s, left_s)
+      if not step_s then return nil, message, code, wait_s end
+      local sleep_s = math.max(step_s, SLEEP_S_MIN)
+      ngx.sleep(sleep_s)
+      left_s = left_s - sleep_s
+    end
+  end
+end
+
 local answer_keeper
 
 --- Puts the waiting methods over the generator's own.  Called by vesta itself; `judge` is asked about a generator's
@@ -101,6 +118,9 @@ function resty.install(core, judge, answer)
   local methods = core.gen.__index
   methods.next = waiting_next(methods.next, core.gen, judge)
   methods.batch = waiting_batch(methods.batch, core.gen, core.take, judge)
+  local class = core.segment_class
+  class.__index.next = waiting_for_range(class.__index.next, class)
+  class.__index.batch = waiting_for_range(class.__index.batch, class)
 end
 
 --- Opens a generator inside nginx.  Called by vesta.open with checked options.
@@ -117,6 +137,24 @@ function resty.open(core, options)
   wait_s_max[gen] = wait_ms_max / 1000
   chooses[gen] = options.chooses
   return gen
+end
+
+--- Opens a segment inside nginx.  Called by vesta.segment with checked options.  No worker asks a database but those of
+-- this machine's folders.
+function resty.open_segment(core, options)
+  for _, store in ipairs(options.stores) do
+    if not store:find "^file:" then
+      return nil, ('store "%s" cannot be used inside nginx: let a server fetch the ranges '):format(store)
+        .. "(vesta serve) and ask it, with vesta.resty.client", "bad_option"
+    end
+  end
+  local wait_ms_max = options.wait_ms_max or 0
+  options.wait_ms_max = nil -- C does not wait
+  options.file_keeper = true
+  local seg, message, code = core.segment(options)
+  if not seg then return nil, message, code end
+  wait_s_max[seg] = wait_ms_max / 1000
+  return seg
 end
 
 --- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.  Starts none

@@ -59,6 +59,15 @@ function help.count(command)
   return number
 end
 
+--- Makes a counter in a store, as any other program would: its first range begins with 1.
+function help.add_tag(store, tag, step)
+  local call = ("%s/spec/stores/store_call"):format(os.getenv "VESTA_BUILD" or help.root .. "/build/debug")
+  local pipe = assert(io.popen(("echo add %s 1 %d | %s '%s' default"):format(tag, step, call, store)))
+  local text = pipe:read "*a"
+  pipe:close()
+  assert(text:find "^OK", text)
+end
+
 --- Whether decimal text a is less than b.
 function help.less(a, b) return #a < #b or (#a == #b and a < b) end
 

@@ -27,6 +27,10 @@ describe("library/vesta.lua", function()
   it("has every method of a generator", function()
     assert.are.same(present(getmetatable(help.open()).__index), documented "gen")
   end)
+
+  it("has every method of a segment", function()
+    assert.are.same(present(require "vesta.core".segment_class.__index), documented "segment")
+  end)
 end)
 
 -- Names that stand first in the lines between two marks.

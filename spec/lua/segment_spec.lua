@@ -1,0 +1,111 @@
+--- Segments in Lua: counters of a database.  A counter is made by the program, as a person would make it.
+local vesta = require "vesta"
+local help = require "lua.help"
+
+-- The store of a new counter, and its tag.
+local function counter(step)
+  local tag, store = help.name(), "file:" .. help.state .. "/counters"
+  help.add_tag(store, tag, step or 100)
+  return store, tag
+end
+
+describe("vesta.segment", function()
+  it("gives the numbers of a counter, one after another", function()
+    local store, tag = counter()
+    local seg = assert(vesta.segment { store = store, tag = tag })
+    for want = 1, 250 do assert.are.equal(tostring(want), assert(seg:next())) end
+    seg:close()
+  end)
+
+  it("gives integers where Lua has them", function()
+    local store, tag = counter()
+    local seg = assert(vesta.segment { store = store, tag = tag })
+    if help.has_int then
+      assert.are.equal("1", vesta.format(seg:next_int()))
+      assert.are.equal(help.is_jit and "cdata" or "number", type(seg:next_int()))
+    else
+      assert.has_error(function() seg:next_int() end)
+      assert.are.equal("1", seg:next()) -- none was spent
+    end
+    seg:close()
+  end)
+
+  it("gives a batch of consecutive numbers, or says why not", function()
+    local store, tag = counter(50)
+    local seg = assert(vesta.segment { store = store, tag = tag })
+    local batch = assert(seg:batch(40))
+    assert.are.equal(40, #batch)
+    assert.are.equal("1", batch[1])
+    assert.are.equal("40", batch[40])
+    assert.are.equal("51", assert(seg:batch(20))[1]) -- 41 to 50 are too few, and dropped
+    local none, message, code = seg:batch(51)
+    assert.is_nil(none)
+    assert.are.equal("too_many", code)
+    assert.is_truthy(message:find("raise its step", 1, true))
+    for _, n in ipairs { 0, -1, 1.5, 10001, 0 / 0, "1", false } do
+      assert.has_error(function() seg:batch(n) end)
+    end
+    seg:close()
+  end)
+
+  it("tells how it stands, and gives back what is left", function()
+    local store, tag = counter()
+    local seg = assert(vesta.segment { store = store, tag = tag })
+    assert(seg:batch(10))
+    local info = seg:info()
+    assert.are.equal(tag, info.tag)
+    assert.are.equal("trend", info.order)
+    assert.are.equal("11", info.position)
+    assert.are.equal(store, info.databases[1].store)
+    assert.is_false(info.databases[1].stopped)
+    assert.is_true(seg:release())
+    assert.are.equal("11", seg:next())
+    seg:close()
+    assert.are.equal("closed", select(3, seg:next()))
+    assert.are.equal("closed", select(3, seg:batch(1)))
+    assert.are.equal("closed", select(3, seg:info()))
+    assert.are.equal("closed", select(3, seg:release()))
+    assert.are.equal("vesta segment (closed)", tostring(seg))
+    seg:close()
+  end)
+
+  it("names a tag that is not there", function()
+    local store = counter()
+    local seg = assert(vesta.segment { store = store, tag = "nobodys", wait_ms_max = 1000 })
+    local none, message, code, wait_s = seg:next()
+    assert.is_nil(none)
+    assert.are.equal("range", code)
+    assert.is_truthy(message:find("nobodys", 1, true))
+    assert.is_true(wait_s > 0)
+    seg:close()
+  end)
+
+  it("checks its options", function()
+    local store, tag = counter()
+    local function refuses(options, part)
+      local ok, message = pcall(vesta.segment, options)
+      assert.is_false(ok)
+      assert.is_truthy(message:find(part, 1, true), message)
+    end
+    refuses(nil, "a table of options")
+    refuses({ store = store }, "tag is needed")
+    refuses({ tag = tag }, "store is needed")
+    refuses({ store = store, tag = tag, stepp = 1 }, "step")
+    refuses({ store = {}, tag = tag }, "list of 1 to 8")
+    refuses({ store = { store, 5 }, tag = tag }, "list of 1 to 8")
+    refuses({ store = { store, nil, store }, tag = 7 }, "must be")
+    refuses({ store = store, tag = "a\0b" }, "NUL")
+    refuses({ store = store, tag = tag, step = 0 }, "step")
+    refuses({ store = store, tag = tag, step = -1 }, "step")
+    refuses({ store = store, tag = tag, step_max = 2 ^ 33 }, "step_max")
+    refuses({ store = store, tag = tag, step = 0 / 0 }, "step")
+    refuses({ store = store, tag = tag, order = "dense" }, "order")
+    refuses({ store = store, tag = tag, wait_ms_max = -1 }, "wait_ms_max")
+    refuses({ [1] = store }, "names as keys")
+    local none, message, code = vesta.segment { store = store, tag = "a b" }
+    assert.is_nil(none)
+    assert.are.equal("bad_option", code)
+    assert.is_truthy(message:find("'a b' is not a tag", 1, true))
+    assert.are.equal("bad_option", select(3, vesta.segment { store = "oracle:/x", tag = tag }))
+  end)
+end)
