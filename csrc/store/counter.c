@@ -85,8 +85,11 @@ bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *
         return vs_answer(reply, VS_STORE_REFUSED,
                          "tag '%s' stands at %" PRIu64 ": %" PRIu64 " more would lead past 2^63 - 1", row->tag, from,
                          by);
-    reply->grant =
-        (struct vs_grant){from, from + by, (uint64_t)row->step, (uint64_t)row->delta, (uint64_t)row->remainder};
+    reply->grant = (struct vs_grant){.from = from,
+                                     .until = from + by,
+                                     .step = (uint64_t)row->step,
+                                     .delta = (uint64_t)row->delta,
+                                     .remainder = (uint64_t)row->remainder};
     return true;
 }
 

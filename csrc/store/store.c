@@ -28,6 +28,8 @@ static void check_row(const struct vs_store_ops *ops) {
     assert(!ops->take == !ops->tags);
     assert(!ops->take == !ops->tag_add);
     assert(!ops->take == !ops->tag_step);
+    assert(!ops->reserve == !ops->settle);
+    assert(ops->take || !ops->reserve);
 }
 
 const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err) {

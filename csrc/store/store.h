@@ -29,6 +29,12 @@ struct vs_grant {
     uint64_t from, until;
     uint64_t step;             /* the row's own; 0: it has none */
     uint64_t delta, remainder; /* 1 and 0: all of them */
+    int64_t held_until_ms;     /* reserve: `from` may be given again after this instant, by the store's clock */
+};
+
+/* A number that was reserved, and the random token under which it was. */
+struct vs_reservation {
+    uint64_t number, token[2];
 };
 
 /* A row as it stands there, whatever somebody has written into it: a take says what is wrong with it. */
@@ -168,6 +174,17 @@ struct vs_store_ops {
                     struct vs_reply *reply);
     /* Sets the row's own step. */
     void (*tag_step)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+    /* Numbers without a gap; both NULL: this store cannot.  Reserves the lowest number of the counter that was
+     * cancelled, or whose reservation ran out, or else the counter's next, for hold_ms: reply->grant.from.  The token
+     * is new for each number (vs_random), and what makes UNKNOWN harmless: asked again with it, the same number comes.
+     */
+    void (*reserve)(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2], int64_t hold_ms,
+                    struct vs_reply *reply);
+    /* Commits the number, for good, or cancels it; may be asked again until the answer is known.  A reservation that
+     * ran out may be committed as long as its number was not given again; REFUSED by name: it was, or the number was
+     * settled otherwise, or never reserved under that token. */
+    void (*settle)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
+                   bool commit, struct vs_reply *reply);
     /* Makes a table of counters (NULL: leaf_alloc) where it is missing.  NULL: they come with their first tag. */
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };

@@ -5,6 +5,7 @@
  * clock
  *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags |
  * segments    of $STORE_TABLE; segments makes it
+ *     reserve TAG TOKEN HOLD_MS | commit TAG TOKEN NUMBER | cancel TAG TOKEN NUMBER
  *
  * An answer: OUTCOME, milliseconds taken, what was found, then the sentence. */
 #include "stores.h"
@@ -24,8 +25,10 @@ static void tags(struct vs_store *store, const char *table, size_t *count, size_
     *passed = list.passed;
     if (list.count == 1) { /* told whole */
         const struct vs_tag *row = &list.rows[0];
-        reply.grant = (struct vs_grant){(uint64_t)row->max, (uint64_t)row->max, (uint64_t)row->step,
-                                        (uint64_t)row->delta, (uint64_t)row->remainder};
+        reply.grant = (struct vs_grant){.from = (uint64_t)row->max,
+                                        .step = (uint64_t)row->step,
+                                        .delta = (uint64_t)row->delta,
+                                        .remainder = (uint64_t)row->remainder};
     }
     free(list.rows);
 }
@@ -41,6 +44,12 @@ static bool count(struct vs_store *store, const char *line, size_t *found, size_
         store->ops->untake(store, &counter, a, b, &reply);
     else if (sscanf(line, "step %127s %" SCNu64, tag, &a) == 2)
         store->ops->tag_step(store, &counter, a, &reply);
+    else if (sscanf(line, "reserve %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
+        store->ops->reserve(store, &counter, (uint64_t[2]){a, 1}, (int64_t)b, &reply);
+    else if (sscanf(line, "commit %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
+        store->ops->settle(store, &counter, &(struct vs_reservation){b, {a, 1}}, true, &reply);
+    else if (sscanf(line, "cancel %127s %" SCNu64 " %" SCNu64, tag, &a, &b) == 3)
+        store->ops->settle(store, &counter, &(struct vs_reservation){b, {a, 1}}, false, &reply);
     else if (sscanf(line, "take %127s %" SCNu64, tag, &a) == 2)
         store->ops->take(store, &counter, a, &reply);
     else if (strcmp(line, "tags\n") == 0)

@@ -1,4 +1,4 @@
-"""sqlite.py -- the sqlite: store: the contract, and its hard days.  sqlite.py STORE_CONTRACT STORE_CALL STORE_COUNTERS"""
+"""sqlite.py -- the sqlite: store: the contract, and its hard days.  sqlite.py STORE_CONTRACT STORE_CALL STORE_COUNTERS STORE_RESERVATIONS"""
 import os
 import sqlite3
 import stat
@@ -8,7 +8,7 @@ import tempfile
 
 from servers import Caller, claim, contract, has, main
 
-CONTRACT, CALL, COUNTERS = sys.argv[1:4]
+CONTRACT, CALL, COUNTERS, RESERVATIONS = sys.argv[1:5]
 in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 box = tempfile.TemporaryDirectory(prefix="vesta-sqlite-", dir=in_memory)
 HASTY_MS = 800
@@ -53,6 +53,12 @@ def _():
 def _():
     contract(COUNTERS, "sqlite:" + place(), 12)
     contract(COUNTERS, ("sqlite:" + place(), "order$counters"), 12)
+
+
+@claim("the contract of reservations holds")
+def _():
+    contract(RESERVATIONS, "sqlite:" + place(), 7)
+    contract(RESERVATIONS, ("sqlite:" + place(), "invoices"), 7)
 
 
 HOSTILE_COUNTERS = [
@@ -284,4 +290,4 @@ def _():
     os.chmod(path, 0o600)
 
 
-main(sys.argv[4] if len(sys.argv) > 4 else "")
+main(sys.argv[5] if len(sys.argv) > 5 else "")

@@ -3,32 +3,25 @@
  *     leaf_alloc (biz_tag, max_id, step, update_time)      update_time in milliseconds since 1970
  *
  * A table is named by people, so what stands in one may be anything: a number is one only where SQLite says so. */
-#include "store/counter.h"
-#include "store/sqlite/link.h"
+#include "store/sqlite/counter.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 #define SQL_MAX 400
 
-/* What a call is about: the counter's table by its name, in the database of `self`. */
-struct call {
-    struct sqlite_store *self;
-    const char *table, *tag;
-    struct vs_reply *reply;
-};
-
-/* A call of one counter is open; false with the reply filled, and nothing to undo. */
-static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
+bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, const struct vs_counter *counter,
+                          struct vs_reply *reply) {
     assert(store->ops == &vs_store_sqlite);
     vs_reply_clear(reply);
-    *call = (struct call){(struct sqlite_store *)store, vs_counter_table(counter->table, reply), counter->tag, reply};
+    *call = (struct vs_sqlite_call){(struct sqlite_store *)store, vs_counter_table(counter->table, reply), counter->tag,
+                                    reply};
     return call->table && vs_counter_check(counter, reply) && vs_sqlite_begin(call->self, reply);
 }
 
 /* A statement on the table, which is the %s of its text.  ?1 is the tag, and of a row that is to be written ?2 is its
  * max_id, ?3 its step, ?4 its time. */
-static sqlite3_stmt *prepare(const struct call *call, const char *format, const struct vs_tag *row) {
+static sqlite3_stmt *prepare(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
     char sql[SQL_MAX];
     sqlite3_stmt *stmt = NULL;
     assert(!strchr(call->table, '"')); /* vs_counter_table */
@@ -47,7 +40,7 @@ static sqlite3_stmt *prepare(const struct call *call, const char *format, const 
 }
 
 /* Does a statement without rows; false with the reply filled. */
-static bool run(const struct call *call, const char *format, const struct vs_tag *row) {
+static bool run(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
     assert(!sqlite3_get_autocommit(call->self->db)); /* else it would be done at once, and never looked at */
     sqlite3_stmt *stmt = prepare(call, format, row);
     if (!stmt) return false;
@@ -72,32 +65,30 @@ static bool read_row(sqlite3_stmt *stmt, struct vs_tag *row) {
     return is_number(stmt, 1) && is_number(stmt, 2);
 }
 
-enum found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
-
-static enum found find_table(const struct call *call) {
+enum vs_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(call->self->db,
                                 "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", -1,
                                 &stmt, NULL);
-    if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, call->table, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK) rc = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
     if (rc != SQLITE_ROW && rc != SQLITE_DONE) vs_sqlite_trouble(call->self, rc, call->reply);
     sqlite3_finalize(stmt);
-    return rc == SQLITE_ROW ? FOUND : rc == SQLITE_DONE ? FOUND_NONE : FOUND_TOLD;
+    return rc == SQLITE_ROW ? VS_FOUND : rc == SQLITE_DONE ? VS_FOUND_NONE : VS_FOUND_TOLD;
 }
 
-static enum found find_row(const struct call *call, struct vs_tag *row) {
-    enum found found = find_table(call);
-    if (found != FOUND) return found;
+static enum vs_found find_row(const struct vs_sqlite_call *call, struct vs_tag *row) {
+    enum vs_found found = vs_sqlite_find_table(call, call->table);
+    if (found != VS_FOUND) return found;
     sqlite3_stmt *stmt =
         prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" WHERE biz_tag = ?1", NULL);
-    if (!stmt) return FOUND_TOLD;
+    if (!stmt) return VS_FOUND_TOLD;
     int rc = sqlite3_step(stmt);
-    found = rc == SQLITE_ROW ? FOUND : rc == SQLITE_DONE ? FOUND_NONE : FOUND_TOLD;
-    if (found == FOUND_TOLD) vs_sqlite_trouble(call->self, rc, call->reply);
-    if (found == FOUND && !read_row(stmt, row)) {
+    found = rc == SQLITE_ROW ? VS_FOUND : rc == SQLITE_DONE ? VS_FOUND_NONE : VS_FOUND_TOLD;
+    if (found == VS_FOUND_TOLD) vs_sqlite_trouble(call->self, rc, call->reply);
+    if (found == VS_FOUND && !read_row(stmt, row)) {
         vs_counter_is_spoilt(call->tag, call->reply);
-        found = FOUND_TOLD;
+        found = VS_FOUND_TOLD;
     }
     sqlite3_finalize(stmt);
     snprintf(row->tag, sizeof row->tag, "%s", call->tag);
@@ -105,14 +96,14 @@ static enum found find_row(const struct call *call, struct vs_tag *row) {
 }
 
 /* Writes the row, by the statement that is given, and commits it: done once it stands in the file. */
-static void write_row(const struct call *call, const char *statement, const struct vs_tag *row) {
+static void write_row(const struct vs_sqlite_call *call, const char *statement, const struct vs_tag *row) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
-    struct call look = *call;
+    struct vs_sqlite_call look = *call;
     struct vs_tag stands;
     assert(row->delta == 1); /* it was read, or filled in: these tables have no other */
     if (!run(call, statement, row) || !vs_sqlite_commit(call->self, call->reply)) return;
     look.reply = &seen;
-    if (vs_sqlite_look_anew(call->self, &seen) && find_row(&look, &stands) == FOUND && stands.max == row->max &&
+    if (vs_sqlite_look_anew(call->self, &seen) && find_row(&look, &stands) == VS_FOUND && stands.max == row->max &&
         stands.step == row->step)
         vs_done(call->reply);
     else
@@ -125,17 +116,27 @@ static void write_row(const struct call *call, const char *statement, const stru
     "CREATE TABLE IF NOT EXISTS \"%s\" (biz_tag TEXT NOT NULL PRIMARY KEY, max_id INTEGER NOT NULL,"                   \
     " step INTEGER NOT NULL, update_time INTEGER) WITHOUT ROWID"
 
+bool vs_sqlite_call_load(const struct vs_sqlite_call *call, struct vs_tag *row) {
+    enum vs_found found = find_row(call, row);
+    if (found == VS_FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
+    return found == VS_FOUND;
+}
+
+bool vs_sqlite_call_write(const struct vs_sqlite_call *call, const struct vs_tag *row) {
+    return run(call, UPDATE, row);
+}
+
 /* ------------------------------------------------------------------ operations */
 
 static void change(struct vs_store *store, const struct vs_counter *counter, const struct vs_counter_change *change,
                    struct vs_reply *reply) {
-    struct call call;
+    struct vs_sqlite_call call;
     struct vs_tag row, next;
-    if (!begin(&call, store, counter, reply)) return;
-    enum found found = find_row(&call, &row);
-    if (found != FOUND_TOLD && vs_counter_decide(change, call.tag, found == FOUND ? &row : NULL, &next, reply) &&
-        (found == FOUND || run(&call, CREATE, NULL)))
-        write_row(&call, found == FOUND ? UPDATE : INSERT, &next);
+    if (!vs_sqlite_call_begin(&call, store, counter, reply)) return;
+    enum vs_found found = find_row(&call, &row);
+    if (found != VS_FOUND_TOLD && vs_counter_decide(change, call.tag, found == VS_FOUND ? &row : NULL, &next, reply) &&
+        (found == VS_FOUND || run(&call, CREATE, NULL)))
+        write_row(&call, found == VS_FOUND ? UPDATE : INSERT, &next);
     vs_sqlite_end(call.self);
 }
 
@@ -158,7 +159,7 @@ void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter
     change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
-static bool list_rows(const struct call *call, struct vs_tag_list *list) {
+static bool list_rows(const struct vs_sqlite_call *call, struct vs_tag_list *list) {
     sqlite3_stmt *stmt = prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" ORDER BY biz_tag", NULL);
     int rc = SQLITE_OK;
     bool well = stmt != NULL;
@@ -177,10 +178,10 @@ static bool list_rows(const struct call *call, struct vs_tag_list *list) {
 }
 
 void vs_sqlite_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
-    struct call call;
+    struct vs_sqlite_call call;
     assert(list->count == 0); /* whose rows would be told as this table's */
-    if (!begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
-    enum found found = find_table(&call);
-    if (found == FOUND_NONE || (found == FOUND && list_rows(&call, list))) vs_done(reply);
+    if (!vs_sqlite_call_begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
+    enum vs_found found = vs_sqlite_find_table(&call, call.table);
+    if (found == VS_FOUND_NONE || (found == VS_FOUND && list_rows(&call, list))) vs_done(reply);
     vs_sqlite_end(call.self);
 }

@@ -60,4 +60,10 @@ void vs_sqlite_tag_add(struct vs_store *store, const struct vs_counter *counter,
 void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                         struct vs_reply *reply);
 
+/* reserve.c */
+void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
+                       int64_t hold_ms, struct vs_reply *reply);
+void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
+                      const struct vs_reservation *reservation, bool commit, struct vs_reply *reply);
+
 #endif

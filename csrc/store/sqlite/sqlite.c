@@ -325,4 +325,6 @@ const struct vs_store_ops vs_store_sqlite = {
     .tags = vs_sqlite_tags,
     .tag_add = vs_sqlite_tag_add,
     .tag_step = vs_sqlite_tag_step,
+    .reserve = vs_sqlite_reserve,
+    .settle = vs_sqlite_settle,
 };

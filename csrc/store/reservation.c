@@ -1,0 +1,50 @@
+/* reservation.c -- what may become of a reserved number.  Knows no server. */
+#include "store/reservation.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]) {
+    assert(token[0] | token[1]); /* 0 is nobody's */
+    return row->is_there && row->token[0] == token[0] && row->token[1] == token[1];
+}
+
+bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply) {
+    assert(row->is_there);
+    if (!row->is_committed && row->free_ms != VS_CANCELLED_MS) return true;
+    return vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' was %s under this token: draw another",
+                     row->number, tag, row->is_committed ? "committed" : "cancelled");
+}
+
+enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const struct vs_reservation *reservation,
+                                       bool commit, const char *tag, struct vs_reply *reply) {
+    uint64_t number = reservation->number;
+    if (!row->is_there)
+        vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' was never reserved", number, tag);
+    else if (!vs_reserved_is_own(row, reservation->token))
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "number %" PRIu64 " of tag '%s' is not reserved under this token: the reservation ran out, and the "
+                  "number was given again",
+                  number, tag);
+    else if (row->is_committed && !commit)
+        vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' is committed, and stays so", number, tag);
+    else if (!row->is_committed && row->free_ms == VS_CANCELLED_MS && commit)
+        vs_answer(reply, VS_STORE_REFUSED, "number %" PRIu64 " of tag '%s' was cancelled: reserve another", number,
+                  tag);
+    else
+        return row->is_committed == commit && (commit || row->free_ms == VS_CANCELLED_MS) ? VS_SETTLE_DONE
+                                                                                          : VS_SETTLE_WRITE;
+    return VS_SETTLE_TOLD;
+}
+
+bool vs_reservation_check(const struct vs_tag *row, struct vs_reply *reply) {
+    return row->delta == 1 ||
+           vs_answer(reply, VS_STORE_REFUSED,
+                     "tag '%s' has a delta of %" PRId64 ": numbers without a gap come from one database alone",
+                     row->tag, row->delta);
+}
+
+void vs_reservation_grant(uint64_t number, int64_t free_ms, struct vs_reply *reply) {
+    assert(number < VS_NUMBER_MAX);
+    reply->grant = (struct vs_grant){.from = number, .until = number + 1, .delta = 1, .held_until_ms = free_ms};
+}

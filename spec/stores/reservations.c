@@ -1,0 +1,308 @@
+/* reservations.c -- what every store that reserves numbers promises of them, asked of a real one:
+ * store_reservations URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has a tag of its own. */
+#include "base/array.h"
+#include "os/random.h"
+#include "stores.h"
+
+#define LONG_MS 3600000
+
+static const char *uri, *table;
+static char tag_name[64]; /* of the case */
+
+static struct vs_store *opened(void) {
+    return open_store(uri, "reservations", PATIENT_MS);
+}
+
+static struct vs_store *fresh(uint64_t from) {
+    static int turn;
+    snprintf(tag_name, sizeof tag_name, "kept.%d-%d", (int)getpid(), turn++);
+    struct vs_store *store = opened();
+    store->ops->tag_add(store, &(struct vs_counter){table, tag_name}, from, 10, &reply);
+    if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tag_add: %s", reply.text);
+    return store;
+}
+
+static struct vs_reservation drawn(void) {
+    struct vs_reservation one = {.number = 0};
+    if (vs_random(one.token, sizeof one.token) != 0) abort();
+    one.token[0] |= 1;
+    return one;
+}
+
+/* Under the token that stands there; what another's write stood in the way of is asked again. */
+static enum vs_outcome reserve(struct vs_store *store, struct vs_reservation *one, int64_t hold_ms) {
+    do
+        store->ops->reserve(store, &(struct vs_counter){table, tag_name}, one->token, hold_ms, &reply);
+    while (reply.outcome == VS_STORE_DOWN || reply.outcome == VS_STORE_CONFLICT);
+    if (reply.outcome == VS_STORE_OK) one->number = reply.grant.from;
+    return reply.outcome;
+}
+
+static enum vs_outcome settle(struct vs_store *store, const struct vs_reservation *one, bool commit) {
+    do
+        store->ops->settle(store, &(struct vs_counter){table, tag_name}, one, commit, &reply);
+    while (reply.outcome == VS_STORE_DOWN || reply.outcome == VS_STORE_CONFLICT);
+    return reply.outcome;
+}
+
+#define IS(call, want)                                                                                                 \
+    do {                                                                                                               \
+        enum vs_outcome got_ = (call);                                                                                 \
+        if (got_ != (want)) CHECK_FAIL("%s: %s, want %s: %s", #call, outcome_name(got_), #want, reply.text);           \
+    } while (0)
+
+/* Reserves under a new token; the number must be that. */
+#define RESERVES(one, hold_ms, want)                                                                                   \
+    do {                                                                                                               \
+        (one) = drawn();                                                                                               \
+        IS(reserve(store, &(one), (hold_ms)), VS_STORE_OK);                                                            \
+        CHECK_EQ_U64((one).number, (want));                                                                            \
+    } while (0)
+
+/* ------------------------------------------------------------------ one caller */
+
+static void the_lowest_that_is_free_comes_first(void) {
+    struct vs_store *store = fresh(1);
+    struct vs_reservation a, b, c, d;
+    RESERVES(a, LONG_MS, 1);
+    CHECK_EQ_U64(reply.grant.until, 2);
+    CHECK(reply.grant.held_until_ms > reply.store_ms && reply.grant.held_until_ms <= reply.store_ms + LONG_MS);
+    RESERVES(b, LONG_MS, 2);
+    RESERVES(c, LONG_MS, 3);
+    IS(settle(store, &b, false), VS_STORE_OK);
+    IS(settle(store, &a, false), VS_STORE_OK);
+    RESERVES(a, LONG_MS, 1);
+    RESERVES(b, LONG_MS, 2);
+    RESERVES(d, LONG_MS, 4);
+    IS(settle(store, &a, true), VS_STORE_OK);
+    IS(settle(store, &b, true), VS_STORE_OK);
+    IS(settle(store, &c, false), VS_STORE_OK);
+    RESERVES(c, LONG_MS, 3);
+    RESERVES(a, LONG_MS, 5); /* what is committed never comes again */
+    store->ops->close(store);
+}
+
+static void what_ran_out_is_given_again(void) {
+    struct vs_store *store = fresh(10);
+    struct vs_reservation a, b;
+    RESERVES(a, 1, 10);
+    usleep(20000);
+    IS(settle(store, &a, true), VS_STORE_OK); /* nobody else had it meanwhile */
+    RESERVES(a, 1, 11);
+    usleep(20000);
+    RESERVES(b, LONG_MS, 11);
+    for (int commit = 0; commit < 2; commit++) {
+        IS(settle(store, &a, commit), VS_STORE_REFUSED);
+        CHECK_HAS(reply.text, "number 11 of tag");
+        CHECK_HAS(reply.text, "given again");
+    }
+    IS(settle(store, &b, true), VS_STORE_OK);
+    IS(settle(store, &a, true), VS_STORE_REFUSED);
+    store->ops->close(store);
+}
+
+static void asked_again_it_is_the_same(void) {
+    struct vs_store *store = fresh(1);
+    struct vs_reservation a, b;
+    RESERVES(a, LONG_MS, 1);
+    IS(reserve(store, &a, LONG_MS), VS_STORE_OK);
+    CHECK_EQ_U64(a.number, 1);
+    RESERVES(b, LONG_MS, 2);
+    for (int i = 0; i < 2; i++)
+        IS(settle(store, &a, true), VS_STORE_OK);
+    for (int i = 0; i < 2; i++)
+        IS(settle(store, &b, false), VS_STORE_OK);
+    IS(settle(store, &a, false), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "number 1 of tag");
+    CHECK_HAS(reply.text, "is committed, and stays so");
+    IS(settle(store, &b, true), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "was cancelled: reserve another");
+    IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "committed under this token");
+    IS(reserve(store, &b, LONG_MS), VS_STORE_REFUSED);
+    store->ops->close(store);
+}
+
+static void a_stranger_settles_nothing(void) {
+    struct vs_store *store = fresh(1);
+    struct vs_reservation a, stranger = drawn();
+    for (int commit = 0; commit < 2; commit++) {
+        static const uint64_t numbers[] = {0, 1, 2, VS_NUMBER_MAX, UINT64_MAX};
+        for (size_t i = 0; i < VS_COUNT(numbers); i++) {
+            stranger.number = numbers[i];
+            IS(settle(store, &stranger, commit), VS_STORE_REFUSED);
+            CHECK_HAS(reply.text, "was never reserved");
+        }
+    }
+    RESERVES(a, LONG_MS, 1);
+    stranger.number = 1;
+    for (int commit = 0; commit < 2; commit++) {
+        IS(settle(store, &stranger, commit), VS_STORE_REFUSED);
+        CHECK_HAS(reply.text, "not reserved under this token");
+    }
+    IS(settle(store, &a, true), VS_STORE_OK);
+    IS(settle(store, &stranger, true), VS_STORE_REFUSED);
+    store->ops->close(store);
+}
+
+static void tags_are_apart(void) {
+    struct vs_store *store = fresh(1);
+    struct vs_reservation a, same;
+    RESERVES(a, LONG_MS, 1);
+    store->ops->close(store);
+    store = fresh(100);
+    same = (struct vs_reservation){.token = {a.token[0], a.token[1]}};
+    IS(reserve(store, &same, LONG_MS), VS_STORE_OK); /* another tag's token is none of this one's */
+    CHECK_EQ_U64(same.number, 100);
+    IS(settle(store, &a, true), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "was never reserved");
+    IS(settle(store, &same, true), VS_STORE_OK);
+    snprintf(tag_name, sizeof tag_name, "nobody-made-this");
+    a = drawn();
+    IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "vesta segments add nobody-made-this");
+    snprintf(tag_name, sizeof tag_name, "it's");
+    IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
+    IS(settle(store, &a, true), VS_STORE_REFUSED);
+    store->ops->close(store);
+}
+
+static void the_end_is_an_end(void) {
+    struct vs_store *store = fresh(VS_NUMBER_MAX - 1);
+    struct vs_reservation a, b = drawn();
+    RESERVES(a, LONG_MS, VS_NUMBER_MAX - 1);
+    IS(reserve(store, &b, LONG_MS), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "2^63 - 1");
+    IS(settle(store, &a, false), VS_STORE_OK);
+    RESERVES(a, LONG_MS, VS_NUMBER_MAX - 1);
+    store->ops->close(store);
+}
+
+/* ------------------------------------------------------------------ a crowd that is killed */
+
+#define KEEPERS 4
+#define ROUNDS 10
+#define ATTEMPTS_MAX 100000
+
+static struct crowd {
+    _Atomic size_t used;
+    struct attempt {
+        struct vs_reservation one;
+        _Atomic int how; /* 0: it is being reserved; or one of these */
+#define HELD 1
+#define COMMITTING 2
+#define COMMITTED 3
+    } attempt[ATTEMPTS_MAX];
+} * crowd;
+
+/* A third is committed, a third cancelled, the others left; each step is noted before it is asked. */
+static void reserve_until_killed(uint64_t dice) {
+    struct vs_store *store = opened();
+    for (size_t at; (at = atomic_fetch_add(&crowd->used, 1)) < ATTEMPTS_MAX;) {
+        struct attempt *attempt = &crowd->attempt[at];
+        attempt->one = drawn();
+        if (reserve(store, &attempt->one, 300) != VS_STORE_OK) CHECK_FAIL("reserve: %s", reply.text);
+        atomic_store(&attempt->how, HELD);
+        uint64_t way = roll_below(&dice, 3);
+        if (way == 0) atomic_store(&attempt->how, COMMITTING);
+        if (way < 2 && settle(store, &attempt->one, way == 0) == VS_STORE_OK) {
+            if (way == 0) atomic_store(&attempt->how, COMMITTED);
+        } else if (way < 2) {
+            CHECK_HAS(reply.text, "given again"); /* a slow machine: it ran out meanwhile */
+        }
+        if (atomic_load(&check_failures)) _exit(9);
+    }
+}
+
+/* What was asked of a killed one's number is asked again under its token; then who holds what is known. */
+static void count_committed(struct vs_store *store) {
+    size_t used = atomic_load(&crowd->used);
+    for (size_t i = 0; i < used && i < ATTEMPTS_MAX; i++) {
+        struct attempt *attempt = &crowd->attempt[i];
+        int how = atomic_load(&attempt->how);
+        if (how == COMMITTING && settle(store, &attempt->one, true) == VS_STORE_OK) how = COMMITTED;
+        if (how == COMMITTED) {
+            IS(settle(store, &attempt->one, true), VS_STORE_OK);
+            tally_add(&attempt->one.number, 1);
+        }
+    }
+}
+
+/* Every number that is free by now, and then one more, which nobody had. */
+static void commit_the_rest(struct vs_store *store, uint64_t first_new) {
+    for (;;) {
+        struct vs_reservation one = drawn();
+        IS(reserve(store, &one, LONG_MS), VS_STORE_OK);
+        IS(settle(store, &one, true), VS_STORE_OK);
+        tally_add(&one.number, 1);
+        if (one.number >= first_new || atomic_load(&check_failures)) return;
+    }
+}
+
+static uint64_t next_of_counter(struct vs_store *store) {
+    struct vs_tag_list list = {.rows = NULL};
+    uint64_t next = 0;
+    store->ops->tags(store, table, &list, &reply);
+    for (size_t i = 0; i < list.count; i++)
+        if (strcmp(list.rows[i].tag, tag_name) == 0) next = (uint64_t)list.rows[i].max;
+    free(list.rows);
+    return next;
+}
+
+static void no_gap_and_none_twice(void) {
+    uint64_t dice = 5;
+    struct vs_store *store = fresh(1);
+    tally_clear();
+    crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    NEED(crowd != MAP_FAILED);
+    for (int round = 0; round < ROUNDS; round++) {
+        pid_t pids[KEEPERS];
+        size_t was = atomic_load(&crowd->used);
+        for (uint64_t i = 0; i < KEEPERS; i++)
+            pids[i] = spawn(reserve_until_killed, roll(&dice));
+        for (int ms = 0; ms < 20000 && atomic_load(&crowd->used) < was + 4 * KEEPERS; ms++)
+            usleep(1000);
+        usleep((useconds_t)roll_below(&dice, 10000));
+        for (int i = 0; i < KEEPERS; i++)
+            kill(pids[i], SIGKILL);
+        for (int i = 0; i < KEEPERS; i++)
+            reap(pids[i], true);
+    }
+    usleep(350000); /* by then all that is still held has run out */
+    count_committed(store);
+    uint64_t next = next_of_counter(store);
+    size_t before = atomic_load(&tally->used);
+    commit_the_rest(store, next);
+    printf("# %zu attempts, %zu committed by the killed, %" PRIu64 " numbers\n", atomic_load(&crowd->used), before,
+           next);
+    check_tally(10); /* none twice */
+    CHECK_EQ_U64(atomic_load(&tally->used), next);
+    CHECK_EQ_U64(tally->ids[0], 1);
+    CHECK_EQ_U64(tally->ids[next - 1], next); /* and so none is missing */
+    munmap(crowd, sizeof *crowd);
+    store->ops->close(store);
+}
+
+static const struct check_case cases[] = {
+    {"the lowest number that is free again comes first, else the counter's next", the_lowest_that_is_free_comes_first},
+    {"what ran out may be committed until it is given again, and then is refused by name", what_ran_out_is_given_again},
+    {"asked again under its token it is the same number, and is settled the same way", asked_again_it_is_the_same},
+    {"a stranger's token settles nothing, nor does a number that nobody reserved", a_stranger_settles_nothing},
+    {"tags are apart, also under one token", tags_are_apart},
+    {"at 2^63 - 1 there is no next", the_end_is_an_end},
+    {"reservers killed: no gap among the committed numbers, and none twice", no_gap_and_none_twice},
+};
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        fprintf(stderr, "store_reservations URI [TABLE [PART OF A CLAIM]]\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    uri = argv[1];
+    table = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
+    struct vs_store *store = opened();
+    if (store->ops->tag_init) store->ops->tag_init(store, table, &reply);
+    store->ops->close(store);
+    return check_main(cases, VS_COUNT(cases), argc > 3 ? argv[3] : NULL);
+}
