@@ -12,8 +12,9 @@
 #include <time.h>
 
 #define TICK_US 1000000
-#define READ_US 60000000 /* as Leaf does */
-#define RELEASERS 8      /* threads that give rests back side by side */
+#define READ_US 60000000  /* as Leaf does */
+#define RELEASERS 8       /* threads that give rests back side by side */
+#define RELEASE_US 700000 /* what the last of them may take: none is begun with less left */
 
 /* ------------------------------------------------------------------ every second */
 
@@ -175,11 +176,18 @@ static bool end_thread(struct vs_segments *segments, int64_t until_us) {
 
 struct release {
     struct vs_segments *segments;
+    int64_t until_us; /* none is begun later */
     _Atomic size_t next;
-    _Atomic uint64_t kept;
-    pthread_mutex_t lock; /* over `why` */
+    uint64_t kept;
+    pthread_mutex_t lock; /* over `kept` and `why` */
     char why[VS_NAMESPACE_WHY_MAX];
 };
+
+static void keep(struct release *release, const struct vs_served_tag *tag, const char *why) {
+    pthread_mutex_lock(&release->lock);
+    if (release->kept++ == 0) snprintf(release->why, sizeof release->why, "%s: %.400s", tag->name, why);
+    pthread_mutex_unlock(&release->lock);
+}
 
 static void release_some(void *self, int unused) {
     struct release *release = self;
@@ -189,18 +197,17 @@ static void release_some(void *self, int unused) {
     while ((i = atomic_fetch_add(&release->next, 1)) < segments->tag_count) {
         struct vesta_error err;
         const struct vs_served_tag *tag = segments->tag[i];
-        if (vesta_segment_release(tag->seg, &err) == VESTA_OK || err.code == VESTA_ENOTNOW) continue;
-        pthread_mutex_lock(&release->lock);
-        if (atomic_fetch_add(&release->kept, 1) == 0)
-            snprintf(release->why, sizeof release->why, "%s: %.400s", tag->name, err.text);
-        pthread_mutex_unlock(&release->lock);
+        if (vs_monotonic_us() >= release->until_us)
+            keep(release, tag, "there was no time left");
+        else if (vesta_segment_release(tag->seg, &err) != VESTA_OK && err.code != VESTA_ENOTNOW)
+            keep(release, tag, err.text);
     }
 }
 
 static void tell_kept(const struct vs_segments *segments, uint64_t kept, const char *why) {
     if (kept == 0) return;
-    vs_log(VS_LOG_WARN, "numbers were not given back and stay unused", "tags", VS_DIGITS((int64_t)kept), "of",
-           VS_DIGITS((int64_t)segments->tag_count), "why", why, NULL);
+    vs_log(VS_LOG_WARN, "ranges were not given back: what is left of them is for the next start on this machine",
+           "tags", VS_DIGITS((int64_t)kept), "of", VS_DIGITS((int64_t)segments->tag_count), "why", why, NULL);
 }
 
 bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
@@ -213,13 +220,14 @@ bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
     struct release *release = calloc(1, sizeof *release);
     if (!release) return true;
     release->segments = segments;
+    release->until_us = until_us - RELEASE_US;
     pthread_mutex_init(&release->lock, NULL);
     struct vs_threads *threads = vs_threads_start(RELEASERS, release_some, release);
     if (threads && (threads = vs_threads_end(threads, until_us))) {
         tell_kept(segments, segments->tag_count, "a store does not answer");
         return false;
     }
-    tell_kept(segments, atomic_load(&release->kept), release->why);
+    tell_kept(segments, release->kept, release->why);
     pthread_mutex_destroy(&release->lock);
     free(release);
     return true;
