@@ -467,6 +467,91 @@ function resty.request_id(generator) end
 ---@return boolean
 function resty.is_request_id(text) end
 
+---@class vesta.client_options
+---@field servers string[]|string the best one first: "host:port", "[v6]:port", "unix:/path"; at most 8
+---@field name? string a namespace or tag of the servers; default "default"
+---@field password? string the servers'
+---@field fallback? vesta.gen gives ids while no server answers; stays open for as long as the client is
+---@field block_min? integer ids of the smallest block; default 100
+---@field block_max? integer ids of the largest block, up to 100000; default 10000
+---@field ttl_ms? integer how old a block may be; default 10000
+---@field timeout_ms? integer how long one attempt at one server may take; default 2000
+---@field wait_ms_max? number how long a call may wait; default 5000, in nginx 0
+
+---Opens a client of vesta servers: ids from their blocks, made here.  Connects with the first id.  Raises where an
+---option is unknown or of the wrong type.  Errors: bad_option, io, no_memory.
+---@param options vesta.client_options
+---@return vesta.servers? client
+---@return string? message
+---@return vesta.code? code
+function vesta.client(options) end
+
+---A client of vesta servers.
+---@class vesta.servers
+local servers = {}
+
+---The next id.  Errors: range (no block is here in time), closed.
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function servers:next() end
+
+---The same as an exact integer: Lua 5.3 and later; raises before.  Errors: range, closed.
+---@return integer? id
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function servers:next_int() end
+
+---n ids, 1 to 10000.  Errors: range, closed.
+---@param n integer
+---@return string[]? ids
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function servers:batch(n) end
+
+---@param n integer
+---@return integer[]? ids
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function servers:batch_int(n) end
+
+---@class vesta.source
+---@field address string
+---@field is_up boolean
+---@field requests integer
+---@field blocks integer
+---@field ids integer
+---@field errors integer
+---@field error? string the last one, if no block has come since
+
+---@class vesta.servers_info
+---@field name string
+---@field ids integer taken out of blocks
+---@field blocks integer
+---@field requests integer
+---@field drops integer blocks that were dropped for their age
+---@field dropped integer ids in them
+---@field errors integer
+---@field fallback_blocks integer
+---@field left integer ids of the current block
+---@field next_left integer
+---@field block_ids integer how many are asked for at present
+---@field servers vesta.source[]
+---@field fallback? vesta.source
+
+---What this process has and what it met.  Errors: closed.
+---@return vesta.servers_info? info
+---@return string? message
+---@return vesta.code? code
+function servers:info() end
+
+---Ends it; what is left of its blocks is lost.  Later calls return "closed".
+function servers:close() end
+
 ---Ids from servers, inside nginx; require "vesta.resty.client".
 ---@class vesta.resty.client
 local client = {}

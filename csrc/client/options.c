@@ -79,7 +79,7 @@ static int read_numbers(const struct vesta_client_opts *opts, struct vs_setup *o
     } rows[] = {{"block_min", &is.block_min, 100, VESTA_BLOCK_IDS_MAX},
                 {"block_max", &is.block_max, 10000, VESTA_BLOCK_IDS_MAX},
                 {"ttl_ms", &is.ttl_ms, 10000, INT64_C(86400000)},
-                {"timeout_ms", &is.timeout_ms, 1000, 60000}};
+                {"timeout_ms", &is.timeout_ms, 2000, 60000}};
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
         int rc = read_number(rows[i].name, *rows[i].value, rows[i].otherwise, rows[i].max, err);
         if (rc != VESTA_OK) return rc;

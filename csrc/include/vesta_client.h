@@ -68,7 +68,7 @@ struct vesta_client_opts {
                                    large as lasts for a second or so */
     int64_t ttl_ms;             /* a block that was asked for longer ago is dropped, so that ids are not older than
                                    that; up to a day; 0: 10 s */
-    int64_t timeout_ms; /* of one attempt: of connecting with its greeting, and of a block; up to a minute; 0: 1 s */
+    int64_t timeout_ms; /* of one attempt: of connecting with its greeting, and of a block; up to a minute; 0: 2 s */
 };
 #define VESTA_CLIENT_OPTS_INIT                                                                                         \
     { sizeof(struct vesta_client_opts), NULL, NULL, NULL, NULL, 0, 0, 0, 0 }

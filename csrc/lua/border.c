@@ -236,6 +236,15 @@ int vs_lua_push_error(lua_State *L, const struct vesta_error *err) {
     return vs_lua_push_fail(L, err->code, err->text);
 }
 
+int vs_lua_push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id)) {
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        push(L, ids[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 int vs_lua_push_native(lua_State *L, uint64_t id) {
 #if LUA_VERSION_NUM >= 503
     lua_pushinteger(L, (lua_Integer)id);

@@ -67,6 +67,10 @@ int vs_lua_id(lua_State *L, int arg, uint64_t *id, struct vesta_error *err);
 /* A moment: Unix milliseconds as a number, or RFC 3339.  Errors: VESTA_EFIELD; raises for another type. */
 int vs_lua_time(lua_State *L, int arg, int64_t *unix_ms, struct vesta_error *err);
 
+/* How many ids are asked for, argument 2; the last one then.  Errors: raises where it is no whole number from 1 to
+ * VESTA_BATCH_MAX. */
+size_t vs_lua_count(lua_State *L);
+
 /* A table of named values, as vesta_make takes them.  What explain adds on its own (iso and unix_ms beside time, the
  * leased field under both its names) is taken as read, so that explain's answer can be changed and made again.
  * Shape: out[0..*count), room for VS_LUA_VALUES_MAX; names live as long as the table.
@@ -77,6 +81,7 @@ int vs_lua_values(lua_State *L, int arg, struct vesta_value *out, size_t *count,
 int vs_lua_push_id(lua_State *L, uint64_t id);
 int vs_lua_push_native(lua_State *L, uint64_t id); /* as an integer; raises where Lua has none */
 int vs_lua_push_parts(lua_State *L, const struct vesta_layout *layout, const struct vesta_parts *parts);
+int vs_lua_push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id));
 int vs_lua_push_fail(lua_State *L, int code, const char *text);
 int vs_lua_push_error(lua_State *L, const struct vesta_error *err);
 
@@ -98,10 +103,16 @@ int vs_lua_range(lua_State *L, const struct vesta_layout *layout);
 /* What a policy is told that chooses a worker number, as a table; nil where the keeper does not ask. */
 int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen);
 
+/* The generator at arg, which stays open until it is left; close by itself only ends its use from Lua.  NULL: it is
+ * none that is open. */
+void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen);
+void vs_lua_leave_gen(lua_State *L, void *held);
+
 /* Each file's part of the module: sets functions in the module table on top. */
 void vs_lua_open_layout(lua_State *L);
 void vs_lua_open_gen(lua_State *L);
 void vs_lua_open_choice(lua_State *L);
 void vs_lua_open_segment(lua_State *L);
+void vs_lua_open_client(lua_State *L);
 
 #endif

@@ -22,6 +22,8 @@ struct box {
     int64_t wait_us_max;       /* -1: never wait, and leave the keeper alone */
     int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
     bool judged;               /* it has a policy */
+    unsigned holders;          /* clients whose fallback it is: it stays open for them */
+    struct vesta_gen *held;    /* closed, but for them; or NULL */
     struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
 };
 
@@ -128,15 +130,6 @@ static inline int take(lua_State *L, uint64_t *id) {
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
 }
 
-static int push_ids(lua_State *L, const uint64_t *ids, size_t n, int (*push)(lua_State *L, uint64_t id)) {
-    lua_createtable(L, (int)n, 0);
-    for (size_t i = 0; i < n; i++) {
-        push(L, ids[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 1;
-}
-
 /* VESTA_OK and n ids, or what to return.  The first step shows whether a lease is missing. */
 static int take_batch(lua_State *L, struct box *box, uint64_t *ids, size_t n) {
     size_t have = 0;
@@ -157,7 +150,7 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     size_t n = vs_lua_count(L);
     if (!box->gen) return push_closed(L);
     int rc = take_batch(L, box, ids, n);
-    return rc == VESTA_OK ? push_ids(L, ids, n, push) : rc;
+    return rc == VESTA_OK ? vs_lua_push_ids(L, ids, n, push) : rc;
 }
 
 /* ------------------------------------------------------------------ methods */
@@ -251,9 +244,34 @@ static int gen_release(lua_State *L) {
 
 static int gen_close(lua_State *L) {
     struct box *box = self(L);
-    vesta_close(box->gen);
+    if (box->holders && box->gen)
+        box->held = box->gen;
+    else
+        vesta_close(box->gen);
     box->gen = NULL;
     return 0;
+}
+
+/* The registry refers to it, so that its memory outlives its holders, too. */
+void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
+    struct box *box = lua_touserdata(L, arg);
+    if (!box || lua_rawlen(L, arg) != sizeof *box || box->object.class != CLASS || !box->gen) return NULL;
+    lua_pushlightuserdata(L, box);
+    lua_pushvalue(L, arg < 0 ? arg - 1 : arg);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    box->holders++;
+    *gen = box->gen;
+    return box;
+}
+
+void vs_lua_leave_gen(lua_State *L, void *held) {
+    struct box *box = held;
+    if (--box->holders > 0) return;
+    vesta_close(box->held);
+    box->held = NULL;
+    lua_pushlightuserdata(L, box);
+    lua_pushnil(L);
+    lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
 static int gen_text(lua_State *L) {
@@ -364,7 +382,7 @@ static int core_take(lua_State *L) {
     struct vesta_pause pause;
     if (!box->gen) return push_closed(L);
     if (vesta_next_n(box->gen, ids, n, &got, &pause) != VESTA_OK) return push_pause(L, box, &pause);
-    return push_ids(L, ids, got, vs_lua_push_id);
+    return vs_lua_push_ids(L, ids, got, vs_lua_push_id);
 }
 
 /* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */

@@ -72,6 +72,23 @@ return function(core)
     return to_int(id)
   end
 
+  -- A client's: its integers are made of its texts.
+  local servers = core.servers.__index
+  local servers_next, servers_batch = servers.next, servers.batch
+
+  function servers.next_int(self)
+    local id, message, code, wait_s = servers_next(self)
+    if not id then return nil, message, code, wait_s end
+    return to_int(id)
+  end
+
+  function servers.batch_int(self, n)
+    local ids, message, code, wait_s = servers_batch(self, n)
+    if not ids then return nil, message, code, wait_s end
+    for i = 1, #ids do ids[i] = to_int(ids[i]) end
+    return ids
+  end
+
   -- Takes what is there in steps; returns how many of the n are in ids_out.
   local function take(gen, n)
     local filled = 0

@@ -3,8 +3,7 @@
 -- A wrong type raises at the caller's line; whatever else fails is nil, message, code (and seconds to wait).
 local core = require "vesta.core"
 local judge = require "vesta.judge"
-local nearest = require "vesta.nearest"
-local open_segment = require "vesta.segment"
+local options = require "vesta.options"
 
 local vesta = {
   VERSION = core.VERSION,
@@ -17,7 +16,6 @@ local vesta = {
 
 local WAIT_MS_MAX = 100             -- how long plain Lua waits for an id unless told otherwise
 local LEASE_WAIT_MS_MAX = 2000      -- and where a lease must be claimed first: several writes that reach a disk
-local WAIT_MS_LIMIT = 24 * 3600 * 1000
 local EXACT_MAX = 2 ^ 53
 
 local in_nginx = type(ngx) == "table" and ngx.get_phase ~= nil
@@ -36,51 +34,10 @@ end
 
 ---------------------------------------------------------------- options
 
--- Each check gives the value as vesta.core wants it, or nil and what was expected.
-
-local function text(value)
-  if type(value) ~= "string" then return nil, "a string" end
-  if value:find("\0", 1, true) then return nil, "a string without a NUL byte" end
-  return value
-end
-
-local function flag(value)
-  if type(value) ~= "boolean" then return nil, "true or false" end
-  return value
-end
-
-local function is_whole(value, max)
-  return type(value) == "number" and value >= 0 and value <= max and value % 1 == 0
-end
-
-local function whole(value)
-  if not is_whole(value, EXACT_MAX) then return nil, "a whole number of 0 or more" end
-  return value
-end
-
-local function wait(value)
-  if type(value) ~= "number" or not (value >= 0 and value <= WAIT_MS_LIMIT) then
-    return nil, "milliseconds from 0 to a day"
-  end
-  return value
-end
-
-local function whole_ms(value)
-  if not is_whole(value, WAIT_MS_LIMIT) then return nil, "whole milliseconds from 0 to a day" end
-  return value
-end
-
--- One of "clock|history", as the option's row has it.
-local function word(value, row)
-  if type(value) == "string" and not value:find("|", 1, true)
-    and ("|" .. row.values .. "|"):find("|" .. value .. "|", 1, true) then return value end
-  return nil, 'one of "' .. row.values:gsub("|", '", "') .. '"'
-end
-
 local function layout(value)
   if type(value) == "userdata" and getmetatable(value) == core.layout_class then return value:text() end
   if type(value) ~= "string" then return nil, "a layout text, a preset's name or a vesta.layout" end
-  return text(value)
+  return options.text(value)
 end
 
 -- { method = 1, version = 0 } -> "method=1 version=0"
@@ -89,7 +46,9 @@ local function fields(value)
   local words = {}
   for name, number in pairs(value) do
     if type(name) ~= "string" or not name:find "^[%w_]+$" then return nil, "a table with field names as keys" end
-    if not is_whole(number, EXACT_MAX) then return nil, "a table whose values are whole numbers of 0 or more" end
+    if not options.is_whole(number, EXACT_MAX) then
+      return nil, "a table whose values are whole numbers of 0 or more"
+    end
     words[#words + 1] = ("%s=%.0f"):format(name, number)
   end
   table.sort(words)
@@ -104,45 +63,15 @@ local function policy(value)
 end
 
 local KINDS = {
-  text = text, layout = layout, secret = text, fields = fields, word = word, whole = whole, whole_ms = whole_ms,
-  flag = flag,
+  text = options.text, layout = layout, secret = options.text, fields = fields, word = options.word,
+  whole = options.whole, whole_ms = options.whole_ms, flag = options.flag,
 }
 
 -- By name: what a generator takes in every language, and what Lua adds.
-local OPTIONS = { wait_ms_max = { check = wait }, policy = { check = policy } }
+local OPTIONS = { wait_ms_max = { check = options.wait }, policy = { check = policy } }
 for _, row in ipairs(core.options()) do
   row.check = KINDS[row.kind]
   OPTIONS[row.name] = row
-end
-
-local function unknown_option(key)
-  if type(key) ~= "string" then return ("options must have names as keys, not %s"):format(type(key)) end
-  return "unknown option " .. nearest(key, OPTIONS)
-end
-
-local function shown(value)
-  return type(value) == "number" and ("%.17g"):format(value)
-    or type(value) == "string" and ('"%s"'):format(value:sub(1, 32):gsub("%c", "?"))
-    or type(value)
-end
-
--- Level 3: the caller of vesta.open.
-local function check_options(options)
-  if type(options) ~= "table" then
-    error(("vesta.open: a table of options is expected, not %s"):format(type(options)), 3)
-  end
-  local checked = {}
-  for key, value in pairs(options) do
-    local row = OPTIONS[key]
-    if not row then error("vesta.open: " .. unknown_option(key), 3) end
-    local good, expected = row.check(value, row)
-    if good == nil then
-      local found = row.kind == "secret" and type(value) or shown(value)
-      error(("vesta.open: option %s must be %s, not %s"):format(key, expected, found), 3)
-    end
-    checked[key] = good
-  end
-  return checked
 end
 
 ---------------------------------------------------------------- opening
@@ -163,8 +92,8 @@ local function open(checked)
 end
 
 --- Opens, or makes, a generator.  See docs/lua.md for the options.
-function vesta.open(options)
-  local checked = check_options(options)
+function vesta.open(given)
+  local checked = options.check("vesta.open", given, OPTIONS)
   if checked.unsafe_private then warn_private() end
   if not checked.policy then return open(checked) end
   local loaded, message, code = judge.start(checked, core.now_ms())
@@ -180,7 +109,10 @@ function vesta.open(options)
 end
 
 --- Opens a counter whose numbers come from a database.  See docs/lua.md for the options.
-function vesta.segment(options) return open_segment(core, resty, options) end
+vesta.segment = require "vesta.segment" (core, resty)
+
+--- Opens a client of vesta servers.  See docs/client.md for the options.
+vesta.client = require "vesta.client" (core, in_nginx)
 
 --- Proposes a layout for a need: ids per second and node, nodes, years from epoch on.
 function vesta.fit(need)
@@ -190,11 +122,11 @@ function vesta.fit(need)
   for _, name in ipairs { "rate", "nodes", "years" } do
     local n = need[name]
     if type(n) ~= "number" or not (n > 0 and n <= EXACT_MAX) then
-      error(("vesta.fit: %s must be a number above 0, not %s"):format(name, shown(n)), 2)
+      error(("vesta.fit: %s must be a number above 0, not %s"):format(name, options.shown(n)), 2)
     end
   end
   if need.nodes % 1 ~= 0 then
-    error(("vesta.fit: nodes must be a whole number, not %s"):format(shown(need.nodes)), 2)
+    error(("vesta.fit: nodes must be a whole number, not %s"):format(options.shown(need.nodes)), 2)
   end
   return core.fit(need.rate, need.nodes, need.years, need.epoch or "2026-01-01T00:00:00Z")
 end

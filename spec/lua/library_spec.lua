@@ -24,6 +24,11 @@ describe("library/vesta.lua", function()
     assert.are.same(present(getmetatable(vesta.layout "snowflake").__index), documented "layout")
   end)
 
+  it("has every method of a client", function()
+    local client = assert(vesta.client { servers = "127.0.0.1:1" }) -- which connects to nothing yet
+    assert.are.same(present(getmetatable(client).__index), documented "servers")
+  end)
+
   it("has every method of a generator", function()
     assert.are.same(present(getmetatable(help.open()).__index), documented "gen")
   end)

@@ -1,0 +1,82 @@
+--- vesta.options -- the checks of options that vesta.open, vesta.client and their like share.
+-- Each check gives the value as vesta.core wants it, or nil and what was expected.
+local nearest = require "vesta.nearest"
+
+local options = {}
+
+local WAIT_MS_LIMIT = 24 * 3600 * 1000
+local EXACT_MAX = 2 ^ 53
+
+function options.text(value)
+  if type(value) ~= "string" then return nil, "a string" end
+  if value:find("\0", 1, true) then return nil, "a string without a NUL byte" end
+  return value
+end
+
+function options.flag(value)
+  if type(value) ~= "boolean" then return nil, "true or false" end
+  return value
+end
+
+function options.is_whole(value, max)
+  return type(value) == "number" and value >= 0 and value <= max and value % 1 == 0
+end
+
+function options.whole(value)
+  if not options.is_whole(value, EXACT_MAX) then return nil, "a whole number of 0 or more" end
+  return value
+end
+
+function options.wait(value)
+  if type(value) ~= "number" or not (value >= 0 and value <= WAIT_MS_LIMIT) then
+    return nil, "milliseconds from 0 to a day"
+  end
+  return value
+end
+
+function options.whole_ms(value)
+  if not options.is_whole(value, WAIT_MS_LIMIT) then return nil, "whole milliseconds from 0 to a day" end
+  return value
+end
+
+-- One of "clock|history", as the option's row has it.
+function options.word(value, row)
+  if type(value) == "string" and not value:find("|", 1, true)
+    and ("|" .. row.values .. "|"):find("|" .. value .. "|", 1, true) then return value end
+  return nil, 'one of "' .. row.values:gsub("|", '", "') .. '"'
+end
+
+--- What a message says of a value.
+function options.shown(value)
+  return type(value) == "number" and ("%.17g"):format(value)
+    or type(value) == "string" and ('"%s"'):format(value:sub(1, 32):gsub("%c", "?"))
+    or type(value)
+end
+
+local function unknown(key, rows)
+  if type(key) ~= "string" then return ("options must have names as keys, not %s"):format(type(key)) end
+  return "unknown option " .. nearest(key, rows)
+end
+
+--- The options given to a function of the module, checked by their rows: { name = { check =, kind = }, ... }.
+-- Raises at `level`, which is 3 unless said: its caller's caller.
+function options.check(call, given, rows, level)
+  level = level or 3
+  if type(given) ~= "table" then
+    error(("%s: a table of options is expected, not %s"):format(call, type(given)), level)
+  end
+  local checked = {}
+  for key, value in pairs(given) do
+    local row = rows[key]
+    if not row then error(("%s: %s"):format(call, unknown(key, rows)), level) end
+    local good, expected = row.check(value, row)
+    if good == nil then
+      local found = row.kind == "secret" and type(value) or options.shown(value)
+      error(("%s: option %s must be %s, not %s"):format(call, key, expected, found), level)
+    end
+    checked[key] = good
+  end
+  return checked
+end
+
+return options
