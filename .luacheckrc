@@ -13,6 +13,7 @@ files["lua/vesta/policy"] = { -- what a policy may see
   read_globals = { "split", "hash32", "ip4", "read_options", "judge_option", "is_free", "survey", "judge_peers" },
 }
 files["examples/config"] = { read_globals = { "env", "file" } } -- what a config may see
+files["spec/clients"] = { std = "max+ngx_lua" }
 files["spec/program/clients/tour.lua"] = { read_globals = { "ngx" } }
 files["library"] = { ignore = { "211", "212", "241" } }
 files["rockspec"] = { std = "rockspec" }

@@ -121,10 +121,6 @@ class Cell(World):
         """Which of these ids a server gave: the worker's number is in the lowest bits."""
         return [id for id in ids if id & 1023 == server.worker]
 
-    def until_of(self, server, driver, seconds=30):
-        """Takes ids until one is of that server."""
-        until(lambda: self.of(server, driver.next(40)) or time.sleep(0.05), "%s gives ids again" % server.address, seconds)
-
     def errors_of(self, driver, proxy):
         return driver.info()["errors"].get(proxy.address, 0)
 

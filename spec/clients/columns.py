@@ -23,4 +23,5 @@ COLUMNS = [
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
     Column("node", "node", "HERE/drive.js"),
     Column("php", "php", "HERE/drive.php", forks=True),
+    Column("nginx", "python3", "HERE/drive_nginx.py"),
 ]

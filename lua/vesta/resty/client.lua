@@ -109,7 +109,7 @@ local function block_of(reply, name, size)
   local first, stride = wide(value.first), value.kind == "ticks" and uint64(1) or wide(value.stride)
   if not first then return nil, "a block that has no first number" end
   if not stride or stride == 0 then return nil, "a block that has no stride" end
-  if (uint64(-1) - first) / stride < value.count - 1 then return nil, "a block whose ids do not fit into 64 bits" end
+  if (uint64(0) - 1 - first) / stride < value.count - 1 then return nil, "a block whose ids do not fit into 64 bits" end
   local block = { first = first, last = first + stride * (value.count - 1), stride = stride, count = value.count,
     used = 0, mark = math.floor(value.count / 10) }
   local wrong = value.kind == "ticks" and read_shifts(block, value)
@@ -418,6 +418,13 @@ local OPTIONS = {
   password = { text("^%C+$", 512), "1 to 512 characters of one line", false },
 }
 
+local function shown_list(value)
+  if type(value) ~= "table" then return value end
+  local parts = {}
+  for i = 1, math.min(#value, 16) do parts[i] = tostring(value[i]) end
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
 local function checked(options)
   if type(options) ~= "table" then error("client.new: a table of options is expected, not " .. type(options), 3) end
   local found = {}
@@ -429,7 +436,7 @@ local function checked(options)
     found[key] = row[3]
     if value ~= nil or row[3] == nil then found[key] = row[1](value) end
     if found[key] == nil then
-      local shown = (type(value) == "table" or key == "password") and type(value) or plain(value)
+      local shown = key == "password" and type(value) or plain(shown_list(value))
       error(("client.new: option %s must be %s, not %s"):format(key, row[2], shown), 3)
     end
   end
