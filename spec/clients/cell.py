@@ -84,7 +84,7 @@ class Site:
     def heal(self):
         for server, proxy in zip(self.servers, self.proxies):
             server.heal()
-            proxy.heal()
+            proxy.begin()
         self.watch.begin()
 
     def end(self):

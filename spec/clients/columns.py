@@ -7,11 +7,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 class Column:
     """command: how its driver is started, BUILD standing for the folder of what is built, HERE for this one.  forks: whether
     its runtime can.  accepts: what others refuse, "ttl=0" or, for any value, "wait": in C, 0 is the default, and a wait an
-    argument of each call.  calls: options that it has by another name."""
+    argument of each call.  calls: options that it has by another name.  falls_back: open has fallback=OPTIONS, a generator
+    in the process for when no server answers."""
 
-    def __init__(self, name, *command, forks=False, accepts=(), calls=None, env=None):
+    def __init__(self, name, *command, forks=False, accepts=(), calls=None, falls_back=False, env=None):
         self.name, self.command, self.forks, self.env = name, command, forks, env or {}
-        self.accepts, self.calls = accepts, calls or {}
+        self.accepts, self.calls, self.falls_back = accepts, calls or {}, falls_back
 
     def argv(self, build):
         return [part.replace("BUILD", build).replace("HERE", HERE) for part in self.command]
@@ -25,3 +26,5 @@ COLUMNS = [
     Column("php", "php", "HERE/drive.php", forks=True),
     Column("nginx", "python3", "HERE/drive_nginx.py"),
 ]
+C = Column("c", "BUILD/drive_c", forks=True, accepts=("size=0", "ttl=0", "timeout=0", "wait"),
+           calls={"size": "block_min"}, falls_back=True)

@@ -13,6 +13,7 @@
 #define ID_TEXT_MAX 22
 
 static struct vesta_client *client;
+static struct vesta_gen *fallback;
 static int64_t wait_us;
 
 /* An answer in the making: ids, and the error that ended it. */
@@ -37,12 +38,26 @@ static void decode(char *text) {
     *to = '\0';
 }
 
+static void close_client(void) {
+    vesta_client_close(client);
+    vesta_close(fallback);
+    client = NULL;
+    fallback = NULL;
+}
+
+/* A generator that the client falls back on, from the options in `text`. */
+static int open_fallback(const char *text, struct vesta_client_opts *opts, struct vesta_error *err) {
+    int rc = vesta_open_text(text, &fallback, err);
+    opts->fallback = fallback;
+    return rc;
+}
+
 static void open_client(char *pairs) {
     struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
     struct vesta_error err;
     char *rest = NULL;
-    vesta_client_close(client);
-    client = NULL;
+    int rc = VESTA_OK;
+    close_client();
     wait_us = 5 * 1000 * 1000;
     opts.servers = "";
     for (char *pair = strtok_r(pairs, " ", &rest); pair; pair = strtok_r(NULL, " ", &rest)) {
@@ -58,8 +73,10 @@ static void open_client(char *pairs) {
         if (strcmp(pair, "ttl") == 0) opts.ttl_ms = number;
         if (strcmp(pair, "timeout") == 0) opts.timeout_ms = number;
         if (strcmp(pair, "wait") == 0) wait_us = number * 1000;
+        if (strcmp(pair, "fallback") == 0 && rc == VESTA_OK) rc = open_fallback(value, &opts, &err);
     }
-    if (vesta_client_open(&opts, &client, &err) != VESTA_OK) {
+    if (rc == VESTA_OK) rc = vesta_client_open(&opts, &client, &err);
+    if (rc != VESTA_OK) {
         client = NULL;
         printf("error %s\n", err.text);
     } else {
@@ -169,14 +186,13 @@ int main(void) {
         } else if (strcmp(line, "info") == 0) {
             info();
         } else if (strcmp(line, "close") == 0) {
-            vesta_client_close(client);
-            client = NULL;
+            close_client();
             puts("ok");
         } else {
             printf("error no command %s\n", line);
         }
         fflush(stdout);
     }
-    vesta_client_close(client);
+    close_client();
     return 0;
 }
