@@ -8,6 +8,7 @@
  *   values.c   a value of Lua becomes a value of the config
  *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line
  *   whole.c    what must hold between keys; notes
+ *   segments.c which row may have a tag, and where
  *   origin.c   effective values, each with where it came from; what differs between two configs
  *
  * Texts belong to the config and live as long as it does. */
@@ -131,6 +132,12 @@ void vs_config_free(struct vs_config *config); /* may be NULL */
 
 /* Whether a row of segments serves every tag of its table. */
 bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
+bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* by name */
+/* Its table as a store is told; NULL: the one that it has without a name, which stores without tables have, too. */
+const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
+/* The one row that may have a tag: that which names it, else the only one that serves any.  Errors: VESTA_EOPTION. */
+int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
+                       struct vesta_error *err);
 
 /* Whether no namespace gives ids of a number that another host may have drawn as well; else *why says which does, and
  * what to do, in flags or in a config.  For who listens where other machines can reach it. */

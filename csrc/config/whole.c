@@ -210,31 +210,21 @@ static int check_policies(const struct vs_conf_reading *r, struct vesta_error *e
 
 /* ------------------------------------------------------------------ segments */
 
-bool vs_conf_segment_is_any(const struct vs_conf_segment *s) {
-    return strcmp(s->tags.text[0], "*") == 0;
-}
-
-static bool has_tag(const struct vs_conf_segment *s, const char *tag) {
-    for (int t = 0; t < s->tags.count; t++)
-        if (strcmp(s->tags.text[t], tag) == 0) return true;
-    return false;
-}
-
 /* A name means one thing. */
 static int check_tags(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
     const struct vs_config *config = r->config;
     if (s->tags.count == 0)
         return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
-    if (s->tags.count > 1 && has_tag(s, "*"))
+    if (s->tags.count > 1 && vs_conf_segment_has(s, "*"))
         return WRONG(r, "segments.#.tags", s, err, "has '*' beside other tags; it means all of them");
     for (int i = 0; i < config->ns_count; i++)
-        if (has_tag(s, config->ns[i].name))
+        if (vs_conf_segment_has(s, config->ns[i].name))
             return WRONG(r, "segments.#.tags", s, err,
                          "has '%s', which is a namespace too; GET %s would mean two things", config->ns[i].name,
                          config->ns[i].name);
     for (const struct vs_conf_segment *other = config->segment; other < s; other++)
         for (int t = 0; t < s->tags.count; t++)
-            if (!vs_conf_segment_is_any(s) && has_tag(other, s->tags.text[t]))
+            if (!vs_conf_segment_is_any(s) && vs_conf_segment_has(other, s->tags.text[t]))
                 return WRONG(r, "segments.#.tags", s, err,
                              "has '%s', and so has segments[%s].tags; each tag has one table", s->tags.text[t],
                              other->name);

@@ -13,10 +13,6 @@
 
 /* ------------------------------------------------------------------ opening one */
 
-static const char *table_of(const struct vs_conf_segment *conf) {
-    return strcmp(conf->table, "leaf_alloc") == 0 ? NULL : conf->table; /* which stores without tables have, too */
-}
-
 static void wake_loops(void *self) {
     vs_serve_wake(self);
 }
@@ -29,7 +25,7 @@ static int open_segment(struct vs_segments *segments, const struct vs_tag_row *r
         opts.stores[i] = conf->uri[i];
         opts.secrets[i] = conf->secret[i];
     }
-    opts.table = table_of(conf);
+    opts.table = vs_conf_segment_table(conf);
     opts.tag = tag->name;
     opts.step = (uint64_t)conf->step;
     opts.step_max = (uint64_t)conf->step_max;
@@ -160,7 +156,7 @@ static int read_database(struct vs_segments *segments, const struct vs_conf_segm
     struct vs_store *store;
     int rc = vs_store_open(conf->uri[i], &opts, &store, err);
     if (rc != VESTA_OK) return rc;
-    store->ops->tags(store, table_of(conf), &list, &reply);
+    store->ops->tags(store, vs_conf_segment_table(conf), &list, &reply);
     if (reply.outcome != VS_STORE_OK)
         rc = vs_fail(err, VESTA_EIO, "%s", *reply.text ? reply.text : "it does not answer");
     else

@@ -26,7 +26,7 @@
 #define BACK_OFF_MS_MAX 6400
 #define ID_WAIT_MS 100
 #define QUIET_MS 2000 /* a wait for ids up to this long needs no word */
-#define ONCE_MS 10000 /* --once gives up where nothing was pushed for so long */
+#define ONCE_MS 5000  /* --once gives up where nothing was pushed for so long */
 #define EMPTY_SAID_MS 60000
 
 struct fill {
@@ -296,7 +296,10 @@ static int read_flags(struct fill *fill, int *argc, char **argv) {
         VS_SWITCH("once", &fill->once, "fill up once and end; a trouble ends it with 1"),
         VS_SWITCH("json", &fill->json, "print the counts as JSON objects on stdout"),
         VS_FORMAT(&fill->base, "how ids are written"),
-        {"config", 'c', VS_OPT_TEXT, &fill->source.config_path, "FILE", "a config that has the namespace", 0, 0, NULL},
+        {"config", 'c', VS_OPT_TEXT, &fill->source.config_path, "FILE", "a config that has the namespace or the tag", 0,
+         0, NULL},
+        VS_TEXT("tag", &fill->source.tag, "TAG", "a counter in --store or -c FILE, instead of a namespace"),
+        VS_TEXT("table", &fill->source.table, "NAME", "the counter's table (default: leaf_alloc)"),
         VS_GENERATOR_OPTIONS,
         {0},
     };
@@ -335,5 +338,5 @@ const struct vs_command vs_fill_command = {
     "  $ redis-cli LPOP ids\n"
     "  \"403041233137828257\"\n"
     "\n"
-    "  $ vesta fill --redis unix:/run/redis/redis.sock --list orders -c /etc/vesta.lua --namespace orders --once\n"
+    "  $ vesta fill --redis unix:/run/redis/redis.sock --list orders -c /etc/vesta.lua --tag orders --once\n"
     "  vesta fill: the list orders has 10000 ids\n"};

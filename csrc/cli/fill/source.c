@@ -1,4 +1,4 @@
-/* source.c -- a namespace's ids, by flags or by a config.  Knows no Redis. */
+/* source.c -- a namespace's ids or a counter's numbers, by flags or by a config.  Knows no Redis. */
 #include "cli/fill/source.h"
 
 #include "command/options.h"
@@ -21,14 +21,20 @@ static bool has_flags(struct vesta_opts opts) {
     return memcmp(&opts, &none, sizeof opts) != 0;
 }
 
-/* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
 static int read_config(struct vs_source *source) {
-    const char *name = source->opts.namespace_;
-    if (has_flags(source->opts))
-        return vs_usage("--config says how its namespaces are opened: beside it only --namespace can be given");
     struct vs_conf_opts from = {.path = source->config_path};
     struct vesta_error err;
+    if (has_flags(source->opts) || source->table)
+        return vs_usage("--config says how what it has is opened: beside it only --namespace or --tag can be given");
     if (vs_config_read(&from, &source->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
+    return VS_GO;
+}
+
+/* ------------------------------------------------------------------ a namespace */
+
+/* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
+static int choose_namespace(struct vs_source *source) {
+    const char *name = source->opts.namespace_;
     const struct vs_conf_namespace *ns = find(source->config, name);
     if (!ns)
         return vs_usage("%s has no namespace %s", vs_shown_text(source->config_path),
@@ -38,10 +44,10 @@ static int read_config(struct vs_source *source) {
     return VS_GO;
 }
 
-int vs_source_open(struct vs_source *source) {
+static int open_namespace(struct vs_source *source) {
     struct vesta_error err;
     struct vesta_info info;
-    int rc = source->config_path ? read_config(source) : VS_GO;
+    int rc = source->config ? choose_namespace(source) : VS_GO;
     if (rc != VS_GO) return rc;
     source->opts.any_worker = !source->opts.has_worker; /* counts only where there is no generator file yet */
     if (vesta_open(&source->opts, &source->gen, &err) != VESTA_OK) return vs_report(&err);
@@ -50,19 +56,93 @@ int vs_source_open(struct vs_source *source) {
     return VS_GO;
 }
 
+/* ------------------------------------------------------------------ a tag */
+
+static int choose_row(const struct vs_source *source, struct vesta_segment_opts *opts) {
+    const struct vs_conf_segment *row;
+    struct vesta_error err;
+    if (vs_conf_segment_of(source->config, source->tag, &row, &err) != VESTA_OK) return vs_report(&err);
+    for (int i = 0; i < row->uri_count; i++) {
+        opts->stores[i] = row->uri[i];
+        opts->secrets[i] = row->secret[i];
+    }
+    opts->table = vs_conf_segment_table(row);
+    opts->step = (uint64_t)row->step;
+    opts->step_max = (uint64_t)row->step_max;
+    opts->order = (enum vesta_order)row->order;
+    return VS_GO;
+}
+
+static int check_flags(const struct vs_source *source) {
+    struct vesta_opts opts = source->opts;
+    opts.store = opts.group = NULL; /* which a counter has, too */
+    if (has_flags(opts) || opts.namespace_)
+        return vs_usage("--tag is of a counter: beside it stand --store, --table, --group or --config only");
+    return source->opts.store || source->config_path ? VS_GO
+                                                     : vs_usage("--tag needs the counter's --store, or -c FILE");
+}
+
+static int open_tag(struct vs_source *source) {
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    struct vesta_segment_info info;
+    struct vesta_error err;
+    opts.stores[0] = source->opts.store;
+    opts.table = source->table;
+    opts.group = source->opts.group;
+    int rc = source->config ? choose_row(source, &opts) : VS_GO;
+    if (rc != VS_GO) return rc;
+    opts.tag = source->tag;
+    if (vesta_segment_open(&opts, &source->seg, &err) != VESTA_OK) return vs_report(&err);
+    vesta_segment_get_info(source->seg, &info);
+    if (info.warning[0]) vs_say("warning: %s", info.warning);
+    return VS_GO;
+}
+
+/* ------------------------------------------------------------------ either */
+
+int vs_source_open(struct vs_source *source) {
+    int rc = source->tag ? check_flags(source) : VS_GO;
+    if (rc == VS_GO && !source->tag && source->table) rc = vs_usage("--table goes with --tag");
+    if (rc == VS_GO && source->config_path) rc = read_config(source);
+    if (rc != VS_GO) return rc;
+    return source->tag ? open_tag(source) : open_namespace(source);
+}
+
+/* What is left of a counter's range goes back, where nobody else on this host has a use for it. */
 void vs_source_close(struct vs_source *source) {
     vesta_close(source->gen);
+    if (source->seg) vesta_segment_release(source->seg, NULL);
+    vesta_segment_close(source->seg);
     vs_config_free(source->config);
     source->gen = NULL;
+    source->seg = NULL;
     source->config = NULL;
 }
 
-size_t vs_source_take(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
+static size_t take_numbers(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
+    struct vesta_numbers numbers;
+    struct vesta_pause pause;
+    int rc = vesta_segment_next_n(source->seg, n, &numbers, &pause);
+    if (rc != VESTA_OK) {
+        numbers.count = numbers.stride = 1;
+        rc = vesta_segment_next_wait(source->seg, &numbers.first, (int64_t)wait_ms * 1000, &pause);
+    }
+    if (rc != VESTA_OK) return vesta_segment_pause_text(source->seg, &pause, why, VS_SOURCE_WHY_MAX), 0;
+    for (uint64_t i = 0; i < numbers.count; i++)
+        ids[i] = numbers.first + i * numbers.stride;
+    return numbers.count;
+}
+
+static size_t take_ids(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
     struct vesta_pause pause;
     size_t got = 0;
-    if (n > VESTA_BATCH_MAX) n = VESTA_BATCH_MAX;
     if (vesta_next_n(source->gen, ids, n, &got, &pause) == VESTA_OK) return got;
     if (vesta_next_wait(source->gen, ids, (int64_t)wait_ms * 1000, &pause) == VESTA_OK) return 1;
     vesta_pause_text(source->gen, &pause, why, VS_SOURCE_WHY_MAX);
     return 0;
+}
+
+size_t vs_source_take(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
+    if (n > VESTA_BATCH_MAX) n = VESTA_BATCH_MAX;
+    return source->seg ? take_numbers(source, ids, n, wait_ms, why) : take_ids(source, ids, n, wait_ms, why);
 }

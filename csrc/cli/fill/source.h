@@ -1,4 +1,4 @@
-/* source.h -- where the ids come from that `vesta fill` puts into a list: a generator of this process. */
+/* source.h -- where the ids come from that `vesta fill` puts into a list: a generator, or a tag's counter. */
 #ifndef VS_FILL_SOURCE_H
 #define VS_FILL_SOURCE_H
 
@@ -10,9 +10,11 @@ struct vs_config;
 
 struct vs_source {
     struct vesta_opts opts;
+    const char *tag, *table; /* of a counter, instead of a namespace */
     const char *config_path; /* NULL: `opts` are the flags' */
     struct vs_config *config;
     struct vesta_gen *gen;
+    struct vesta_segment *seg;
 };
 
 /* VS_GO, or an exit code after a message. */

@@ -21,33 +21,10 @@ int vs_place_open(struct vs_place *place) {
 
 /* ------------------------------------------------------------------ which */
 
-static bool has_tag(const struct vs_conf_segment *segment, const char *tag) {
-    for (int i = 0; i < segment->tags.count; i++)
-        if (strcmp(segment->tags.text[i], tag) == 0) return true;
-    return false;
-}
-
-/* The one row that a tag may be in: that which names it, else the only one that has any. */
-static int find_row(const struct vs_config *config, const char *tag, const struct vs_conf_segment **row) {
-    int any = 0;
-    *row = NULL;
-    for (int i = 0; i < config->segment_count; i++) {
-        const struct vs_conf_segment *segment = &config->segment[i];
-        if (has_tag(segment, tag)) return *row = segment, VS_GO;
-        if (vs_conf_segment_is_any(segment)) any++, *row = segment;
-    }
-    if (any == 1) return VS_GO;
-    if (any == 0)
-        return vs_usage("no row of segments has the tag %s: --store and --table name a place beside the config",
-                        vs_shown_text(tag));
-    return vs_usage("several rows of segments may have the tag %s: name one by --store and --table instead",
-                    vs_shown_text(tag));
-}
-
 static void add_row(struct vs_places *places, const struct vs_conf_segment *segment) {
     for (int i = 0; i < segment->uri_count && places->count < VS_PLACES_MAX; i++)
-        places->at[places->count++] =
-            (struct vs_place){.uri = segment->uri[i], .secret = segment->secret[i], .table = segment->table};
+        places->at[places->count++] = (struct vs_place){
+            .uri = segment->uri[i], .secret = segment->secret[i], .table = vs_conf_segment_table(segment)};
 }
 
 static int read_config(struct vs_places *places, const char *tag) {
@@ -57,11 +34,11 @@ static int read_config(struct vs_places *places, const char *tag) {
     if (places->uri || places->table)
         return vs_usage("--config has the stores and tables: leave out --store and --table");
     if (vs_config_read(&from, &places->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
-    int rc = tag ? find_row(places->config, tag, &only) : VS_GO;
-    for (int i = 0; i < places->config->segment_count && rc == VS_GO; i++)
+    if (tag && vs_conf_segment_of(places->config, tag, &only, &err) != VESTA_OK) return vs_report(&err);
+    for (int i = 0; i < places->config->segment_count; i++)
         if (!only || only == &places->config->segment[i]) add_row(places, &places->config->segment[i]);
-    if (rc == VS_GO && places->count == 0) return vs_usage("%s has no segments", vs_shown_text(places->config_path));
-    return rc;
+    if (places->count == 0) return vs_usage("%s has no segments", vs_shown_text(places->config_path));
+    return VS_GO;
 }
 
 int vs_places_open(struct vs_places *places, const char *tag) {

@@ -408,6 +408,34 @@ def _(world):
     fails(world.run("fill", "--once", "--list", "ids", "--redis", "rediss://127.0.0.1:6379"), 2, "TLS is not offered", "tunnel")
 
 
+@claim("a tag's numbers, in their order, by flags and by a config; killed and restarted, none comes twice")
+def _(world):
+    uri = "sqlite:" + world.path("v.db")
+    same(world.run("segments", "add", "orders", "--from", "5000", "--step", "300", "--store", uri).code, 0)
+    with open(world.path("c.lua"), "w") as file:
+        file.write('return { stores = { a = { uri = "%s" } }, namespaces = { default = {} }, segments = { { store = "a", tags = { "orders" } } } }' % uri)
+    with Redis(world) as redis:
+        popped = []
+        for round, flags in enumerate((("--store", uri), ("-c", world.path("c.lua")), ("--store", uri), ("-c", world.path("c.lua")))):
+            with Fill(world, redis, "--tag", "orders", *flags) as fill:
+                until(lambda: redis("LLEN", "ids") >= 1000, "the list is full")
+                popped += redis("LPOP", "ids", redis("LLEN", "ids") - 100)  # one that was killed may have pushed more
+                until(lambda: redis("LLEN", "ids") >= 1000, "the list is full again")
+                fill.end(signal.SIGKILL if round % 2 == 0 else signal.SIGTERM)
+        ids = popped + redis("LRANGE", "ids", 0, -1)
+        distinct(ids)
+        same(ids[:3], ["5000", "5001", "5002"])
+        same(sorted(ids, key=int), ids)
+        redis("DEL", "ids")
+        fails(once(world, redis, "--tag", "orders"), 2, "--tag is of a counter")
+        for words, part in ((["--tag", "none", "--store", uri], "there is no tag 'none'"), (["--tag", "orders", "-c", world.path("none.lua")], "none.lua")):
+            fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, "--every", "0", *words), 1, part)
+        for words in (["--tag", "orders"], ["--tag", "", "--store", uri], ["--tag", "a b", "--store", uri], ["--table", "x", "--store", uri],
+                      ["--tag", "orders", "--store", uri, "--worker", "1"], ["--tag", "none", "-c", world.path("c.lua")],
+                      ["--tag", "x" * 65, "--store", uri]):
+            fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, *words), 2)
+
+
 @claim("a namespace of a config, by its name")
 def _(world):
     with open(world.path("c.lua"), "w") as file:

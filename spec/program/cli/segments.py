@@ -72,7 +72,12 @@ def _(world):
     fails(world.run("segments", "-c", world.path("none.lua")), 1, "none.lua")
     with open(config, "w") as file:
         file.write('return { stores = { a = { uri = "%s" } }, namespaces = { default = {} }, segments = { { store = "a", tags = { "x" } } } }' % first)
-    fails(world.run("segments", "add", "orders", "-c", config), 2, 'no row of segments has the tag "orders"')
+    fails(world.run("segments", "add", "orders", "-c", config), 2, "no row of segments has the tag 'orders'")
+    with open(config, "w") as file:
+        file.write('return { stores = { f = { uri = "file:%s" } }, namespaces = { default = {} }, segments = { { store = "f", tags = "*" } } }'
+                   % world.path("files"))
+    ok(world, "add", "orders", "-c", config)  # a store without tables
+    same(list(look(world, "file:" + world.path("files"))), ["orders"])
 
 
 @claim("--watch says how many numbers a second are granted, and TERM ends it")

@@ -1,0 +1,35 @@
+/* segments.c -- rows of a config's segments: which tags they may have, and where. */
+#include "base/error.h"
+#include "config/schema.h"
+
+#include <string.h>
+
+bool vs_conf_segment_is_any(const struct vs_conf_segment *s) {
+    return strcmp(s->tags.text[0], "*") == 0;
+}
+
+bool vs_conf_segment_has(const struct vs_conf_segment *s, const char *tag) {
+    for (int t = 0; t < s->tags.count; t++)
+        if (strcmp(s->tags.text[t], tag) == 0) return true;
+    return false;
+}
+
+const char *vs_conf_segment_table(const struct vs_conf_segment *segment) {
+    return strcmp(segment->table, "leaf_alloc") == 0 ? NULL : segment->table;
+}
+
+int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
+                       struct vesta_error *err) {
+    const struct vs_conf_segment *any = NULL;
+    int count = 0;
+    for (int i = 0; i < config->segment_count; i++) {
+        const struct vs_conf_segment *s = &config->segment[i];
+        if (vs_conf_segment_has(s, tag)) return *segment = s, VESTA_OK;
+        if (vs_conf_segment_is_any(s)) count++, any = s;
+    }
+    if (count == 1) return *segment = any, VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION,
+                   count ? "several rows of segments may have the tag '%s': name it in the tags of one of them"
+                         : "no row of segments has the tag '%s'",
+                   VS_QUOTE(tag, strlen(tag)));
+}
