@@ -18,3 +18,13 @@ function(each_patch made)
     cmake_language(CALL ${made} ${mutant})
   endforeach()
 endfunction()
+
+# mutant_breaks(test patch command... CLAIM): the command, whose last argument is a claim of its spec, must say that this
+# one does not hold: the claim that the patch says it leads to.
+function(mutant_breaks test patch)
+  file(STRINGS ${patch} claim REGEX "^Leads to ")
+  string(REPLACE "Leads to " "" claim "${claim}")
+  list(TRANSFORM ARGN REPLACE "^CLAIM$" "${claim}" OUTPUT_VARIABLE command)
+  add_test(NAME ${test} COMMAND ${command})
+  set_tests_properties(${test} PROPERTIES PASS_REGULAR_EXPRESSION "not ok - [^\n]*${claim}")
+endfunction()

@@ -1,0 +1,114 @@
+/* database.c -- counters as a refiller meets them: what becomes of a row is decided by the stores' own code, when, and
+ * whether anybody hears of it, by a die. */
+#include "world.h"
+
+#include <string.h>
+
+#define CALL_US (1 * SEC)
+
+void database_reset(void) {
+    memset(world.message, 0, sizeof world.message);
+    for (int i = 0; i < world.databases; i++) {
+        world.row[i] =
+            (struct vs_tag){.tag = "orders", .max = 1 + (int64_t)roll(100), .delta = world.databases, .remainder = i};
+        world.row[i].step = 12 + (int64_t)roll(30);
+        world.saved[i] = world.row[i];
+    }
+}
+
+static void granted(int database, const struct vs_grant *grant, unsigned life) {
+    world.counts.grants++;
+    if (world.most[database] < (int64_t)grant->until) world.most[database] = (int64_t)grant->until;
+    for (uint64_t n = grant->from; n < grant->until && n < NUMBERS; n++)
+        if (n % (uint64_t)world.databases == (uint64_t)database) world.granted_to[n] = life;
+}
+
+static void work_on(struct message *m) {
+    struct vs_tag next;
+    m->is_done = true;
+    m->reply.outcome = VS_STORE_DOWN;
+    if (!vs_counter_decide(&m->change, "orders", &world.row[m->database], &next, &m->reply)) return;
+    m->reply.outcome = VS_STORE_OK;
+    if (m->change.what == VS_TAKE) granted(m->database, &m->reply.grant, m->life);
+    world.counts.untaken += m->change.what == VS_UNTAKE;
+    world.row[m->database] = next;
+}
+
+/* What is answered without a range names what a rash caller would believe: what stands in the row. */
+static void believe(struct message *m) {
+    uint64_t max = (uint64_t)world.row[m->database].max;
+    m->reply.grant = (struct vs_grant){.from = max, .until = max + (m->change.step ? m->change.step : 20)};
+}
+
+struct message *database_ask(int database, const struct vs_counter_change *change, unsigned life) {
+    struct message *m = world.message;
+    while (m < world.message + MESSAGES && m->is_used && !(m->is_heard && (m->is_done || m->is_lost)))
+        m++;
+    if (m == world.message + MESSAGES) return NULL;
+    int64_t took_us = 1 + (int64_t)roll(chance(20) ? 900 * MS : 30 * MS);
+    uint64_t luck = world.is_calm ? 99 : roll(100);
+    *m = (struct message){
+        .is_used = true, .database = database, .change = *change, .life = life, .outcome = VS_STORE_OK};
+    m->answer_us = world.now_us + took_us;
+    m->done_us = world.now_us + took_us / 2;
+    believe(m);
+    if (world.now_us < world.down_us[database]) luck = luck % 12;
+    if (luck < 4) m->outcome = VS_STORE_DOWN, m->is_lost = true;
+    if (luck >= 4 && luck < 12) { /* done in time, late, or never; nothing is heard of it */
+        world.counts.unknowns++;
+        m->outcome = VS_STORE_UNKNOWN;
+        m->answer_us = world.now_us + CALL_US;
+        m->is_lost = luck < 6;
+        if (luck >= 9) m->done_us = world.now_us + (int64_t)roll(8 * SEC), world.counts.late++;
+    }
+    if (luck == 12) m->outcome = VS_STORE_CONFLICT, m->is_lost = true;
+    if (luck == 13) m->outcome = VS_STORE_REFUSED, m->is_lost = true;
+    return m;
+}
+
+void database_work(void) {
+    for (struct message *m = world.message; m < world.message + MESSAGES; m++)
+        if (m->is_used && !m->is_done && !m->is_lost && m->done_us <= world.now_us) work_on(m);
+}
+
+/* A server of Leaf's: its own UPDATE, and all that it is granted is given at once. */
+void database_foreign(void) {
+    int database = (int)roll((uint64_t)world.databases);
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    struct vs_counter_change take = {.what = VS_TAKE, .step = (uint64_t)world.databases * (1 + roll(3))};
+    struct vs_tag next;
+    if (!vs_counter_decide(&take, "orders", &world.row[database], &next, &reply)) return;
+    world.row[database] = next;
+    world.counts.foreign++;
+    for (uint64_t n = reply.grant.from; n < reply.grant.until && n < NUMBERS; n++) {
+        if (n % (uint64_t)world.databases != (uint64_t)database) continue;
+        if (world.is_given[n]) found("number %llu was given before another server gave it", (unsigned long long)n);
+        world.is_given[n] = true;
+        world.granted_to[n] = 0;
+    }
+}
+
+/* A backup, and later its restore: the server is down meanwhile, and what was on its way is lost. */
+void database_save_or_restore(int database) {
+    if (world.now_us < world.down_us[database]) return;
+    if (chance(50)) {
+        world.saved[database] = world.row[database];
+        return;
+    }
+    if (world.row[database].max <= world.saved[database].max) return;
+    world.counts.restored++;
+    for (struct message *m = world.message; m < world.message + MESSAGES; m++)
+        if (m->is_used && m->database == database && !m->is_done) m->is_lost = true;
+    for (struct message *m = world.message; m < world.message + MESSAGES; m++)
+        if (m->is_used && m->database == database && m->answer_us > world.now_us) m->outcome = VS_STORE_UNKNOWN;
+    world.row[database] = world.saved[database];
+    world.down_us[database] = world.now_us + 2 * SEC;
+}
+
+/* What a person does who was told: above all that anybody was granted. */
+void database_put_right(int database) {
+    if (world.row[database].max < world.most[database]) world.row[database].max = world.most[database];
+    world.saved[database] = world.row[database];
+    for (int i = 0; i < world.maps_count; i++)
+        atomic_fetch_and(&world.maps[i].words.stopped, ~(UINT32_C(1) << database));
+}

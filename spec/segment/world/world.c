@@ -1,0 +1,397 @@
+/* world.c -- one seed after another: hostile events at random for a while, then calm, in which everybody must get
+ * numbers again.
+ *
+ *     segment_world --seeds FROM..TO           1 and a sentence where a number came twice, or from nowhere
+ *     segment_world --seeds FROM..TO --kill    of a mutant: 1 where no seed finds anything
+ */
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STORM_US (90 * SEC)
+#define CALM_US (60 * SEC)
+
+struct world world;
+
+uint64_t roll(uint64_t below) {
+    world.dice = world.dice * 6364136223846793005u + 1442695040888963407u;
+    return (world.dice >> 33) % below;
+}
+
+bool chance(uint64_t percent) {
+    return roll(100) < percent;
+}
+
+void found(const char *format, ...) {
+    va_list args;
+    if (world.found[0]) return;
+    va_start(args, format);
+    vsnprintf(world.found, sizeof world.found, format, args);
+    va_end(args);
+}
+
+/* ------------------------------------------------------------------ numbers */
+
+static void give(uint64_t n, unsigned life, int holder) {
+    if (n >= NUMBERS) return;
+    world.counts.numbers++;
+    if (world.is_given[n]) found("number %" PRIu64 " was given twice", n);
+    if (world.granted_to[n] != life) found("number %" PRIu64 " was given by whom it was not granted to", n);
+    if (world.held_by[n] != holder) found("number %" PRIu64 " is not of the block that it was given from", n);
+    world.is_given[n] = true;
+}
+
+/* ------------------------------------------------------------------ maps */
+
+static void identify(const struct map *map, int path, struct vs_file_identity *out) {
+    memset(out, 0, sizeof *out);
+    snprintf(out->boot_id, sizeof out->boot_id, "boot %u", world.boot[path]);
+    out->ino = (uint64_t)(map - world.maps) + 1;
+}
+
+static void make_words(struct map *map, int path) {
+    struct vs_file_identity now;
+    identify(map, path, &now);
+    map->header.ino = now.ino;
+    memcpy(map->header.boot_id, now.boot_id, sizeof now.boot_id);
+    map->life = ++world.lives;
+    vs_segment_format(&map->words);
+}
+
+static struct map *new_map(void) {
+    struct map *map = &world.maps[world.maps_count++];
+    memset(map, 0, sizeof *map);
+    return map;
+}
+
+static bool gives_nothing(const struct map *map) {
+    return atomic_load(&map->words.cursor) & VS_CLOSED;
+}
+
+/* The map that who opens the path gets; NULL: there were enough of them. */
+static struct map *opened(int path) {
+    struct vs_file_identity now;
+    struct map *map = world.at[path];
+    if (map) identify(map, path, &now);
+    if (map && vs_map_trusted(&map->header, &now) && !gives_nothing(map)) return map;
+    if (world.maps_count == MAPS_MAX) return NULL;
+    map = world.at[path] = new_map();
+    make_words(map, path);
+    return map;
+}
+
+/* ------------------------------------------------------------------ refillers */
+
+static void start_refiller(struct refiller *r, struct map *map, int database) {
+    *r = (struct refiller){.map = map, .did = {.kind = VS_REFILL_SLEEP}};
+    vs_refill_init(&r->machine, &(struct vs_refill_opts){.step = (uint64_t)world.databases * 6,
+                                                         .step_max = 80,
+                                                         .delta = (uint64_t)world.databases,
+                                                         .remainder = (uint64_t)database,
+                                                         .database = (uint32_t)database,
+                                                         .entropy = roll(1 << 30)});
+}
+
+/* What is left is given back by who closed it, of each database by its own refiller. */
+static void close_map(const struct proc *p, struct map *map, int database, struct vs_refill_event *ev) {
+    if (vs_segment_close(&map->words, map->unused, &map->unused_count)) map->closer = p;
+    for (int i = 0; map->closer == p && i < map->unused_count; i++)
+        if (map->unused[i].database == (uint32_t)database) ev->unused[ev->unused_count++] = map->unused[i];
+    ev->found = ev->unused_count > 0;
+}
+
+/* What is known of the last action by now; false: nothing. */
+static bool hear(const struct proc *p, struct refiller *r, int database, struct vs_refill_event *ev) {
+    struct vs_segment *words = &r->map->words;
+    const struct vs_refill_action *did = &r->did;
+    *ev = (struct vs_refill_event){.kind = VS_REFILL_WAKE};
+    switch (did->kind) {
+    case VS_REFILL_TAKE:
+    case VS_REFILL_UNTAKE:
+        if (!r->asked || world.now_us < r->asked->answer_us) return false;
+        ev->kind = VS_REFILL_REPLY;
+        ev->outcome = r->asked->outcome == VS_STORE_OK ? r->asked->reply.outcome : r->asked->outcome;
+        ev->from = r->asked->reply.grant.from;
+        ev->until = r->asked->reply.grant.until;
+        ev->step = r->asked->reply.grant.step;
+        r->asked->is_heard = true; /* it may be done later all the same */
+        r->asked = NULL;
+        return true;
+    case VS_REFILL_PUBLISH:
+        ev->kind = VS_REFILL_PUBLISHED;
+        ev->published = vs_segment_publish(words, &did->range);
+        return true;
+    case VS_REFILL_CLOSE:
+        ev->kind = VS_REFILL_CLOSED;
+        close_map(p, r->map, database, ev);
+        return true;
+    case VS_REFILL_HALT:
+        world.counts.noticed++;
+        if (!world.restores) found("a counter was said to have gone back, and did not");
+        atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
+        return true;
+    default: return world.now_us >= did->until_boot_us || (did->on_want && vs_segment_is_due(words)) || chance(5);
+    }
+}
+
+static void ask(struct refiller *r, int database) {
+    const struct vs_refill_action *did = &r->did;
+    struct vs_counter_change change = {.what = VS_TAKE, .step = did->step};
+    if (did->kind == VS_REFILL_UNTAKE)
+        change = (struct vs_counter_change){.what = VS_UNTAKE, .from = did->unused.from, .until = did->unused.until};
+    else if (did->kind != VS_REFILL_TAKE)
+        return;
+    r->asked = database_ask(database, &change, r->map->life);
+}
+
+static void run_refiller(struct proc *p, int database) {
+    struct refiller *r = &p->refiller[database];
+    struct vs_segment *words = &r->map->words;
+    struct vs_refill_event ev;
+    if (r->did.kind == VS_REFILL_END) {
+        if (!p->ends && p->map != r->map) start_refiller(r, p->map, database);
+        return;
+    }
+    if ((r->did.kind == VS_REFILL_TAKE || r->did.kind == VS_REFILL_UNTAKE) && !r->asked) ask(r, database);
+    if (!hear(p, r, database, &ev)) return;
+    ev.boot_us = world.now_us;
+    ev.stop = p->ends;
+    ev.due = vs_segment_is_due(words);
+    ev.stopped = atomic_load(&words->stopped) >> database & 1;
+    ev.closed = atomic_load(&words->cursor) & VS_CLOSED;
+    ev.granted = atomic_load(&words->granted[database]);
+    vs_refill_step(&r->machine, &ev, &r->did);
+    ask(r, database);
+}
+
+/* ------------------------------------------------------------------ processes */
+
+static void start_proc(int path) {
+    for (struct proc *p = world.proc; p < world.proc + PROCS; p++) {
+        if (p->is_alive) continue;
+        *p = (struct proc){.path = path, .map = opened(path)};
+        if (!p->map) return;
+        p->is_alive = true;
+        for (int i = 0; i < world.databases; i++)
+            start_refiller(&p->refiller[i], p->map, i);
+        return;
+    }
+}
+
+/* Its questions are on their way all the same. */
+static void kill_proc(struct proc *p) {
+    p->is_alive = false;
+    for (int i = 0; i < world.databases; i++)
+        if (p->refiller[i].asked) p->refiller[i].asked->is_heard = true;
+}
+
+static struct proc *some_proc(void) {
+    struct proc *p = &world.proc[roll(PROCS)];
+    return p->is_alive && world.now_us >= p->stopped_us ? p : NULL;
+}
+
+static bool take(struct proc *p, uint64_t n, struct vs_taken *out, struct map **from) {
+    int rc = vs_segment_take(&p->map->words, n, out);
+    *from = p->map;
+    struct map *now = rc == VESTA_ECLOSED && !p->ends ? opened(p->path) : NULL;
+    if (now) p->map = now;
+    return rc == VESTA_OK;
+}
+
+static void take_some(void) {
+    struct proc *p = some_proc();
+    struct vs_taken taken;
+    struct map *map;
+    if (!p || !take(p, 1 + roll(4), &taken, &map)) return;
+    for (uint64_t i = 0; i < taken.count; i++)
+        give(taken.first + i * taken.stride, map->life, 0);
+    p->taken += taken.count;
+}
+
+static void end_proc(struct proc *p) {
+    bool is_over = true;
+    for (int i = 0; i < world.databases; i++)
+        is_over = is_over && p->refiller[i].did.kind == VS_REFILL_END;
+    if (p->ends && is_over) p->is_alive = false;
+}
+
+static void run_refillers(void) {
+    struct proc *p = some_proc();
+    if (!p) return;
+    for (int i = 0; i < world.databases; i++)
+        run_refiller(p, i);
+    end_proc(p);
+}
+
+/* ------------------------------------------------------------------ clients */
+
+static void fetch_block(struct client *c, int index) {
+    struct proc *server = some_proc();
+    struct vs_taken taken;
+    struct map *map;
+    uint64_t asks = 1 + roll(12);
+    if (!server || !take(server, asks, &taken, &map)) return;
+    world.counts.blocks++;
+    struct vs_block block = {.first = taken.first, .count = taken.count, .stride = taken.stride};
+    if (chance(10)) return; /* the reply is lost */
+    for (uint64_t i = 0; i < taken.count && taken.first + i * taken.stride < NUMBERS; i++)
+        world.held_by[taken.first + i * taken.stride] = (unsigned char)(index + 1);
+    if (vs_block_reject(&block, asks)) {
+        found("a block that a server gave was refused");
+        return;
+    }
+    c->block = block;
+    c->life = map->life;
+}
+
+/* Each is alive, or another begins: what it held is lost.  A child begins with nothing. */
+static void run_client(void) {
+    int index = (int)roll(CLIENTS);
+    struct client *c = &world.client[index];
+    struct vs_run run;
+    if (chance(2)) c->block.count = 0; /* killed */
+    if (chance(60)) return;            /* a block may be old */
+    if (!c->block.count) fetch_block(c, index);
+    if (!c->block.count) return;
+    vs_block_take(&c->block, 1 + roll(6), &run);
+    for (uint64_t i = 0; i < run.count; i++)
+        give(run.next + i * run.step, c->life, index + 1);
+}
+
+/* ------------------------------------------------------------------ what goes wrong */
+
+static void reboot(int path) {
+    world.counts.reboots++;
+    world.boot[path]++;
+    for (int i = 0; i < PROCS; i++)
+        if (world.proc[i].is_alive && world.proc[i].path == path) kill_proc(&world.proc[i]);
+}
+
+/* A map's bytes, as they were a while ago for all that anybody knows, under another path. */
+static void copy_map(int from, int to) {
+    if (from == to || !world.at[from] || world.maps_count == MAPS_MAX) return;
+    struct map *copy = new_map();
+    *copy = *world.at[from];
+    world.boot[to] = world.boot[from]; /* on the same host */
+    world.at[to] = copy;
+    world.counts.copies++;
+}
+
+static void strike(void) {
+    struct proc *p = some_proc();
+    int path = world.restores ? 0 : (int)roll(PATHS);
+    switch (roll(world.restores ? 5 : 11)) {
+    case 0: start_proc(path); break;
+    case 1:
+        if (p) kill_proc(p), world.counts.kills++;
+        break;
+    case 2:
+        if (p) start_proc(p->path), world.counts.forks++; /* a child's refillers are its own */
+        break;
+    case 3: world.down_us[roll((uint64_t)world.databases)] = world.now_us + (int64_t)roll(6 * SEC); break;
+    case 4:
+        if (world.restores) database_save_or_restore((int)roll((uint64_t)world.databases));
+        break;
+    case 5:
+        if (p) p->stopped_us = world.now_us + (int64_t)roll(20 * SEC), world.counts.stops++;
+        break;
+    case 6: reboot(path); break;
+    case 7: copy_map(path, (int)roll(PATHS)); break;
+    default:
+        if (p && !p->ends) p->ends = true, world.counts.ends++;
+        start_proc(path);
+    }
+}
+
+/* ------------------------------------------------------------------ a seed */
+
+static void turn(void) {
+    world.now_us += (int64_t)roll(20 * MS);
+    database_work();
+    run_refillers();
+    if (chance(world.seed % 2 ? 70 : 15)) take_some();
+    if (chance(world.seed % 2 ? 60 : 15)) run_client();
+    if (!world.is_calm && !world.restores && chance(world.seed % 4)) database_foreign();
+    if (!world.is_calm && chance(1)) strike();
+    if (world.is_calm && world.restores && roll(300) == 0) /* what was noticed only now is put right, too */
+        database_put_right((int)roll((uint64_t)world.databases));
+}
+
+static void begin_calm(void) {
+    world.is_calm = true;
+    for (int i = 0; i < world.databases; i++) {
+        world.down_us[i] = 0;
+        if (world.restores) database_put_right(i);
+    }
+    for (int path = 0; path < (world.restores ? 1 : PATHS); path++)
+        start_proc(path);
+    for (int i = 0; i < PROCS; i++)
+        world.proc[i].stopped_us = 0, world.proc[i].taken = 0;
+}
+
+static void check_calm(void) {
+    for (int i = 0; i < PROCS; i++)
+        if (world.proc[i].is_alive && !world.proc[i].ends && !world.proc[i].taken)
+            found("process %d got no number in the %d s since the last fault: %s", i, (int)(CALM_US / SEC),
+                  world.proc[i].refiller[0].machine.said);
+}
+
+static bool is_full(void) {
+    for (int i = 0; i < world.databases; i++)
+        if (world.row[i].max > NUMBERS - 4000) return true;
+    return world.maps_count > MAPS_MAX - 4;
+}
+
+static void run_seed(uint64_t seed) {
+    struct counts counts = world.counts;
+    memset(&world, 0, sizeof world);
+    world.counts = counts;
+    world.seed = seed;
+    world.dice = seed * 0x9e3779b97f4a7c15u + 1;
+    world.restores = seed % 3 == 0;
+    world.databases = 1 + (int)roll(DATABASES_MAX);
+    database_reset();
+    for (int i = 0; i < 4; i++)
+        start_proc(world.restores ? 0 : (int)roll(PATHS));
+    while (world.now_us < STORM_US && !world.found[0] && !is_full())
+        turn();
+    if (!world.found[0]) begin_calm();
+    int64_t until_us = world.now_us + CALM_US;
+    bool was_full = false;
+    while (world.now_us < until_us && !world.found[0] && !(was_full = is_full()))
+        turn();
+    if (!was_full && !world.found[0]) check_calm();
+}
+
+static bool print_counts(uint64_t seeds) {
+    bool is_rich = true;
+#define PRINT(name)                                                                                                    \
+    printf(" " #name " %.1f", (double)world.counts.name / (double)seeds);                                              \
+    is_rich = is_rich && world.counts.name * 20 >= seeds;
+    COUNTS(PRINT)
+#undef PRINT
+    printf("\n");
+    return is_rich;
+}
+
+int main(int argc, char **argv) {
+    unsigned long long from = 1, to = 0;
+    bool kill = argc > 3 && strcmp(argv[3], "--kill") == 0;
+    if (argc < 3 || strcmp(argv[1], "--seeds") != 0 || sscanf(argv[2], "%llu..%llu", &from, &to) != 2) {
+        fprintf(stderr, "usage: segment_world --seeds FROM..TO [--kill]\n");
+        return 2;
+    }
+    for (unsigned long long seed = from; seed <= to; seed++) {
+        run_seed(seed);
+        if (!world.found[0]) continue;
+        printf("seed %llu: %s\n", seed, world.found);
+        return kill ? 0 : 1;
+    }
+    printf("%llu seeds, nothing found; a seed:", to - from + 1);
+    bool is_rich = print_counts(to - from + 1);
+    if (!is_rich) printf("something that was to be met is hardly met any more\n");
+    return kill || !is_rich;
+}
