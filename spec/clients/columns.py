@@ -28,3 +28,5 @@ COLUMNS = [
 ]
 C = Column("c", "BUILD/drive_c", forks=True, accepts=("size=0", "ttl=0", "timeout=0", "wait"),
            calls={"size": "block_min"}, falls_back=True)
+LUA = Column("lua5.4", "lua5.4", "HERE/drive.lua", "BUILD/../../lua/5.4", calls={"size": "block_min", "wait": "wait_ms_max"},
+             falls_back=True)

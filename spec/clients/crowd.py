@@ -2,7 +2,7 @@
 and restarted; then both are stopped, and come back.  Where the ids come from over time; none is given twice.
 
 A phase lasts for SECONDS (0.5) at least, and until each process has met it: has ids in it, or an error that names both
-servers where there is none.  C has a generator of its own to fall back on.
+servers where there is none.  C and Lua have generators of their own to fall back on.
 """
 import os
 import sys
@@ -12,13 +12,13 @@ import time
 
 ARGUMENTS = sys.argv[2:]
 from cell import Vesta  # noqa: E402
-from columns import C, COLUMNS  # noqa: E402
+from columns import C, COLUMNS, LUA  # noqa: E402
 from driver import Driver, Ledger  # noqa: E402
 from harness import SLOW  # noqa: E402
 from servers import until  # noqa: E402
 
 LAYOUT = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"  # of `ids` in cell.py
-LANGUAGES = [C, *COLUMNS]
+LANGUAGES = [C, LUA, *COLUMNS]
 PROCESSES, IDS, PATIENCE_S = 2, 20, 60
 FALLBACK_WORKER = 100
 WAIT_MS, BLOCK = 300, 200
