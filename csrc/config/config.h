@@ -65,11 +65,13 @@ struct vs_conf_namespace { /* namespaces.NAME */
     struct vs_conf_policy policy;
 };
 
+enum vs_conf_order { VS_CONF_TREND, VS_CONF_DENSE };
+
 struct vs_conf_segment { /* segments[I] */
     const char *name;    /* its place: "1" */
     unsigned char origin[VS_CONF_KEYS_MAX];
     const char *store, *table;
-    int64_t order; /* 0: trend */
+    int64_t order; /* enum vs_conf_order */
     int64_t step;  /* 0: a tag's row says it */
     int64_t step_max, wait_ms_max;
     struct vs_conf_list stores, tags;

@@ -180,9 +180,10 @@ const struct vs_conf_key vs_conf_keys[] = {
     {.path = "segments.#.order",
      .kind = VS_CONF_CHOICE,
      .offset = SEGMENT(order),
-     .words = "trend",
+     .words = "trend|dense",
      .initial = "trend",
-     .help = "trend: numbers of one tag rise on the whole"},
+     .help = "trend: numbers of one tag rise on the whole; dense: they have no gap, are reserved one by one and "
+             "committed, and each is two steps of the database"},
     {.path = "segments.#.step",
      .kind = VS_CONF_INTEGER,
      .offset = SEGMENT(step),

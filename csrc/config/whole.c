@@ -104,6 +104,11 @@ static bool holds_counters(const struct vs_store_ops *ops, const char *unused) {
     return ops->take != NULL;
 }
 
+static bool holds_reservations(const struct vs_store_ops *ops, const char *unused) {
+    (void)unused;
+    return ops->reserve != NULL;
+}
+
 /* The store that a segment names, as it is opened. */
 static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment *s, const char *name,
                          struct vesta_error *err) {
@@ -119,6 +124,9 @@ static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment
     if (!vs_store_of(store->uri, NULL)->take)
         return WRONG(r, path, s, err, "has '%s', which holds no counters; these do: %s", name,
                      vs_store_list(holds_counters, NULL, (char[VS_STORE_LIST_MAX]){0}));
+    if (s->order == VS_CONF_DENSE && !vs_store_of(store->uri, NULL)->reserve)
+        return WRONG(r, path, s, err, "has '%s', which holds no reservations, as dense needs them; these do: %s", name,
+                     vs_store_list(holds_reservations, NULL, (char[VS_STORE_LIST_MAX]){0}));
     s->secret[s->uri_count++] = secret_of(store);
     return VESTA_OK;
 }
@@ -239,6 +247,9 @@ static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment
     if (s->store) rc = resolve_named(r, s, s->store, err);
     for (int i = 0; rc == VESTA_OK && i < s->stores.count; i++)
         rc = resolve_named(r, s, s->stores.text[i], err);
+    if (rc == VESTA_OK && s->order == VS_CONF_DENSE && s->uri_count > 1)
+        return WRONG(r, "segments.#.stores", s, err,
+                     "are several, and dense is of one: over several there would be gaps");
     if (rc == VESTA_OK && s->step > s->step_max)
         return WRONG(r, "segments.#.step", s, err, "is %lld, and step_max is %lld", (long long)s->step,
                      (long long)s->step_max);

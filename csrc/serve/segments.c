@@ -57,7 +57,8 @@ static void look_at_refusals(struct vs_segments *segments) {
         char why[256];
         segments->told[tag->place] = refused;
         if (refused == told) continue;
-        vesta_segment_pause_text(tag->seg, &pause, why, sizeof why);
+        snprintf(why, sizeof why, "the database does not answer in time");
+        if (tag->seg) vesta_segment_pause_text(tag->seg, &pause, why, sizeof why);
         vs_log(VS_LOG_WARN, "no numbers at the moment", "tag", tag->name, "why", why, "refused",
                VS_DIGITS((int64_t)(refused - told)), NULL);
     }
@@ -78,10 +79,18 @@ static bool rest(struct vs_segments *segments, bool *asked) {
     return goes_on;
 }
 
+static void open_desks(struct vs_segments *segments) {
+    for (int i = 0; i < segments->row_count; i++) {
+        struct vs_tag_row *row = &segments->row[i];
+        if (row->conf->order == VS_CONF_DENSE) row->desk = vs_desk_open(segments, row->conf);
+    }
+}
+
 static void *serve_tags(void *arg) {
     struct vs_segments *segments = arg;
     int64_t read_us = vs_monotonic_us();
     bool asked;
+    open_desks(segments);
     read_rows(segments, true);
     vs_start_segments_settled(segments->serving->start);
     while (rest(segments, &asked)) {
@@ -197,6 +206,7 @@ static void release_some(void *self, int unused) {
     while ((i = atomic_fetch_add(&release->next, 1)) < segments->tag_count) {
         struct vesta_error err;
         const struct vs_served_tag *tag = segments->tag[i];
+        if (!tag->seg) continue;
         if (vs_monotonic_us() >= release->until_us)
             keep(release, tag, "there was no time left");
         else if (vesta_segment_release(tag->seg, &err) != VESTA_OK && err.code != VESTA_ENOTNOW)
@@ -217,6 +227,8 @@ bool vs_segments_release(struct vs_serving *serving, int64_t until_us) {
     int64_t left_us = until_us - vs_monotonic_us();
     atomic_store(&segments->cut_us, clock->boot_us(clock->self) + (left_us > 0 ? left_us / 2 : 1));
     if (!end_thread(segments, until_us)) return false;
+    for (int i = 0; i < segments->row_count; i++)
+        if (!vs_desk_end(segments->row[i].desk, until_us)) return false;
     struct release *release = calloc(1, sizeof *release);
     if (!release) return true;
     release->segments = segments;

@@ -1,6 +1,7 @@
 /* segments.h -- the tags that a server serves: what the files that open them share.
  *
  *   segments.c  a thread that has them opened, their tables read every minute, and what was taken away freed
+ *   desk.c      threads that ask the database for numbers without a gap
  *   tables.c    which tags a table has; which of them are served, and since when not */
 #ifndef VS_SERVE_SEGMENTS_H
 #define VS_SERVE_SEGMENTS_H
@@ -18,6 +19,7 @@
 struct vs_tag_row {
     const struct vs_conf_segment *conf;
     const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* their names there */
+    struct vs_desk *desk;                           /* of order dense; else NULL */
     bool is_read;                                   /* its tags are known, if not as of now */
     bool is_told;                                   /* the log knows that it cannot be read */
     uint64_t passed;                                /* tags of it that are not served */
@@ -54,6 +56,11 @@ struct vs_segments {
     bool asked; /* to read the tables now */
     struct vs_tags_status status;
 };
+
+/* Starts the threads of a row whose numbers have no gap.  NULL: no memory. */
+struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf);
+/* Behind the loops: waits for its threads until that instant (vs_monotonic_us).  false: one hangs, and uses it. */
+bool vs_desk_end(struct vs_desk *desk, int64_t until_us);
 
 /* Reads a row's tables, or its list, and serves what is new there; says what is wrong. */
 void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row);

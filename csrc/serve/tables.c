@@ -29,7 +29,6 @@ static int open_segment(struct vs_segments *segments, const struct vs_tag_row *r
     opts.tag = tag->name;
     opts.step = (uint64_t)conf->step;
     opts.step_max = (uint64_t)conf->step_max;
-    opts.order = (enum vesta_order)conf->order;
     int rc = vesta_segment_open(&opts, &tag->seg, err);
     if (rc == VESTA_OK) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
     return rc;
@@ -58,7 +57,11 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     tag->table = row->conf->table;
     tag->stores = row->stores;
     tag->wait_us_max = row->conf->wait_ms_max * 1000;
-    int rc = open_segment(segments, row, tag, err);
+    tag->desk = row->desk;
+    bool is_dense = row->conf->order == VS_CONF_DENSE;
+    int rc = !is_dense   ? open_segment(segments, row, tag, err)
+             : tag->desk ? VESTA_OK
+                         : vs_fail(err, VESTA_ENOMEM, "no memory for a desk");
     if (rc != VESTA_OK) return vs_tag_free(tag), rc;
     segments->is_taken[place] = true;
     segments->told[place] = 0;

@@ -85,8 +85,15 @@ static bool refuse_closed(struct vs_request *r, struct vs_namespace *ns) {
     return false;
 }
 
+static bool refuse_dense(struct vs_request *r) {
+    vs_refuse(r, "bad_command", "'%s' gives numbers without a gap: VESTA.RESERVE %s reserves one", r->tag->name,
+              r->tag->name);
+    return false;
+}
+
 bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
     if (!vs_request_find(r, name)) return refuse_unknown(r, name);
+    if (r->tag && !r->tag->seg) return refuse_dense(r);
     return r->tag || vs_namespace_is_open(r->ns) ? true : refuse_closed(r, r->ns);
 }
 

@@ -26,6 +26,7 @@ static const struct fault {
     {"no_policies", 409, "ERR"},     {"bad_command", 400, "ERR"},        {"bad_protocol", 400, "NOPROTO"},
     {"no_password", 401, "NOAUTH"},  {"bad_password", 401, "WRONGPASS"}, {"aborted", 400, "EXECABORT"},
     {"overloaded", 503, "OOM"},      {"not_served", 503, "ERR"},         {"range", 503, "TRYAGAIN"},
+    {"settled", 409, "ERR"},
 };
 _Static_assert(VS_COUNT(faults) < VS_CODES_MAX, "every code can be counted");
 

@@ -35,6 +35,17 @@ ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID, "/tinyid/id/nextSegmentId", VS_ANY_M
       "/tinyid/id/nextSegmentId?bizType=TAG&token=TOKEN -- a range for tinyid's client")
 ROUTE(vs_on_tinyid_segment_simple, VS_CALL_TINYID, "/tinyid/id/nextSegmentIdSimple", VS_ANY_METHOD, "bizType,token",
       false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same as text")
+CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE, "/v1/reservations", VS_POST, "tag,hold_ms",
+     true,
+     "VESTA.RESERVE tag [hold_ms] -- a number without a gap, for a time; /v1/reservations?tag=TAG&hold_ms=60000 -- by "
+     "POST")
+CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE, "/v1/reservations/commit", VS_POST,
+     "tag,number,token", true,
+     "VESTA.COMMIT tag number token -- it is used; /v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- by POST")
+CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE, "/v1/reservations/cancel", VS_POST,
+     "tag,number,token", true,
+     "VESTA.CANCEL tag number token -- the next may have it; /v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- "
+     "by POST")
 ROUTE(vs_on_segments, VS_CALL_OPS, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- how the tags stand: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, 0, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,

@@ -7,6 +7,7 @@
 #include "server/commands.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,7 +166,11 @@ static enum vs_reply_state give_up(struct vs_request *r) {
 
 static enum vs_reply_state give_up_tag(struct vs_request *r) {
     char text[256];
-    vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);
+    if (r->tag->seg)
+        vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);
+    else
+        snprintf(text, sizeof text,
+                 "the database of '%s' has not answered: it is not known whether it was done, ask again", r->tag->name);
     atomic_fetch_add_explicit(&r->tag->refused, 1, memory_order_relaxed); /* a count, orders nothing */
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
@@ -241,6 +246,6 @@ enum vs_reply_state vs_request_run(struct vs_request *r) {
     enum vs_reply_state state = run_or_wait(r);
     if (state == VS_WAITS && !remember(r, json)) state = vs_refuse_memory(r);
     if (state == VS_WAITS || state == VS_AGAIN) return state;
-    if (waiting->deadline_us != 0 || waiting->ids) vs_session_settle(r->session);
+    if (waiting->deadline_us != 0 || waiting->ids || waiting->job) vs_session_settle(r->session);
     return state;
 }

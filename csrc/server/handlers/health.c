@@ -38,7 +38,8 @@ struct look {
 /* Who was asked for numbers, and could give none now. */
 static bool is_dry(const struct vs_app *app, const struct vs_served_tag *tag) {
     struct vesta_segment_info info;
-    if (vs_tag_total(app, tag).pauses == 0) return false; /* its first range is fetched when it is wanted */
+    if (!tag->seg || vs_tag_total(app, tag).pauses == 0)
+        return false; /* its first range is fetched when it is wanted */
     vesta_segment_get_info(tag->seg, &info);
     if (info.left > 0 || info.next_left > 0) return false;
     for (int i = 0; i < info.stores; i++)

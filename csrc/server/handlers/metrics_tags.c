@@ -9,8 +9,8 @@ static const char *const protocol_name[VS_ID_PROTOCOLS] = {[VS_RESP] = "resp", [
 /* ------------------------------------------------------------------ one look */
 
 static void look_at_tag(struct vs_metrics *m, const struct vs_served_tag *tag) {
-    struct vesta_segment_info info;
-    vesta_segment_get_info(tag->seg, &info);
+    struct vesta_segment_info info = {.stores = 0};
+    if (tag->seg) vesta_segment_get_info(tag->seg, &info);
     m->tag[m->tag_count].name = tag->name;
     m->tag[m->tag_count].total = vs_tag_total(m->app, tag);
     m->tag[m->tag_count].left = info.left + info.next_left;

@@ -27,21 +27,25 @@ static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
     vs_json_text(out, name, digits);
 }
 
+static void put_buffers(struct vs_out *out, const struct vesta_segment_info *info) {
+    put_wide(out, "position", info->position);
+    vs_json_uint(out, "count", info->count);
+    vs_json_uint(out, "left", info->left);
+    vs_json_uint(out, "next_left", info->next_left);
+    vs_json_uint(out, "until_refill", info->until_refill);
+    vs_json_uint(out, "stride", info->stride);
+    vs_json_uint(out, "per_s", info->per_s > 0 ? (uint64_t)(info->per_s + 0.5) : 0);
+}
+
 static void put_tag(struct vs_request *r, const struct vs_served_tag *tag) {
-    struct vesta_segment_info info;
+    struct vesta_segment_info info = {.order = VESTA_TREND};
     struct vs_tag_total total = vs_tag_total(r->session->app, tag);
-    vesta_segment_get_info(tag->seg, &info);
+    if (tag->seg) vesta_segment_get_info(tag->seg, &info);
     vs_json_open(r->out, NULL, '{');
     vs_json_text(r->out, "tag", tag->name);
     vs_json_text(r->out, "table", tag->table);
-    vs_json_text(r->out, "order", info.order == VESTA_STRICT ? "strict" : "trend");
-    put_wide(r->out, "position", info.position);
-    vs_json_uint(r->out, "count", info.count);
-    vs_json_uint(r->out, "left", info.left);
-    vs_json_uint(r->out, "next_left", info.next_left);
-    vs_json_uint(r->out, "until_refill", info.until_refill);
-    vs_json_uint(r->out, "stride", info.stride);
-    vs_json_uint(r->out, "per_s", info.per_s > 0 ? (uint64_t)(info.per_s + 0.5) : 0);
+    vs_json_text(r->out, "order", !tag->seg ? "dense" : info.order == VESTA_STRICT ? "strict" : "trend");
+    if (tag->seg) put_buffers(r->out, &info);
     put_wide(r->out, "given", total.given[VS_RESP] + total.given[VS_HTTP]);
     vs_json_uint(r->out, "pauses", total.pauses);
     vs_json_open(r->out, "databases", '[');

@@ -32,6 +32,7 @@ void vs_session_settle(struct vs_session *s) {
     if (s->waiting.by_policy) atomic_fetch_sub_explicit(&s->app->waiting_by_policy, 1, memory_order_relaxed);
     free(s->waiting.request);
     free(s->waiting.ids);
+    vs_desk_job_let(s->waiting.job);
     vs_session_give(s, s->waiting.size + s->waiting.ids_size * sizeof *s->waiting.ids);
     s->waiting = (struct vs_waiting){0};
 }

@@ -3,6 +3,7 @@
 #define VS_SERVER_SESSION_H
 
 #include "server/counts.h"
+#include "server/desk.h"
 #include "server/parse.h"
 #include "server/reply.h"
 
@@ -48,6 +49,7 @@ struct vs_waiting {
     int64_t judged_until_us;    /* ... which is awaited until then */
     uint64_t *ids;              /* already taken for it: how many, and how many there is room for */
     size_t ids_count, ids_size;
+    struct vs_desk_job *job; /* that it waits for; NULL: none */
 };
 
 /* What a protocol knows of a connection. */

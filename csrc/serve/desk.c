@@ -1,0 +1,184 @@
+/* desk.c -- threads that reserve and settle numbers of dense tags, each over a connection of its own.  A step whose
+ * outcome is not known is asked again under the same token, which changes nothing; what nobody waits for any more is
+ * left: a reservation runs out.  Knows no loop. */
+#include "base/error.h"
+#include "os/thread.h"
+#include "serve/segments.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLERKS 4
+#define AGAIN_US 20000 /* before a step that met another's is asked again */
+
+struct desk {
+    struct vs_desk desk; /* first: it is what tags know */
+    struct vs_segments *segments;
+    const struct vs_conf_segment *conf;
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t woken;
+    STAILQ_HEAD(, vs_desk_job) jobs;
+    int waiting, running; /* jobs; threads */
+    bool ending;
+};
+
+/* ------------------------------------------------------------------ one job */
+
+static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
+    const struct vesta_clock *clock = desk->segments->serving->app.clock;
+    return clock->boot_us(clock->self) >= job->until_us;
+}
+
+static void ask_once(struct vs_store *store, const struct vs_conf_segment *conf, const struct vs_desk_job *job,
+                     struct vs_reply *reply) {
+    const struct vs_counter counter = {vs_conf_segment_table(conf), job->tag};
+    const struct vs_reservation reservation = {job->number, {job->token[0], job->token[1]}};
+    if (job->ask == VS_DESK_RESERVE)
+        store->ops->reserve(store, &counter, job->token, job->hold_ms, reply);
+    else
+        store->ops->settle(store, &counter, &reservation, job->ask == VS_DESK_COMMIT, reply);
+}
+
+static enum vs_desk_answer answer_of(enum vs_outcome outcome) {
+    switch (outcome) {
+    case VS_STORE_OK: return VS_DESK_DONE;
+    case VS_STORE_REFUSED: return VS_DESK_REFUSED;
+    case VS_STORE_UNKNOWN: return VS_DESK_UNKNOWN;
+    default: return VS_DESK_DOWN;
+    }
+}
+
+/* What was UNKNOWN once stays so until a later try says what became of it. */
+static void serve_job(const struct desk *desk, struct vs_store *store, struct vs_desk_job *job) {
+    const struct vesta_clock *clock = desk->segments->serving->app.clock;
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    bool was_unknown = false;
+    while (!is_over(desk, job)) {
+        reply = (struct vs_reply){.outcome = VS_STORE_DOWN};
+        ask_once(store, desk->conf, job, &reply);
+        if (reply.outcome == VS_STORE_OK || reply.outcome == VS_STORE_REFUSED) break;
+        was_unknown |= reply.outcome == VS_STORE_UNKNOWN;
+        clock->sleep_us(clock->self, AGAIN_US);
+    }
+    job->answer = answer_of(reply.outcome);
+    if (job->answer == VS_DESK_DOWN && was_unknown) job->answer = VS_DESK_UNKNOWN;
+    snprintf(job->text, sizeof job->text, "%s", *reply.text ? reply.text : "the database does not answer");
+    if (job->answer == VS_DESK_DONE && job->ask == VS_DESK_RESERVE) {
+        job->number = reply.grant.from;
+        job->held_until_ms = reply.grant.held_until_ms;
+    }
+}
+
+static struct vs_store *open_store(const struct desk *desk, struct vesta_error *err) {
+    struct vs_store_opts opts = {.namespace_ = "default",
+                                 .group = -1,
+                                 .clock = desk->segments->serving->app.clock,
+                                 .secret = desk->conf->secret[0],
+                                 .cut_us = &desk->segments->cut_us};
+    struct vs_store *store;
+    return vs_store_open(desk->conf->uri[0], &opts, &store, err) == VESTA_OK ? store : NULL;
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static struct vs_desk_job *next_job(struct desk *desk) {
+    pthread_mutex_lock(&desk->lock);
+    while (STAILQ_EMPTY(&desk->jobs) && !desk->ending)
+        pthread_cond_wait(&desk->woken, &desk->lock);
+    struct vs_desk_job *job = desk->ending ? NULL : STAILQ_FIRST(&desk->jobs);
+    if (job) STAILQ_REMOVE_HEAD(&desk->jobs, queued);
+    if (job) desk->waiting--;
+    pthread_mutex_unlock(&desk->lock);
+    return job;
+}
+
+static void *work(void *arg) {
+    struct desk *desk = arg;
+    struct vs_store *store = NULL;
+    struct vs_desk_job *job;
+    while ((job = next_job(desk))) {
+        struct vesta_error err = {.text = ""};
+        if (!store) store = open_store(desk, &err);
+        if (store)
+            serve_job(desk, store, job);
+        else
+            job->answer = VS_DESK_DOWN, snprintf(job->text, sizeof job->text, "%.250s", err.text);
+        atomic_store(&job->is_done, true);
+        vs_desk_job_let(job);
+        vs_serve_wake(&desk->segments->serving->app);
+    }
+    if (store) store->ops->close(store);
+    pthread_mutex_lock(&desk->lock);
+    desk->running--;
+    pthread_cond_broadcast(&desk->woken);
+    pthread_mutex_unlock(&desk->lock);
+    return NULL;
+}
+
+static bool take(struct vs_desk *self, struct vs_desk_job *job) {
+    struct desk *desk = (struct desk *)self;
+    pthread_mutex_lock(&desk->lock);
+    bool has_room = desk->waiting < VS_DESK_WAITING_MAX && desk->running > 0 && !desk->ending;
+    if (has_room) STAILQ_INSERT_TAIL(&desk->jobs, job, queued);
+    if (has_room) desk->waiting++;
+    pthread_cond_signal(&desk->woken);
+    pthread_mutex_unlock(&desk->lock);
+    return has_room;
+}
+
+/* Nobody joins them: who ends a desk waits until none runs. */
+static void start_clerks(struct desk *desk) {
+    pthread_t thread;
+    sigset_t all, were;
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &were);
+    for (int i = 0; i < CLERKS; i++) {
+        pthread_mutex_lock(&desk->lock);
+        bool begun = pthread_create(&thread, NULL, work, desk) == 0;
+        desk->running += begun;
+        pthread_mutex_unlock(&desk->lock);
+        if (begun) pthread_detach(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+}
+
+struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf) {
+    struct desk *desk = calloc(1, sizeof *desk);
+    pthread_condattr_t monotonic;
+    if (!desk) return NULL;
+    desk->desk.take = take;
+    desk->segments = segments;
+    desk->conf = conf;
+    STAILQ_INIT(&desk->jobs);
+    pthread_mutex_init(&desk->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&desk->woken, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    start_clerks(desk);
+    return &desk->desk;
+}
+
+bool vs_desk_end(struct vs_desk *self, int64_t until_us) {
+    struct desk *desk = (struct desk *)self;
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    if (!desk) return true;
+    pthread_mutex_lock(&desk->lock);
+    desk->ending = true;
+    pthread_cond_broadcast(&desk->woken);
+    while (desk->running > 0 && pthread_cond_timedwait(&desk->woken, &desk->lock, &until) == 0)
+        ;
+    bool ended = desk->running == 0;
+    pthread_mutex_unlock(&desk->lock);
+    if (!ended) return false;
+    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) { /* nobody waits for them any more */
+        STAILQ_REMOVE_HEAD(&desk->jobs, queued);
+        vs_desk_job_let(job);
+    }
+    pthread_cond_destroy(&desk->woken);
+    pthread_mutex_destroy(&desk->lock);
+    free(desk);
+    return true;
+}

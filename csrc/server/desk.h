@@ -1,0 +1,45 @@
+/* desk.h -- what is asked of a tag whose numbers have no gap: each request is a step of the database, so a thread of
+ * the desk takes it there, and the request waits for it as for an id.  Knows no database. */
+#ifndef VS_SERVER_DESK_H
+#define VS_SERVER_DESK_H
+
+#include "vesta.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#define VS_DESK_WAITING_MAX 1024 /* jobs that no thread has taken yet, of one desk */
+
+enum vs_desk_ask { VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
+enum vs_desk_answer {
+    VS_DESK_DONE,
+    VS_DESK_REFUSED, /* to ask again will not help; `text` says why, as for the next two */
+    VS_DESK_DOWN,    /* not done: the database could not be reached */
+    VS_DESK_UNKNOWN  /* perhaps done */
+};
+
+/* The request has it, and the desk: whoever lets it last frees it, so neither waits for the other. */
+struct vs_desk_job {
+    STAILQ_ENTRY(vs_desk_job) queued;
+    atomic_int holders;
+    atomic_bool is_done; /* what follows `token` may be read */
+    enum vs_desk_ask ask;
+    char tag[VESTA_TAG_MAX];
+    int64_t until_us, hold_ms; /* until_us: nobody waits for it past that instant, in boot time */
+    uint64_t number, token[2]; /* of a reservation; RESERVE: the token is the asker's to draw, the number the answer */
+    enum vs_desk_answer answer;
+    int64_t held_until_ms; /* RESERVE: by the database's clock */
+    char text[256];
+};
+
+/* A copy, with two holders.  NULL: no memory. */
+struct vs_desk_job *vs_desk_job_new(const struct vs_desk_job *what);
+void vs_desk_job_let(struct vs_desk_job *job); /* may be NULL */
+
+/* Who has jobs done.  `take` is false where too many wait; it wakes the loops when one is done (vs_serve_wake). */
+struct vs_desk {
+    bool (*take)(struct vs_desk *desk, struct vs_desk_job *job);
+};
+
+#endif

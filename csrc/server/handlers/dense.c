@@ -1,0 +1,140 @@
+/* dense.c -- numbers without a gap: reserved for a time, then committed or cancelled.  Knows no socket; never waits. */
+#include "base/error.h"
+#include "os/random.h"
+#include "server/commands.h"
+#include "server/named.h"
+
+#include <stdio.h>
+
+#define HOLD_MS 60000
+#define HOLD_MS_MAX 604800000 /* a week */
+#define LOOK_US 100000        /* who waits is woken; this is for a word that was lost */
+#define TOKEN_DIGITS 32
+
+/* ------------------------------------------------------------------ what is asked */
+
+static bool enter(struct vs_request *r, struct vs_slice name) {
+    if (!vs_request_find(r, name) || !r->tag) return vs_request_enter_tag(r, name);
+    if (r->tag->desk) return true;
+    vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", r->tag->name, r->tag->name);
+    return false;
+}
+
+static bool read_hold(struct vs_request *r, struct vs_slice text, int64_t *hold_ms) {
+    uint64_t ms = HOLD_MS;
+    bool is_fit = !text.at || (vesta_parse(VESTA_DECIMAL, text.at, text.length, &ms) == VESTA_OK && ms >= 1000 &&
+                               ms <= HOLD_MS_MAX);
+    *hold_ms = (int64_t)ms;
+    if (!is_fit)
+        vs_refuse(r, "bad_field", "hold_ms '%s' is not a number from 1000 to %d", VS_QUOTE(text.at, text.length),
+                  HOLD_MS_MAX);
+    return is_fit;
+}
+
+static int digit_of(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool read_token(struct vs_request *r, struct vs_slice text, uint64_t token[2]) {
+    bool is_fit = text.at && text.length == TOKEN_DIGITS;
+    token[0] = token[1] = 0;
+    for (size_t i = 0; is_fit && i < TOKEN_DIGITS; i++) {
+        int digit = digit_of(text.at[i]);
+        is_fit = digit >= 0;
+        token[i / 16] = token[i / 16] << 4 | (uint64_t)(digit & 15);
+    }
+    if (!is_fit)
+        vs_refuse(r, "bad_field", "token is not what a reservation has said: %d digits of 0-9 a-f", TOKEN_DIGITS);
+    return is_fit;
+}
+
+static bool read_number(struct vs_request *r, struct vs_slice text, uint64_t *number) {
+    if (text.at && vesta_parse(VESTA_DECIMAL, text.at, text.length, number) == VESTA_OK && *number <= INT64_MAX)
+        return true;
+    return vs_refuse(r, "bad_field", "number '%s' is not a number", VS_QUOTE(text.at, text.at ? text.length : 0)),
+           false;
+}
+
+/* ------------------------------------------------------------------ asking, and what became of it */
+
+static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_desk_job *job) {
+    switch (job->answer) {
+    case VS_DESK_REFUSED: return vs_refuse(r, "settled", "%s", job->text);
+    case VS_DESK_DOWN: return vs_refuse(r, "range", "nothing was done: %s", job->text);
+    default: return vs_refuse(r, "range", "it is not known whether it was done, ask again: %s", job->text);
+    }
+}
+
+/* The job that was done, of this request; NULL: *state says what to return. */
+static const struct vs_desk_job *done(struct vs_request *r, const struct vs_desk_job *what,
+                                      enum vs_reply_state *state) {
+    struct vs_waiting *waiting = &r->session->waiting;
+    const struct vesta_clock *clock = r->session->app->clock;
+    *state = VS_WAITS;
+    r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = LOOK_US};
+    if (!waiting->job) {
+        struct vs_desk_job *job = vs_desk_job_new(what);
+        if (!job) return *state = vs_refuse_memory(r), NULL;
+        snprintf(job->tag, sizeof job->tag, "%s", r->tag->name);
+        job->until_us = clock->boot_us(clock->self) + r->tag->wait_us_max;
+        if (!r->tag->desk->take(r->tag->desk, job)) {
+            vs_desk_job_let(job);
+            vs_desk_job_let(job);
+            *state = vs_refuse(r, "range", "too many requests wait for '%s': ask again later", r->tag->name);
+            return NULL;
+        }
+        waiting->job = job;
+    }
+    if (!atomic_load(&waiting->job->is_done)) return NULL;
+    if (waiting->job->answer == VS_DESK_DONE) return waiting->job;
+    *state = tell_failure(r, waiting->job);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------ handlers */
+
+enum vs_reply_state vs_on_reserve(struct vs_request *r) {
+    struct vs_desk_job what = {.ask = VS_DESK_RESERVE};
+    char token[TOKEN_DIGITS + 1];
+    enum vs_reply_state state;
+    if (!enter(r, vs_arg(r, 0)) || !read_hold(r, vs_arg(r, 1), &what.hold_ms)) return VS_ANSWERED;
+    if (!r->session->waiting.job && vs_random(what.token, sizeof what.token) != 0)
+        return vs_refuse(r, "range", "the system has no random bytes just now");
+    const struct vs_desk_job *job = done(r, &what, &state);
+    if (!job) return state;
+    snprintf(token, sizeof token, "%016llx%016llx", (unsigned long long)job->token[0],
+             (unsigned long long)job->token[1]);
+    vs_count_ids(r, 1);
+    vs_named_open(r, 4);
+    vs_named_text(r, "tag", r->tag->name);
+    vs_named_wide(r, "number", job->number);
+    vs_named_text(r, "token", token);
+    vs_named_int(r, "held_until_ms", job->held_until_ms);
+    vs_named_close(r);
+    return VS_ANSWERED;
+}
+
+static enum vs_reply_state settle(struct vs_request *r, enum vs_desk_ask ask, const char *word) {
+    struct vs_desk_job what = {.ask = ask};
+    enum vs_reply_state state;
+    if (!enter(r, vs_arg(r, 0)) || !read_number(r, vs_arg(r, 1), &what.number) ||
+        !read_token(r, vs_arg(r, 2), what.token))
+        return VS_ANSWERED;
+    if (!done(r, &what, &state)) return state;
+    if (r->protocol == VS_RESP) {
+        vs_resp_simple(r->out, "OK");
+        return VS_ANSWERED;
+    }
+    vs_named_open(r, 1);
+    vs_named_text(r, "status", word);
+    vs_named_close(r);
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_commit(struct vs_request *r) {
+    return settle(r, VS_DESK_COMMIT, "committed");
+}
+
+enum vs_reply_state vs_on_cancel(struct vs_request *r) {
+    return settle(r, VS_DESK_CANCEL, "cancelled");
+}

@@ -1,0 +1,137 @@
+"""dense.py -- numbers without a gap, as clients reserve, commit and cancel them; servers and clients that end meanwhile.
+"""
+import json
+import re
+import threading
+import time
+
+from serving import Configured, claim, command, main, same
+
+
+def config(world, more=""):
+    path = world.path("v.db")
+    if not hasattr(world, "is_made"):
+        done = world.run("segments", "add", "invoices", "--step", "1", "--store", "sqlite:" + path)
+        same((done.code, done.err), (0, ""))
+        world.is_made = True
+    return "return { stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', tags = '*', order = 'dense' %s } } }" % (path, more)
+
+
+def reserve(server, *hold):
+    """(number, token)"""
+    data = server.redis("VESTA.RESERVE", "invoices", *hold)
+    found = re.fullmatch(rb"\*8\r\n\$3\r\ntag\r\n\$8\r\ninvoices\r\n\$6\r\nnumber\r\n\$\d+\r\n(\d+)\r\n\$5\r\ntoken\r\n\$32\r\n([0-9a-f]{32})\r\n"
+                         rb"\$13\r\nheld_until_ms\r\n:\d{13}\r\n", data)
+    assert found, data
+    return int(found[1]), found[2].decode()
+
+
+@claim("a number is reserved, committed or cancelled, over both protocols; asked again the answer is the same")
+def _(world):
+    with Configured(world, config(world)) as server:
+        number, token = reserve(server)
+        same(number, 1)
+        for _ in range(2):
+            same(server.redis("VESTA.COMMIT", "invoices", "1", token), b"+OK\r\n")
+        same(server.redis("VESTA.CANCEL", "invoices", "1", token), b"-ERR number 1 of tag 'invoices' is committed, and stays so\r\n")
+        reply = server.get("/v1/reservations?tag=invoices&hold_ms=5000", "POST")
+        second = json.loads(reply.body)
+        same((reply.status, sorted(second), second["number"]), (200, ["held_until_ms", "number", "tag", "token"], "2"))
+        same(reserve(server)[0], 3)
+        settle = "tag=invoices&number=2&token=" + second["token"]
+        reply = server.get("/v1/reservations/cancel?" + settle, "POST")
+        same((reply.status, reply.body), (200, '{"status":"cancelled"}\n'))
+        reply = server.get("/v1/reservations/commit?" + settle, "POST")
+        same((reply.status, json.loads(reply.body)["code"]), (409, "settled"))
+        number, token = reserve(server)  # the lowest that is free
+        same(number, 2)
+        reply = server.get("/v1/reservations/commit?tag=invoices&number=2&token=" + token, "POST")
+        same((reply.status, reply.body), (200, '{"status":"committed"}\n'))
+        (one,) = json.loads(server.get("/v1/segments").body)["segments"]
+        same((one["tag"], one["order"], one["databases"]), ("invoices", "dense", []))
+
+
+@claim("whatever else is asked of such a tag is refused, and costs no number; so are tokens and holds that are none")
+def _(world):
+    with Configured(world, config(world)) as server:
+        for words in (["GET", "invoices"], ["INCR", "invoices"], ["INCRBY", "invoices", "5"], ["MGET", "invoices"],
+                      ["VESTA.NEXT", "invoices"], ["VESTA.BLOCK", "invoices", "5"]):
+            same(server.redis(*words), b"-ERR 'invoices' gives numbers without a gap: VESTA.RESERVE invoices reserves one\r\n")
+        for path in ("/genid?ns=invoices", "/v1/blocks?ns=invoices&n=1", "/api/segment/get/invoices"):
+            same((path, server.get(path).status), (path, 400))
+        assert server.say(server.resp, b"MULTI\r\nVESTA.RESERVE invoices\r\n").endswith(b"-ERR VESTA.RESERVE is not allowed in a transaction\r\n")
+        for hold in ("0", "999", "-1", "604800001", "x", "", "1e9", "9" * 400):
+            assert server.redis("VESTA.RESERVE", "invoices", hold).startswith(b"-ERR hold_ms '"), hold
+        for token in ("", "x", "0" * 31, "0" * 33, "G" * 32, "A" * 32, "0" * 60000, "'; --"):
+            assert server.redis("VESTA.COMMIT", "invoices", "1", token).startswith(b"-ERR token is not"), token
+        for number in ("", "-1", "x", "9223372036854775808", "1.0"):
+            assert server.redis("VESTA.CANCEL", "invoices", number, "0" * 32).startswith(b"-ERR number '"), number
+        assert server.redis("VESTA.COMMIT", "invoices", "1", "0" * 32).startswith(b"-ERR "), "never reserved"
+        for name in ("nobody", "'", "x" * 65):
+            assert server.redis("VESTA.RESERVE", name).startswith(b"-ERR unknown name"), name
+        same(server.get("/v1/reservations?tag=invoices").status, 405)
+        same(server.get("/v1/reservations", "POST").status, 404)
+        same(reserve(server)[0], 1)
+    world.run("segments", "add", "orders", "--store", "sqlite:" + world.path("v.db"))
+    with Configured(world, config(world).replace("order = 'dense'", "")) as server:
+        same(server.redis("VESTA.RESERVE", "orders"), b"-ERR 'orders' gives ranges of numbers: INCR orders gives its next one\r\n")
+
+
+@claim("clients that go and a server that is killed leave no gap: what was committed is 1 to n, each once")
+def _(world):
+    committed, lock = [], threading.Lock()
+
+    def work(server, seed):
+        for i in range(12):
+            number, token = reserve(server, "1000")
+            if (i + seed) % 3 == 0:
+                continue  # gone with its number
+            same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
+            with lock:
+                committed.append(number)
+
+    with Configured(world, config(world)) as server:
+        threads = [threading.Thread(target=work, args=(server, seed)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for _ in range(5):  # told to reserve, and gone before the answer
+            with server.connect(server.resp) as sock:
+                sock.sendall(command("VESTA.RESERVE", "invoices", "1000"))
+        last, token = reserve(server, "60000")
+        server.kill()
+    with Configured(world, config(world)) as server:
+        same(server.redis("VESTA.COMMIT", "invoices", str(last), token), b"+OK\r\n")
+        committed.append(last)
+        time.sleep(1.1)
+        while sorted(committed) != list(range(1, len(committed) + 1)):
+            number, token = reserve(server)
+            same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
+            committed.append(number)
+            assert len(committed) < 100, sorted(committed)
+        same(len(set(committed)), len(committed))
+
+
+@claim("a database that does not answer: a request waits as long as it may, and the answer says what is known")
+def _(world):
+    import sqlite3
+    with Configured(world, config(world, ", wait_ms_max = 300")) as server:
+        same(reserve(server)[0], 1)
+        db = sqlite3.connect(world.path("v.db"), isolation_level=None)
+        db.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        data = server.redis("VESTA.RESERVE", "invoices")
+        assert data.startswith(b"-TRYAGAIN ") and time.monotonic() - began >= 0.3, data
+        same(server.get("/healthz").status, 200)
+        db.execute("ROLLBACK")
+        db.close()
+        for _ in range(100):
+            data = server.redis("VESTA.RESERVE", "invoices")
+            if data.startswith(b"*8"):
+                break
+            time.sleep(0.05)
+        assert data.startswith(b"*8"), data
+
+
+main()
