@@ -35,9 +35,10 @@ struct vesta_segment;
 /* What the numbers of a segment promise besides that none comes twice. */
 enum vesta_order {
     VESTA_TREND,  /* they grow in the long run; each host has ranges of its own */
-    VESTA_STRICT, /* a call that begins after another has returned has the larger number, on whichever host: each call,
-                     or all that are there at once, is a transaction of its own, and waits for the database.  One
-                     database only */
+    VESTA_STRICT, /* a call that begins after another has returned has the larger number, on whichever host, as far as
+                     one database has all numbers.  It costs a transaction for each call, or for all of a process that
+                     are there at once, and each waits for it: a process gives no more than its threads times the
+                     database's transactions a second, and none while the database is away */
 };
 
 /* What vesta_segment_open is told; all but size, stores[0] and tag may be 0. */
@@ -102,6 +103,17 @@ VESTA_API int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *numbe
  * the segment's ranges hold fewer than n, and nothing was dropped for it: raise its step. */
 VESTA_API int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta_numbers *out,
                                        int64_t wait_us_max, struct vesta_pause *pause);
+
+/* VESTA_STRICT for event loops: asks for n numbers, and returns at once; `ready` tells when there may be an answer.
+ * Shape: n is 1 to VESTA_NUMBERS_MAX; a ticket whose answer nobody takes costs n numbers.  Threads: any.
+ * Errors: VESTA_EFULL: n; VESTA_EOPTION: the order is not strict. */
+VESTA_API int vesta_segment_ask(struct vesta_segment *seg, uint64_t n, uint64_t *ticket);
+
+/* What became of it; an answer is there for the next 64 transactions at the least.  Shape: n as it was asked for;
+ * out->count is n.  Threads: any.  Errors: VESTA_EPAUSE: not yet; VESTA_ENOTNOW: nothing was granted, *pause says why:
+ * ask again; VESTA_EOPTION: the order is not strict. */
+VESTA_API int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n, struct vesta_numbers *out,
+                                   struct vesta_pause *pause);
 
 /* For event loops: `ready` is called, with `self`, by a thread of the library whenever numbers may be had again, or a
  * pause has another cause now; it must not block, and must not call the segment: it wakes the loop, which asks again.

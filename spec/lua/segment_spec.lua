@@ -69,6 +69,17 @@ describe("vesta.segment", function()
     seg:close()
   end)
 
+  it("gives strict numbers, one transaction each", function()
+    local store, tag = counter()
+    local seg = assert(vesta.segment { store = store, tag = tag, order = "strict" })
+    for want = 1, 5 do assert.are.equal(tostring(want), assert(seg:next())) end
+    assert.are.equal("strict", seg:info().order)
+    assert.are.equal("6", assert(seg:batch(500))[1])
+    local two = { store, store .. "2" }
+    assert.are.equal("bad_option", select(3, vesta.segment { store = two, tag = tag, order = "strict" }))
+    seg:close()
+  end)
+
   it("names a tag that is not there", function()
     local store = counter()
     local seg = assert(vesta.segment { store = store, tag = "nobodys", wait_ms_max = 1000 })

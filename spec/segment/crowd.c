@@ -177,7 +177,101 @@ static void one_of_two_databases_is_away_and_comes_back(void) {
         usleep(1000);
     }
     vesta_segment_close(shared);
-    check_tally(1000);
+    check_tally(300); /* of 20 ranges of 25 at the least */
+}
+
+/* ------------------------------------------------------------------ order strict */
+
+#define CALLS_MAX 200000
+
+/* Calls of all processes, by one clock. */
+static struct calls {
+    _Atomic size_t used;
+    struct call {
+        int64_t began_us, ended_us; /* ended_us 0: it was killed on the way */
+        uint64_t number;
+    } call[CALLS_MAX];
+} * calls;
+
+static void *call_for_ever(void *self) {
+    struct vesta_segment *seg = self;
+    uint64_t dice = (uint64_t)now_us();
+    for (;;) {
+        usleep((useconds_t)roll_below(&dice, 1500)); /* who had a range would have it for long */
+        int64_t began_us = now_us();
+        uint64_t number = number_of(seg);
+        int64_t ended_us = now_us();
+        size_t at = atomic_fetch_add(&calls->used, 1);
+        if (at >= CALLS_MAX) return NULL;
+        calls->call[at] = (struct call){began_us, ended_us, number};
+    }
+}
+
+/* Each process is a host of its own: it shares no map. */
+static void call_in_threads(uint64_t host) {
+    pthread_t threads[2];
+    char maps[32];
+    snprintf(maps, sizeof maps, "host-%" PRIu64, host);
+    mkdir(in_folder(maps), 0700);
+    setenv("VESTA_MAPS", in_folder(maps), 1);
+    struct vesta_segment *seg = must_open_segment(opts);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, call_for_ever, seg);
+    call_for_ever(seg);
+}
+
+static int by_end(const void *a, const void *b) {
+    int64_t x = ((const struct call *)a)->ended_us, y = ((const struct call *)b)->ended_us;
+    return x < y ? -1 : x > y;
+}
+
+static int by_beginning(const void *a, const void *b) {
+    int64_t x = ((const struct call *)a)->began_us, y = ((const struct call *)b)->began_us;
+    return x < y ? -1 : x > y;
+}
+
+/* Each call's number is above those of all calls that had ended before it began. */
+static void check_order(size_t count) {
+    static struct call ended[CALLS_MAX];
+    size_t past = 0, wrong = 0;
+    uint64_t most = 0;
+    memcpy(ended, calls->call, count * sizeof *ended);
+    qsort(ended, count, sizeof *ended, by_end);
+    qsort(calls->call, count, sizeof *calls->call, by_beginning);
+    for (size_t i = 0; i < count; i++) {
+        const struct call *call = &calls->call[i];
+        for (; past < count && ended[past].ended_us < call->began_us; past++)
+            if (ended[past].number > most) most = ended[past].number;
+        if (call->number && call->number <= most && wrong++ == 0)
+            CHECK_FAIL("%" PRIu64 " was given after %" PRIu64, call->number, most);
+        if (call->number) tally_add(&call->number, 1);
+    }
+    CHECK_EQ_U64(wrong, 0);
+}
+
+static void strict_numbers_grow_in_the_order_of_calls(void) {
+    pid_t pids[3];
+    start(1, 100);
+    opts.order = VESTA_STRICT;
+    calls = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    NEED(calls != MAP_FAILED);
+    for (uint64_t i = 0; i < 3; i++)
+        pids[i] = spawn(call_in_threads, i);
+    for (size_t kill_number = 0; kill_number < 12 * times; kill_number++) {
+        size_t used = atomic_load(&calls->used), victim = kill_number % 3;
+        AWAIT(atomic_load(&calls->used) > used + 100);
+        kill(pids[victim], SIGKILL);
+        reap(pids[victim], true);
+        pids[victim] = spawn(call_in_threads, victim);
+    }
+    for (int i = 0; i < 3; i++) {
+        kill(pids[i], SIGKILL);
+        reap(pids[i], true);
+    }
+    size_t count = atomic_load(&calls->used);
+    check_order(count < CALLS_MAX ? count : CALLS_MAX);
+    check_tally(1000 * times);
+    munmap(calls, sizeof *calls);
 }
 
 static const struct check_case cases[] = {
@@ -187,6 +281,8 @@ static const struct check_case cases[] = {
     {"processes that are killed leave no number behind that is given again", processes_that_are_killed},
     {"one of two databases may be away, and is asked again when it is back",
      one_of_two_databases_is_away_and_comes_back},
+    {"strict numbers grow in the order of calls, across hosts whose processes are killed",
+     strict_numbers_grow_in_the_order_of_calls},
 };
 
 int main(int argc, char **argv) {

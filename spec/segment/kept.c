@@ -203,6 +203,97 @@ static void a_person_may_lower_a_counter_all_the_same(void) {
     vesta_segment_close(seg);
 }
 
+/* ------------------------------------------------------------------ order strict */
+
+static struct vesta_segment_opts strict(void) {
+    struct vesta_segment_opts opts = orders();
+    opts.order = VESTA_STRICT;
+    return opts;
+}
+
+static void strict_takes_no_more_than_is_asked_for(void) {
+    struct vesta_pause pause = {.why = 0};
+    struct vesta_numbers got;
+    uint64_t number = 0;
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(strict());
+    for (uint64_t want = 1; want <= 20; want++)
+        CHECK_EQ_U64(number_of(seg), want);
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 21);
+    raise_counter(uri_of("one.db"), "orders", 100); /* as another host does */
+    CHECK_EQ_U64(number_of(seg), 121);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, 5000, &got, LONG_US, &pause), VESTA_OK);
+    CHECK_EQ_U64(got.first, 122);
+    CHECK_EQ_U64(got.count, 5000);
+    CHECK_EQ_U64(got.stride, 1);
+    CHECK_EQ_I64(vesta_segment_batch_wait(seg, VESTA_NUMBERS_MAX + 1, &got, LONG_US, &pause), VESTA_EFULL);
+    CHECK_EQ_I64(vesta_segment_next(seg, &number, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_RANGE);
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, 0, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(number_of(seg), 5122); /* nothing was spent */
+    vesta_segment_close(seg);
+}
+
+static void is_ready(void *self) {
+    atomic_fetch_add((_Atomic unsigned *)self, 1);
+}
+
+static void strict_is_asked_and_answers(void) {
+    struct vesta_pause pause;
+    struct vesta_numbers got;
+    uint64_t one = 0, two = 0;
+    _Atomic unsigned told = 0;
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(strict());
+    vesta_segment_on_ready(seg, is_ready, &told);
+    CHECK_EQ_I64(vesta_segment_ask(seg, 3, &one), VESTA_OK);
+    int rc;
+    unsigned before = 0;
+    while ((rc = vesta_segment_answer(seg, one, 3, &got, &pause)) == VESTA_EPAUSE) {
+        AWAIT(atomic_load(&told) > before); /* who was told to pause is told */
+        before = atomic_load(&told);
+    }
+    CHECK_EQ_I64(rc, VESTA_OK);
+    CHECK_EQ_U64(got.first, 1);
+    CHECK_EQ_U64(got.count, 3);
+    CHECK_EQ_I64(vesta_segment_ask(seg, 1, &two), VESTA_OK);
+    AWAIT(vesta_segment_answer(seg, two, 1, &got, &pause) != VESTA_EPAUSE);
+    CHECK_EQ_U64(got.first, 4);
+    CHECK_EQ_I64(vesta_segment_ask(seg, 0, &two), VESTA_EFULL);
+    CHECK_EQ_I64(vesta_segment_ask(seg, VESTA_NUMBERS_MAX + 1, &two), VESTA_EFULL);
+    vesta_segment_on_ready(seg, NULL, NULL);
+    vesta_segment_close(seg);
+    seg = must_open_segment(orders());
+    CHECK_EQ_I64(vesta_segment_ask(seg, 1, &two), VESTA_EOPTION);
+    CHECK_EQ_I64(vesta_segment_answer(seg, 0, 1, &got, &pause), VESTA_EOPTION);
+    vesta_segment_close(seg);
+}
+
+static void strict_sees_a_counter_that_went_back(void) {
+    struct vesta_pause pause = {.why = 0};
+    uint64_t number = 0, ticket;
+    struct vesta_numbers got;
+    char text[512];
+    start(1000, 10);
+    struct vesta_segment *seg = must_open_segment(strict());
+    CHECK_EQ_U64(number_of(seg), 1000);
+    set_counter(500);
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    vesta_segment_pause_text(seg, &pause, text, sizeof text);
+    CHECK_HAS(text, "grants 500 again");
+    CHECK_HAS(text, "below 1001");
+    CHECK_EQ_I64(vesta_segment_ask(seg, 1, &ticket), VESTA_OK);
+    int rc = VESTA_EPAUSE;
+    AWAIT((rc = vesta_segment_answer(seg, ticket, 1, &got, &pause)) != VESTA_EPAUSE);
+    CHECK_EQ_I64(rc, VESTA_ENOTNOW);
+    CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
+    set_counter(2000);
+    CHECK_EQ_I64(vesta_segment_resume(seg, 0, NULL), VESTA_OK);
+    CHECK_EQ_U64(number_of(seg), 2000);
+    vesta_segment_close(seg);
+}
+
 /* ------------------------------------------------------------------ options */
 
 static void refuses(struct vesta_segment_opts opts, const char *because) {
@@ -239,6 +330,8 @@ static void options_are_checked(void) {
     refuses(opts, "step_max");
     opts = orders(), opts.order = (enum vesta_order)7;
     refuses(opts, "order 7");
+    opts = strict(), opts.stores[1] = uri_of("two.db");
+    refuses(opts, "'orders' has 2");
     opts = orders(), opts.flags = 64;
     refuses(opts, "flags");
     opts = orders(), opts.table = "";
@@ -263,6 +356,9 @@ static const struct check_case cases[] = {
     {"a counter that went back stops, and both values are named",
      a_counter_that_went_back_stops_and_both_values_are_named},
     {"a person may lower a counter all the same", a_person_may_lower_a_counter_all_the_same},
+    {"strict takes no more than is asked for", strict_takes_no_more_than_is_asked_for},
+    {"strict is asked, and answers, where nobody can wait", strict_is_asked_and_answers},
+    {"strict sees a counter that went back", strict_sees_a_counter_that_went_back},
     {"options are checked, each by name", options_are_checked},
 };
 

@@ -83,6 +83,28 @@ struct vs_part {
     char shown[VS_URI_MAX];         /* the store as it may be shown */
 };
 
+/* ------------------------------------------------------------------ order `strict` */
+
+#define VS_GROUPS 64 /* who sleeps while so many are served asks again */
+
+/* Tickets [first, first + count) are worth the numbers from `from` on; 0: nothing. */
+struct vs_group {
+    _Atomic uint64_t turn; /* odd: it is being written */
+    _Atomic uint64_t first, count, from;
+};
+struct vs_group_read {
+    uint64_t first, count, from;
+};
+
+/* Of one process: its children begin where it stood, with numbers of their own. */
+struct vs_strict {
+    _Atomic uint64_t drawn;  /* tickets given out, one for each number that was asked for */
+    _Atomic uint64_t served; /* tickets that were answered; written by the database's thread, as what follows */
+    _Atomic uint32_t told;   /* futex: raised with each group */
+    unsigned groups, troubles;
+    struct vs_group group[VS_GROUPS];
+};
+
 /* ------------------------------------------------------------------ a segment */
 
 struct vesta_segment {
@@ -102,6 +124,7 @@ struct vesta_segment {
     char why_alone[VS_WHY_MAX];
     void (*ready)(void *self); /* process lock */
     void *ready_self;
+    struct vs_strict *strict; /* NULL: order is trend */
     uint32_t parts_count;
     struct vs_live first;
     struct vs_part part[];
@@ -115,6 +138,8 @@ bool vs_segments_have(const char *name);
 int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
 /* Whether the words give nothing any more, for good. */
 bool vs_words_are_closed(const struct vs_segment *words);
+/* The counter of this database alone went back: others go on. */
+void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered);
 /* Who waits on these words is to look again. */
 void vs_words_tell(struct vs_segment *words);
 
@@ -128,6 +153,10 @@ void vs_part_reset(struct vs_part *part);
 /* Runs it until it is at rest.  `store`: NULL: it is not to be asked now, because of `why`, which may be "".  False:
  * its refiller has ended. */
 bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why);
+/* One call of the store, counted. */
+void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply);
+/* Tells people what its refiller says. */
+void vs_part_report(struct vs_part *part);
 void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]);
 
 /* database.c */
@@ -145,6 +174,18 @@ void vs_database_poke(struct vs_database *database);
 /* Takes the part away from its thread, if that has it, and waits.  Call without the process lock. */
 void vs_part_take_back(struct vs_part *part, enum vs_leave how);
 
+/* strict.c */
+
+/* Asks for n consecutive numbers, larger than all that anybody had before this call; gives a ticket. */
+uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n);
+enum vs_answer { VS_NOT_YET, VS_ANSWERED, VS_FAILED };
+/* What became of a ticket: the first of its numbers.  VS_FAILED: it must be asked again. */
+enum vs_answer vs_strict_answer(const struct vesta_segment *seg, uint64_t ticket, uint64_t *number);
+/* What the database's thread does for the part of such a segment. */
+void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why);
+
+/* take.c: the word that is raised when a call that paused is to look again. */
+_Atomic uint32_t *vs_segment_told(struct vesta_segment *seg);
 /* take.c: the segment's databases are to be asked: starts or wakes their threads.  Does nothing where the process lock
  * is taken: whoever needs a range comes again. */
 void vs_segment_kick(struct vesta_segment *seg);

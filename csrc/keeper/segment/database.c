@@ -111,8 +111,8 @@ static void welcome(struct vs_database *db) {
 static bool tell(struct vesta_segment *seg) {
     uint64_t awaits = atomic_load(&seg->awaits);
     if (!awaits) return true;
-    const struct vs_segment *words = atomic_load(&seg->words);
-    if ((uint32_t)awaits == atomic_load(&words->told) && !vs_words_are_closed(words)) return false;
+    bool is_closed = vs_words_are_closed(atomic_load(&seg->words));
+    if ((uint32_t)awaits == atomic_load(vs_segment_told(seg)) && !is_closed) return false;
     if (!vs_process_trylock()) return false;
     atomic_store(&seg->awaits, 0); /* before: who is woken may be told to pause again */
     if (seg->ready) seg->ready(seg->ready_self);

@@ -47,7 +47,7 @@ int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err) {
         return vs_fail(err, VESTA_EOPTION,
                        "this handle starts no thread: let the process that fetches ranges release '%s'", seg->tag);
     struct vs_live *live = atomic_load(&seg->live);
-    if (vs_words_are_closed(live->words)) return VESTA_OK;
+    if (seg->strict || vs_words_are_closed(live->words)) return VESTA_OK; /* there is nothing to give back */
     if (is_stopped(seg, live->words))
         return vs_fail(err, VESTA_ENOTNOW,
                        "the counter '%s' went back: that must not be forgotten before it is put right", seg->tag);

@@ -45,6 +45,13 @@ void vs_words_tell(struct vs_segment *words) {
     vs_futex_wake(&words->told);
 }
 
+void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered) {
+    assert(database < VS_DATABASES_MAX);
+    atomic_store(&words->lowered[database], lowered);
+    atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
+    vs_words_tell(words);
+}
+
 static void begin(void *map, const struct vesta_clock *clock) {
     struct vs_segment_map *self = map;
     vs_segment_format(&self->words);
@@ -161,8 +168,14 @@ static int check_numbers(const struct wish *wish, struct vesta_error *err) {
                        VS_RANGE_MAX);
     if (opts->flags & ~(unsigned)(VESTA_NO_KEEPER | VESTA_FILE_KEEPER))
         return vs_fail(err, VESTA_EOPTION, "unknown flags in %#x", opts->flags);
-    if (opts->order != VESTA_TREND)
-        return vs_fail(err, VESTA_EOPTION, "order %d does not exist: trend is %d", (int)opts->order, VESTA_TREND);
+    if (opts->order != VESTA_TREND && opts->order != VESTA_STRICT)
+        return vs_fail(err, VESTA_EOPTION, "order %d does not exist: trend is %d, strict is %d", (int)opts->order,
+                       VESTA_TREND, VESTA_STRICT);
+    if (opts->order == VESTA_STRICT && wish->count > 1)
+        return vs_fail(err, VESTA_EOPTION,
+                       "order strict needs one database that has all numbers, and '%s' has %" PRIu32
+                       ": their numbers cannot be put in one order",
+                       opts->tag, wish->count);
     return VESTA_OK;
 }
 
@@ -191,6 +204,7 @@ static int derive(struct wish *wish, struct vesta_error *err) {
     vs_store_public(opts->stores[0], header.store);
     snprintf(header.namespace_, sizeof header.namespace_, "%s", opts->tag);
     snprintf(header.identity, sizeof header.identity, "%s", opts->table ? opts->table : "");
+    snprintf(header.lease, sizeof header.lease, "%s", opts->order == VESTA_STRICT ? "strict" : "trend");
     vs_anchor_derive(&header, all, 0, &wish->anchor);
     wish->anchor.kind = &vs_segment_map;
     return VESTA_OK;
@@ -269,8 +283,13 @@ static int make(const struct wish *wish, struct vesta_segment **out, struct vest
     struct vesta_segment *seg = calloc(1, sizeof *seg + wish->count * sizeof *seg->part);
     if (!seg) return vs_fail(err, VESTA_ENOMEM, "no memory");
     fill(seg, wish);
+    if (seg->order == VESTA_STRICT && !(seg->strict = calloc(1, sizeof *seg->strict))) {
+        free(seg);
+        return vs_fail(err, VESTA_ENOMEM, "no memory");
+    }
     int rc = open_live(seg, &seg->first, err);
     if (rc != VESTA_OK) {
+        free(seg->strict);
         free(seg);
         return rc;
     }
@@ -332,5 +351,6 @@ void vesta_segment_close(struct vesta_segment *seg) {
     *at = seg->next;
     unmap(seg); /* and with it the locks on the map, which a newcomer may open from here on */
     vs_process_unlock();
+    free(seg->strict);
     free(seg);
 }

@@ -114,17 +114,28 @@ static void take_share(struct vs_part *part, const struct vs_grant *grant, struc
              grant->delta, grant->remainder, part->index, count);
 }
 
+void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply) {
+    const struct vesta_segment *seg = part->segment;
+    struct vs_counter counter = {seg->table[0] ? seg->table : NULL, seg->tag};
+    int64_t from_us = now_us(part);
+    store->ops->take(store, &counter, step, reply);
+    atomic_store(&part->fetch_us, now_us(part) - from_us);
+    atomic_fetch_add(&part->answers[reply->outcome], 1);
+    if (reply->outcome == VS_STORE_OK) atomic_fetch_add(&part->ranges, 1);
+}
+
 static void do_take(struct vs_part *part, const struct asked *asked, const struct vs_refill_action *action,
                     struct vs_refill_event *ev) {
     struct vs_store *store = asked->store;
     const struct vesta_segment *seg = part->segment;
-    struct vs_counter counter = {seg->table[0] ? seg->table : NULL, seg->tag};
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     /* the row's own, as long as it is not known */
     bool by_row = part->refill.refills == 0 && !(part->was_refused && seg->step);
-    int64_t from_us = now_us(part);
     assert(action->step > 0);
-    if (store) store->ops->take(store, &counter, by_row ? 0 : action->step, &reply);
+    if (store)
+        vs_part_take(part, store, by_row ? 0 : action->step, &reply);
+    else
+        atomic_fetch_add(&part->answers[reply.outcome], 1);
     ev->outcome = reply.outcome;
     ev->from = reply.grant.from;
     ev->until = reply.grant.until;
@@ -132,8 +143,6 @@ static void do_take(struct vs_part *part, const struct asked *asked, const struc
     snprintf(ev->text, sizeof ev->text, "%s", store ? reply.text : asked->why);
     if (reply.outcome == VS_STORE_OK) take_share(part, &reply.grant, ev);
     part->was_refused = ev->outcome == VS_STORE_REFUSED;
-    atomic_store(&part->fetch_us, now_us(part) - from_us);
-    atomic_fetch_add(&part->answers[ev->outcome], 1);
 }
 
 static void do_untake(struct vs_part *part, struct vs_store *store, const struct vs_refill_action *action,
@@ -160,14 +169,6 @@ static void do_publish(struct vs_part *part, struct vs_live *live, const struct 
     ev->published = vs_segment_publish(live->words, &action->range);
     if (ev->published != VS_PUBLISHED) return;
     atomic_store(&map->seen_us, clock->unix_us(clock->self));
-    atomic_fetch_add(&part->ranges, 1);
-    vs_words_tell(live->words);
-}
-
-/* The counter of this database alone: others go on. */
-static void do_halt(struct vs_part *part, struct vs_live *live, uint64_t lowered) {
-    atomic_store(&live->words->lowered[part->index], lowered);
-    atomic_fetch_or(&live->words->stopped, UINT32_C(1) << part->index);
     vs_words_tell(live->words);
 }
 
@@ -208,14 +209,14 @@ static void carry_out(struct vs_part *part, struct vs_live *live, const struct a
         break;
     case VS_REFILL_HALT:
         ev->kind = VS_REFILL_WAKE;
-        do_halt(part, live, from);
+        vs_words_stop(live->words, part->index, from);
         break;
     case VS_REFILL_SLEEP:
     case VS_REFILL_END: assert(!"nothing to carry out");
     }
 }
 
-static void report(struct vs_part *part) {
+void vs_part_report(struct vs_part *part) {
     char said[VS_SAID_MAX];
     vs_part_said(part, said);
     if (strcmp(said, part->refill.said) != 0) say(part, part->refill.said);
@@ -242,6 +243,11 @@ static enum vs_refill_do run(struct vs_part *part, struct vs_live *live, const s
 }
 
 bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) {
+    if (part->segment->strict) {
+        if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has nothing to give back */
+        vs_strict_run(part, store, why);
+        return true;
+    }
     struct vs_live *live = atomic_load(&part->segment->live);
     bool leaves = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
     assert(leaves || atomic_load(&part->leave) == VS_LEAVE_NOT);
@@ -251,7 +257,7 @@ bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) 
     bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && may_ask(part, live->words);
     enum vs_refill_do last = run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);
-    report(part);
+    vs_part_report(part);
     if (last == VS_REFILL_END) return false;
     if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0; /* used up meanwhile */
     if (due && !is_mine) {

@@ -61,13 +61,14 @@ static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken 
                          struct vesta_pause *pause) {
     struct vs_segment *words = atomic_load(&seg->words);
     *told = atomic_load(&words->told);
-    int rc = vs_segment_take(words, n, taken);
+    int rc = seg->strict ? VESTA_EPAUSE : vs_segment_take(words, n, taken);
     if (rc == VESTA_OK) {
         if (taken->wanted) vs_segment_kick(seg);
         return VESTA_OK;
     }
     enum vesta_why why = rc == VESTA_EPAUSE ? why_none(seg, words) : VESTA_RANGE;
     *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
+    if (seg->strict) return VESTA_EPAUSE; /* a number must be asked for */
     listen(seg, *told);
     vs_segment_kick(seg);
     return VESTA_EPAUSE;
@@ -108,7 +109,12 @@ struct waiting {
     int64_t us_max, until_us; /* 0 until the first pause */
 };
 
-/* Sleeps until something was published since `told`, for a while; false: the time is over, or waiting does not help. */
+_Atomic uint32_t *vs_segment_told(struct vesta_segment *seg) {
+    struct vs_segment *words = atomic_load(&seg->words);
+    return seg->strict ? &seg->strict->told : &words->told;
+}
+
+/* Sleeps until something was told since `told`, for a while; false: the time is over, or waiting does not help. */
 static bool wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
                      struct waiting *waiting) {
     const struct vesta_clock *clock = seg->clock;
@@ -120,15 +126,38 @@ static bool wait_out(struct vesta_segment *seg, const struct vesta_pause *pause,
     int64_t left_us = waiting->until_us - now_us;
     if (pause->why == VESTA_FAILSTOP || left_us <= 0) return false;
     if (clock == vs_clock_system() && !vs_words_are_closed(words))
-        vs_futex_wait(&words->told, told, left_us < SLICE_US ? left_us : SLICE_US);
+        vs_futex_wait(vs_segment_told(seg), told, left_us < SLICE_US ? left_us : SLICE_US);
     else /* by another clock; or a new map is about to be there */
         clock->sleep_us(clock->self, left_us < CLOCK_US ? left_us : CLOCK_US);
     return true;
 }
 
+/* A ticket, and another one where that came to nothing. */
+static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
+                       struct vesta_pause *pause) {
+    enum vs_answer answer = VS_FAILED;
+    uint64_t ticket = 0;
+    uint32_t told;
+    do {
+        struct vs_segment *words = atomic_load(&seg->words);
+        enum vesta_why why = why_none(seg, words);
+        *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
+        if (why == VESTA_FAILSTOP || waiting->us_max <= 0) return VESTA_EPAUSE; /* a ticket would be wasted */
+        if (answer == VS_FAILED) ticket = vs_strict_ask(seg, n);
+        told = atomic_load(vs_segment_told(seg));
+        answer = vs_strict_answer(seg, ticket, &taken->first);
+        if (answer == VS_ANSWERED) {
+            *taken = (struct vs_taken){.first = taken->first, .count = n, .stride = 1};
+            return VESTA_OK;
+        }
+    } while (answer == VS_FAILED || wait_out(seg, pause, told, waiting));
+    return VESTA_EPAUSE;
+}
+
 static int take_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
                      struct vesta_pause *pause) {
     uint32_t told;
+    if (seg->strict) return strict_wait(seg, n, taken, waiting, pause);
     while (take_or_pause(seg, n, taken, &told, pause) != VESTA_OK)
         if (!wait_out(seg, pause, told, waiting)) return VESTA_EPAUSE;
     assert(taken->count > 0);
@@ -149,7 +178,7 @@ int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *number, int64_t
 static bool may_hold(struct vesta_segment *seg, uint64_t n) {
     struct vs_segment_state state;
     vs_segment_get_state(atomic_load(&seg->words), &state);
-    bool is_empty = state.left == 0 && state.next_left == 0;
+    bool is_empty = seg->strict || (state.left == 0 && state.next_left == 0);
     return is_empty || state.count >= n || state.next_left >= n;
 }
 
@@ -167,6 +196,33 @@ int vesta_segment_batch_wait(struct vesta_segment *seg, uint64_t n, struct vesta
     }
     *out = (struct vesta_numbers){taken.first, taken.count, taken.stride};
     return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ asking, for who cannot wait */
+
+int vesta_segment_ask(struct vesta_segment *seg, uint64_t n, uint64_t *ticket) {
+    if (!seg->strict) return VESTA_EOPTION;
+    if (n < 1 || n > VESTA_NUMBERS_MAX) return VESTA_EFULL;
+    *ticket = vs_strict_ask(seg, n);
+    return VESTA_OK;
+}
+
+int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n, struct vesta_numbers *out,
+                         struct vesta_pause *pause) {
+    if (!seg->strict) return VESTA_EOPTION;
+    enum vesta_why why = why_none(seg, atomic_load(&seg->words));
+    uint32_t told = atomic_load(vs_segment_told(seg));
+    uint64_t first;
+    enum vs_answer answer = vs_strict_answer(seg, ticket, &first);
+    *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
+    if (answer == VS_FAILED) return VESTA_ENOTNOW;
+    if (answer == VS_ANSWERED) {
+        *out = (struct vesta_numbers){first, n, 1};
+        return VESTA_OK;
+    }
+    listen(seg, told);
+    vs_segment_kick(seg); /* in a forked child, and where it was too early */
+    return VESTA_EPAUSE;
 }
 
 /* ------------------------------------------------------------------ telling */

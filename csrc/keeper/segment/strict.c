@@ -1,0 +1,134 @@
+/* strict.c -- order `strict`: numbers that grow from call to call, on whichever host.  There is no range to take from:
+ * calls draw tickets, and the database's thread raises the counter for all tickets that are out when it begins, in one
+ * transaction.  A ticket that is drawn after that waits for the next one: by then another host may have had, and shown,
+ * a larger number. */
+#include "keeper/segment/counter.h"
+#include "os/lock.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#define RETRY_US ((int64_t)100000)    /* after no answer; doubles */
+#define REFUSED_US ((int64_t)1000000) /* after one that a person must do something about; doubles */
+#define DOUBLED_MAX 6
+#define TRIES 4 /* others were first */
+
+/* ------------------------------------------------------------------ tickets */
+
+uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n) {
+    assert(n > 0 && n <= VESTA_NUMBERS_MAX);
+    uint64_t ticket = atomic_fetch_add(&seg->strict->drawn, n);
+    vs_segment_kick(seg);
+    return ticket;
+}
+
+/* A group as its thread wrote it; false: it is being written, or is none. */
+static bool read_group(const struct vs_group *group, struct vs_group_read *out) {
+    uint64_t turn = atomic_load(&group->turn);
+    out->first = atomic_load(&group->first);
+    out->count = atomic_load(&group->count);
+    out->from = atomic_load(&group->from);
+    return turn % 2 == 0 && atomic_load(&group->turn) == turn;
+}
+
+enum vs_answer vs_strict_answer(const struct vesta_segment *seg, uint64_t ticket, uint64_t *number) {
+    const struct vs_strict *strict = seg->strict;
+    struct vs_group_read group;
+    if (atomic_load(&strict->served) <= ticket) return VS_NOT_YET;
+    for (int i = 0; i < VS_GROUPS; i++) {
+        if (!read_group(&strict->group[i], &group) || ticket - group.first >= group.count) continue;
+        *number = group.from + (ticket - group.first);
+        return group.from ? VS_ANSWERED : VS_FAILED;
+    }
+    return VS_FAILED; /* who slept for so long asks again, and that number stays unused */
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+/* Tickets from `served` on are worth the numbers from `from` on; 0: nothing.  Only the database's thread comes here. */
+static void settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
+    struct vs_strict *strict = seg->strict;
+    uint64_t first = atomic_load(&strict->served);
+    struct vs_group *group = &strict->group[strict->groups++ % VS_GROUPS];
+    assert(until > first);
+    atomic_store(&group->turn, atomic_load(&group->turn) | 1);
+    atomic_store(&group->first, first);
+    atomic_store(&group->count, until - first);
+    atomic_store(&group->from, from);
+    atomic_fetch_add(&group->turn, 1);
+    atomic_store(&strict->served, until);
+    atomic_fetch_add(&strict->told, 1);
+    vs_futex_wake(&strict->told);
+}
+
+static int64_t back_off(struct vs_strict *strict, int64_t us) {
+    us <<= strict->troubles < DOUBLED_MAX ? strict->troubles : DOUBLED_MAX;
+    if (strict->troubles < DOUBLED_MAX) strict->troubles++;
+    return us;
+}
+
+/* What the store granted, as the first number; 0: no number comes from it, and `said` tells why. */
+static uint64_t judge(struct vs_part *part, struct vs_segment *words, const struct vs_grant *grant, uint64_t granted) {
+    struct vs_range range;
+    char *said = part->refill.said;
+    const char *why = vs_range_of(grant->from, grant->until, 1, 0, &range);
+    if (grant->delta > 1) why = "its row has a delta above 1: strict needs one database that has all numbers";
+    if (why) {
+        snprintf(said, VS_SAID_MAX, "the counter grants %" PRIu64 " to %" PRIu64 ": %s", grant->from, grant->until,
+                 why);
+        return 0;
+    }
+    if (grant->from < granted) {
+        snprintf(said, VS_SAID_MAX,
+                 "the counter went back: it grants %" PRIu64 " again, and this host was granted all "
+                 "below %" PRIu64,
+                 grant->from, granted);
+        vs_words_stop(words, part->index, grant->from);
+        return 0;
+    }
+    vs_raise_u64(&words->granted[part->index], grant->until);
+    said[0] = '\0';
+    return grant->from;
+}
+
+static void say_outcome(struct vs_part *part, const struct vs_reply *reply) {
+    static const char *const what[] = {
+        [VS_STORE_CONFLICT] = "others change the counter each time that it is about to be raised",
+        [VS_STORE_MOVED] = "others change the counter each time that it is about to be raised",
+        [VS_STORE_REFUSED] = "the store refuses to raise the counter",
+        [VS_STORE_DOWN] = "the counter's store does not answer",
+        [VS_STORE_UNKNOWN] = "nobody knows whether the store granted numbers: they are not used",
+    };
+    assert(reply->outcome != VS_STORE_OK);
+    snprintf(part->refill.said, VS_SAID_MAX, "%s%s%.110s", what[reply->outcome], *reply->text ? ": " : "", reply->text);
+}
+
+void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why) {
+    struct vesta_segment *seg = part->segment;
+    struct vs_segment *words = atomic_load(&seg->words);
+    struct vs_strict *strict = seg->strict;
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    atomic_store(&part->wanted, 0);
+    /* before the call: what is drawn, or granted to other processes of this host, from here on is the next one's */
+    uint64_t granted = atomic_load(&words->granted[part->index]), until = atomic_load(&strict->drawn);
+    uint64_t n = until - atomic_load(&strict->served);
+    int64_t rest_us = VS_REFILL_LOOK_US;
+    bool is_stopped = atomic_load(&words->stopped) >> part->index & 1;
+    if (n > 0 && !is_stopped) {
+        snprintf(reply.text, sizeof reply.text, "%s", why);
+        for (int i = 0; store && n <= VS_RANGE_MAX && i < TRIES && (i == 0 || reply.outcome == VS_STORE_CONFLICT); i++)
+            vs_part_take(part, store, n, &reply);
+        uint64_t first = reply.outcome == VS_STORE_OK ? judge(part, words, &reply.grant, granted) : 0;
+        if (reply.outcome != VS_STORE_OK) say_outcome(part, &reply);
+        if (first) strict->troubles = 0;
+        if (!first) rest_us = back_off(strict, reply.outcome == VS_STORE_REFUSED ? REFUSED_US : RETRY_US);
+        settle(seg, until, first);
+        if (first && atomic_load(&strict->drawn) != until) rest_us = 0;
+    } else if (n > 0) {
+        settle(seg, until, 0);
+    }
+    part->on_want = strict->troubles == 0;
+    part->due_us = seg->clock->boot_us(seg->clock->self) + rest_us;
+    vs_part_report(part);
+}
