@@ -49,6 +49,14 @@ const char *vs_block_reject(const struct vs_block *block, uint64_t asked) {
     return block->is_ticks ? reject_ticks(block) : reject_numbers(block);
 }
 
+bool vs_block_overlaps(const struct vs_block *a, const struct vs_block *b) {
+    if (a->is_ticks != b->is_ticks || (a->is_ticks && a->base != b->base)) return false;
+    uint64_t a_last = a->first + (a->count - 1) * a->stride, b_last = b->first + (b->count - 1) * b->stride;
+    if (a_last < b->first || b_last < a->first) return false;
+    uint64_t apart = a->first > b->first ? a->first - b->first : b->first - a->first;
+    return a->stride != b->stride || apart % a->stride == 0; /* of one counter's several databases each has a rest */
+}
+
 void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *given, struct vs_block *out) {
     const struct vesta_field *seq = &layout->field[layout->seq];
     *out = (struct vs_block){.is_ticks = true,

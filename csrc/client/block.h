@@ -22,6 +22,9 @@ struct vs_block {
  * every id is another one and fits 64 bits. */
 const char *vs_block_reject(const struct vs_block *block, uint64_t asked);
 
+/* Whether two blocks, of which neither is rejected, have an id in common. */
+bool vs_block_overlaps(const struct vs_block *a, const struct vs_block *b);
+
 /* The block that a generator in this process gave. */
 void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *given, struct vs_block *out);
 

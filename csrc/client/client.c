@@ -62,8 +62,8 @@ void vesta_client_close(struct vesta_client *client) {
 /* ------------------------------------------------------------------ one id */
 
 static COLD int say_pause(struct vesta_client *client, struct vesta_pause *pause) {
-    (void)client;
-    *pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = RETRY_US};
+    bool is_refused = atomic_load(&client->shared->is_refused);
+    *pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = is_refused ? -1 : RETRY_US};
     return VESTA_EPAUSE;
 }
 
@@ -129,7 +129,7 @@ int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wa
     for (;;) {
         uint32_t seen = atomic_load(&client->shared->arrived); /* before the try: what comes after it wakes */
         if (vesta_client_next(client, id, pause) == VESTA_OK) return VESTA_OK;
-        if (!wait_for_block(client, seen, until_us)) return VESTA_EPAUSE;
+        if (pause->wait_us < 0 || !wait_for_block(client, seen, until_us)) return VESTA_EPAUSE;
     }
 }
 
@@ -141,7 +141,7 @@ int vesta_client_batch_wait(struct vesta_client *client, uint64_t *ids, size_t n
         uint32_t seen = atomic_load(&client->shared->arrived);
         if (vesta_client_next_n(client, ids + have, n - have, &got, pause) == VESTA_OK)
             have += got;
-        else if (!wait_for_block(client, seen, until_us))
+        else if (pause->wait_us < 0 || !wait_for_block(client, seen, until_us))
             return VESTA_EPAUSE;
     }
     return VESTA_OK;

@@ -18,7 +18,7 @@
 /* A block that is here. */
 struct vs_held {
     struct vs_block block; /* its rest; count 0: none is here */
-    uint64_t granted;      /* ids that it had */
+    uint64_t granted;      /* ids that it had; 0: none is here, nor was the last one */
     uint64_t mark;         /* when so many are taken the next block is wanted */
     int64_t sent_us;       /* when it was asked for: its ids may be as old as that */
 };
@@ -29,6 +29,7 @@ struct vs_shared {
     _Atomic uint64_t stamp;
     _Atomic uint64_t owner;   /* the process whose memory this is, where the kernel does not clear it; else 0 */
     _Atomic uint32_t arrived; /* a futex: rises with every block */
+    atomic_bool is_refused;   /* every server refuses, and only a person can change that */
     pthread_mutex_t lock;     /* of what follows; held for some instructions, but while the thread is started */
     struct vs_held current, next;
     struct vs_fetcher *fetcher; /* NULL: not started in this process */

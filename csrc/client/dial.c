@@ -42,7 +42,8 @@ static int greet(struct vs_dial *dial) {
     struct vs_answer answer;
     dial->wire->ask(&q, &answer);
     if (answer.heard == VS_HEARD_STATUS) return VESTA_OK;
-    return vs_fail(&dial->err, VESTA_EIO, "%.250s: greeting: %s", dial->address,
+    bool refuses = answer.heard == VS_HEARD_ERROR && !vs_wire_passes(answer.text);
+    return vs_fail(&dial->err, refuses ? VESTA_EOPTION : VESTA_EIO, "%.250s: greeting: %s", dial->address,
                    answer.heard == VS_HEARD_VALUES ? "an answer of another kind" : answer.text);
 }
 

@@ -17,7 +17,7 @@ struct vs_dial_opts {
 /* NULL with err: no thread or descriptor can be had. */
 struct vs_dial *vs_dial_begin(const struct vs_dial_opts *opts, struct vesta_error *err);
 bool vs_dial_is_done(const struct vs_dial *dial);
-/* Of one that is done: the connection, or -1 with err.  The dial is gone. */
+/* Of one that is done: the connection, or -1 with err, VESTA_EOPTION where the server refuses.  The dial is gone. */
 int vs_dial_end(struct vs_dial *dial, struct vesta_error *err);
 /* Whatever comes of it is dropped. */
 void vs_dial_leave(struct vs_dial *dial);

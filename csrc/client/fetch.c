@@ -21,6 +21,8 @@
 #define FALLBACK_US INT64_C(1000)        /* the shortest pause of the fallback that is waited out ... */
 #define FALLBACK_MAX_US INT64_C(1000000) /* ... and the longest: its wait may be over sooner than it knew */
 
+#define GIVEN 8 /* blocks that are remembered: one that is told again is nobody's */
+
 struct vs_fetcher {
     struct vesta_client *client;
     pthread_t thread;
@@ -29,6 +31,8 @@ struct vs_fetcher {
     uint64_t dice;
     int64_t fallback_us; /* not to be asked before */
     struct vs_peer peer[VESTA_SERVERS_MAX];
+    struct vs_block given[GIVEN]; /* the last blocks; count 0: fewer than that */
+    unsigned given_count;
     struct vs_answer answer;
 };
 
@@ -70,13 +74,25 @@ static void note_request(struct vs_fetcher *f, int source) {
 /* Which servers are up, and when something is tried next, for people. */
 static void note_state(struct vs_fetcher *f, int64_t now_us, int64_t until_us) {
     vs_client_lock(f->client);
-    for (int i = 0; i < f->client->setup.server_count; i++)
+    bool all_refuse = !f->client->setup.fallback;
+    for (int i = 0; i < f->client->setup.server_count; i++) {
         f->client->shared->source[i].is_up = vs_peer_is_up(&f->peer[i], now_us);
+        all_refuse &= f->peer[i].is_refusing;
+    }
     f->client->shared->retry_us = until_us;
     vs_client_unlock(f->client);
+    vs_shared_set_refused(f->client, all_refuse);
 }
 
 /* ------------------------------------------------------------------ a server */
+
+/* A proxy may tell an answer twice. */
+static bool was_given(struct vs_fetcher *f, const struct vs_block *block) {
+    for (int i = 0; i < GIVEN; i++)
+        if (f->given[i].count > 0 && vs_block_overlaps(&f->given[i], block)) return true;
+    f->given[f->given_count++ % GIVEN] = *block;
+    return false;
+}
 
 /* True: a block came. */
 static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sent_us) {
@@ -86,6 +102,10 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
     const struct vs_values values = {f->answer.at, f->answer.count};
     if (vs_reply_read(&values, setup->name, asked, &block, &err) != VESTA_OK) {
         note_error(f, i, err.text);
+        return false;
+    }
+    if (was_given(f, &block)) {
+        note_error(f, i, "a block came that this client was given before");
         return false;
     }
     vs_shared_publish(f->client, i, &block, sent_us);
@@ -107,7 +127,8 @@ static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
     }
     if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text); /* that one was told of already */
     if (heard != VS_HEARD_ERROR) vs_peer_hang_up(peer);
-    vs_peer_rest(peer, now_us, roll(f));
+    bool refuses = heard == VS_HEARD_ERROR && !vs_wire_passes(f->answer.text);
+    (refuses ? vs_peer_refuse : vs_peer_rest)(peer, now_us, roll(f));
 }
 
 static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
@@ -180,7 +201,7 @@ static void reap_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     peer->dial = NULL;
     if (peer->fd >= 0) return;
     note_error(f, i, err.text);
-    vs_peer_rest(peer, now_us, roll(f));
+    (err.code == VESTA_EOPTION ? vs_peer_refuse : vs_peer_rest)(peer, now_us, roll(f));
 }
 
 static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {

@@ -11,6 +11,13 @@ void vs_peer_rest(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
     assert(us <= VS_REST_MAX_US);
     peer->retry_us = now_us + us - (int64_t)(dice % (uint64_t)(us / 4));
     peer->failures++;
+    peer->is_refusing = false;
+}
+
+void vs_peer_refuse(struct vs_peer *peer, int64_t now_us, uint64_t dice) {
+    peer->failures = DOUBLINGS_MAX;
+    vs_peer_rest(peer, now_us, dice);
+    peer->is_refusing = true;
 }
 
 void vs_peer_hang_up(struct vs_peer *peer) {

@@ -73,12 +73,10 @@ static void renew_stamp(struct vesta_client *client) {
 
 static void drop_stale(struct vesta_client *client, struct vs_held *held, int64_t now_us) {
     struct vs_shared *shared = client->shared;
-    if (held->block.count == 0 || now_us - held->sent_us < client->setup.ttl_us) return;
-    shared->info.drops++;
+    if (held->granted == 0 || now_us - held->sent_us < client->setup.ttl_us) return;
+    if (held->block.count > 0) shared->info.drops++; /* else all of it is in threads' hands, or used */
     shared->info.dropped += held->block.count;
-    if (held->block.count < held->granted)
-        shared->wanted = true; /* somebody takes ids: be there before the next call */
-    held->block.count = 0;
+    *held = (struct vs_held){.granted = 0};
     renew_stamp(client);
 }
 
@@ -99,7 +97,7 @@ static void switch_over(struct vesta_client *client, int64_t now_us) {
     if (used && !shared->renew_us) shared->renew_us = shared->current.sent_us + client->setup.ttl_us;
     assert(shared->next.block.count > 0);
     shared->current = shared->next;
-    shared->next.block.count = 0;
+    shared->next = (struct vs_held){.granted = 0};
     shared->switched_us = now_us;
     shared->current.mark = vs_range_mark(shared->current.granted, used, used_us, shared->took_us);
     if (atomic_load_explicit(&shared->stamp, memory_order_relaxed) == 0) renew_stamp(client);
@@ -151,11 +149,17 @@ void vs_shared_plan(struct vesta_client *client, struct vs_plan *out) {
     out->is_active = out->is_due || shared->current.block.count > 0;
     if (!shared->info.block_ids) shared->info.block_ids = client->setup.block_min;
     out->asks = shared->info.block_ids;
-    const int64_t at[] = {shared->current.block.count ? shared->current.sent_us + client->setup.ttl_us : 0,
-                          shared->next.block.count ? shared->next.sent_us + client->setup.ttl_us : 0, shared->renew_us};
+    const int64_t at[] = {shared->current.granted ? shared->current.sent_us + client->setup.ttl_us : 0,
+                          shared->next.granted ? shared->next.sent_us + client->setup.ttl_us : 0, shared->renew_us};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++)
         if (at[i] && at[i] < out->expiry_us) out->expiry_us = at[i];
     vs_client_unlock(client);
+}
+
+void vs_shared_set_refused(struct vesta_client *client, bool is_refused) {
+    if (atomic_exchange(&client->shared->is_refused, is_refused) || !is_refused) return;
+    atomic_fetch_add(&client->shared->arrived, 1); /* who waits is told now, and not when the time is over */
+    vs_futex_wake(&client->shared->arrived);
 }
 
 void vs_shared_publish(struct vesta_client *client, int source, const struct vs_block *block, int64_t sent_us) {
@@ -165,6 +169,7 @@ void vs_shared_publish(struct vesta_client *client, int source, const struct vs_
     assert(shared->next.block.count == 0); /* nobody else publishes */
     shared->next = (struct vs_held){.block = *block, .granted = block->count, .sent_us = sent_us};
     shared->wanted = false;
+    atomic_store(&shared->is_refused, false);
     if (shared->asked_us) shared->info.block_ids = next_size(client, sent_us - shared->asked_us);
     shared->asked_us = sent_us;
     shared->took_us = now_us - sent_us;

@@ -23,6 +23,9 @@ struct vs_plan {
 };
 void vs_shared_plan(struct vesta_client *client, struct vs_plan *out);
 
+/* Whether every server refuses. */
+void vs_shared_set_refused(struct vesta_client *client, bool is_refused);
+
 /* A block came from a source (VS_FALLBACK, or a server's number); there was room for it. */
 void vs_shared_publish(struct vesta_client *client, int source, const struct vs_block *block, int64_t sent_us);
 

@@ -2,10 +2,19 @@
 #include "client/wire.h"
 #include "store/module.h"
 
+#include "base/array.h"
+
 #include <stddef.h>
 
 /* Weak: NULL where it is not linked.  Hidden: never another copy's. */
 extern const struct vs_wire vs_wire_redis __attribute__((weak, visibility("hidden")));
+
+bool vs_wire_passes(const char *error) {
+    static const char *const passing[] = {"TRYAGAIN", "LOADING", "OOM"};
+    for (size_t i = 0; i < VS_COUNT(passing); i++)
+        if (strncmp(error, passing[i], strlen(passing[i])) == 0) return true;
+    return false;
+}
 
 const struct vs_wire *vs_wire_find(struct vesta_error *err) {
     static const struct vs_module_file file = {"client/redis", "vs_wire_module", "client of servers", VS_WIRE_PACKAGE};

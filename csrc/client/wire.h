@@ -12,6 +12,9 @@
 #define VS_ANSWER_BYTES_MAX 8192 /* of one reply; a block's has some hundred */
 #define VS_WIRE_PACKAGE "libhiredis-dev"
 
+/* Errors that pass by themselves: -TRYAGAIN, -LOADING, -OOM. */
+bool vs_wire_passes(const char *error);
+
 enum vs_heard {
     VS_HEARD_VALUES,  /* an array of texts and numbers: `at` */
     VS_HEARD_STATUS,  /* "OK", "PONG": `text` */

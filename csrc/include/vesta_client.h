@@ -29,11 +29,11 @@
  * block may be old (ttl_ms).
  *
  * Servers are asked in the order in which they are listed; one that fails is left alone for 0.1 s, then twice as long
- * each time up to 6.4 s, and is asked again as soon as it answers.  Each attempt has a deadline (timeout_ms).  A
- * connection on which a call timed out, or whose reply was not understood, is closed, so that no late reply is ever
- * taken for another's.  Where no server answers, ids come from `fallback`, a generator in this process with a lease
- * of its own, until one does; the layout's `method` field, where it has one, tells which way an id came (0: fallback,
- * 1: a server).
+ * each time up to 6.4 s, one that refuses for 6.4 s, and it is asked again as soon as it answers.  Each attempt has a
+ * deadline (timeout_ms).  A connection on which a call timed out, or whose reply was not understood, is closed, so that
+ * no late reply is ever taken for another's.  Where no server answers, ids come from `fallback`, a generator in this
+ * process with a lease of its own, until one does; the layout's `method` field, where it has one, tells which way an id
+ * came (0: fallback, 1: a server).
  *
  * fork(), also by clone(2): a child begins anew, with its own thread, connections and blocks; the parent's are left
  * alone (the child's copies of the connections' descriptors stay open until it ends or runs another program).
@@ -85,10 +85,12 @@ VESTA_API void vesta_client_close(struct vesta_client *client);
 
 /* Gives one id.  Waits for no server; once in a while it takes a lock that nobody holds for longer than some
  * instructions take, and wakes the thread.  Threads: any; after a fork in parent and child.
- * Errors: VESTA_EPAUSE with VESTA_RANGE: no block is there just now, and one is being fetched. */
+ * Errors: VESTA_EPAUSE with VESTA_RANGE: no block is there just now, and one is being fetched; wait_us is -1 where
+ * every server refuses (a name that it does not have, a password) and there is no fallback: a person has to act. */
 VESTA_API int vesta_client_next(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause);
 
-/* The same, but waits for up to wait_us_max.  Threads: any; blocks.  Errors: VESTA_EPAUSE. */
+/* The same, but waits for up to wait_us_max, unless every server refuses.  Threads: any; blocks.  Errors: VESTA_EPAUSE.
+ */
 VESTA_API int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wait_us_max,
                                      struct vesta_pause *pause);
 

@@ -58,7 +58,7 @@ static void chain(void) {
         CHECK_EQ_U64(way(client), 1);
     atomic_store(&first.fault, BUSY);
     await_way(client, 2);
-    atomic_store(&second.fault, REFUSING);
+    atomic_store(&second.fault, BUSY);
     await_way(client, WORKER);
     vesta_client_get_info(client, &info);
     CHECK(info.fallback_blocks >= 1);

@@ -23,6 +23,7 @@ enum fault {
     DRIPPING,   /* a byte now and then */
     OTHER_NAME, /* the reply to somebody else's request */
     OTHER_KIND,
+    TOLD_AGAIN, /* the last good reply once more */
     NO_IDS,
     TOO_MANY,     /* one id more than was asked for */
     HUGE_COUNT,   /* 2^63 */
@@ -57,6 +58,7 @@ struct fault_server {
     _Atomic uint64_t blocks, requests, connections; /* of GOOD and of all */
     _Atomic uint64_t most;                          /* ids that were asked for at once */
     uint64_t base;                                  /* tells servers apart */
+    _Atomic uint64_t last_first, last_count;        /* of the last good grant */
     _Atomic uint64_t *ticks;                        /* where the next grant begins; shared by servers of one name */
 };
 
@@ -136,6 +138,8 @@ static void fault_drip(int fd, const char *reply, size_t length) {
 static struct fault_grant fault_grant(struct fault_server *s, int fault, uint64_t n) {
     struct fault_grant g = {"orders", "ticks", s->base, 0, n, TIME_SHIFT};
     g.first = atomic_fetch_add(s->ticks, n) | (fault == GOOD ? 0 : POISON);
+    if (fault == GOOD) atomic_store(&s->last_first, g.first), atomic_store(&s->last_count, g.count);
+    if (fault == TOLD_AGAIN) g.first = atomic_load(&s->last_first), g.count = atomic_load(&s->last_count);
     if (fault == OTHER_NAME) g.name = "other";
     if (fault == OTHER_KIND) g.kind = "beads";
     if (fault == NO_IDS) g.count = 0;

@@ -58,7 +58,7 @@ static void a_request_a_block(void) {
 /* Every answer of a server is a fault; then it answers well. */
 static void meets(int fault, const char *said) {
     bool is_silent = fault == SILENT || fault == STALLED || fault == LATE || fault == DRIPPING || fault == HUGE_STRING;
-    bool is_kept = fault == REFUSING || fault == BUSY; /* an answer, if not a good one */
+    bool is_kept = fault == BUSY; /* an answer, if not a good one */
     struct fault_server s;
     struct vesta_client_info info;
     struct vesta_pause pause;
@@ -68,7 +68,7 @@ static void meets(int fault, const char *said) {
     struct vesta_client *client = opened(s.address, is_silent ? 100 : 30000);
     CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
     CHECK_EQ_I64(pause.why, VESTA_RANGE);
-    CHECK(pause.wait_us > 0);
+    CHECK(pause.wait_us > 0); /* nobody has refused yet */
     AWAIT((vesta_client_get_info(client, &info), info.errors > 0));
     CHECK_EQ_U64(info.blocks, 0);
     CHECK_HAS(info.server[0].error, said);
@@ -117,6 +117,31 @@ static void for_others(void) {
     meets(TWICE, "more than one reply");
 }
 
+/* A block that was given, and is told again, gives none of its ids again. */
+static void told_again(void) {
+    struct fault_server s;
+    struct vesta_client_info info;
+    uint64_t last = 0, before;
+    fault_server_begin(&s, &ticks, 1);
+    struct vesta_client *client = opened(s.address, 30000);
+    take_good(client, &last);
+    AWAIT((vesta_client_get_info(client, &info), info.blocks == info.requests));
+    before = info.blocks;
+    atomic_store(&s.fault, TOLD_AGAIN);
+    struct vesta_pause pause;
+    uint64_t id;
+    while (vesta_client_next(client, &id, &pause) == VESTA_OK)
+        ;
+    AWAIT((vesta_client_get_info(client, &info), info.errors >= 2));
+    CHECK_EQ_U64(info.blocks, before);
+    CHECK_HAS(info.server[0].error, "was given before");
+    atomic_store(&s.fault, GOOD);
+    for (int i = 0; i < 1000; i++)
+        take_good(client, &last);
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
 static void impossible(void) {
     meets(NO_IDS, "it has no ids");
     meets(TOO_MANY, "more ids than were asked for");
@@ -138,7 +163,6 @@ static void hostile(void) {
 }
 
 static void refusing(void) {
-    meets(REFUSING, "no namespace 'orders'");
     meets(BUSY, "TRYAGAIN");
 }
 
@@ -179,7 +203,7 @@ static void goes_back(void) {
     struct vesta_client *client = opened(servers, 30000);
     take_good(client, &last);
     CHECK_EQ_U64(last & 1023, 1);
-    atomic_store(&first.fault, REFUSING);
+    atomic_store(&first.fault, BUSY);
     while ((last & 1023) == 1)
         take_good(client, &last);
     CHECK_EQ_U64(last & 1023, 2);
@@ -197,13 +221,43 @@ static void goes_back(void) {
     fault_server_end(&second);
 }
 
-/* Who refuses is asked less and less often. */
+/* What only a person can change is told at once, by every call, and a server that has changed its mind is used. */
+static void told_at_once(void) {
+    struct fault_server first, second;
+    struct vesta_pause pause;
+    uint64_t ids[2], last = 0;
+    char servers[80], text[512];
+    fault_server_begin(&first, &ticks, 1);
+    fault_server_begin(&second, &ticks, 2);
+    snprintf(servers, sizeof servers, "%s,%s", first.address, second.address);
+    atomic_store(&first.fault, REFUSING);
+    atomic_store(&second.fault, REFUSING);
+    struct vesta_client *client = opened(servers, 30000);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ_I64(vesta_client_next_wait(client, ids, INT64_MAX, &pause), VESTA_EPAUSE);
+        CHECK_EQ_I64(pause.wait_us, -1);
+        CHECK_EQ_I64(vesta_client_batch_wait(client, ids, 2, INT64_MAX, &pause), VESTA_EPAUSE);
+        vesta_client_pause_text(client, &pause, text, sizeof text);
+        CHECK_HAS(text, "there is no namespace 'orders'");
+    }
+    CHECK_EQ_U64(atomic_load(&first.requests), 1);
+    CHECK_EQ_U64(atomic_load(&second.requests), 1);
+    atomic_store(&second.fault, GOOD);
+    AWAIT(vesta_client_next(client, ids, &pause) == VESTA_OK);
+    CHECK_EQ_U64(ids[0] & 1023, 2);
+    take_good(client, &last);
+    vesta_client_close(client);
+    fault_server_end(&first);
+    fault_server_end(&second);
+}
+
+/* Who fails is asked less and less often. */
 static void backs_off(void) {
     struct fault_server s;
     struct vesta_pause pause;
     uint64_t id;
     fault_server_begin(&s, &ticks, 1);
-    atomic_store(&s.fault, REFUSING);
+    atomic_store(&s.fault, BUSY);
     struct vesta_client *client = opened(s.address, 30000);
     int64_t began_ms = check_now_ms();
     CHECK_EQ_I64(vesta_client_next_wait(client, &id, 1000000, &pause), VESTA_EPAUSE);
@@ -342,12 +396,14 @@ static const struct check_case cases[] = {
     {"a reply that comes too late gives no id, and its connection is used no more", too_late},
     {"a reply to another request gives no id", for_others},
     {"a reply that nobody asked for gives no id", unasked},
+    {"a reply that is told again gives no id again", told_again},
     {"a block that cannot be gives no id", impossible},
     {"bytes that are no reply give no id", hostile},
-    {"a server that refuses is asked again, over the same connection", refusing},
+    {"a server that is busy is asked again, over the same connection", refusing},
     {"a server that never answers delays no id of the next one", black_hole},
     {"ids come of the second server while the first fails, and then of the first again", goes_back},
-    {"a server that refuses is asked less and less often", backs_off},
+    {"where every server refuses, who waits is told at once", told_at_once},
+    {"a server that fails is asked less and less often", backs_off},
     {"four threads get no id twice", none_twice},
     {"a client's ids in a thread's hands are never another client's", clients_in_turn},
     {"a client's end waits for no server", ends_soon},

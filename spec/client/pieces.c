@@ -172,6 +172,27 @@ static struct vs_block usual(void) {
         CHECK_HAS(why_ ? why_ : "it is accepted", part);                                                               \
     } while (0)
 
+static void overlaps(void) {
+    struct vs_block a = usual(), b = usual();
+    CHECK(vs_block_overlaps(&a, &b));
+    b.first += 999;
+    CHECK(vs_block_overlaps(&a, &b) && vs_block_overlaps(&b, &a));
+    b.first += 1;
+    CHECK(!vs_block_overlaps(&a, &b) && !vs_block_overlaps(&b, &a));
+    b = usual(), b.base = 8;
+    CHECK(!vs_block_overlaps(&a, &b)); /* another worker's */
+    a = (struct vs_block){.first = 10, .count = 5, .stride = 2}, b = a;
+    CHECK(vs_block_overlaps(&a, &b));
+    b.first = 11; /* another database's */
+    CHECK(!vs_block_overlaps(&a, &b));
+    b.first = 18;
+    CHECK(vs_block_overlaps(&a, &b) && vs_block_overlaps(&b, &a));
+    b.first = 20;
+    CHECK(!vs_block_overlaps(&a, &b) && !vs_block_overlaps(&b, &a));
+    b = (struct vs_block){.first = 17, .count = 1, .stride = 1}; /* it cannot be told: no */
+    CHECK(vs_block_overlaps(&a, &b));
+}
+
 static void impossible_blocks(void) {
     struct vs_block well = usual();
     CHECK(vs_block_reject(&well, 1000) == NULL);
@@ -252,6 +273,7 @@ static const struct check_case cases[] = {
     {"options of another size are read as far as they are known", sizes},
     {"the vectors for clients come out, however the ids are taken", vectors_hold},
     {"a block that no layout can have is rejected", impossible_blocks},
+    {"blocks with an id in common are known", overlaps},
     {"a reply is read by its names, and believed in nothing", replies},
 };
 CHECK_MAIN(cases)

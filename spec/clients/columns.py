@@ -19,6 +19,8 @@ class Column:
 
 
 COLUMNS = [
+    Column("c", "BUILD/drive_c", forks=True, accepts=("size=0", "ttl=0", "timeout=0", "wait"),
+           calls={"size": "block_min"}),
     Column("python", "python3", "HERE/drive.py", forks=True),
     Column("go", "BUILD/drive_go"),
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
