@@ -44,6 +44,12 @@ bool vs_reservation_check(const struct vs_tag *row, struct vs_reply *reply) {
                      row->tag, row->delta);
 }
 
+bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply *reply) {
+    return vs_answer(reply, VS_STORE_REFUSED,
+                     "tag '%s' stands at %" PRIu64 ", which was reserved before: it went back; set it higher", tag,
+                     number);
+}
+
 void vs_reservation_grant(uint64_t number, int64_t free_ms, struct vs_reply *reply) {
     assert(number < VS_NUMBER_MAX);
     reply->grant = (struct vs_grant){.from = number, .until = number + 1, .delta = 1, .held_until_ms = free_ms};

@@ -30,6 +30,9 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
 /* A counter whose numbers follow one another.  False: REFUSED. */
 bool vs_reservation_check(const struct vs_tag *row, struct vs_reply *reply);
 
+/* The counter stands at a number that was reserved before.  REFUSED; false. */
+bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply *reply);
+
 /* Fills reply->grant with the one number. */
 void vs_reservation_grant(uint64_t number, int64_t free_ms, struct vs_reply *reply);
 

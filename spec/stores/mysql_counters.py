@@ -1,11 +1,11 @@
 """mysql_counters.py -- counters in MariaDB: the contract on Leaf's table, on tinyid's, and on ours; beside programs that
-do Leaf's and tinyid's own SQL; their hard days.  mysql_counters.py STORE_CALL STORE_COUNTERS"""
+do Leaf's and tinyid's own SQL; their hard days.  mysql_counters.py STORE_CALL STORE_COUNTERS STORE_RESERVATIONS"""
 import sys
 import threading
 
 from servers import Caller, MariaDB, Proxy, claim, contract, has, main, until
 
-CALL, COUNTERS = sys.argv[1:3]
+CALL, COUNTERS, RESERVATIONS = sys.argv[1:4]
 db = MariaDB().start()
 db.sql("CREATE DATABASE leaf; CREATE USER owner@'127.0.0.1' IDENTIFIED BY 'o'; GRANT ALL ON leaf.* TO owner@'127.0.0.1';"
        "CREATE USER taker@'127.0.0.1' IDENTIFIED BY 't'; GRANT SELECT, UPDATE ON leaf.* TO taker@'127.0.0.1'")
@@ -60,7 +60,7 @@ def _():
     with taker() as caller:
         assert took(caller.ask("take orders 0", "OK")) == (1, 11)
         has(caller.ask("add other 1 10", "REFUSED")["text"], "INSERT command denied")
-    assert db.sql("SHOW TABLES IN leaf") == "leaf_alloc"  # nor is any other needed
+    assert db.sql("SHOW TABLES IN leaf").split() == ["leaf_alloc", "vesta_reservation"]  # nor is any other needed
 
 
 @claim("the contract of counters holds: in our table, in Leaf's own, in tinyid's own of any name")
@@ -68,6 +68,12 @@ def _():
     db.sql(LEAF % "leaf_of_leaf" + ";" + TINYID % "tiny_id_info" + ";" + TINYID % "counters_of_ours")
     for table in ("-", "leaf_of_leaf", "tiny_id_info", "counters_of_ours"):
         contract(COUNTERS, (uri("owner:o"), table), 12)
+
+
+@claim("the contract of reservations holds, beside our table, Leaf's own and tinyid's own")
+def _():
+    for table in ("-", "leaf_of_leaf", "tiny_id_info"):
+        contract(RESERVATIONS, (uri("owner:o"), table), 7)
 
 
 @claim("a table of other columns is said to be that")
@@ -215,7 +221,7 @@ def slow_writes(seconds):
     db.sql("CREATE TRIGGER leaf.slow BEFORE UPDATE ON leaf.leaf_alloc FOR EACH ROW SET NEW.step = NEW.step + SLEEP(%d)" % seconds)
 
 
-WRITING = "SELECT id FROM information_schema.processlist WHERE info LIKE 'UPDATE `leaf_alloc`%'"
+WRITING = "SELECT id FROM information_schema.processlist WHERE info LIKE 'UPDATE `leaf_alloc` %'"
 
 
 @claim("killed within its write: unknown, and not done; an answer that is lost: unknown, and done, and its numbers are nobody's")
@@ -239,6 +245,52 @@ def _():
     assert stands_at("severed") == 6
     with taker() as caller:
         assert took(caller.ask("take severed 5", "OK")) == (6, 11)
+
+
+@claim("an answer to a reserve that is lost: unknown, and asked again under its token the same number; so for its commit")
+def _():
+    row("lost", 1)
+    proxy = Proxy(db.port)
+    slow_writes(2)
+    with Caller(CALL, uri("owner:o", proxy.port)) as caller:
+        try:
+            caller.send("reserve lost 77 3600000")
+            until(lambda: db.sql(WRITING), "it writes")
+            proxy.lose_answers = True
+            assert caller.answer()["outcome"] == "UNKNOWN"
+            proxy.lose_answers = False
+        finally:
+            db.sql("DROP TRIGGER leaf.slow")
+        assert caller.settle("reserve lost 77 3600000")["from"] == 1
+        assert caller.ask("reserve lost 78 3600000", "OK")["from"] == 2
+        proxy.lose_answers = True
+        caller.ask("commit lost 77 1", "UNKNOWN", "DOWN")
+        proxy.lose_answers = False
+        caller.settle("commit lost 77 1")
+        has(caller.ask("cancel lost 77 1", "REFUSED")["text"], "is committed, and stays so")
+        assert stands_at("lost") == 3
+
+
+@claim("a counter that went back reserves no number twice; a table that is missing, a share that is none alone are named")
+def _():
+    row("back", 1)
+    with Caller(CALL, uri("owner:o")) as caller:
+        for token in (1, 2):
+            assert caller.ask("reserve back %d 3600000" % token, "OK")["from"] == token
+            caller.ask("commit back %d %d" % (token, token), "OK")
+        db.sql("UPDATE leaf.leaf_alloc SET max_id = 1 WHERE biz_tag = 'back'")
+        has(caller.ask("reserve back 3 3600000", "REFUSED")["text"], "tag 'back' stands at 1, which was reserved before")
+        db.sql("UPDATE leaf.leaf_alloc SET max_id = 3 WHERE biz_tag = 'back'")
+        assert caller.ask("reserve back 3 3600000", "OK")["from"] == 3
+        db.sql("RENAME TABLE leaf.vesta_reservation TO leaf.away")
+        try:
+            for order in ("reserve back 4 3600000", "commit back 3 3", "cancel back 3 3"):
+                has(caller.ask(order, "REFUSED")["text"], "no table vesta_reservation", "vesta store init --segments")
+        finally:
+            db.sql("RENAME TABLE leaf.away TO leaf.vesta_reservation")
+        db.sql("REPLACE INTO leaf.tiny_id_info (biz_type, max_id, step, delta, remainder) VALUES ('half', 0, 10, 2, 1)")
+    with Caller(CALL, uri("owner:o"), STORE_TABLE="tiny_id_info") as caller:
+        has(caller.ask("reserve half 1 3600000", "REFUSED")["text"], "a delta of 2", "from one database alone")
 
 
 @claim("a server that stands still: a call ends at its deadline")
@@ -359,4 +411,4 @@ def _():
     assert ranges[0][0] == 1 and ranges[-1][1] == 1 + 7 * 120 + 3 * 60
 
 
-main(sys.argv[3] if len(sys.argv) > 3 else "")
+main(sys.argv[4] if len(sys.argv) > 4 else "")

@@ -61,6 +61,20 @@ def _():
     contract(RESERVATIONS, ("sqlite:" + place(), "invoices"), 7)
 
 
+@claim("a counter that went back reserves no number twice")
+def _():
+    path = place()
+    with Caller(CALL, "sqlite:" + path) as caller:
+        caller.ask("add orders 1 10", "OK")
+        for token in (1, 2):
+            assert caller.ask("reserve orders %d 3600000" % token, "OK")["from"] == token
+            caller.ask("commit orders %d %d" % (token, token), "OK")
+        change(path, "UPDATE leaf_alloc SET max_id = 1")
+        has(caller.ask("reserve orders 3 3600000", "REFUSED")["text"], "tag 'orders' stands at 1, which was reserved before")
+        change(path, "UPDATE leaf_alloc SET max_id = 3")
+        assert caller.ask("reserve orders 3 3600000", "OK")["from"] == 3
+
+
 HOSTILE_COUNTERS = [
     ("max_id = -1", "take orders 5", "stands at -1, below 0"),
     ("max_id = 'many'", "take orders 5", "by hand"),

@@ -13,9 +13,8 @@
  * above what was read, with a nonce behind it, so that no other answer is taken for it.
  *
  * A tag is compared byte by byte, for a folding collation would take `orders` for `Orders`. */
-#include "store/counter.h"
+#include "store/mysql/counter.h"
 #include "base/array.h"
-#include "store/mysql/link.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -25,30 +24,16 @@
 /* What stands in a LAST_INSERT_ID: how far it was, 1, the nonce.  1, because 0 would be none. */
 #define NONCE_BITS 22
 #define MARK_BIT (UINT64_C(1) << NONCE_BITS)
-#define FAR_SHIFT (NONCE_BITS + 1)
 #define FAR_MAX ((UINT64_C(1) << 40) - 1) /* numbers that others take between two messages */
-_Static_assert(FAR_SHIFT + 40 < 64, "it fits");
+_Static_assert(VS_FAR_SHIFT == NONCE_BITS + 1, "it stands behind the 1");
+_Static_assert(VS_FAR_SHIFT + 40 < 64, "it fits");
 
-struct counter_shape {
-    const char *tag, *delta, *remainder; /* its columns, or what stands for them */
-    const char *bump;                    /* what else each write changes */
-    int64_t above;                       /* of a range's first number, above max_id */
-    const char *insert, *values;         /* what else a new row has */
-};
 enum { LEAF, TINYID, TICKETS };
 static const struct counter_shape shapes[] = {
     [LEAF] = {"biz_tag", "1", "0", "", 0, "", ""},
     [TINYID] = {"biz_type", "c.delta", "c.remainder", ", version = version + 1", 1,
                 ", begin_id, delta, remainder, create_time, version", ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
     [TICKETS] = {.tag = "stub"},
-};
-
-/* What a call is about. */
-struct call {
-    struct mysql_store *self;
-    const char *table, *tag;
-    const struct counter_shape *is;
-    struct vs_reply *reply;
 };
 
 /* ------------------------------------------------------------------ whose a table is */
@@ -60,7 +45,7 @@ static const struct counter_shape *told_by(const struct vs_rows *rows) {
     return leaf == 4 ? &shapes[LEAF] : tinyid == 7 ? &shapes[TINYID] : tickets == 2 ? &shapes[TICKETS] : NULL;
 }
 
-static bool told_wrong(const struct call *call, bool is_there) {
+static bool told_wrong(const struct vs_mysql_call *call, bool is_there) {
     if (!is_there)
         return vs_answer(call->reply, VS_STORE_REFUSED,
                          "%.50s has no table %s: run `vesta store init --segments` with the right to CREATE",
@@ -72,7 +57,7 @@ static bool told_wrong(const struct call *call, bool is_there) {
 }
 
 /* One row comes, whatever is there. */
-static bool find_shape(struct call *call) {
+static bool find_shape(struct vs_mysql_call *call) {
     struct mysql_store *self = call->self;
     struct vs_mysql_shape *known = &self->shape;
     struct vs_sql sql = {.length = 0};
@@ -101,16 +86,17 @@ static bool find_shape(struct call *call) {
 }
 
 /* Names are checked before anything is asked.  False with the reply filled. */
-static bool begin_table(struct call *call, struct vs_store *store, const char *table, int64_t ms_max,
+static bool begin_table(struct vs_mysql_call *call, struct vs_store *store, const char *table, int64_t ms_max,
                         struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     assert(store->ops->take == vs_mysql_take);
     vs_reply_clear(reply);
-    *call = (struct call){self, vs_counter_table(table, reply), "", NULL, reply};
+    *call = (struct vs_mysql_call){self, vs_counter_table(table, reply), "", NULL, reply};
     return call->table && vs_mysql_begin(self, ms_max, false, reply) && find_shape(call);
 }
 
-static bool begin(struct call *call, struct vs_store *store, const struct vs_counter *counter, struct vs_reply *reply) {
+bool vs_mysql_call_begin(struct vs_mysql_call *call, struct vs_store *store, const struct vs_counter *counter,
+                         struct vs_reply *reply) {
     vs_reply_clear(reply);
     if (!vs_counter_check(counter, reply) ||
         !begin_table(call, store, counter->table, ((struct mysql_store *)store)->call_ms_max, reply))
@@ -136,7 +122,7 @@ enum {
     COLUMNS
 };
 
-static void add_select(const struct call *call, struct vs_sql *sql) {
+static void add_select(const struct vs_mysql_call *call, struct vs_sql *sql) {
     const struct counter_shape *is = call->is;
     vs_sql_add(sql,
                "SELECT %" PRIu64 ", c.%s, c.max_id, c.step, %s, %s,"
@@ -146,14 +132,14 @@ static void add_select(const struct call *call, struct vs_sql *sql) {
 }
 
 /* Which row is meant; the first comparison finds it, by the table's key, and the second looks at it. */
-static void add_which(const struct call *call, struct vs_sql *sql) {
+void vs_mysql_call_which(const struct vs_mysql_call *call, struct vs_sql *sql) {
     assert(vs_tag_is_named(call->tag)); /* so it may stand between quotes */
     vs_sql_add(sql, "%s = '%s' AND CAST(CONVERT(%s USING utf8mb4) AS BINARY) = '%s'", call->is->tag, call->tag,
                call->is->tag, call->tag);
 }
 
 /* The row that was fetched; false where a number is none. */
-static bool read_row(const struct call *call, const struct vs_rows *rows, struct vs_tag *row) {
+static bool read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row) {
     *row = (struct vs_tag){.updated_ms = 0};
     if (!vs_mysql_cell(rows, COL_UPDATED, &row->updated_ms) || row->updated_ms < 0) row->updated_ms = 0;
     if (!vs_mysql_cell(rows, COL_MAX, &row->max) || !vs_mysql_cell(rows, COL_STEP, &row->step) ||
@@ -172,7 +158,7 @@ struct look {
     char read_only[16];
 };
 
-static void look_at(const struct call *call, const struct vs_rows *rows, struct look *look) {
+static void look_at(const struct vs_mysql_call *call, const struct vs_rows *rows, struct look *look) {
     look->is_whole = rows->row[COL_READ_ONLY] && vs_mysql_cell(rows, COL_CLOCK, &look->clock_us) && look->clock_us > 0;
     if (!look->is_whole) return;
     snprintf(look->read_only, sizeof look->read_only, "%s", rows->row[COL_READ_ONLY]);
@@ -182,13 +168,13 @@ static void look_at(const struct call *call, const struct vs_rows *rows, struct 
 }
 
 /* One row comes, whatever is there.  False with the reply filled. */
-static bool fetch_look(const struct call *call, struct look *look) {
+static bool fetch_look(const struct vs_mysql_call *call, struct look *look) {
     struct mysql_store *self = call->self;
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     *look = (struct look){.is_whole = false};
     add_select(call, &sql);
-    add_which(call, &sql);
+    vs_mysql_call_which(call, &sql);
     vs_sql_add(&sql, " LIMIT 2 FOR UPDATE");
     self->shape.is = NULL; /* another table may stand there by now: known again once it has answered */
     if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, call->reply)) return false;
@@ -207,7 +193,7 @@ static bool fetch_look(const struct call *call, struct look *look) {
 
 enum found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
 
-static enum found find_row(const struct call *call, struct vs_tag *row) {
+static enum found find_row(const struct vs_mysql_call *call, struct vs_tag *row) {
     struct look look;
     if (!fetch_look(call, &look) || !vs_mysql_check_read_only(&call->self->place, look.read_only, call->reply))
         return FOUND_TOLD;
@@ -220,7 +206,7 @@ static enum found find_row(const struct call *call, struct vs_tag *row) {
 }
 
 /* As find_row, where a tag that is not there is refused. */
-static bool load_row(const struct call *call, struct vs_tag *row) {
+bool vs_mysql_call_load(const struct vs_mysql_call *call, struct vs_tag *row) {
     enum found found = find_row(call, row);
     if (found == FOUND_NONE) vs_counter_unknown(call->tag, call->reply);
     return found == FOUND;
@@ -228,41 +214,37 @@ static bool load_row(const struct call *call, struct vs_tag *row) {
 
 /* ------------------------------------------------------------------ writes */
 
-/* What became of a write of one row.  NONE: no row was as it had to be, or one stood in its way.  TOLD: the reply is
- * filled. */
-enum fate { FATE_DONE, FATE_NONE, FATE_TOLD };
-
-static enum fate write_row(const struct call *call, const struct vs_sql *sql) {
+enum vs_fate vs_mysql_call_write(const struct vs_mysql_call *call, const struct vs_sql *sql, uint64_t rows) {
     vs_sent(call->reply);
     if (!vs_mysql_send(call->self, sql, call->reply))
-        return call->reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* by its primary key */
+        return call->reply->outcome == VS_STORE_CONFLICT ? VS_FATE_NONE : VS_FATE_TOLD; /* by a unique key */
     bool has_fields = mysql_field_count(call->self->my) != 0;
-    uint64_t rows = mysql_affected_rows(call->self->my);
-    if (!has_fields && rows == 0) return FATE_NONE;
-    if (!has_fields && rows == 1) return FATE_DONE;
+    uint64_t changed = mysql_affected_rows(call->self->my);
+    if (!has_fields && changed == 0) return VS_FATE_NONE;
+    if (!has_fields && changed == rows) return VS_FATE_DONE;
     vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
-    return FATE_TOLD;
+    return VS_FATE_TOLD;
 }
 
 /* Behind a write that brought its mark back: how far above what was read the row stood.  False with the reply filled.
  */
-static bool read_mark(const struct call *call, uint64_t mark, uint64_t *far) {
+bool vs_mysql_call_marked(const struct vs_mysql_call *call, uint64_t mark, uint64_t *far) {
     uint64_t stamp = mysql_insert_id(call->self->my);
     assert(mark & MARK_BIT);
-    *far = stamp >> FAR_SHIFT;
+    *far = stamp >> VS_FAR_SHIFT;
     if ((stamp & (2 * MARK_BIT - 1)) == mark && *far <= FAR_MAX) return true;
     return vs_mysql_no_answer(call->self, "an answer to something else", call->reply);
 }
 
-static uint64_t next_mark(const struct call *call) {
+uint64_t vs_mysql_call_mark(const struct vs_mysql_call *call) {
     return MARK_BIT | (vs_mysql_nonce(call->self) & (MARK_BIT - 1));
 }
 
 /* Raises the row by `step` from where it stands now, if that is no lower than it was read, nor so far above that its
  * mark or its end would overflow. */
-static void raise_row(const struct call *call, const struct vs_tag *row, uint64_t step) {
+static void raise_row(const struct vs_mysql_call *call, const struct vs_tag *row, uint64_t step) {
     struct vs_sql sql = {.length = 0};
-    uint64_t mark = next_mark(call), far = 0;
+    uint64_t mark = vs_mysql_call_mark(call), far = 0;
     int64_t max = row->max - call->is->above, top = INT64_MAX - call->is->above - (int64_t)step;
     assert(step > 0 && step <= VS_RANGE_MAX);
     assert(max <= top); /* vs_counter_grant looked */
@@ -270,45 +252,45 @@ static void raise_row(const struct call *call, const struct vs_tag *row, uint64_
     vs_sql_add(&sql,
                "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID((max_id - (%" PRId64 ")) << %d | %" PRIu64
                "), max_id + %" PRIu64 ", max_id)%s WHERE max_id BETWEEN %" PRId64 " AND %" PRId64 " AND ",
-               call->table, max, FAR_SHIFT, mark, step, call->is->bump, max, top);
-    add_which(call, &sql);
-    enum fate fate = write_row(call, &sql);
-    if (fate == FATE_NONE) vs_not_first(call->reply);
-    if (fate != FATE_DONE || !read_mark(call, mark, &far)) return;
+               call->table, max, VS_FAR_SHIFT, mark, step, call->is->bump, max, top);
+    vs_mysql_call_which(call, &sql);
+    enum vs_fate fate = vs_mysql_call_write(call, &sql, 1);
+    if (fate == VS_FATE_NONE) vs_not_first(call->reply);
+    if (fate != VS_FATE_DONE || !vs_mysql_call_marked(call, mark, &far)) return;
     call->reply->grant.from += far;
     call->reply->grant.until += far;
     vs_done(call->reply);
 }
 
 void vs_mysql_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply) {
-    struct call call;
+    struct vs_mysql_call call;
     struct vs_tag row;
-    if (!begin(&call, store, counter, reply) || !load_row(&call, &row)) return;
+    if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
     if (vs_counter_grant(&row, step, reply)) raise_row(&call, &row, step ? step : (uint64_t)row.step);
 }
 
 void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                      struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
-    struct call call;
+    struct vs_mysql_call call;
     uint64_t far;
     vs_counter_check_untake(from, until);
-    if (!begin(&call, store, counter, reply)) return;
-    uint64_t mark = next_mark(&call);
+    if (!vs_mysql_call_begin(&call, store, counter, reply)) return;
+    uint64_t mark = vs_mysql_call_mark(&call);
     vs_sql_add(&sql,
                "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID(%" PRIu64 "), %" PRId64 ", max_id)%s WHERE max_id = %" PRId64
                " AND ",
                call.table, mark, (int64_t)from - call.is->above, call.is->bump, (int64_t)until - call.is->above);
-    add_which(&call, &sql);
-    enum fate fate = write_row(&call, &sql);
-    if (fate == FATE_NONE) vs_not_first(reply);
-    if (fate == FATE_DONE && read_mark(&call, mark, &far)) vs_done(reply);
+    vs_mysql_call_which(&call, &sql);
+    enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
+    if (fate == VS_FATE_NONE) vs_not_first(reply);
+    if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
 }
 
 /* ------------------------------------------------------------------ for people */
 
 /* Adds the row that was fetched, if there is one; false with the reply filled. */
-static bool list_row(const struct call *call, const struct vs_rows *rows, struct vs_tag_list *list) {
+static bool list_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag_list *list) {
     struct vs_tag row;
     if (!rows->row[COL_TAG]) return true; /* ours, which is there where no other is */
     struct vs_slice name = {rows->row[COL_TAG], rows->length[COL_TAG]};
@@ -317,7 +299,7 @@ static bool list_row(const struct call *call, const struct vs_rows *rows, struct
     return true;
 }
 
-static void list_counters(const struct call *call, struct vs_tag_list *list) {
+static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *list) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     int found = 0, seen = 0;
@@ -336,7 +318,7 @@ static void list_counters(const struct call *call, struct vs_tag_list *list) {
 }
 
 /* Where a ticket server's table stands: above its row, and above what it gave before somebody deleted that. */
-static void list_tickets(const struct call *call, struct vs_tag_list *list) {
+static void list_tickets(const struct vs_mysql_call *call, struct vs_tag_list *list) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
     struct vs_tag row = {.step = 0};
@@ -360,7 +342,7 @@ static void list_tickets(const struct call *call, struct vs_tag_list *list) {
 }
 
 void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
-    struct call call;
+    struct vs_mysql_call call;
     assert(list->count == 0); /* whose rows would be told as this table's */
     if (!begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) return;
     if (call.is == &shapes[TICKETS])
@@ -370,9 +352,9 @@ void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list
 }
 
 /* What a person wrote is looked at again: done where it stands there. */
-static void look_again(const struct call *call, uint64_t step) {
+static void look_again(const struct vs_mysql_call *call, uint64_t step) {
     struct vs_reply seen = *call->reply;
-    struct call look = *call;
+    struct vs_mysql_call look = *call;
     struct vs_tag row;
     look.reply = &seen;
     assert(call->reply->outcome == VS_STORE_UNKNOWN); /* until then */
@@ -386,11 +368,11 @@ static void look_again(const struct call *call, uint64_t step) {
 void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                       struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
-    struct call call;
+    struct vs_mysql_call call;
     struct vs_tag row;
     vs_reply_clear(reply);
     if (!vs_counter_check_from(from, reply) || !vs_counter_check_step(step, reply) ||
-        !begin(&call, store, counter, reply))
+        !vs_mysql_call_begin(&call, store, counter, reply))
         return;
     enum found found = find_row(&call, &row);
     if (found == FOUND) vs_not_first(reply);
@@ -400,31 +382,31 @@ void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, 
                ", CURRENT_TIMESTAMP%s)",
                call.table, call.is->tag, call.is->insert, call.tag, (int64_t)from - call.is->above, step,
                call.is->values);
-    enum fate fate = write_row(&call, &sql);
-    if (fate == FATE_NONE)
+    enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
+    if (fate == VS_FATE_NONE)
         vs_answer(reply, VS_STORE_CONFLICT, "the table %s takes another tag for '%s': its collation folds them",
                   call.table, call.tag);
-    if (fate == FATE_DONE) look_again(&call, step);
+    if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 
 void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                        struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
-    struct call call;
+    struct vs_mysql_call call;
     vs_reply_clear(reply);
-    if (!vs_counter_check_step(step, reply) || !begin(&call, store, counter, reply)) return;
+    if (!vs_counter_check_step(step, reply) || !vs_mysql_call_begin(&call, store, counter, reply)) return;
     vs_sql_add(&sql, "UPDATE `%s` SET step = %" PRIu64 "%s WHERE ", call.table, step, call.is->bump);
-    add_which(&call, &sql);
-    enum fate fate = write_row(&call, &sql);
-    if (fate == FATE_NONE) vs_counter_unknown(call.tag, reply);
-    if (fate == FATE_DONE) look_again(&call, step);
+    vs_mysql_call_which(&call, &sql);
+    enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
+    if (fate == VS_FATE_NONE) vs_counter_unknown(call.tag, reply);
+    if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 
-/* As Leaf's own server makes it, but that tags are told apart by their bytes. */
+/* As Leaf's own server makes it, but that tags are told apart by their bytes; and the table of reservations. */
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};
-    struct call call;
+    struct vs_mysql_call call;
     vs_reply_clear(reply);
     const char *name = vs_counter_table(table, reply);
     if (!name || !vs_mysql_begin(self, VS_STORE_LIST_MS, false, reply)) return;
@@ -434,7 +416,7 @@ void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_repl
                " description VARCHAR(256) DEFAULT NULL, update_time TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON"
                " UPDATE CURRENT_TIMESTAMP) ENGINE=InnoDB",
                name);
-    if (!vs_mysql_send(self, &sql, reply)) return;
     self->shape.is = NULL;
+    if (!vs_mysql_send(self, &sql, reply) || !vs_mysql_make_reservations(self, reply)) return;
     if (begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) vs_done(reply);
 }

@@ -120,6 +120,13 @@ void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, 
 void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply);
 
+/* reserve.c */
+bool vs_mysql_make_reservations(struct mysql_store *self, struct vs_reply *reply);
+void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
+                      int64_t hold_ms, struct vs_reply *reply);
+void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
+                     bool commit, struct vs_reply *reply);
+
 /* foreign.c: other generators' tables. */
 void vs_mysql_foreign(struct vs_store *store, enum vs_foreign_kind kind, const char *name, struct vs_foreign_list *list,
                       struct vs_reply *reply);

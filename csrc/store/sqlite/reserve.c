@@ -95,6 +95,8 @@ static bool find_number(const struct vs_sqlite_call *call, uint64_t *number) {
     if (row.is_there) return true;
     if (!vs_counter_grant(&counter, 1, call->reply)) return false;
     *number = call->reply->grant.from;
+    if (!load_number(call, *number, &row)) return false;
+    if (row.is_there) return vs_reservation_went_back(*number, call->tag, call->reply);
     counter.max = (int64_t)call->reply->grant.until;
     return vs_sqlite_call_write(call, &counter);
 }

@@ -1,0 +1,238 @@
+/* reserve.c -- reserved numbers in MariaDB or MySQL.
+ *
+ *     vesta_reservation (counters, tag, token, number, free_ms)
+ *
+ * counters is the name of the counter's table; free_ms from when on the number may be given again, NULL: never.  A row
+ * without a number is a token that has none yet.
+ *
+ * Each write is one statement that commits itself, as elsewhere here.  A number that is free again changes its token.
+ * A new one needs two rows in one step: so a row without a number is there first, and one UPDATE over both tables
+ * raises the counter from where it was read, and writes the number into the row.  What a client leaves behind that ends
+ * in between is a row without a number.  What was done is read back under the token. */
+#include "store/reservation.h"
+#include "store/mysql/counter.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <mysqld_error.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NOW_MS "(" VS_SQL_CLOCK " DIV 1000)"
+#define TRIES_MAX 20
+
+/* What a look finds: a row, by its token or its number, and the lowest number that is free again. */
+struct look {
+    struct vs_reserved row;
+    bool is_blank; /* it has no number */
+    bool has_free;
+    uint64_t free;
+};
+
+bool vs_mysql_make_reservations(struct mysql_store *self, struct vs_reply *reply) {
+    struct vs_sql sql = {.length = 0};
+    vs_sql_add(&sql, "CREATE TABLE IF NOT EXISTS " VS_RESERVATIONS
+                     " (counters VARBINARY(64) NOT NULL, tag VARBINARY(64) NOT NULL, token BINARY(16) NOT NULL, number"
+                     " BIGINT DEFAULT NULL, free_ms BIGINT DEFAULT NULL, PRIMARY KEY (counters, tag, token), UNIQUE KEY"
+                     " (counters, tag, number), KEY (counters, tag, free_ms)) ENGINE=InnoDB");
+    return vs_mysql_send(self, &sql, reply);
+}
+
+/* ------------------------------------------------------------------ looking */
+
+enum { COL_NONCE, COL_TOKEN, COL_NUMBER, COL_FREE_MS, COL_FREE, COL_CLOCK, COL_READ_ONLY, COLUMNS };
+
+static void add_of(const struct vs_mysql_call *call, struct vs_sql *sql, const char *as) {
+    vs_sql_add(sql, "%scounters = '%s' AND %stag = '%s'", as, call->table, as, call->tag);
+}
+
+/* What stands there under the token, or at the number where there is no token. */
+static void add_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number, struct vs_sql *sql) {
+    vs_sql_add(sql,
+               "SELECT %" PRIu64 ", HEX(o.token), o.number, o.free_ms, (SELECT MIN(f.number) FROM " VS_RESERVATIONS
+               " AS f WHERE ",
+               vs_mysql_nonce(call->self));
+    add_of(call, sql, "f.");
+    vs_sql_add(sql, " AND f.free_ms <= " NOW_MS "), " VS_SQL_CLOCK ", " VS_SQL_READ_ONLY
+                    " FROM (SELECT 1) AS one LEFT JOIN " VS_RESERVATIONS " AS o ON ");
+    add_of(call, sql, "o.");
+    vs_sql_add(sql, token ? " AND o.token = " : " AND o.number = ");
+    if (token)
+        vs_sql_bytes(sql, token, 16);
+    else
+        vs_sql_add(sql, "%" PRIu64, number);
+    vs_sql_add(sql, " FOR UPDATE");
+}
+
+static bool read_token(const char *hex, uint64_t token[2]) {
+    unsigned char bytes[16];
+    if (strlen(hex) != 32) return false;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        const char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        bytes[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    memcpy(token, bytes, sizeof bytes);
+    return true;
+}
+
+/* False: it is none of ours. */
+static bool read_look(const struct vs_rows *rows, struct look *look, struct vs_reply *reply) {
+    int64_t clock_us;
+    *look = (struct look){.is_blank = false};
+    if (!vs_mysql_cell(rows, COL_CLOCK, &clock_us) || clock_us <= 0 || !rows->row[COL_READ_ONLY]) return false;
+    reply->store_ms = clock_us / 1000;
+    look->has_free = rows->row[COL_FREE] != NULL;
+    if (look->has_free && !vs_mysql_count(rows, COL_FREE, &look->free)) return false;
+    if (!rows->row[COL_TOKEN]) return true;
+    look->row.is_there = true;
+    look->is_blank = !rows->row[COL_NUMBER];
+    look->row.is_committed = !look->is_blank && !rows->row[COL_FREE_MS];
+    return read_token(rows->row[COL_TOKEN], look->row.token) &&
+           (look->is_blank || vs_mysql_count(rows, COL_NUMBER, &look->row.number)) &&
+           (!rows->row[COL_FREE_MS] || vs_mysql_cell(rows, COL_FREE_MS, &look->row.free_ms));
+}
+
+/* False with the reply filled. */
+static bool no_table(const struct vs_mysql_call *call) {
+    if (call->self->my && mysql_errno(call->self->my) == ER_NO_SUCH_TABLE)
+        vs_answer(call->reply, VS_STORE_REFUSED,
+                  "%.50s has no table " VS_RESERVATIONS ": run `vesta store init --segments` with the right to CREATE",
+                  call->self->place.where);
+    return false;
+}
+
+/* One row comes, whatever is there.  False with the reply filled. */
+static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number, struct look *look) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    char read_only[16] = "";
+    add_look(call, token, number, &sql);
+    if (!vs_mysql_rows(call->self, &sql, COLUMNS, &rows, call->reply)) return no_table(call);
+    int found = vs_mysql_fetch(call->self, &rows, call->reply);
+    bool is_whole = found == 1 && read_look(&rows, look, call->reply);
+    if (is_whole) snprintf(read_only, sizeof read_only, "%s", rows.row[COL_READ_ONLY]);
+    int more = found == 1 ? vs_mysql_fetch(call->self, &rows, call->reply) : found;
+    if (more < 0) return false;
+    vs_mysql_rows_done(&rows);
+    if (!is_whole || more) return vs_mysql_no_answer(call->self, "half an answer, or more than one", call->reply);
+    return vs_mysql_check_read_only(&call->self->place, read_only, call->reply);
+}
+
+/* As above, behind a write: whatever goes wrong with this, that may be done. */
+static bool look_behind(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number, struct look *look) {
+    struct vs_reply seen = {.outcome = VS_STORE_DOWN};
+    struct vs_mysql_call behind = *call;
+    behind.reply = &seen;
+    if (!take_look(&behind, token, number, look)) return vs_answer(call->reply, VS_STORE_UNKNOWN, "%s", seen.text);
+    call->reply->store_ms = seen.store_ms;
+    return true;
+}
+
+/* ------------------------------------------------------------------ reserving */
+
+struct wanted {
+    const uint64_t *token;
+    int64_t hold_ms;
+};
+
+/* The number changes its token, if it is still free. */
+static enum vs_fate take_free(const struct vs_mysql_call *call, const struct wanted *wanted, uint64_t number) {
+    struct vs_sql sql = {.length = 0};
+    vs_sql_add(&sql, "UPDATE " VS_RESERVATIONS " SET token = ");
+    vs_sql_bytes(&sql, wanted->token, 16);
+    vs_sql_add(&sql, ", free_ms = " NOW_MS " + %" PRId64 " WHERE free_ms <= " NOW_MS " AND number = %" PRIu64 " AND ",
+               wanted->hold_ms, number);
+    add_of(call, &sql, "");
+    return vs_mysql_call_write(call, &sql, 1);
+}
+
+static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct wanted *wanted) {
+    struct vs_sql sql = {.length = 0};
+    vs_sql_add(&sql, "INSERT INTO " VS_RESERVATIONS " (counters, tag, token) VALUES ('%s', '%s', ", call->table,
+               call->tag);
+    vs_sql_bytes(&sql, wanted->token, 16);
+    vs_sql_add(&sql, ")");
+    return vs_mysql_call_write(call, &sql, 1);
+}
+
+/* The counter's next number, into the row that has none. */
+static enum vs_fate take_next(const struct vs_mysql_call *call, const struct wanted *wanted) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_tag row;
+    if (!vs_mysql_call_load(call, &row) || !vs_reservation_check(&row, call->reply) ||
+        !vs_counter_grant(&row, 1, call->reply))
+        return VS_FATE_TOLD;
+    int64_t max = row.max - call->is->above;
+    vs_sql_add(&sql,
+               "UPDATE `%s` AS c JOIN " VS_RESERVATIONS " AS r ON r.number IS NULL AND r.counters = '%s' AND r.tag ="
+               " '%s' AND r.token = ",
+               call->table, call->table, call->tag);
+    vs_sql_bytes(&sql, wanted->token, 16);
+    vs_sql_add(&sql,
+               " SET c.max_id = %" PRId64 ", r.number = %" PRId64 ", r.free_ms = " NOW_MS " + %" PRId64
+               "%s WHERE c.max_id = %" PRId64 " AND ",
+               max + 1, row.max, wanted->hold_ms, call->is->bump, max);
+    vs_mysql_call_which(call, &sql);
+    enum vs_fate fate = vs_mysql_call_write(call, &sql, 2);
+    if (fate != VS_FATE_NONE || mysql_errno(call->self->my) != ER_DUP_ENTRY) return fate;
+    vs_reservation_went_back((uint64_t)row.max, call->tag, call->reply);
+    return VS_FATE_TOLD;
+}
+
+/* One try at what a look found.  NONE: another was faster. */
+static enum vs_fate try_number(const struct vs_mysql_call *call, const struct wanted *wanted, const struct look *look) {
+    if (!look->is_blank && look->has_free) return take_free(call, wanted, look->free);
+    enum vs_fate fate = look->is_blank ? VS_FATE_DONE : put_blank(call, wanted);
+    return fate == VS_FATE_TOLD ? fate : take_next(call, wanted);
+}
+
+void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
+                      int64_t hold_ms, struct vs_reply *reply) {
+    const struct wanted wanted = {token, hold_ms};
+    struct vs_mysql_call call;
+    struct look look;
+    struct vs_tag row;
+    assert(hold_ms > 0);
+    assert(token[0] | token[1]);
+    if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        if (!(tries ? look_behind : take_look)(&call, token, 0, &look)) return;
+        if (look.row.is_there && !look.is_blank) { /* now, or by an earlier call */
+            if (!vs_reservation_again(&look.row, call.tag, reply)) return;
+            vs_reservation_grant(look.row.number, look.row.free_ms, reply);
+            vs_done(reply);
+            return;
+        }
+        if (try_number(&call, &wanted, &look) == VS_FATE_TOLD) return;
+    }
+    vs_answer(reply, VS_STORE_CONFLICT, "%.60s: others were faster for tag '%s'", call.self->place.where, call.tag);
+}
+
+/* ------------------------------------------------------------------ settling */
+
+void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
+                     bool commit, struct vs_reply *reply) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_mysql_call call;
+    struct look look;
+    if (!vs_mysql_call_begin(&call, store, counter, reply)) return;
+    uint64_t mark = vs_mysql_call_mark(&call), far;
+    vs_sql_add(&sql, "UPDATE " VS_RESERVATIONS " SET free_ms = ");
+    vs_sql_add(&sql,
+               commit ? "NULLIF(LAST_INSERT_ID(%" PRIu64 "), %" PRIu64 ")" : "LAST_INSERT_ID(%" PRIu64 ") - %" PRIu64,
+               mark, mark);
+    vs_sql_add(&sql, " WHERE number = %" PRIu64 " AND free_ms %s AND ", reservation->number,
+               commit ? "> 0" : "IS NOT NULL");
+    add_of(&call, &sql, "");
+    vs_sql_add(&sql, " AND token = ");
+    vs_sql_bytes(&sql, reservation->token, 16);
+    enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
+    if (fate == VS_FATE_TOLD) no_table(&call);
+    if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
+    /* what was cancelled may be another's by now, so only what was not done is looked at */
+    if (fate != VS_FATE_NONE || !look_behind(&call, NULL, reservation->number, &look)) return;
+    enum vs_settling settling = vs_reservation_settle(&look.row, reservation, commit, call.tag, reply);
+    if (settling == VS_SETTLE_DONE) vs_done(reply);
+    if (settling == VS_SETTLE_WRITE)
+        vs_answer(reply, VS_STORE_CONFLICT, "%.60s: it changed meanwhile", call.self->place.where);
+}
