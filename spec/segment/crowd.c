@@ -93,6 +93,10 @@ static void draw_inherited(uint64_t dice) {
 
 static void forks_of_a_process_at_work(void) {
     pid_t pids[8];
+#ifdef __SANITIZE_ADDRESS__ /* its allocator is not held over a fork: a child may find it locked by the other thread   \
+                             */
+    return;
+#endif
     start(2, 200);
     shared = must_open_segment(opts);
     uint64_t dice = 9;

@@ -1,5 +1,5 @@
-/* kept.c -- segments as a program has them: opened on a database, shared by processes, given back, stopped, with
- * several databases of which one is away. */
+/* kept.c -- segments as a program has them: opened on a database, given back, stopped, told of, in maps that are used up
+ * or gone: segment_kept [PART OF A CLAIM [sqlite:|file:]]. */
 #include "counters.h"
 #include "keeper/segment/counter.h"
 
@@ -146,10 +146,110 @@ static void where_there_is_no_memory_to_share_a_close_gives_back(void) {
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 3);
 }
 
+/* ------------------------------------------------------------------ maps */
+
+static struct vs_segment *words_of(struct vesta_segment *seg) {
+    return atomic_load(&seg->words);
+}
+
+static void a_map_that_is_spent_is_followed_by_another(void) {
+    start(1, 100);
+    struct vesta_segment *seg = must_open_segment(orders());
+    uint64_t last = number_of(seg);
+    const struct vs_segment *spent = words_of(seg);
+    atomic_store(&words_of(seg)->drawn, VS_GENERATION_MAX);
+    while (words_of(seg) == spent) {
+        uint64_t number = number_of(seg);
+        CHECK(number > last);
+        last = number;
+    }
+    CHECK(number_of(seg) > last);
+    vesta_segment_close(seg);
+}
+
+static void remove_maps(void) {
+    nftw(in_folder("maps"), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    mkdir(in_folder("maps"), 0700);
+}
+
+static void a_map_that_was_removed_is_given_back_at_the_end(void) {
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), 1);
+    remove_maps();
+    CHECK_EQ_U64(number_of(seg), 2);
+    vesta_segment_close(seg);
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 3);
+}
+
+static void whose_orders_differ_share_no_map(void) {
+    start(1, 1000);
+    struct vesta_segment_opts other = orders();
+    other.order = VESTA_STRICT;
+    struct vesta_segment *seg = must_open_segment(orders()), *same_tag = must_open_segment(other);
+    CHECK(seg != same_tag);
+    CHECK_EQ_U64(number_of(seg), 1);
+    CHECK_EQ_U64(number_of(same_tag), counter_at(uri_of("one.db"), "orders") - 1);
+    vesta_segment_close(seg);
+    vesta_segment_close(same_tag);
+}
+
+static void draw_one(uint64_t want) {
+    struct vesta_segment *seg = must_open_segment(orders());
+    CHECK_EQ_U64(number_of(seg), want);
+    vesta_segment_close(seg);
+}
+
+static void a_handle_without_a_thread_takes_what_another_process_fetched(void) {
+    struct vesta_pause pause = {.why = 0};
+    struct vesta_error err = {.text = ""};
+    uint64_t number = 0;
+    char text[512];
+    start(1, 10);
+    struct vesta_segment_opts opts = orders();
+    opts.flags = VESTA_NO_KEEPER;
+    struct vesta_segment *seg = must_open_segment(opts);
+    CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, 1000, &pause), VESTA_EPAUSE);
+    vesta_segment_pause_text(seg, &pause, text, sizeof text);
+    CHECK_HAS(text, "another process");
+    vesta_segment_close(seg);
+    reap(spawn(draw_one, 1), false);
+    seg = must_open_segment(opts);
+    CHECK_EQ_U64(number_of(seg), 2);
+    CHECK_EQ_I64(vesta_segment_release(seg, &err), VESTA_EOPTION);
+    vesta_segment_close(seg);
+}
+
+/* ------------------------------------------------------------------ being told */
+
+static void is_ready(void *self) {
+    atomic_fetch_add((_Atomic unsigned *)self, 1);
+}
+
+static void an_event_loop_is_told_of_a_range(void) {
+    struct vesta_pause pause;
+    uint64_t number;
+    _Atomic unsigned told = 0;
+    start(1, 3);
+    struct vesta_segment *seg = must_open_segment(orders());
+    vesta_segment_on_ready(seg, is_ready, &told);
+    for (uint64_t want = 1; want < 40; want++) {
+        unsigned before = atomic_load(&told);
+        while (vesta_segment_next(seg, &number, &pause) != VESTA_OK) {
+            AWAIT(atomic_load(&told) > before);
+            before = atomic_load(&told);
+        }
+        CHECK_EQ_U64(number, want);
+    }
+    CHECK(atomic_load(&told) > 0);
+    vesta_segment_on_ready(seg, NULL, NULL);
+    vesta_segment_close(seg);
+}
+
 /* ------------------------------------------------------------------ a counter that went back */
 
 static void set_counter(uint64_t to) {
-    remove(in_folder("one.db"));
+    nftw(in_folder("one.db"), remove_entry, 8, FTW_DEPTH | FTW_PHYS);
     add_tag(uri_of("one.db"), "orders", to, 10);
 }
 
@@ -232,10 +332,6 @@ static void strict_takes_no_more_than_is_asked_for(void) {
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, 0, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(number_of(seg), 5122); /* nothing was spent */
     vesta_segment_close(seg);
-}
-
-static void is_ready(void *self) {
-    atomic_fetch_add((_Atomic unsigned *)self, 1);
 }
 
 static void strict_is_asked_and_answers(void) {
@@ -353,6 +449,12 @@ static const struct check_case cases[] = {
     {"what is left is given back", what_is_left_is_given_back},
     {"what others were granted above stays theirs", what_others_were_granted_above_is_not_given_back},
     {"where no memory is shared a close gives back", where_there_is_no_memory_to_share_a_close_gives_back},
+    {"a map that is spent is followed by another", a_map_that_is_spent_is_followed_by_another},
+    {"a map that was removed is given back at the end", a_map_that_was_removed_is_given_back_at_the_end},
+    {"whose orders differ share no map", whose_orders_differ_share_no_map},
+    {"a handle without a thread takes what another process fetched",
+     a_handle_without_a_thread_takes_what_another_process_fetched},
+    {"an event loop is told of a range", an_event_loop_is_told_of_a_range},
     {"a counter that went back stops, and both values are named",
      a_counter_that_went_back_stops_and_both_values_are_named},
     {"a person may lower a counter all the same", a_person_may_lower_a_counter_all_the_same},
@@ -362,4 +464,7 @@ static const struct check_case cases[] = {
     {"options are checked, each by name", options_are_checked},
 };
 
-CHECK_MAIN_IN_FOLDER(cases)
+int main(int argc, char **argv) {
+    if (argc > 2) scheme = argv[2];
+    return run_in_folder(cases, sizeof cases / sizeof *cases, argc > 1 && *argv[1] ? argv[1] : NULL);
+}
