@@ -17,6 +17,12 @@ def made(*command, **kw):
         raise RuntimeError("%s: %s" % (command[0], (done.stderr or done.stdout)[-400:]))
 
 
+def c(build):
+    if not (build / "bench" / "bench_client").exists():
+        raise net.Missing("the client is not built (Debian: libhiredis-dev)")
+    return [build / "bench" / "bench_client"]
+
+
 def python(build):
     return ["python3", HERE / "count.py"]
 
@@ -56,7 +62,7 @@ def npm_folder(build):
         return None, "%s could not be fetched: %s" % (NPM, " ".join(str(error).split())[:120])
 
 
-COMMANDS = {"python": python, "go": go, "java": java, "node": node}
+COMMANDS = {"C": c, "python": python, "go": go, "java": java, "node": node}
 
 
 def samples_of(language, build, generator, port, samples, *more):

@@ -58,6 +58,7 @@ struct fault_server {
     _Atomic uint64_t blocks, requests, connections; /* of GOOD and of all */
     _Atomic uint64_t most;                          /* ids that were asked for at once */
     uint64_t base;                                  /* tells servers apart */
+    _Atomic uint64_t live;                          /* connections that are not closed */
     _Atomic uint64_t last_first, last_count;        /* of the last good grant */
     _Atomic uint64_t *ticks;                        /* where the next grant begins; shared by servers of one name */
 };
@@ -201,6 +202,7 @@ static void *fault_serve(void *arg) {
     }
     close(link->fd);
     free(link);
+    atomic_fetch_sub(&s->live, 1);
     return NULL;
 }
 
@@ -212,6 +214,7 @@ static void *fault_accept(void *arg) {
         pthread_t thread;
         *link = (struct fault_link){s, fd};
         atomic_fetch_add(&s->connections, 1);
+        atomic_fetch_add(&s->live, 1);
         if (pthread_create(&thread, NULL, fault_serve, link) == 0) pthread_detach(thread);
     }
     return NULL;
