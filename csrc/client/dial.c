@@ -19,6 +19,7 @@ struct vs_dial {
     int64_t timeout_ms;
     int wake_fd; /* its own, because it may outlive whoever sent it */
     int fd;
+    atomic_bool is_left;
     struct vesta_error err;
 };
 
@@ -38,7 +39,8 @@ static int greet(struct vs_dial *dial) {
     struct vs_question q = {.fd = dial->fd,
                             .words = has_password ? with : without,
                             .count = has_password ? VS_COUNT(with) : VS_COUNT(without),
-                            .until_boot_us = clock->boot_us(clock->self) + dial->timeout_ms * 1000};
+                            .until_boot_us = clock->boot_us(clock->self) + dial->timeout_ms * 1000,
+                            .is_cut = &dial->is_left};
     struct vs_answer answer;
     dial->wire->ask(&q, &answer);
     if (answer.heard == VS_HEARD_STATUS) return VESTA_OK;
@@ -94,5 +96,6 @@ int vs_dial_end(struct vs_dial *dial, struct vesta_error *err) {
 }
 
 void vs_dial_leave(struct vs_dial *dial) {
+    atomic_store(&dial->is_left, true); /* a greeting is waited for no longer */
     vs_errand_leave(dial->errand);
 }

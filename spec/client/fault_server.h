@@ -4,6 +4,7 @@
 #define FAULT_SERVER_H
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,9 +59,10 @@ struct fault_server {
     _Atomic uint64_t blocks, requests, connections; /* of GOOD and of all */
     _Atomic uint64_t most;                          /* ids that were asked for at once */
     uint64_t base;                                  /* tells servers apart */
-    _Atomic uint64_t live;                          /* connections that are not closed */
-    _Atomic uint64_t last_first, last_count;        /* of the last good grant */
-    _Atomic uint64_t *ticks;                        /* where the next grant begins; shared by servers of one name */
+    atomic_bool is_ended;
+    _Atomic uint64_t live;                   /* connections that are not closed */
+    _Atomic uint64_t last_first, last_count; /* of the last good grant */
+    _Atomic uint64_t *ticks;                 /* where the next grant begins; shared by servers of one name */
 };
 
 struct fault_link {
@@ -68,13 +70,15 @@ struct fault_link {
     int fd;
 };
 
-static void fault_send(int fd, const char *text, size_t length) {
+/* False: the client has hung up. */
+static bool fault_send(int fd, const char *text, size_t length) {
     while (length > 0) {
         ssize_t sent = send(fd, text, length, MSG_NOSIGNAL);
-        if (sent <= 0) return;
+        if (sent <= 0) return false;
         text += sent;
         length -= (size_t)sent;
     }
+    return true;
 }
 
 /* One name and value of a reply. */
@@ -127,13 +131,13 @@ static void fault_endless(int fd) {
     char piece[1024];
     memset(piece, '7', sizeof piece);
     fault_send(fd, "$", 1);
-    for (int i = 0; i < 1000; i++)
-        fault_send(fd, piece, sizeof piece);
+    for (int i = 0; i < 1000 && fault_send(fd, piece, sizeof piece); i++)
+        ;
 }
 
 static void fault_drip(int fd, const char *reply, size_t length) {
-    for (size_t i = 0; i < length; i++, usleep(20000))
-        fault_send(fd, reply + i, 1);
+    for (size_t i = 0; i < length && fault_send(fd, reply + i, 1); i++)
+        usleep(20000);
 }
 
 static struct fault_grant fault_grant(struct fault_server *s, int fault, uint64_t n) {
@@ -158,21 +162,24 @@ static void fault_answer(struct fault_link *link, int fault, uint64_t n) {
     struct fault_grant g = fault_grant(s, fault, n);
     size_t length = (size_t)fault_reply(reply, sizeof reply, &g), half = length / 2;
     const char *text = fault_text(fault);
-    if (text) return fault_send(link->fd, text, strlen(text));
+    if (text) {
+        fault_send(link->fd, text, strlen(text));
+        return;
+    }
     switch (fault) {
     case SILENT: return;
-    case ENDLESS: return fault_endless(link->fd);
+    case ENDLESS: fault_endless(link->fd); return;
     case HALF:
         fault_send(link->fd, reply, half);
         shutdown(link->fd, SHUT_RDWR);
         return;
-    case STALLED: return fault_send(link->fd, reply, half);
-    case LATE: usleep(400000); return fault_send(link->fd, reply, length);
-    case DRIPPING: return fault_drip(link->fd, reply, length);
-    case TWICE:
+    case STALLED: fault_send(link->fd, reply, half); return;
+    case LATE: usleep(400000); break;
+    case DRIPPING: fault_drip(link->fd, reply, length); return;
+    case TWICE: /* at once: they are read together */
         memcpy(reply + length, reply, length);
         length *= 2;
-        break; /* at once: they are read together */
+        break;
     case UNASKED:
         fault_answer(link, GOOD, n);
         usleep(50000);
@@ -189,7 +196,9 @@ static void *fault_serve(void *arg) {
     struct fault_server *s = link->server;
     char bytes[1024];
     ssize_t got;
-    while ((got = recv(link->fd, bytes, sizeof bytes - 1, 0)) > 0) {
+    while ((got = recv(link->fd, bytes, sizeof bytes - 1, 0)) > 0 ||
+           (got < 0 && errno == EAGAIN && !atomic_load(&s->is_ended))) {
+        if (got < 0) continue; /* nothing yet */
         bytes[got] = '\0';
         int fault = atomic_load(&s->fault);
         char *block = strstr(bytes, "VESTA.BLOCK"), *count = strrchr(bytes, '$');
@@ -212,6 +221,8 @@ static void *fault_accept(void *arg) {
     while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
         struct fault_link *link = malloc(sizeof *link);
         pthread_t thread;
+        struct timeval look = {.tv_usec = 100000};
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
         *link = (struct fault_link){s, fd};
         atomic_fetch_add(&s->connections, 1);
         atomic_fetch_add(&s->live, 1);
@@ -235,10 +246,13 @@ static void fault_server_begin(struct fault_server *s, _Atomic uint64_t *ticks, 
     if (pthread_create(&s->thread, NULL, fault_accept, s) != 0) abort();
 }
 
+/* Behind the end of its clients: what serves them is gone when it returns. */
 static void fault_server_end(struct fault_server *s) {
     shutdown(s->fd, SHUT_RDWR);
     pthread_join(s->thread, NULL);
     close(s->fd);
+    atomic_store(&s->is_ended, true);
+    AWAIT(atomic_load(&s->live) == 0);
 }
 
 #endif

@@ -260,13 +260,14 @@ static void backs_off(void) {
     atomic_store(&s.fault, BUSY);
     struct vesta_client *client = opened(s.address, 30000);
     int64_t began_ms = check_now_ms();
+    CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
+    AWAIT(atomic_load(&s.requests) >= 1);
     CHECK_EQ_I64(vesta_client_next_wait(client, &id, 1000000, &pause), VESTA_EPAUSE);
     int64_t took_ms = check_now_ms() - began_ms;
     CHECK(took_ms >= 1000);
     uint64_t most = 1; /* 0.075 s, 0.15 s, 0.3 s ... at the least between two of them */
     for (int64_t at_ms = 75, ms = 75; at_ms <= took_ms; at_ms += ms *= 2)
         most++;
-    CHECK(atomic_load(&s.requests) >= 1);
     CHECK(atomic_load(&s.requests) <= most);
     vesta_client_close(client);
     fault_server_end(&s);
