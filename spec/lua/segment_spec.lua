@@ -69,6 +69,24 @@ describe("vesta.segment", function()
     seg:close()
   end)
 
+  it("stops where the counter went back, until a person says that it is right", function()
+    local store, tag = counter(10)
+    local seg = assert(vesta.segment { store = store, tag = tag, wait_ms_max = 20000 })
+    assert(seg:next())
+    assert(os.remove(("%s/counters/~counters/tag-%s"):format(help.state, tag)))
+    help.add_tag(store, tag, 10)
+    local number, message, code
+    repeat number, message, code = seg:next() until not number
+    assert.are.equal("failstop", code)
+    assert.is_truthy(message:find("grants 1 again", 1, true))
+    local build = os.getenv "VESTA_BUILD" or help.root .. "/build/debug"
+    assert.is_truthy(message:find("vesta segments resume " .. tag, 1, true))
+    assert.are.equal(1, help.count(("%s/vesta segments resume %s --even-lower --store '%s' | grep -c 'is asked again'")
+      :format(build, tag, store)))
+    assert.are.equal("11", seg:next())
+    seg:close()
+  end)
+
   it("gives strict numbers, one transaction each", function()
     local store, tag = counter()
     local seg = assert(vesta.segment { store = store, tag = tag, order = "strict" })

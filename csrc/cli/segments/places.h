@@ -48,5 +48,6 @@ int vs_place_told(const struct vs_place *place, const char *tag, const struct vs
 int vs_segments_add(int argc, char **argv);
 int vs_segments_step(int argc, char **argv);
 int vs_segments_import(int argc, char **argv);
+int vs_segments_resume(int argc, char **argv);
 
 #endif

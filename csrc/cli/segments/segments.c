@@ -138,7 +138,10 @@ static int run_segments(int argc, char **argv) {
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } words[] = {{"add", vs_segments_add}, {"step", vs_segments_step}, {"import", vs_segments_import}};
+    } words[] = {{"add", vs_segments_add},
+                 {"step", vs_segments_step},
+                 {"import", vs_segments_import},
+                 {"resume", vs_segments_resume}};
     for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++)
         if (strcmp(argv[1], words[i].name) == 0) {
             argv[1] = argv[0];
@@ -151,6 +154,7 @@ const struct vs_command vs_segments_command = {
     "segments", run_segments, "the counters of segments: how far each is, add one, set a step",
     "segments [OPTION...]\n       vesta segments add TAG [--from N] [--step N] [OPTION...]\n"
     "       vesta segments step TAG N [OPTION...]\n"
+    "       vesta segments resume TAG [--even-lower] [OPTION...]\n"
     "       vesta segments import TABLE URI... [OPTION...]",
     "Lists the counters of a store's table: where the next range of each begins, its step, when it was last\n"
     "raised; with --watch how many numbers a second are granted.  Changes nothing.\n"
@@ -158,6 +162,7 @@ const struct vs_command vs_segments_command = {
     "add makes a counter, whose first number is --from; step sets how many numbers a range has; import takes\n"
     "over the counters of a table of tinyid's, Leaf's or a ticket server's, past every number that was given;\n"
     "without --yes it only shows what it would write.  `vesta help segments import` has its options.\n"
+    "resume says that a counter which went back, and so stopped, has been put right.\n"
     "\n"
     "  $ vesta segments add orders --from 1000 --step 500 --store sqlite:/var/lib/vesta/v.db\n"
     "  orders begins with 1,000, in steps of 500\n"

@@ -3,6 +3,7 @@
 #include "keeper/segment/counter.h"
 #include "base/error.h"
 #include "keeper/file.h"
+#include "store/counter.h"
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -203,7 +204,8 @@ static int derive(struct wish *wish, struct vesta_error *err) {
     }
     vs_store_public(opts->stores[0], header.store);
     snprintf(header.namespace_, sizeof header.namespace_, "%s", opts->tag);
-    snprintf(header.identity, sizeof header.identity, "%s", opts->table ? opts->table : "");
+    const char *table = opts->table ? opts->table : VS_COUNTER_TABLE; /* the default's name is the default */
+    snprintf(header.identity, sizeof header.identity, "%s", table);
     snprintf(header.lease, sizeof header.lease, "%s", opts->order == VESTA_STRICT ? "strict" : "trend");
     vs_anchor_derive(&header, all, 0, &wish->anchor);
     wish->anchor.kind = &vs_segment_map;
