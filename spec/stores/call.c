@@ -3,7 +3,7 @@
  *     store_call URI NAMESPACE [MS] < orders       MS: the deadline of a call
  *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS |
  * clock
- *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags |
+ *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags | counter TAG |
  * segments    of $STORE_TABLE; segments makes it
  *     reserve TAG TOKEN HOLD_MS | commit TAG TOKEN NUMBER | cancel TAG TOKEN NUMBER
  *
@@ -33,6 +33,15 @@ static void tags(struct vs_store *store, const char *table, size_t *count, size_
     free(list.rows);
 }
 
+/* Where one stands: as what a take would begin with. */
+static void counter_of(struct vs_store *store, const struct vs_counter *counter) {
+    struct vs_tag_list list = {.rows = NULL};
+    store->ops->tags(store, counter->table, &list, &reply);
+    for (size_t i = 0; i < list.count; i++)
+        if (strcmp(list.rows[i].tag, counter->tag) == 0) reply.grant.from = (uint64_t)list.rows[i].max;
+    free(list.rows);
+}
+
 /* Orders about counters. */
 static bool count(struct vs_store *store, const char *line, size_t *found, size_t *passed) {
     uint64_t a = 0, b = 0;
@@ -52,6 +61,8 @@ static bool count(struct vs_store *store, const char *line, size_t *found, size_
         store->ops->settle(store, &counter, &(struct vs_reservation){b, {a, 1}}, false, &reply);
     else if (sscanf(line, "take %127s %" SCNu64, tag, &a) == 2)
         store->ops->take(store, &counter, a, &reply);
+    else if (sscanf(line, "counter %127s", tag) == 1)
+        counter_of(store, &counter);
     else if (strcmp(line, "tags\n") == 0)
         tags(store, counter.table, found, passed);
     else if (strcmp(line, "segments\n") == 0 && store->ops->tag_init)

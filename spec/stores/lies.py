@@ -30,6 +30,7 @@ class Maria:
         self.liar = MysqlLiar(self.db.port, LATE_S)
         with Caller(CALL, self.uri(self.db.port)) as caller:
             caller.ask("init", "OK")
+            caller.ask("segments", "OK")
 
     def uri(self, port=None):
         return "mysql://root@127.0.0.1:%d/vesta" % (port or self.liar.port)
@@ -45,6 +46,9 @@ class Maria:
 
     def count(self, ns):
         return int(self.db.sql("SELECT COUNT(*) FROM vesta.vesta_lease WHERE ns = '%s'" % ns))
+
+    def counter(self, tag):
+        return int(self.db.sql("SELECT max_id FROM vesta.leaf_alloc WHERE biz_tag = '%s'" % tag))
 
 
 class Zoo:
@@ -73,6 +77,9 @@ class Zoo:
 
     def count(self, ns):
         return self.ask(ns, "list")["count"]
+
+    def counter(self, tag):
+        return self.ask("none", "counter %s" % tag)["from"]
 
 
 class Sqlite:
@@ -115,6 +122,9 @@ class Sqlite:
     def count(self, ns):
         return self.one("SELECT COUNT(*) FROM vesta_lease WHERE ns = ?", ns)
 
+    def counter(self, tag):
+        return self.one("SELECT max_id FROM leaf_alloc WHERE biz_tag = ?", tag)
+
     def end(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -143,6 +153,8 @@ def fresh():
             caller.ask("read %d" % number, "OK")
         caller.ask("swap 8 1 11", "OK")
         caller.ask("list", "OK")
+        caller.ask("add %s 1 10" % ns, "OK")  # a counter of the namespace's name
+        caller.ask("take %s 7" % ns, "OK")
         caller.ask("ns", "OK")
     return ns
 
@@ -153,6 +165,8 @@ def truth_of(order, ns):
         return place.record(ns, int(words[1]))
     if words[0] == "list":
         return place.count(ns)
+    if words[0] == "take":
+        return place.counter(ns)
     return place.namespace(ns)
 
 
@@ -163,6 +177,9 @@ def said_of(order, got):
         return (got["ver"], got["until"]) if got["ver"] else None
     if word == "list":
         return got["count"]
+    if word == "take":
+        assert got["to"] == got["from"] + 5, got
+        return got["to"]
     return (got["ns_ver"], got["incarnation"]) if got["ns_ver"] else None
 
 
@@ -171,10 +188,13 @@ def is_done(order, truth):
     words = order.split()
     if words[0] == "swap":
         return truth == (int(words[2]) + 1, int(words[3]))
+    if words[0] == "take":
+        return truth != 8
     return truth is not None and truth[1] == int(words[-1])
 
 
-ORDERS = ("ns", "read 7", "swap 7 1 20", "swap 9 0 20", "list", "advance 4711")
+ORDERS = ("ns", "read 7", "swap 7 1 20", "swap 9 0 20", "list", "advance 4711", "take * 5")
+WRITES = ("swap", "advance", "take")
 
 
 def is_ours(said):
@@ -193,12 +213,12 @@ def meet(order, lie, at, connected, ns):
         if connected:
             caller.settle("ns")
         place.liar.lie(lie, at)
-        got = caller.ask(order)
+        got = caller.ask(order.replace("*", ns))
         lied = place.liar.lied
         truth = truth_of(order, ns)
         if got["outcome"] == "OK":
             assert said_of(order, got) == truth, "%s: OK %r, and the store has %r" % (case, said_of(order, got), truth)
-        if order.split()[0] in ("swap", "advance") and got["outcome"] == "OK":
+        if order.split()[0] in WRITES and got["outcome"] == "OK":
             assert is_done(order, truth), "%s: OK, and the store has %r" % (case, truth)
             assert abs(got["store_ms"] / 1000 - time.time()) < 3600, "%s: OK at %d" % (case, got["store_ms"])
         goes_on(caller, case, ns)
@@ -213,7 +233,7 @@ def meet(order, lie, at, connected, ns):
         assert not is_ours(last_words), "%s:\n%s" % (case, last_words)
         with Caller(CALL, place.uri(), ns, HASTY_MS, **ENV) as other:
             goes_on(other, case, ns)
-    if got["outcome"] not in ("OK", "UNKNOWN") and order.split()[0] in ("swap", "advance"):
+    if got["outcome"] not in ("OK", "UNKNOWN") and order.split()[0] in WRITES:
         assert not is_done(order, truth_of(order, ns)), "%s: %s, and it was done" % (case, got["outcome"])
     return lied
 
@@ -237,7 +257,7 @@ def is_meant(order, lie, at, connected):
     if SLOW > 1:
         place += ORDERS.index(order)
         every = (8, 12)
-    if lie == "late" and at > 3:
+    if (lie == "late" and at > 3) or (order.startswith("take") and not connected):  # a connection is made for it as for others
         return ALL
     return ALL or (lie in ("empty", "another", "timeless") or place % every[0] == 0 if connected
                    else lie != "late" and place % every[1] == 0)
