@@ -65,7 +65,7 @@ struct vs_conf_namespace { /* namespaces.NAME */
     struct vs_conf_policy policy;
 };
 
-enum vs_conf_order { VS_CONF_TREND, VS_CONF_DENSE };
+enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };
 
 struct vs_conf_segment { /* segments[I] */
     const char *name;    /* its place: "1" */

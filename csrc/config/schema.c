@@ -180,9 +180,11 @@ const struct vs_conf_key vs_conf_keys[] = {
     {.path = "segments.#.order",
      .kind = VS_CONF_CHOICE,
      .offset = SEGMENT(order),
-     .words = "trend|dense",
+     .words = "trend|strict|dense",
      .initial = "trend",
-     .help = "trend: numbers of one tag rise on the whole; dense: they have no gap, are reserved one by one and "
+     .help = "trend: numbers of one tag rise on the whole; strict: they rise over all servers, and each request waits "
+             "for the "
+             "database, with those that come meanwhile; dense: they have no gap, are reserved one by one and "
              "committed, and each is two steps of the database"},
     {.path = "segments.#.step",
      .kind = VS_CONF_INTEGER,

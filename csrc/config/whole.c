@@ -247,6 +247,9 @@ static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment
     if (s->store) rc = resolve_named(r, s, s->store, err);
     for (int i = 0; rc == VESTA_OK && i < s->stores.count; i++)
         rc = resolve_named(r, s, s->stores.text[i], err);
+    if (rc == VESTA_OK && s->order == VS_CONF_STRICT && s->uri_count > 1)
+        return WRONG(r, "segments.#.stores", s, err,
+                     "are several, and strict is of one: two databases agree on no order");
     if (rc == VESTA_OK && s->order == VS_CONF_DENSE && s->uri_count > 1)
         return WRONG(r, "segments.#.stores", s, err,
                      "are several, and dense is of one: over several there would be gaps");

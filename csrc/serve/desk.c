@@ -1,4 +1,5 @@
-/* desk.c -- threads that reserve and settle numbers of dense tags, each over a connection of its own.  A step whose
+/* desk.c -- threads that ask the database for numbers in strict order, all that are there at once in one step, and
+ * that reserve and settle numbers of dense tags, each over a connection of its own.  A step whose
  * outcome is not known is asked again under the same token, which changes nothing; what nobody waits for any more is
  * left: a reservation runs out.  Knows no loop. */
 #include "base/error.h"
@@ -13,13 +14,15 @@
 #define CLERKS 4
 #define AGAIN_US 20000 /* before a step that met another's is asked again */
 
+STAILQ_HEAD(jobs, vs_desk_job);
+
 struct desk {
     struct vs_desk desk; /* first: it is what tags know */
     struct vs_segments *segments;
     const struct vs_conf_segment *conf;
     pthread_mutex_t lock; /* over what follows */
     pthread_cond_t woken;
-    STAILQ_HEAD(, vs_desk_job) jobs;
+    struct jobs jobs;
     int waiting, running; /* jobs; threads */
     bool ending;
 };
@@ -81,6 +84,60 @@ static struct vs_store *open_store(const struct desk *desk, struct vesta_error *
     return vs_store_open(desk->conf->uri[0], &opts, &store, err) == VESTA_OK ? store : NULL;
 }
 
+/* ------------------------------------------------------------------ numbers in strict order, for many at once */
+
+#define SLICE_US 200000 /* how long an ending desk is not seen */
+
+/* The first job, and all that want numbers of the same segment: they share one step. */
+static uint64_t take_alike(struct desk *desk, struct vs_desk_job *first, struct jobs *alike) {
+    uint64_t count = first->count;
+    struct jobs rest = STAILQ_HEAD_INITIALIZER(rest);
+    STAILQ_INSERT_TAIL(alike, first, queued);
+    pthread_mutex_lock(&desk->lock);
+    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) {
+        bool is_alike = job->seg == first->seg && count + job->count <= VESTA_NUMBERS_MAX;
+        STAILQ_REMOVE_HEAD(&desk->jobs, queued);
+        if (is_alike) STAILQ_INSERT_TAIL(alike, job, queued);
+        if (!is_alike) STAILQ_INSERT_TAIL(&rest, job, queued);
+        if (is_alike) desk->waiting--, count += job->count;
+    }
+    STAILQ_CONCAT(&desk->jobs, &rest);
+    pthread_mutex_unlock(&desk->lock);
+    return count;
+}
+
+static bool is_ending(struct desk *desk) {
+    pthread_mutex_lock(&desk->lock);
+    bool ending = desk->ending;
+    pthread_mutex_unlock(&desk->lock);
+    return ending;
+}
+
+static void finish(struct desk *desk, struct vs_desk_job *job) {
+    vs_tags_let(job->tags);
+    atomic_store(&job->is_done, true);
+    vs_desk_job_let(job);
+    vs_serve_wake(&desk->segments->serving->app);
+}
+
+static void serve_alike(struct desk *desk, struct vs_desk_job *first) {
+    struct jobs alike = STAILQ_HEAD_INITIALIZER(alike);
+    struct vesta_numbers numbers = {.count = 0};
+    struct vesta_pause pause = {.why = VESTA_RANGE};
+    uint64_t count = take_alike(desk, first, &alike);
+    int rc = VESTA_EPAUSE;
+    while (rc == VESTA_EPAUSE && pause.why == VESTA_RANGE && !is_over(desk, first) && !is_ending(desk))
+        rc = vesta_segment_batch_wait(first->seg, count, &numbers, SLICE_US, &pause);
+    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&alike));) {
+        STAILQ_REMOVE_HEAD(&alike, queued);
+        job->answer = rc == VESTA_OK ? VS_DESK_DONE : VS_DESK_DOWN;
+        job->pause = pause;
+        job->numbers = (struct vesta_numbers){numbers.first, job->count, numbers.stride};
+        numbers.first += job->count * numbers.stride;
+        finish(desk, job);
+    }
+}
+
 /* ------------------------------------------------------------------ threads */
 
 static struct vs_desk_job *next_job(struct desk *desk) {
@@ -100,14 +157,16 @@ static void *work(void *arg) {
     struct vs_desk_job *job;
     while ((job = next_job(desk))) {
         struct vesta_error err = {.text = ""};
+        if (job->ask == VS_DESK_NUMBERS) {
+            serve_alike(desk, job);
+            continue;
+        }
         if (!store) store = open_store(desk, &err);
         if (store)
             serve_job(desk, store, job);
         else
             job->answer = VS_DESK_DOWN, snprintf(job->text, sizeof job->text, "%.250s", err.text);
-        atomic_store(&job->is_done, true);
-        vs_desk_job_let(job);
-        vs_serve_wake(&desk->segments->serving->app);
+        finish(desk, job);
     }
     if (store) store->ops->close(store);
     pthread_mutex_lock(&desk->lock);
@@ -175,6 +234,7 @@ bool vs_desk_end(struct vs_desk *self, int64_t until_us) {
     if (!ended) return false;
     for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) { /* nobody waits for them any more */
         STAILQ_REMOVE_HEAD(&desk->jobs, queued);
+        vs_tags_let(job->tags);
         vs_desk_job_let(job);
     }
     pthread_cond_destroy(&desk->woken);

@@ -82,7 +82,7 @@ static bool rest(struct vs_segments *segments, bool *asked) {
 static void open_desks(struct vs_segments *segments) {
     for (int i = 0; i < segments->row_count; i++) {
         struct vs_tag_row *row = &segments->row[i];
-        if (row->conf->order == VS_CONF_DENSE) row->desk = vs_desk_open(segments, row->conf);
+        if (row->conf->order != VS_CONF_TREND) row->desk = vs_desk_open(segments, row->conf);
     }
 }
 

@@ -19,7 +19,7 @@
 struct vs_tag_row {
     const struct vs_conf_segment *conf;
     const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* their names there */
-    struct vs_desk *desk;                           /* of order dense; else NULL */
+    struct vs_desk *desk;                           /* of order strict or dense; else NULL */
     bool is_read;                                   /* its tags are known, if not as of now */
     bool is_told;                                   /* the log knows that it cannot be read */
     uint64_t passed;                                /* tags of it that are not served */
@@ -57,7 +57,7 @@ struct vs_segments {
     struct vs_tags_status status;
 };
 
-/* Starts the threads of a row whose numbers have no gap.  NULL: no memory. */
+/* Starts the threads of a row of order strict or dense.  NULL: no memory. */
 struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf);
 /* Behind the loops: waits for its threads until that instant (vs_monotonic_us).  false: one hangs, and uses it. */
 bool vs_desk_end(struct vs_desk *desk, int64_t until_us);

@@ -29,6 +29,7 @@ static int open_segment(struct vs_segments *segments, const struct vs_tag_row *r
     opts.tag = tag->name;
     opts.step = (uint64_t)conf->step;
     opts.step_max = (uint64_t)conf->step_max;
+    opts.order = conf->order == VS_CONF_STRICT ? VESTA_STRICT : VESTA_TREND;
     int rc = vesta_segment_open(&opts, &tag->seg, err);
     if (rc == VESTA_OK) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
     return rc;
@@ -58,10 +59,9 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     tag->stores = row->stores;
     tag->wait_us_max = row->conf->wait_ms_max * 1000;
     tag->desk = row->desk;
-    bool is_dense = row->conf->order == VS_CONF_DENSE;
-    int rc = !is_dense   ? open_segment(segments, row, tag, err)
-             : tag->desk ? VESTA_OK
-                         : vs_fail(err, VESTA_ENOMEM, "no memory for a desk");
+    bool needs_desk = row->conf->order != VS_CONF_TREND;
+    int rc = needs_desk && !tag->desk ? vs_fail(err, VESTA_ENOMEM, "no memory for a desk") : VESTA_OK;
+    if (rc == VESTA_OK && row->conf->order != VS_CONF_DENSE) rc = open_segment(segments, row, tag, err);
     if (rc != VESTA_OK) return vs_tag_free(tag), rc;
     segments->is_taken[place] = true;
     segments->told[place] = 0;

@@ -1,5 +1,6 @@
-/* desk.h -- what is asked of a tag whose numbers have no gap: each request is a step of the database, so a thread of
- * the desk takes it there, and the request waits for it as for an id.  Knows no database. */
+/* desk.h -- what is asked of a tag whose every request is a step of the database, because its numbers are in strict
+ * order or have no gap: a thread of the desk takes it there, and the request waits for it as for an id.  Knows no
+ * database. */
 #ifndef VS_SERVER_DESK_H
 #define VS_SERVER_DESK_H
 
@@ -11,7 +12,9 @@
 
 #define VS_DESK_WAITING_MAX 1024 /* jobs that no thread has taken yet, of one desk */
 
-enum vs_desk_ask { VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
+struct vs_tag_set;
+
+enum vs_desk_ask { VS_DESK_NUMBERS, VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
 enum vs_desk_answer {
     VS_DESK_DONE,
     VS_DESK_REFUSED, /* to ask again will not help; `text` says why, as for the next two */
@@ -28,6 +31,11 @@ struct vs_desk_job {
     char tag[VESTA_TAG_MAX];
     int64_t until_us, hold_ms; /* until_us: nobody waits for it past that instant, in boot time */
     uint64_t number, token[2]; /* of a reservation; RESERVE: the token is the asker's to draw, the number the answer */
+    struct vesta_segment *seg; /* NUMBERS: so many of it, consecutive */
+    uint64_t count;
+    struct vs_tag_set *tags; /* in which that is, held until it is done; NULL: none */
+    struct vesta_numbers numbers;
+    struct vesta_pause pause; /* ... or why not */
     enum vs_desk_answer answer;
     int64_t held_until_ms; /* RESERVE: by the database's clock */
     char text[256];

@@ -23,9 +23,9 @@ struct vs_served_tag {
     int row;           /* of the config's segments */
     const char *table; /* the config's, as `stores`: the names that its databases have there */
     const char *const *stores;
-    int64_t wait_us_max;       /* how long a request may wait for a number */
-    struct vesta_segment *seg; /* NULL: its numbers have no gap, and are asked for at the desk */
-    struct vs_desk *desk;
+    int64_t wait_us_max;          /* how long a request may wait for a number */
+    struct vesta_segment *seg;    /* NULL: its numbers have no gap */
+    struct vs_desk *desk;         /* where they are asked for, or those that are in strict order; else NULL */
     _Atomic uint64_t refused;     /* requests that were told that there is no number */
     struct vs_tag_counts *counts; /* of each loop */
 };

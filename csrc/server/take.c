@@ -4,6 +4,7 @@
 #include "server/resp/multi.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Without memory the ids are lost: spent, not repeated. */
@@ -17,20 +18,71 @@ static void keep(struct vs_session *s, const uint64_t *ids, size_t count) {
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
     int at = vs_request_queue(r);
+    if (r->tag && r->tag->desk) return false; /* who is there at once shares a step of the database */
     if (s->scratch->queue[at].waiting == 0 || s->waiting.deadline_us != 0) return false;
     r->pause = s->scratch->queue[at].pause;
     return true;
 }
 
+bool vs_desk_ask(struct vs_request *r, const struct vs_desk_job *what) {
+    const struct vesta_clock *clock = r->session->app->clock;
+    struct vs_desk_job *job = vs_desk_job_new(what);
+    if (!job) return false;
+    snprintf(job->tag, sizeof job->tag, "%s", r->tag->name);
+    job->until_us = clock->boot_us(clock->self) + r->tag->wait_us_max;
+    job->seg = r->tag->seg;
+    job->tags = vs_request_tags(r);
+    vs_tags_hold(job->tags);
+    if (r->tag->desk->take(r->tag->desk, job)) {
+        r->session->waiting.job = job;
+        return true;
+    }
+    vs_tags_let(job->tags);
+    vs_desk_job_let(job);
+    vs_desk_job_let(job);
+    return false;
+}
+
+/* The desk's answer to a request for n numbers in strict order; it is asked first. */
+static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
+    struct vs_waiting *waiting = &r->session->waiting;
+    r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
+    if (!waiting->job) {
+        (void)vs_desk_ask(
+            r, &(struct vs_desk_job){.ask = VS_DESK_NUMBERS, .count = n}); /* else it waits, and tries again */
+        return VESTA_EPAUSE;
+    }
+    if (!atomic_load(&waiting->job->is_done)) return VESTA_EPAUSE;
+    assert(waiting->job->count == n); /* what is wanted next does not change while it is waited for */
+    struct vs_desk_job *job = waiting->job;
+    int rc = job->answer == VS_DESK_DONE ? VESTA_OK : VESTA_EPAUSE;
+    if (rc == VESTA_OK)
+        *numbers = job->numbers;
+    else
+        r->pause = job->pause;
+    waiting->job = NULL;
+    vs_desk_job_let(job);
+    return rc;
+}
+
+static int next_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
+    return r->tag->desk ? numbers_of_desk(r, n, numbers) : vesta_segment_next_n(r->tag->seg, n, numbers, &r->pause);
+}
+
 /* One id, and up to n: the same of a namespace and of a tag. */
 static int next_id(struct vs_request *r, uint64_t *id) {
-    return r->tag ? vesta_segment_next(r->tag->seg, id, &r->pause) : vesta_next(r->gen, id, &r->pause);
+    struct vesta_numbers numbers;
+    if (!r->tag) return vesta_next(r->gen, id, &r->pause);
+    if (!r->tag->desk) return vesta_segment_next(r->tag->seg, id, &r->pause);
+    int rc = numbers_of_desk(r, 1, &numbers);
+    if (rc == VESTA_OK) *id = numbers.first;
+    return rc;
 }
 
 static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) {
     struct vesta_numbers numbers;
     if (!r->tag) return vesta_next_n(r->gen, ids, n, got, &r->pause);
-    int rc = vesta_segment_next_n(r->tag->seg, n, &numbers, &r->pause);
+    int rc = next_numbers(r, n, &numbers);
     if (rc != VESTA_OK) return rc;
     for (uint64_t i = 0; i < numbers.count; i++)
         ids[i] = numbers.first + i * numbers.stride;
@@ -78,7 +130,7 @@ enum vs_reply_state vs_take_block(struct vs_request *r, uint64_t n, struct vesta
 }
 
 enum vs_reply_state vs_take_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
-    if (must_queue(r) || vesta_segment_next_n(r->tag->seg, n, numbers, &r->pause) != VESTA_OK) return VS_WAITS;
+    if (must_queue(r) || next_numbers(r, n, numbers) != VESTA_OK) return VS_WAITS;
     vs_count_ids(r, numbers->count);
     return VS_ANSWERED;
 }
@@ -97,7 +149,7 @@ bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
     struct vesta_numbers numbers = {.count = 0};
     if (must_queue(r)) return false;
     do {
-        if (vesta_segment_next_n(r->tag->seg, n, &numbers, &r->pause) != VESTA_OK) return false;
+        if (next_numbers(r, n, &numbers) != VESTA_OK) return false;
         vs_count_ids(r, numbers.count);
     } while (numbers.count < n);
     *last = numbers.first + (n - 1) * numbers.stride;
@@ -106,7 +158,7 @@ bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
 
 static bool check_run(struct vs_request *r, uint64_t n) {
     struct vesta_segment_info info;
-    if (n == 1) return true;
+    if (n == 1 || r->tag->desk) return true;
     vesta_segment_get_info(r->tag->seg, &info);
     uint64_t most = range_count(&info);
     if (n <= most) return true;

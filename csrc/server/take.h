@@ -12,6 +12,9 @@ enum vs_reply_state vs_take_ids(struct vs_request *request, size_t n, const stru
 /* A slice of the namespace's ticks; of the tag's numbers, 1 to n of them. */
 enum vs_reply_state vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
 enum vs_reply_state vs_take_numbers(struct vs_request *request, uint64_t n, struct vesta_numbers *numbers);
+/* Has something done at the tag's desk: session->waiting.job, from now on.  false: too much waits there, or there is no
+ * memory. */
+bool vs_desk_ask(struct vs_request *request, const struct vs_desk_job *what);
 /* Exactly n consecutive numbers of one range of the tag, of which *last is the last; where no range has so many that is
  * refused (request->code). */
 enum vs_reply_state vs_take_run(struct vs_request *request, uint64_t n, uint64_t *last);

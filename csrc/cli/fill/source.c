@@ -69,7 +69,9 @@ static int choose_row(const struct vs_source *source, struct vesta_segment_opts 
     opts->table = vs_conf_segment_table(row);
     opts->step = (uint64_t)row->step;
     opts->step_max = (uint64_t)row->step_max;
-    opts->order = (enum vesta_order)row->order;
+    if (row->order == VS_CONF_DENSE)
+        return vs_usage("the tag '%s' gives numbers without a gap, which a list cannot commit", source->tag), VS_USAGE;
+    opts->order = row->order == VS_CONF_STRICT ? VESTA_STRICT : VESTA_TREND;
     return VS_GO;
 }
 

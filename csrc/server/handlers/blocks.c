@@ -40,6 +40,10 @@ static void put_numbers(struct vs_request *r, const struct vesta_numbers *number
 
 static enum vs_reply_state give_numbers(struct vs_request *r, uint64_t n) {
     struct vesta_numbers numbers;
+    if (r->tag->desk)
+        return vs_refuse(r, "bad_command",
+                         "'%s' is in strict order, which a block would not keep: INCR %s gives its next", r->tag->name,
+                         r->tag->name);
     if (vs_take_numbers(r, n, &numbers) != VS_ANSWERED) return VS_WAITS;
     put_numbers(r, &numbers);
     return VS_ANSWERED;

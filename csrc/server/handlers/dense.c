@@ -3,6 +3,7 @@
 #include "os/random.h"
 #include "server/commands.h"
 #include "server/named.h"
+#include "server/take.h"
 
 #include <stdio.h>
 
@@ -15,7 +16,7 @@
 
 static bool enter(struct vs_request *r, struct vs_slice name) {
     if (!vs_request_find(r, name) || !r->tag) return vs_request_enter_tag(r, name);
-    if (r->tag->desk) return true;
+    if (!r->tag->seg) return true;
     vs_refuse(r, "bad_command", "'%s' gives ranges of numbers: INCR %s gives its next one", r->tag->name, r->tag->name);
     return false;
 }
@@ -69,21 +70,11 @@ static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_de
 static const struct vs_desk_job *done(struct vs_request *r, const struct vs_desk_job *what,
                                       enum vs_reply_state *state) {
     struct vs_waiting *waiting = &r->session->waiting;
-    const struct vesta_clock *clock = r->session->app->clock;
     *state = VS_WAITS;
     r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = LOOK_US};
-    if (!waiting->job) {
-        struct vs_desk_job *job = vs_desk_job_new(what);
-        if (!job) return *state = vs_refuse_memory(r), NULL;
-        snprintf(job->tag, sizeof job->tag, "%s", r->tag->name);
-        job->until_us = clock->boot_us(clock->self) + r->tag->wait_us_max;
-        if (!r->tag->desk->take(r->tag->desk, job)) {
-            vs_desk_job_let(job);
-            vs_desk_job_let(job);
-            *state = vs_refuse(r, "range", "too many requests wait for '%s': ask again later", r->tag->name);
-            return NULL;
-        }
-        waiting->job = job;
+    if (!waiting->job && !vs_desk_ask(r, what)) {
+        *state = vs_refuse(r, "range", "too many requests wait for '%s': ask again later", r->tag->name);
+        return NULL;
     }
     if (!atomic_load(&waiting->job->is_done)) return NULL;
     if (waiting->job->answer == VS_DESK_DONE) return waiting->job;

@@ -110,6 +110,11 @@ static bool take_segment(struct vs_request *r, struct tinyid_segment *out, enum 
     struct vesta_numbers numbers;
     *state = VS_ANSWERED;
     if (!enter(r, vs_arg(r, 0), vs_arg(r, 1))) return false;
+    if (r->tag->desk) {
+        *state =
+            vs_refuse(r, "bad_command", "it is in strict order, which a segment would not keep: nextId gives its next");
+        return false;
+    }
     *state = vs_take_numbers(r, VESTA_BATCH_MAX, &numbers);
     if (*state != VS_ANSWERED) return false;
     *out = segment_of(&numbers);

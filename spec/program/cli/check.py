@@ -223,7 +223,9 @@ def _(w):
             ": segments[1].stores has 'b', which is not a store; stores are a")
     segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must consist of A-Z a-z 0-9 _ -")
     segment("store = 'a', table = 't', tags = { 'x y' }", "tags has 'x y', which is not a tag: \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
-    segment("store = 'a', table = 't', tags = '*', order = 'strict'", "order is 'strict', which must be one of \"trend\", \"dense\"")
+    segment("store = 'a', table = 't', tags = '*', order = 'total'", "order is 'total', which must be one of \"trend\", \"strict\", \"dense\"")
+    refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
+            "order = 'strict' } } }", ": segments[1].stores are several, and strict is of one: two databases agree on no order")
     same(check(w, "return { stores = { s = { uri = 'sqlite:/x' } }, segments = { { store = 's', tags = '*', order = 'dense' } } }").code, 0)
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
             "order = 'dense' } } }", ": segments[1].stores are several, and dense is of one: over several there would be gaps")

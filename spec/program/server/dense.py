@@ -14,7 +14,7 @@ def config(world, more=""):
         done = world.run("segments", "add", "invoices", "--step", "1", "--store", "sqlite:" + path)
         same((done.code, done.err), (0, ""))
         world.is_made = True
-    return "return { stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', tags = '*', order = 'dense' %s } } }" % (path, more)
+    return "return { stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', tags = '*', order = 'dense' %s } } }" % (path, more or ", wait_ms_max = 60000")
 
 
 def reserve(server, *hold):
@@ -73,7 +73,7 @@ def _(world):
         same(server.get("/v1/reservations", "POST").status, 404)
         same(reserve(server)[0], 1)
     world.run("segments", "add", "orders", "--store", "sqlite:" + world.path("v.db"))
-    with Configured(world, config(world).replace("order = 'dense'", "")) as server:
+    with Configured(world, config(world).replace("'dense'", "'trend'")) as server:
         same(server.redis("VESTA.RESERVE", "orders"), b"-ERR 'orders' gives ranges of numbers: INCR orders gives its next one\r\n")
 
 
