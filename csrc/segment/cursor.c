@@ -7,14 +7,12 @@
  * written again only once the cursor has left it, and then bear another tag, for which a late reader looks after it has
  * read them.  Who closes sets a bit of that same word: what it finds there is past every offset that was or will be
  * given. */
-#include "generator/point.h"
-#include "segment/segment.h"
+#include "segment/next.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define COLD __attribute__((cold, noinline))
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #define GENERATION(at) (((at) & ~VS_CLOSED) >> VS_OFFSET_BITS)
@@ -77,6 +75,7 @@ static COLD void move_on(struct vs_segment *seg, uint64_t generation) {
            !atomic_compare_exchange_weak_explicit(&seg->cursor, &at, START(next), memory_order_acq_rel,
                                                   memory_order_relaxed))
         ;
+    vs_raise_u64(&seg->ahead, next);
 }
 
 /* What n offsets of a generation are worth.  False: none, or the range is gone; these offsets are then nobody's. */
@@ -97,20 +96,6 @@ static inline bool look_up(struct vs_segment *seg, uint64_t at, uint64_t n, stru
     return true;
 }
 
-#define NOT_PUSHED UINT64_MAX /* for what push found: it is dry */
-
-/* Takes n offsets, wherever they are, or says that nobody is to push any more. */
-static inline uint64_t push(struct vs_segment *seg, uint64_t n) {
-    /* relaxed: both may be old, which costs a push in vain; look_up decides */
-    uint64_t next = atomic_load_explicit(&seg->next, memory_order_relaxed);
-    if (UNLIKELY(atomic_load_explicit(&seg->dry, memory_order_relaxed) >= next)) return NOT_PUSHED;
-    VS_POINT(takes);
-    /* acq_rel: pairs with the CAS of move_on, by which the range's words are there; and with vs_segment_close */
-    uint64_t at = atomic_fetch_add_explicit(&seg->cursor, n, memory_order_acq_rel);
-    VS_POINT(took);
-    return at;
-}
-
 /* Not only who crosses the mark: that one may be killed before it tells anybody. */
 static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uint64_t mark) {
     return (at & VS_OFFSET_MASK) + n > mark &&
@@ -119,7 +104,7 @@ static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uin
 
 /* From the first push on, whatever came of it. */
 static COLD int take_on(struct vs_segment *seg, uint64_t n, uint64_t at, struct vs_taken *out) {
-    for (uint64_t mark; at != NOT_PUSHED; at = push(seg, n)) {
+    for (uint64_t mark; at != VS_NOT_PUSHED; at = vs_segment_push(seg, n)) {
         if (look_up(seg, at, n, out, &mark)) {
             out->wanted = may_want(seg, at, out->count, mark) && is_first_to_want(seg, at >> VS_OFFSET_BITS);
             return VESTA_OK;
@@ -136,10 +121,10 @@ static COLD int take_on(struct vs_segment *seg, uint64_t n, uint64_t at, struct 
 
 int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out) {
     if (n > VS_TAKE_MAX) n = VS_TAKE_MAX;
-    return take_on(seg, n, push(seg, n), out);
+    return take_on(seg, n, vs_segment_push(seg, n), out);
 }
 
-static COLD int next_on(struct vs_segment *seg, uint64_t at, uint64_t *number, bool *wanted) {
+int vs_segment_next_on(struct vs_segment *seg, uint64_t at, uint64_t *number, bool *wanted) {
     struct vs_taken taken;
     int rc = take_on(seg, 1, at, &taken);
     if (rc == VESTA_OK) *number = taken.first;
@@ -147,15 +132,9 @@ static COLD int next_on(struct vs_segment *seg, uint64_t at, uint64_t *number, b
     return rc;
 }
 
-/* Without a call, and so without a stack: a fetch-add waits for every store before it. */
 int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted) {
-    struct vs_taken taken;
-    uint64_t mark, at = push(seg, 1);
-    if (LIKELY(at != NOT_PUSHED && look_up(seg, at, 1, &taken, &mark) && !may_want(seg, at, 1, mark))) {
-        *number = taken.first;
-        return VESTA_OK;
-    }
-    return next_on(seg, at, number, wanted);
+    uint64_t at;
+    return vs_segment_try_next(seg, number, &at) ? VESTA_OK : vs_segment_next_on(seg, at, number, wanted);
 }
 
 /* ------------------------------------------------------------------ refilling */

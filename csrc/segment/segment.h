@@ -49,8 +49,9 @@ struct vs_segment {
     _Atomic uint64_t next;
     _Atomic uint64_t
         dry; /* the newest generation that was met used up, or VS_ENDED: no further taker pushes the cursor */
-    _Atomic uint64_t want; /* the newest generation of which it was said that its successor is wanted */
-    unsigned char pad_words[VS_LINE - 24];
+    _Atomic uint64_t want;  /* the newest generation of which it was said that its successor is wanted */
+    _Atomic uint64_t ahead; /* the generation that the cursor was moved to last; only a hint, where to read first */
+    unsigned char pad_words[VS_LINE - 32];
     /* the hot word, alone */
     _Atomic uint64_t cursor; /* generation << VS_OFFSET_BITS | offset, and VS_CLOSED */
     unsigned char pad_cursor[VS_LINE - 8];

@@ -5,6 +5,7 @@
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/process.h"
+#include "segment/next.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -74,12 +75,14 @@ static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken 
     return VESTA_EPAUSE;
 }
 
-__attribute__((cold, noinline)) static int next_on(struct vesta_segment *seg, int rc, uint64_t *number,
-                                                   struct vesta_pause *pause) {
+__attribute__((cold, noinline)) static int next_on(struct vesta_segment *seg, struct vs_segment *words, uint64_t at,
+                                                   uint64_t *number, struct vesta_pause *pause) {
     struct vs_taken taken;
     uint32_t told;
+    bool wanted = false;
+    int rc = vs_segment_next_on(words, at, number, &wanted);
     if (rc == VESTA_OK) {
-        vs_segment_kick(seg);
+        if (wanted) vs_segment_kick(seg);
         return VESTA_OK;
     }
     rc = take_or_pause(seg, 1, &taken, &told, pause);
@@ -88,10 +91,10 @@ __attribute__((cold, noinline)) static int next_on(struct vesta_segment *seg, in
 }
 
 int vesta_segment_next(struct vesta_segment *seg, uint64_t *number, struct vesta_pause *pause) {
-    bool wanted = false;
-    int rc = vs_segment_next(atomic_load(&seg->words), number, &wanted);
-    if (__builtin_expect(rc == VESTA_OK && !wanted, 1)) return VESTA_OK;
-    return next_on(seg, rc, number, pause);
+    struct vs_segment *words = atomic_load(&seg->words);
+    uint64_t at;
+    if (__builtin_expect(vs_segment_try_next(words, number, &at), 1)) return VESTA_OK;
+    return next_on(seg, words, at, number, pause);
 }
 
 int vesta_segment_next_n(struct vesta_segment *seg, uint64_t n, struct vesta_numbers *out, struct vesta_pause *pause) {

@@ -1,0 +1,133 @@
+/* segment.c -- the next number of a segment against an atomic add, in the same run, piece by piece.
+ *
+ *     bench_segment next|threads SAMPLES      one JSON object a sample, then one of what was counted
+ */
+#include "bench.h"
+#include "os/clock.h"
+#include "store/store.h"
+#include "vesta_segment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PIECE_NS 20000000
+#define PIECES 5
+#define COUNTED 1000000
+#define STEP ((uint64_t)1 << 31) /* no range ends while `next` is measured */
+
+static struct bench {
+    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
+    struct vesta_segment *seg;
+    size_t counted;
+    uint64_t ids[BENCH_WORKERS_MAX * (COUNTED + BENCH_STRIDE)];
+} bench;
+
+static char dir[] = "/tmp/vesta-bench.XXXXXX";
+
+/* ------------------------------------------------------------------ what is measured */
+
+static void op_add(void *arg) {
+    struct bench *b = arg;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
+}
+
+static uint64_t must_next(struct bench *b) {
+    struct vesta_pause pause;
+    uint64_t number;
+    if (vesta_segment_next(b->seg, &number, &pause) == VESTA_OK) return number;
+    errno = 0;
+    bench_die("a number was refused");
+}
+
+static void op_next(void *arg) {
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        (void)must_next(arg);
+}
+
+static void op_count(void *arg) {
+    struct bench *b = arg;
+    size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED);
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
+    for (size_t i = 0; i < BENCH_STRIDE; i++)
+        b->ids[at + i] = must_next(b);
+}
+
+/* ------------------------------------------------------------------ a counter */
+
+static void add_tag(const char *uri, uint64_t step) {
+    struct vs_store_opts opts = {.namespace_ = "default", .group = -1, .clock = vs_clock_system()};
+    struct vesta_error err = {.text = ""};
+    struct vs_store *store = NULL;
+    struct vs_reply reply;
+    if (vs_store_open(uri, &opts, &store, &err) != VESTA_OK) bench_die(err.text);
+    store->ops->tag_add(store, &(struct vs_counter){NULL, "bench"}, 1, step, &reply);
+    if (reply.outcome != VS_STORE_OK) bench_die(reply.text);
+    store->ops->close(store);
+}
+
+static void open_segment(struct bench *b, uint64_t step) {
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    struct vesta_error err = {.text = ""};
+    struct vesta_pause pause;
+    uint64_t number;
+    char uri[80];
+    setenv("VESTA_STATE", dir, 1);
+    snprintf(uri, sizeof uri, "file:%s/counters", dir);
+    add_tag(uri, step);
+    opts.stores[0] = uri;
+    opts.tag = "bench";
+    opts.step_max = 1; /* the step stays the row's */
+    if (vesta_segment_open(&opts, &b->seg, &err) != VESTA_OK) bench_die(err.text);
+    if (vesta_segment_next_wait(b->seg, &number, 5000000, &pause) != VESTA_OK) bench_die("no number came");
+}
+
+static void end_segment(struct bench *b) {
+    struct vesta_error err;
+    char command[80];
+    (void)vesta_segment_release(b->seg, &err);
+    vesta_segment_close(b->seg);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    if (system(command) != 0) bench_die("a folder stays");
+}
+
+/* ------------------------------------------------------------------ rows */
+
+static void sample_next(struct bench *b, int workers) {
+    double ours = 0, yard = 0, share = 1;
+    for (int i = 0; i < PIECES; i++) {
+        struct bench_rate add = bench_run(op_add, b, workers, false, PIECE_NS);
+        struct bench_rate next = bench_run(op_next, b, workers, false, PIECE_NS);
+        yard += add.per_second / PIECES;
+        ours += next.per_second / PIECES;
+        share = add.share < share ? add.share : share;
+        share = next.share < share ? next.share : share;
+    }
+    printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / ours, 1e9 / yard, share);
+    fflush(stdout);
+}
+
+static void measure_next(struct bench *b, int workers, int samples) {
+    open_segment(b, STEP);
+    for (; samples > 0; samples--)
+        sample_next(b, workers);
+    while (b->counted < (size_t)workers * COUNTED)
+        bench_run(op_count, b, workers, false, PIECE_NS / 10);
+    size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE,
+           n = b->counted < most ? b->counted : most;
+    printf("{\"ids\": %zu, \"duplicates\": %zu}\n", n, bench_duplicates(b->ids, n));
+    end_segment(b);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3 || (strcmp(argv[1], "next") != 0 && strcmp(argv[1], "threads") != 0)) {
+        fputs("usage: bench_segment next|threads SAMPLES\n", stderr);
+        return 2;
+    }
+    if (!mkdtemp(dir)) bench_die("a folder");
+    measure_next(&bench, strcmp(argv[1], "next") == 0 ? 1 : 2, atoi(argv[2]));
+    return 0;
+}
