@@ -104,6 +104,14 @@ bool vs_counter_is_spoilt(const char *tag, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ writes */
 
+bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_reply *reply) {
+    if (row->max < 0)
+        return vs_answer(reply, VS_STORE_REFUSED, "tag '%s' stands at %" PRId64 ", below 0", row->tag, row->max);
+    if ((uint64_t)row->max < floor) return false;
+    vs_done(reply);
+    return true;
+}
+
 static bool decide(const struct vs_counter_change *change, struct vs_tag *next, struct vs_reply *reply) {
     switch (change->what) {
     case VS_TAKE:
@@ -115,6 +123,10 @@ static bool decide(const struct vs_counter_change *change, struct vs_tag *next, 
         next->max = (int64_t)change->from;
         return true;
     case VS_TAG_STEP: next->step = (int64_t)change->step; return vs_counter_check_step(change->step, reply);
+    case VS_LIFT:
+        if (vs_counter_is_lifted(next, change->from, reply) || next->max < 0) return false;
+        next->max = (int64_t)change->from;
+        return true;
     case VS_TAG_ADD: break;
     }
     vs_not_first(reply);
@@ -124,6 +136,7 @@ static bool decide(const struct vs_counter_change *change, struct vs_tag *next, 
 bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, const struct vs_tag *stands,
                        struct vs_tag *next, struct vs_reply *reply) {
     if (change->what == VS_UNTAKE) vs_counter_check_untake(change->from, change->until);
+    if (change->what == VS_LIFT && !vs_counter_check_from(change->from, reply)) return false;
     if (change->what == VS_TAG_ADD &&
         !(vs_counter_check_from(change->from, reply) && vs_counter_check_step(change->step, reply)))
         return false;

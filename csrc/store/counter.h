@@ -15,6 +15,9 @@ const char *vs_counter_table(const char *table, struct vs_reply *reply);
 bool vs_counter_check(const struct vs_counter *counter, struct vs_reply *reply);
 /* For a store whose counters are in no tables: that none is named.  False: REFUSED. */
 bool vs_counter_no_table(const char *table, struct vs_reply *reply);
+/* Whether a row stands at the floor or above, and so needs no lift: OK.  False with the reply filled where it is no
+ * counter; with DOWN where it is to be lifted. */
+bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_reply *reply);
 /* A step that is to stand in a row, and a first number.  False: REFUSED. */
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply);
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply);
@@ -26,8 +29,8 @@ bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *
 
 /* A write, for a store that reads a row and then writes it over what it read. */
 struct vs_counter_change {
-    enum vs_counter_write { VS_TAKE, VS_UNTAKE, VS_TAG_ADD, VS_TAG_STEP } what;
-    uint64_t step, from, until; /* those that its operation has */
+    enum vs_counter_write { VS_TAKE, VS_UNTAKE, VS_TAG_ADD, VS_TAG_STEP, VS_LIFT } what;
+    uint64_t step, from, until; /* those that its operation has; a lift's floor is `from` */
 };
 /* What it makes of the row that stands there (NULL: none).  False with the reply filled: nothing is to be written. */
 bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, const struct vs_tag *stands,

@@ -28,6 +28,7 @@ static void check_row(const struct vs_store_ops *ops) {
     assert(!ops->take == !ops->tags);
     assert(!ops->take == !ops->tag_add);
     assert(!ops->take == !ops->tag_step);
+    assert(!ops->take == !ops->lift);
     assert(!ops->reserve == !ops->settle);
     assert(ops->take || !ops->reserve);
 }

@@ -185,6 +185,9 @@ struct vs_store_ops {
      * settled otherwise, or never reserved under that token. */
     void (*settle)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                    bool commit, struct vs_reply *reply);
+    /* Raises the counter to `floor` where it stands below, and leaves it alone elsewhere.  OK: no range that is granted
+     * from here on begins below `floor`. */
+    void (*lift)(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
     /* Makes a table of counters (NULL: leaf_alloc) where it is missing.  NULL: they come with their first tag. */
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };

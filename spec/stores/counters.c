@@ -25,6 +25,11 @@ static enum vs_outcome add(struct vs_store *store, const char *tag, uint64_t fro
     return reply.outcome;
 }
 
+static enum vs_outcome lift(struct vs_store *store, const char *tag, uint64_t floor) {
+    store->ops->lift(store, &(struct vs_counter){table, tag}, floor, &reply);
+    return reply.outcome;
+}
+
 static enum vs_outcome set_step(struct vs_store *store, const char *tag, uint64_t step) {
     store->ops->tag_step(store, &(struct vs_counter){table, tag}, step, &reply);
     return reply.outcome;
@@ -236,6 +241,32 @@ static void names_that_look_alike(void) {
     store->ops->close(store);
 }
 
+static void a_lift_never_lowers(void) {
+    struct vs_store *store = fresh(5);
+    uint64_t far = UINT64_C(20779) << 40; /* further than any range is long */
+    IS(lift(store, tag_name, 5), VS_STORE_OK);
+    IS(lift(store, tag_name, 0), VS_STORE_OK);
+    CHECK_EQ_I64(tag_of(store, tag_name).max, 5);
+    IS(lift(store, tag_name, 6), VS_STORE_OK);
+    IS(take(store, tag_name, 0), VS_STORE_OK);
+    GRANTED(6, 16);
+    IS(lift(store, tag_name, far), VS_STORE_OK);
+    CHECK_STR(reply.text, "");
+    IS(lift(store, tag_name, far), VS_STORE_OK);
+    IS(lift(store, tag_name, 16), VS_STORE_OK);
+    IS(take(store, tag_name, 3), VS_STORE_OK);
+    GRANTED(far, far + 3);
+    IS(untake(store, tag_name, 10, 16), VS_STORE_CONFLICT); /* the rest of an earlier range stays unused */
+    CHECK_EQ_I64(tag_of(store, tag_name).step, 10);
+    IS(lift(store, tag_name, VS_NUMBER_MAX), VS_STORE_REFUSED);
+    IS(lift(store, tag_name, UINT64_MAX), VS_STORE_REFUSED);
+    IS(lift(store, tag_name, VS_NUMBER_MAX - 1), VS_STORE_OK);
+    IS(lift(store, "nobody's", 7), VS_STORE_REFUSED);
+    IS(lift(store, "nobody", 7), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "vesta segments add nobody");
+    store->ops->close(store);
+}
+
 static void tags_are_listed(void) {
     struct vs_store *store = fresh(7);
     struct vs_tag_list list = {.rows = NULL};
@@ -304,6 +335,49 @@ static void takers_overlap_nowhere(void) {
     check_tally(TAKERS * TAKES);
     IS(take(store, tag_name, 1), VS_STORE_OK);
     CHECK_EQ_U64(reply.grant.from, atomic_load(&tally->used) + 1); /* nor is a number left out */
+    store->ops->close(store);
+}
+
+#define DAY (UINT64_C(1) << 40)
+
+static void lift_to(struct vs_store *store, uint64_t floor) {
+    while (lift(store, tag_name, floor) == VS_STORE_DOWN || reply.outcome == VS_STORE_CONFLICT)
+        ; /* others have its lock */
+    IS(reply.outcome, VS_STORE_OK);
+    size_t was = atomic_load(&tally->mark);
+    while (was < floor && !atomic_compare_exchange_weak(&tally->mark, &was, floor))
+        ;
+}
+
+/* A host whose clock is `late` takes behind the first's. */
+static void take_over_midnights(uint64_t late) {
+    struct vs_store *store = opened();
+    uint64_t today = 0, last = 0;
+    for (uint64_t i = 0; i < TAKES && !atomic_load(&check_failures);) {
+        uint64_t day = (i + 20 - 4 * late) / 20;
+        if (day != today) lift_to(store, day * DAY + 1);
+        today = day;
+        uint64_t begun = atomic_load(&tally->mark);
+        if (!take_some(store, 1)) continue;
+        i++;
+        CHECK(reply.grant.from >= begun); /* none of yesterday's behind today's first, whoever gave that */
+        CHECK(reply.grant.from > last);
+        last = reply.grant.from;
+    }
+    store->ops->close(store);
+}
+
+static void midnights_on_three_hosts(void) {
+    pid_t pids[3];
+    struct vs_store *store = fresh(1);
+    tally_clear();
+    atomic_store(&tally->mark, 0);
+    for (uint64_t i = 0; i < VS_COUNT(pids); i++)
+        pids[i] = spawn(take_over_midnights, i);
+    for (size_t i = 0; i < VS_COUNT(pids); i++)
+        reap(pids[i], false);
+    check_tally(VS_COUNT(pids) * TAKES);
+    CHECK(tag_of(store, tag_name).max > (int64_t)(3 * DAY));
     store->ops->close(store);
 }
 
@@ -377,9 +451,12 @@ static const struct check_case cases[] = {
     {"a counter ends at 2^63 - 1, and a step at 2^32", no_counter_passes_its_end},
     {"what is left of a range goes back only where the counter stands at its end",
      what_is_left_goes_back_only_from_its_end},
+    {"a lift raises a counter to its floor, once, and never lowers it", a_lift_never_lowers},
     {"names that look alike are different tags", names_that_look_alike},
     {"tags are listed, with what stands there", tags_are_listed},
     {"takers of several processes overlap nowhere, and leave nothing out", takers_overlap_nowhere},
+    {"midnights on three hosts: no number twice, and none of yesterday's behind today's first",
+     midnights_on_three_hosts},
     {"takers killed: no number is another's", takers_are_killed},
     {"a forked child takes for itself", a_child_takes_for_itself},
 };

@@ -12,7 +12,6 @@
 #define SOURCES_MAX 16
 #define STEP_DEFAULT 1000
 #define LOOK_AGAIN_MS 500 /* a source whose counters stand still for so long has no writers, or slow ones */
-#define RAISES_MAX 1024   /* of VS_RANGE_MAX numbers each */
 
 enum deed { DEED_ADD, DEED_RAISE, DEED_SAME, DEEDS };
 static const char *const deeds[] = {"add", "raise", "same"};
@@ -114,30 +113,14 @@ out:
 
 /* ------------------------------------------------------------------ writing */
 
-/* Raises a counter that is there by taking what lies below, so that nobody else was given that. */
-static int raise(const struct vs_place *place, const struct found *found, uint64_t max) {
-    const struct vs_counter counter = {place->table, found->tag};
-    struct vs_reply reply = {.outcome = VS_STORE_OK};
-    for (int tries = 0; max < found->from && tries < RAISES_MAX; tries++) {
-        uint64_t by = found->from - max < VS_RANGE_MAX ? found->from - max : VS_RANGE_MAX;
-        place->store->ops->take(place->store, &counter, by, &reply);
-        if (reply.outcome == VS_STORE_CONFLICT) continue;
-        if (reply.outcome != VS_STORE_OK) return vs_place_told(place, found->tag, &reply);
-        max = reply.grant.until;
-    }
-    if (max >= found->from) return VS_GO;
-    return vs_say("%s: %s stands too far below %" PRIu64 " to be raised: use another tag, by --as", place->shown,
-                  found->tag, found->from),
-           VS_FAILED;
-}
-
-static int write_one(const struct vs_place *place, const struct found *found, const struct vs_tag *stands,
-                     enum deed deed) {
+static int write_one(const struct vs_place *place, const struct found *found, enum deed deed) {
     const struct vs_counter counter = {place->table, found->tag};
     struct vs_reply reply;
     if (deed == DEED_SAME) return VS_GO;
-    if (deed == DEED_RAISE) return raise(place, found, (uint64_t)stands->max);
-    place->store->ops->tag_add(place->store, &counter, found->from, found->step, &reply);
+    if (deed == DEED_RAISE)
+        place->store->ops->lift(place->store, &counter, found->from, &reply);
+    else
+        place->store->ops->tag_add(place->store, &counter, found->from, found->step, &reply);
     return reply.outcome == VS_STORE_OK ? VS_GO : vs_place_told(place, found->tag, &reply);
 }
 
@@ -166,7 +149,7 @@ static int import_one(struct asked *asked, const struct vs_place *place, const s
     if (stands && (stands->max < 0 || stands->delta != 1))
         return vs_say("%s: %s is there with a delta, or below 0: import into another table", place->shown, found->tag),
                VS_FAILED;
-    int rc = asked->yes ? write_one(place, found, stands, deed) : VS_GO;
+    int rc = asked->yes ? write_one(place, found, deed) : VS_GO;
     if (rc != VS_GO) return rc;
     asked->done[deed]++;
     print_one(asked, place, found, deed);

@@ -191,6 +191,10 @@ void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, 
     change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
+void vs_file_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+}
+
 /* Adds the tag of a file, whatever stands in it: who cannot be read is passed over. */
 static bool list_file(const struct call *list_call, const char *name, struct vs_tag_list *list) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};

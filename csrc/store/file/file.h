@@ -24,5 +24,6 @@ void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list 
 void vs_file_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                      struct vs_reply *reply);
 void vs_file_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+void vs_file_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 
 #endif

@@ -402,6 +402,37 @@ void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter,
     if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 
+/* Behind a lift, whoever did it: done where the row stands there. */
+static void look_lifted(const struct vs_mysql_call *call, uint64_t floor) {
+    struct vs_reply seen = *call->reply;
+    struct vs_mysql_call look = *call;
+    struct vs_tag row;
+    look.reply = &seen;
+    assert(floor < VS_NUMBER_MAX);
+    if (find_row(&look, &row) == FOUND && row.max >= (int64_t)floor)
+        vs_done(call->reply);
+    else
+        vs_answer(call->reply, VS_STORE_UNKNOWN, "%.60s: what was written cannot be read back",
+                  call->self->place.where);
+}
+
+void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_mysql_call call;
+    struct vs_tag row;
+    vs_reply_clear(reply);
+    if (!vs_counter_check_from(floor, reply) || !vs_mysql_call_begin(&call, store, counter, reply) ||
+        !vs_mysql_call_load(&call, &row))
+        return;
+    if (vs_counter_is_lifted(&row, floor, reply) || row.max < 0) return;
+    int64_t max = (int64_t)floor - call.is->above;
+    vs_sql_add(&sql, "UPDATE `%s` SET max_id = %" PRId64 "%s WHERE max_id < %" PRId64 " AND ", call.table, max,
+               call.is->bump, max);
+    vs_mysql_call_which(&call, &sql);
+    enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
+    if (fate != VS_FATE_TOLD) look_lifted(&call, floor);
+}
+
 /* As Leaf's own server makes it, but that tags are told apart by their bytes; and the table of reservations. */
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;

@@ -118,6 +118,7 @@ void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list
 void vs_mysql_tag_add(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                       struct vs_reply *reply);
 void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
+void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply);
 
 /* reserve.c */

@@ -159,6 +159,10 @@ void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter
     change(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
+void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
+    change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+}
+
 static bool list_rows(const struct vs_sqlite_call *call, struct vs_tag_list *list) {
     sqlite3_stmt *stmt = prepare(call, "SELECT biz_tag, max_id, step, update_time FROM \"%s\" ORDER BY biz_tag", NULL);
     int rc = SQLITE_OK;

@@ -325,6 +325,7 @@ const struct vs_store_ops vs_store_sqlite = {
     .tags = vs_sqlite_tags,
     .tag_add = vs_sqlite_tag_add,
     .tag_step = vs_sqlite_tag_step,
+    .lift = vs_sqlite_lift,
     .reserve = vs_sqlite_reserve,
     .settle = vs_sqlite_settle,
 };

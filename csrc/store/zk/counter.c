@@ -155,6 +155,10 @@ void vs_zk_tag_step(struct vs_store *store, const struct vs_counter *counter, ui
     change_it(store, counter, &(struct vs_counter_change){.what = VS_TAG_STEP, .step = step}, reply);
 }
 
+void vs_zk_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply) {
+    change_it(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
+}
+
 /* ------------------------------------------------------------------ listing */
 
 /* Names, each with its end. */
