@@ -11,7 +11,7 @@ struct change {
     uint64_t from, step;
 };
 
-static int check_tag(const char *tag) {
+int vs_segments_check_tag(const char *tag) {
     if (vs_tag_is_named(tag)) return VS_GO;
     return vs_usage("%s is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front", vs_shown_text(tag),
                     VESTA_NAMESPACE_MAX - 1);
@@ -57,7 +57,7 @@ int vs_segments_add(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (argc != 1) return vs_usage("give one tag: vesta segments add TAG");
     change.tag = argv[0];
-    if ((rc = check_tag(change.tag)) != VS_GO) return rc;
+    if ((rc = vs_segments_check_tag(change.tag)) != VS_GO) return rc;
     rc = change_all(&change, add);
     if (rc == VS_DONE)
         vs_outf("%s begins with %s, in steps of %s\n", change.tag, vs_grouped(change.from, from),
@@ -75,7 +75,7 @@ int vs_segments_step(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (argc != 2) return vs_usage("give a tag and its step: vesta segments step TAG N");
     change.tag = argv[0];
-    if ((rc = check_tag(change.tag)) != VS_GO) return rc;
+    if ((rc = vs_segments_check_tag(change.tag)) != VS_GO) return rc;
     if (!vs_read_count(argv[1], VS_RANGE_MAX, &change.step) || change.step == 0)
         return vs_usage("the step is %s, which must be a whole number from 1 to %" PRIu64, vs_shown_text(argv[1]),
                         VS_RANGE_MAX);

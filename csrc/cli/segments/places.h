@@ -44,9 +44,13 @@ const struct vs_tag *vs_place_find(const struct vs_tag_list *list, const char *t
 /* Says what an answer means that is not OK.  Returns VS_FAILED. */
 int vs_place_told(const struct vs_place *place, const char *tag, const struct vs_reply *reply);
 
+/* VS_GO, or an exit code after a message. */
+int vs_segments_check_tag(const char *tag);
+
 /* The words, with argv[0] = "segments". */
 int vs_segments_add(int argc, char **argv);
 int vs_segments_step(int argc, char **argv);
+int vs_segments_take(int argc, char **argv);
 int vs_segments_import(int argc, char **argv);
 int vs_segments_resume(int argc, char **argv);
 

@@ -124,7 +124,7 @@ static int list(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0)
-        return vs_usage("unexpected operand %s; there are `vesta segments` add, step and import",
+        return vs_usage("unexpected operand %s; there are `vesta segments` add, step, take and import",
                         vs_shown_text(argv[0]));
     if ((rc = vs_places_open(&places, NULL)) == VS_GO)
         rc = watches ? watch(&places, looks, json) : look(&places, looks, json);
@@ -140,6 +140,7 @@ static int run_segments(int argc, char **argv) {
         int (*run)(int argc, char **argv);
     } words[] = {{"add", vs_segments_add},
                  {"step", vs_segments_step},
+                 {"take", vs_segments_take},
                  {"import", vs_segments_import},
                  {"resume", vs_segments_resume}};
     for (size_t i = 0; argc > 1 && i < sizeof words / sizeof *words; i++)
@@ -155,11 +156,13 @@ const struct vs_command vs_segments_command = {
     "segments [OPTION...]\n       vesta segments add TAG [--from N] [--step N] [OPTION...]\n"
     "       vesta segments step TAG N [OPTION...]\n"
     "       vesta segments resume TAG [--even-lower] [OPTION...]\n"
+    "       vesta segments take TAG [-n N] [--form TEXT [--zone NAME]] [OPTION...]\n"
     "       vesta segments import TABLE URI... [OPTION...]",
     "Lists the counters of a store's table: where the next range of each begins, its step, when it was last\n"
     "raised; with --watch how many numbers a second are granted.  Changes nothing.\n"
     "\n"
-    "add makes a counter, whose first number is --from; step sets how many numbers a range has; import takes\n"
+    "add makes a counter, whose first number is --from; step sets how many numbers a range has; take\n"
+    "prints numbers, each call one step of the database, as business numbers where --form is given; import takes\n"
     "over the counters of a table of tinyid's, Leaf's or a ticket server's, past every number that was given;\n"
     "without --yes it only shows what it would write.  `vesta help segments import` has its options.\n"
     "resume says that a counter which went back, and so stopped, has been put right.\n"

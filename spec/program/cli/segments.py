@@ -4,10 +4,11 @@ Leaf's and a ticket server's tables taken over, past every number that was given
 import json
 import re
 import subprocess
+import threading
 import time
 
 import served
-from harness import claim, fails, main, same
+from harness import claim, fails, main, same, shifted
 
 TINYID = ("CREATE TABLE %s (id BIGINT AUTO_INCREMENT PRIMARY KEY, biz_type VARCHAR(63) NOT NULL UNIQUE, begin_id BIGINT NOT NULL DEFAULT 0,"
           " max_id BIGINT NOT NULL DEFAULT 0, step INT DEFAULT 0, delta INT NOT NULL DEFAULT 1, remainder INT NOT NULL DEFAULT 0,"
@@ -33,11 +34,16 @@ def database(name):
     return served.mysql_uri(name=name)
 
 
-@claim("on a store of each kind: a counter is added once, listed, and given another step")
-def _(world):
+def prepared(world):
+    """A store of each kind, with what counters need."""
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--segments", "--namespace", "any", "--layout", "snowflake", "--store", uri).code, 0)
-    for kind, uri in served.stores(world).items():
+    return served.stores(world)
+
+
+@claim("on a store of each kind: a counter is added once, listed, and given another step")
+def _(world):
+    for kind, uri in prepared(world).items():
         same(ok(world, "--store", uri).splitlines()[-1].startswith("0 tags in "), True)
         same(ok(world, "add", "orders", "--from", "1000", "--step", "500", "--store", uri), "orders begins with 1,000, in steps of 500\n")
         fails(world.run("segments", "add", "orders", "--store", uri), 1, "orders", "is there already")
@@ -78,6 +84,70 @@ def _(world):
                    % world.path("files"))
     ok(world, "add", "orders", "-c", config)  # a store without tables
     same(list(look(world, "file:" + world.path("files"))), ["orders"])
+
+
+INVOICE = "INV-{day:%Y%m%d}-{number:4}-{luhn}"
+
+
+@claim("take prints numbers, each call one step; as business numbers they begin anew each day, and a full day is an error")
+def _(world):
+    for uri in prepared(world).values():
+        ok(world, "add", "plain", "--from", "7", "--store", uri)
+        same(ok(world, "take", "plain", "--store", uri), "7\n")
+        same(ok(world, "take", "plain", "-n", "3", "--store", uri), "8\n9\n10\n")
+        same(ok(world, "take", "plain", "--form", "R{number:5}", "--store", uri), "R00011\n")
+        ok(world, "add", "invoices", "--store", uri)
+        first = ok(world, "take", "invoices", "-n", "2", "--form", INVOICE, "--zone", "Europe/Berlin", "--store", uri).split()
+        same([text[13:17] for text in first], ["0001", "0002"])
+        got = world.run("explain", "--json", "--form", INVOICE, *first).lines()
+        same([json.loads(line)["number"] for line in got], ["1", "2"])
+        next_day = world.run("segments", "take", "invoices", "--form", INVOICE, "--store", uri, env=shifted("+172800"))
+        same((next_day.code, next_day.out[13:17]), (0, "0001"))
+        assert next_day.out[4:12] > first[0][4:12], (first, next_day.out)
+        same(ok(world, "take", "invoices", "--form", INVOICE, "--store", uri)[4:17], next_day.out[4:12] + "-0002")  # no day comes back
+        done = world.run("segments", "take", "invoices", "-n", "10000", "--form", INVOICE, "--store", uri)
+        fails(done, 1, "the numbers of this day are used up")
+        fails(world.run("segments", "take", "none", "--store", uri), 1, "there is no tag 'none'")
+    for words in (["take"], ["take", "a", "b"], ["take", "a b"], ["take", "x", "-n", "0"], ["take", "x", "-n", "65537"], ["take", "x", "--zone", "UTC"],
+                  ["take", "x", "--form", "{"], ["take", "x", "--form", INVOICE, "--zone", "../etc/passwd"], ["take", "x", "--form", INVOICE, "--zone", ""]):
+        fails(world.run("segments", *words, "--store", uri), 2)
+
+
+@claim("midnight on three hosts whose clocks are 2 s apart: no number twice, none of yesterday's behind today's first")
+def _(world):
+    def day_at(at):
+        return world.run("make", "--form", "{day:%Y%m%d}-{number}", "--zone", "Europe/Berlin", "number=1", "time=%d" % (at * 1000)).out[:8]
+    hour = int(time.time()) // 3600 * 3600
+    midnight = next(at for at in range(hour + 3600, hour + 27 * 3600, 3600) if day_at(at) != day_at(at - 1))
+    uri, taken, begin = served.mysql_uri(), [], time.time() + 1
+
+    def take(shift):
+        begun = time.monotonic()
+        done = world.run("segments", "take", "midnight", "-n", "2", "--form", INVOICE, "--zone", "Europe/Berlin", "--json", "--store", uri,
+                         env=shifted("%+d" % shift))
+        same((done.code, done.err), (0, ""))
+        taken.extend((begun, time.monotonic(), json.loads(line)["text"]) for line in done.lines())
+
+    def host(off):
+        while time.time() < begin + 5:
+            take(midnight - 3 - begin + off)
+        take(midnight + 60 - begin + off)
+    prepared(world)
+    ok(world, "add", "midnight", "--store", uri)
+    take(midnight - 60 - begin)
+    hosts = [threading.Thread(target=host, args=(off,)) for off in (-2, 0, 2)]
+    for thread in hosts:
+        thread.start()
+    for thread in hosts:
+        thread.join()
+    texts = [text for _, _, text in taken]
+    same(len(set(texts)), len(texts))
+    same(len(texts) % 2, 0)
+    yesterday, today = sorted({text[4:12] for text in texts})
+    same((yesterday, today), (day_at(midnight - 1), day_at(midnight)))
+    first = min(ended for _, ended, text in taken if text[4:12] == today)
+    same([text for begun, _, text in taken if begun > first and text[4:12] == yesterday], [])
+    same(sorted(text[13:17] for text in texts if text[4:12] == today), ["%04d" % (n + 1) for n in range(sum(text[4:12] == today for text in texts))])
 
 
 @claim("--watch says how many numbers a second are granted, and TERM ends it")

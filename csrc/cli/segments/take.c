@@ -1,0 +1,109 @@
+/* take.c -- `vesta segments take`: numbers by hand, each call one durable step of the database; as business numbers,
+ * where a form says how they are written. */
+#include "cli/segments/places.h"
+
+#include "number/form.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NUMBERS_MAX 65536
+#define TRIES_MAX 50 /* while other writers are faster */
+
+struct taking {
+    struct vs_places places;
+    const char *tag, *form_text, *zone_name;
+    uint64_t count;
+    int json;
+    struct vs_form form;
+    struct vs_zone_file zone;
+};
+
+static int read_form(struct taking *taking) {
+    struct vesta_error err;
+    if (!taking->form_text) return taking->zone_name ? vs_usage("--zone goes with --form") : VS_GO;
+    if (vs_form_parse(taking->form_text, &taking->form, &err) != VESTA_OK ||
+        vs_zone_load(taking->zone_name ? taking->zone_name : "UTC", &taking->zone, &err) != VESTA_OK)
+        return vs_report(&err);
+    return VS_GO;
+}
+
+/* The counter is to stand at the day that this host's clock has, or at a later one that another host's had. */
+static int begin_day(const struct taking *taking, const struct vs_place *place, const struct vs_counter *counter) {
+    struct vs_reply reply;
+    if (!taking->form_text || taking->form.period == VS_FORM_NEVER) return VS_GO;
+    uint64_t first = vs_form_first(&taking->form, &taking->zone.zone, vs_now_ms());
+    if (first == 0) return vs_say("this machine's clock is outside the years that the form can say"), VS_FAILED;
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        place->store->ops->lift(place->store, counter, first, &reply);
+        if (reply.outcome != VS_STORE_CONFLICT) break;
+    }
+    return reply.outcome == VS_STORE_OK ? VS_GO : vs_place_told(place, taking->tag, &reply);
+}
+
+static int write_text(const struct taking *taking, uint64_t number, char *text) {
+    struct vesta_error err;
+    if (!taking->form_text)
+        vesta_format(VESTA_DECIMAL, number, text);
+    else if (vs_form_write(&taking->form, number, text, &err) != VESTA_OK)
+        return vs_say("%s: %s", taking->tag, err.text), VS_FAILED;
+    return VS_GO;
+}
+
+/* All or none: a number that does not fit its form is behind those that do. */
+static int print_all(const struct taking *taking, const struct vs_grant *grant) {
+    char text[VS_FORM_TEXT_MAX];
+    int rc = write_text(taking, grant->until - 1, text);
+    for (uint64_t number = grant->from; number < grant->until && rc == VS_GO; number++) {
+        rc = write_text(taking, number, text);
+        if (rc != VS_GO) break;
+        if (taking->json) {
+            vs_outf("{\"text\":");
+            vs_out_json(text);
+            vs_outf(",\"counter\":\"%" PRIu64 "\"}\n", number);
+        } else
+            vs_outf("%s\n", text);
+    }
+    return rc == VS_GO ? VS_DONE : rc;
+}
+
+static int take(struct taking *taking) {
+    const struct vs_place *place = &taking->places.at[0];
+    const struct vs_counter counter = {place->table, taking->tag};
+    struct vs_reply reply;
+    if (taking->places.count > 1)
+        return vs_usage("%s has several databases, each with numbers of its own: name one by --store", taking->tag);
+    int rc = begin_day(taking, place, &counter);
+    if (rc != VS_GO) return rc;
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        place->store->ops->take(place->store, &counter, taking->count, &reply);
+        if (reply.outcome != VS_STORE_CONFLICT) break;
+    }
+    if (reply.outcome != VS_STORE_OK) return vs_place_told(place, taking->tag, &reply);
+    if (reply.grant.delta != 1)
+        return vs_say("%s has a delta of %" PRIu64 ": its numbers are spread over several databases", taking->tag,
+                      reply.grant.delta),
+               VS_FAILED;
+    return print_all(taking, &reply.grant);
+}
+
+int vs_segments_take(int argc, char **argv) {
+    static struct taking taking = {.count = 1};
+    const struct vs_option table[] = {
+        {"count", 'n', VS_OPT_COUNT, &taking.count, "N", "how many numbers (default: 1)", 1, NUMBERS_MAX, NULL},
+        VS_TEXT("form", &taking.form_text, "TEXT", "how they are written: 'INV-{day:%Y%m%d}-{number:6}-{luhn}'"),
+        VS_TEXT("zone", &taking.zone_name, "NAME", "the time zone whose days they count (default: UTC)"),
+        VS_SWITCH("json", &taking.json, "print one JSON object a number"),
+        VS_PLACES_OPTIONS(&taking.places),
+        {0},
+    };
+    vs_say_as("segments take");
+    int rc = vs_options(table, &argc, argv);
+    if (rc != VS_GO) return rc;
+    if (argc != 1) return vs_usage("give one tag: vesta segments take TAG");
+    taking.tag = argv[0];
+    if ((rc = vs_segments_check_tag(taking.tag)) == VS_GO) rc = read_form(&taking);
+    if (rc == VS_GO && (rc = vs_places_open(&taking.places, taking.tag)) == VS_GO) rc = take(&taking);
+    vs_places_close(&taking.places);
+    return rc;
+}
