@@ -43,7 +43,8 @@ static void in_parent(void) {
 }
 
 static void in_child(void) {
-    inside = (pthread_rwlock_t)INSIDE_INIT;
+    if (is_alone) pthread_rwlock_unlock(&inside); /* as whoever watches locks expects */
+    inside = (pthread_rwlock_t)INSIDE_INIT;       /* and nobody of the parent's waits for it here */
     if (is_alone) return;
     atomic_store(&was_inside, true);
     for (int i = 0; i < TURNS_MAX; i++) { /* the parent's: its turn must end with it */
