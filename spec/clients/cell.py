@@ -12,21 +12,31 @@ from servers import until
 
 import subprocess
 
-# one tick an id and the worker in the lowest bits; a sequence in two parts; one for replies that are not the client's
+# one tick an id and the worker in the lowest bits; a sequence in two parts; one for replies that are not the client's;
+# and a tag of a store
 CONFIG = """return { namespaces = {
   ids = { layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", worker = %(worker)d, pacing = "history" },
   parts = { layout = "sign:1 time:31 seq:8 worker:10 seq:14 unit=1s epoch=2020-01-01T00:00:00Z", worker = %(worker)d, pacing = "history" },
-  other = { layout = "vesta-second", worker = %(worker)d, pacing = "history" } }, threads = 1 }"""
+  other = { layout = "vesta-second", worker = %(worker)d, pacing = "history" } }, %(segments)s threads = 1 }"""
+SEGMENTS = """stores = { counters = { uri = "%s" } }, segments = { { store = "counters", tags = { "numbers" }, step = 500 } }, """
+
+
+def make_counter(folder):
+    """A store with the tag `numbers`, which all servers of a run may share: its URI."""
+    uri = "sqlite:" + os.path.join(folder, "counters.db")
+    subprocess.run([VESTA, "segments", "add", "numbers", "--store", uri], check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, env=environment(folder), timeout=60)
+    return uri
 
 
 class Vesta:
     """A `vesta serve` that is killed and comes back on the same port with the same state."""
 
-    def __init__(self, folder, worker, *flags):
+    def __init__(self, folder, worker, *flags, counters=None):
         self.folder, self.worker, self.port = folder, worker, free_port()
         os.makedirs(folder)
         with open(os.path.join(folder, "vesta.lua"), "w") as file:
-            file.write(CONFIG % {"worker": worker})
+            file.write(CONFIG % {"worker": worker, "segments": SEGMENTS % counters if counters else ""})
         self.args = [VESTA, "serve", "-c", file.name, "--http", "unix:" + os.path.join(folder, "http.sock"),
                      "--resp", "127.0.0.1:%d" % self.port, *flags]
         self.address = "127.0.0.1:%d" % self.port
@@ -76,9 +86,9 @@ class Vesta:
 class Site:
     """Two servers of one language's own, and what stands before them; kept for all its rows."""
 
-    def __init__(self, folder, number):
+    def __init__(self, folder, number, counters):
         self.watch = Watch()
-        self.servers = [Vesta(os.path.join(folder, "ab"[i]), 10 + 2 * number + i) for i in (0, 1)]
+        self.servers = [Vesta(os.path.join(folder, "ab"[i]), 10 + 2 * number + i, counters=counters) for i in (0, 1)]
         self.proxies = [Proxy(server.port, self.watch) for server in self.servers]
 
     def heal(self):

@@ -14,7 +14,7 @@ import time
 import traceback
 
 ARGUMENTS = sys.argv[2:]
-from cell import Cell, Site, Vesta  # noqa: E402
+from cell import Cell, Site, Vesta, make_counter  # noqa: E402
 from columns import COLUMNS  # noqa: E402
 from driver import Ledger  # noqa: E402
 from rows import ROWS  # noqa: E402
@@ -27,7 +27,7 @@ class Suite:
     def __init__(self, folder, build, columns, rows):
         self.folder, self.build, self.columns, self.rows = folder, build, columns, rows
         self.ledger, self.verdicts, self.lock = Ledger(), {}, threading.Lock()
-        self.shared = {}
+        self.shared, self.counters = {}, make_counter(folder)
 
     def run(self):
         threads = [threading.Thread(target=self.column, args=(number, column), daemon=True)
@@ -51,7 +51,7 @@ class Suite:
 
     def column(self, number, column):
         os.makedirs(os.path.join(self.folder, column.name))
-        site = Site(os.path.join(self.folder, column.name), number)
+        site = Site(os.path.join(self.folder, column.name), number, self.counters)
         try:
             for row in self.rows:
                 self.enter(row, column, self.cell(row, column, site))

@@ -89,7 +89,16 @@ def _(cell):
     assert cell.watch.grants[0].low_bits == 14
 
 
-@row("numbers of a tag")
+@row("numbers of a tag, of one store behind all servers, of which one is killed")
+def _(cell):
+    client = cell.client(name="numbers", size=100, timeout=20000, wait=WAIT)
+    numbers = client.next(250)
+    cell.server_a.kill()
+    numbers += client.next(550)
+    assert max(numbers) < 2**32 and cell.watch.grants[0].values["kind"] == "numbers", numbers[:3]
+
+
+@row("numbers of a tag with a stride, up to the largest")
 def _(cell):
     """As docs/blocks.md has them: a first number, and what is added."""
     client = cell.driver()
