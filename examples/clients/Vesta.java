@@ -339,8 +339,8 @@ public final class Vesta implements AutoCloseable {
             lowBits = isTicks ? shift(reply, "low_bits") : 0;
             lowShift = isTicks ? shift(reply, "low_shift") : 0;
             BigInteger end = from.add(new BigInteger(Long.toUnsignedString(stride)).multiply(BigInteger.valueOf(count - 1)));
-            if (end.compareTo(TWO_64) >= 0 || end.shiftRight(seqBits).shiftLeft(timeShift).compareTo(TWO_64) >= 0)
-                throw new IOException("its block goes past 2^64 - 1");
+            if (end.compareTo(TWO_64) >= 0 || isTicks && !fits(end))
+                throw new IOException("its block goes past 2^64 - 1, or has bits that overlap");
             last = end.longValue();
             mark = (count + 9) / 10;
             this.asked = asked;
@@ -357,6 +357,21 @@ public final class Vesta implements AutoCloseable {
 
         private static int shift(Map<String, String> reply, String key) throws IOException {
             return number(reply, key, 0, BigInteger.valueOf(64)).intValue();
+        }
+
+        /** Whether each part of an id has its place, which is no other's: else two ids could be one. */
+        private boolean fits(BigInteger end) {
+            BigInteger seen = new BigInteger(Long.toUnsignedString(base));
+            for (BigInteger part : List.of(ones(end.shiftRight(seqBits).bitLength()).shiftLeft(timeShift),
+                    ones(seqBits).shiftRight(lowBits).shiftLeft(seqShift), ones(lowBits).shiftLeft(lowShift))) {
+                if (part.compareTo(TWO_64) >= 0 || part.and(seen).signum() != 0) return false;
+                seen = seen.or(part);
+            }
+            return lowBits <= seqBits;
+        }
+
+        private static BigInteger ones(int bits) {
+            return BigInteger.ONE.shiftLeft(bits).subtract(BigInteger.ONE);
         }
 
         long id(long i) {

@@ -113,13 +113,32 @@ func newBlock(reply []string, name string, size int, asked time.Time) (*block, e
 	}
 	over, added := bits.Mul64(uint64(b.count-1), b.stride)
 	last, carry := bits.Add64(b.first, added, 0)
-	whole := last >> b.seqBits
-	if over != 0 || carry != 0 || b.isTicks && whole<<b.timeShift>>b.timeShift != whole {
+	b.last = last
+	if over != 0 || carry != 0 {
 		return nil, errors.New("its block goes past 2^64 - 1")
 	}
-	b.last = last
+	if b.isTicks && !b.fits() {
+		return nil, errors.New("its block has bits that overlap, or go past 2^64 - 1")
+	}
 	b.mark.Store((b.count + 9) / 10)
 	return b, nil
+}
+
+// fits tells whether each part of an id has its place, which is no other's: else two ids could be one.
+func (b *block) fits() bool {
+	seen := b.base
+	for _, part := range []struct{ mask, shift uint64 }{
+		{1<<bits.Len64(b.last>>b.seqBits) - 1, b.timeShift},
+		{(1<<b.seqBits - 1) >> b.lowBits, b.seqShift},
+		{1<<b.lowBits - 1, b.lowShift},
+	} {
+		at := part.mask << part.shift
+		if at>>part.shift != part.mask || at&seen != 0 {
+			return false
+		}
+		seen |= at
+	}
+	return b.lowBits <= b.seqBits
 }
 
 // ---------------------------------------------------------------- servers

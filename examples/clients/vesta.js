@@ -64,10 +64,15 @@ class Block {
     if (this.kind === 'ticks') {
       this.base = number('base', WIDE_MAX);
       for (const key of ['seq_bits', 'time_shift', 'seq_shift', 'low_bits', 'low_shift']) this[key] = number(key, 63n);
-      const seq = ((1n << this.seq_bits) - 1n) >> this.low_bits;
-      const low = (1n << this.low_bits) - 1n;
-      const parts = [(this.last >> this.seq_bits) << this.time_shift, seq << this.seq_shift, low << this.low_shift];
-      largest = parts.reduce((most, part) => (part > most ? part : most), largest);
+      const ones = (bits) => (1n << BigInt(bits)) - 1n;
+      const time = this.last >> this.seq_bits;
+      const parts = [this.base, ones(time && time.toString(2).length) << this.time_shift,
+        (ones(this.seq_bits) >> this.low_bits) << this.seq_shift, ones(this.low_bits) << this.low_shift];
+      const all = parts.reduce((seen, part) => seen | part, 0n);
+      if (this.low_bits > this.seq_bits || parts.reduce((sum, part) => sum + part, 0n) !== all) { // two ids could be one
+        throw new Error('its block has bits that overlap');
+      }
+      if (all > largest) largest = all;
     }
     if (largest > WIDE_MAX) throw new Error('its block goes past 2^64 - 1');
     this.askedAt = askedAt;

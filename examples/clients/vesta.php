@@ -107,7 +107,7 @@ final class Block
         $length = $this->stride * ($this->count - 1); // a float where it is too much
         $this->last = is_int($length) ? Wide::add($this->first, $length) : 0;
         if (!is_int($length) || Wide::less($this->last, $this->first) || !$this->fits()) {
-            throw new \RuntimeException('its block goes past 2^64 - 1');
+            throw new \RuntimeException('its block goes past 2^64 - 1, or has bits that overlap');
         }
     }
 
@@ -120,12 +120,24 @@ final class Block
         return $number;
     }
 
+    /** Whether each part of an id has its place, which is no other's: else two ids could be one. */
     private function fits(): bool
     {
-        $fits = fn(int $number, int $shift) => Wide::right($number << $shift, $shift) === $number;
-        return $this->kind === 'numbers' || $fits(Wide::right($this->last, $this->seqBits), $this->timeShift)
-            && $fits(Wide::right((1 << $this->seqBits) - 1, $this->lowBits), $this->seqShift)
-            && $fits((1 << $this->lowBits) - 1, $this->lowShift);
+        if ($this->kind === 'numbers') {
+            return true;
+        }
+        for ($time = 0; Wide::less($time, Wide::right($this->last, $this->seqBits));) {
+            $time = $time << 1 | 1;
+        }
+        $seen = $this->base;
+        foreach ([[$time, $this->timeShift], [Wide::right((1 << $this->seqBits) - 1, $this->lowBits), $this->seqShift],
+                  [(1 << $this->lowBits) - 1, $this->lowShift]] as [$mask, $shift]) {
+            if (Wide::right($mask << $shift, $shift) !== $mask || ($mask << $shift & $seen) !== 0) {
+                return false;
+            }
+            $seen |= $mask << $shift;
+        }
+        return $this->lowBits <= $this->seqBits;
     }
 
     /** The next id; it is taken before it is returned. */

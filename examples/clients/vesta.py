@@ -49,7 +49,7 @@ class _Block:
             self.shifts = tuple(self._number(reply, key, 63)
                                 for key in ("seq_bits", "time_shift", "seq_shift", "low_bits", "low_shift"))
             largest = self.first + self.count - 1
-            whole = largest >> self.shifts[0] << self.shifts[1]
+            whole = self._whole(largest)
         elif kind == "numbers":
             self.stride = self._number(reply, "stride", 2**63)
             self.base, self.shifts = 0, (0,)
@@ -61,6 +61,15 @@ class _Block:
         if largest >= 2**64 or whole >= 2**64:
             raise ValueError("its block goes past 2^64 - 1")
         self.last, self.kind = largest, kind
+
+    def _whole(self, largest: int) -> int:
+        """All bits that its ids may have; no part of them lies on another's, or two ids could be one."""
+        seq_bits, time_shift, seq_shift, low_bits, low_shift = self.shifts
+        parts = ((1 << (largest >> seq_bits).bit_length()) - 1 << time_shift, (1 << seq_bits) - 1 >> low_bits << seq_shift,
+                 (1 << low_bits) - 1 << low_shift, self.base)
+        if low_bits > seq_bits or sum(parts) != parts[0] | parts[1] | parts[2] | parts[3]:
+            raise ValueError("its block has bits that overlap")
+        return sum(parts)
 
     @staticmethod
     def _number(reply: Dict[str, Union[str, int]], key: str, most: int) -> int:

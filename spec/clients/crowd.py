@@ -19,7 +19,7 @@ from servers import until  # noqa: E402
 
 LAYOUT = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"  # of `ids` in cell.py
 LANGUAGES = [C, LUA, *COLUMNS]
-PROCESSES, IDS, PATIENCE_S = 2, 20, 60
+PROCESSES, IDS, PATIENCE_S = 2, 20, 120
 FALLBACK_WORKER = 100
 WAIT_MS, BLOCK = 300, 200
 BOTH, KILLED, BACK, NONE, HEALED = ("both serve", "a is killed -9", "a is back", "both are stopped", "both are back")

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from harness import SLOW, environment
 from servers import until
 
-PATIENCE_S = 30 * SLOW  # a line that has not been answered by then never will be
+PATIENCE_S = 90 * SLOW  # a line that has not been answered by then never will be
 
 
 class Ledger:

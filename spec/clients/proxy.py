@@ -12,6 +12,7 @@ import threading
 import time
 
 from between import Between
+from servers import until
 from serving import command
 
 
@@ -235,7 +236,7 @@ class Watch:
 
 class Proxy(Between):
     def __init__(self, target, watch):
-        self.watch, self.told, self.row = watch, None, 0
+        self.watch, self.told, self.row, self.last = watch, None, 0, None
         self.heal()
         super().__init__(target)
         self.address = "127.0.0.1:%d" % self.port
@@ -248,10 +249,13 @@ class Proxy(Between):
 
     def begin(self):
         """A row: what a client of the one before still has under way is none of its business."""
+        with socket.create_connection(("127.0.0.1", self.port)) as probe:  # behind whoever came before
+            until(lambda: probe.getsockname() == self.last or time.sleep(0.005), "the proxy accepts")
         self.heal()
         self.row += 1
 
     def met(self, client, server):
+        self.last = client.getpeername()
         self.watch.connections += 1
         self.in_background(self.go, client, server, self.row)
 

@@ -24,7 +24,7 @@ def _(cell):
 
 @row("a server that stands still past the timeout, and goes on")
 def _(cell):
-    client = cell.client(size=200, timeout=300, wait=WAIT)
+    client = cell.client(size=200, timeout=1000, wait=WAIT)
     client.next(50)
     cell.server_a.stall()
     assert cell.of(cell.server_b, client.next(800))
@@ -46,7 +46,7 @@ def _(cell):
             callers[-1].setblocking(False)
             callers[-1].connect_ex(hole.getsockname())
         try:
-            client = cell.client([address, cell.a.address], size=200, timeout=400, wait=WAIT)
+            client = cell.client([address, cell.a.address], size=200, timeout=1000, wait=WAIT)
             client.next(600)
             until(lambda: client.info()["errors"][address] or client.next(10) and time.sleep(0.02), "it counts a failure of the hole")
             client.open([address], timeout=300, wait=600)
@@ -58,7 +58,7 @@ def _(cell):
 
 @row("all servers gone: every call ends by its deadline and names them; and back")
 def _(cell):
-    client = cell.client(size=20, timeout=400, wait=WAIT)
+    client = cell.client(size=20, timeout=5000, wait=WAIT)
     client.next(10)
     for server in cell.site.servers:
         server.kill()
@@ -67,7 +67,7 @@ def _(cell):
         client.fails(cell.a.address, cell.b.address)
     client.open(cell.both, size=20, timeout=400, wait=0)
     client.fails(cell.a.address, cell.b.address)
-    client.open(cell.both, size=20, timeout=400, wait=WAIT)
+    client.open(cell.both, size=20, timeout=5000, wait=WAIT)
     for server in cell.site.servers:
         server.start()
     client.next(100)
@@ -75,7 +75,7 @@ def _(cell):
 
 @row("blocks that are held outlive their server, and what is left of them is used")
 def _(cell):
-    client = cell.client([cell.a.address], size=100, timeout=400, wait=200, ttl=600000)
+    client = cell.client([cell.a.address], size=100, timeout=2000, wait=3000, ttl=600000)
     client.next(50)
     client.settle(2)
     cell.server_a.kill()
@@ -112,7 +112,7 @@ def _(cell):
         balancer = subprocess.Popen([program, "-db", "-f", path], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0 or time.sleep(0.02), "HAProxy listens")
-        client = cell.client(["127.0.0.1:%d" % port], size=50, timeout=2000, wait=WAIT)
+        client = cell.client(["127.0.0.1:%d" % port], size=50, timeout=5000, wait=WAIT)
         client.next(60)
         cell.server_a.kill()
         client.next(300)

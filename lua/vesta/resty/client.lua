@@ -78,8 +78,6 @@ local function id_of(block, i)
   return tostring(id):sub(1, -4) -- without "ULL"
 end
 
-local function fits(number, shift) return rshift(lshift(number, shift), shift) == number end
-
 -- Where the bits of a tick go.  Nil; or what is wrong.
 local function read_shifts(block, value)
   block.base = wide(value.base)
@@ -90,10 +88,17 @@ local function read_shifts(block, value)
   end
   block.seq_mask = lshift(uint64(1), block.seq_bits) - 1
   block.low_mask = lshift(uint64(1), block.low_bits) - 1
-  if block.low_bits > block.seq_bits or not fits(rshift(block.last, block.seq_bits), block.time_shift)
-    or not fits(rshift(block.seq_mask, block.low_bits), block.seq_shift)
-    or not fits(block.low_mask, block.low_shift) then
-    return "a block whose ids do not fit into 64 bits"
+  if block.low_bits > block.seq_bits then return "a block that has no low_bits from 0 to seq_bits" end
+  local times, seen = uint64(0), block.base
+  while times < rshift(block.last, block.seq_bits) do times = bor(lshift(times, 1), uint64(1)) end
+  for _, part in ipairs {
+    { times, block.time_shift }, { rshift(block.seq_mask, block.low_bits), block.seq_shift },
+    { block.low_mask, block.low_shift },
+  } do
+    local at = lshift(part[1], part[2])
+    if rshift(at, part[2]) ~= part[1] then return "a block whose ids do not fit into 64 bits" end
+    if band(at, seen) ~= 0 then return "a block that has bits that overlap" end -- two ids could be one
+    seen = bor(seen, at)
   end
 end
 
