@@ -20,7 +20,9 @@ class Column:
 
 COLUMNS = [
     Column("c", "BUILD/drive_c", forks=True, accepts=("size=0", "ttl=0", "timeout=0", "wait"),
-           calls={"size": "block_min"}),
+           calls={"size": "block_min"}, falls_back=True),
+    Column("lua5.4", "lua5.4", "HERE/drive.lua", "BUILD/../../lua/5.4", calls={"size": "block_m", "wait": "wait_ms_max"},
+           falls_back=True),
     Column("python", "python3", "HERE/drive.py", forks=True),
     Column("go", "BUILD/drive_go"),
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),
@@ -28,7 +30,3 @@ COLUMNS = [
     Column("php", "php", "HERE/drive.php", forks=True),
     Column("nginx", "python3", "HERE/drive_nginx.py"),
 ]
-C = Column("c", "BUILD/drive_c", forks=True, accepts=("size=0", "ttl=0", "timeout=0", "wait"),
-           calls={"size": "block_min"}, falls_back=True)
-LUA = Column("lua5.4", "lua5.4", "HERE/drive.lua", "BUILD/../../lua/5.4", calls={"size": "block_min", "wait": "wait_ms_max"},
-             falls_back=True)

@@ -12,13 +12,12 @@ import time
 
 ARGUMENTS = sys.argv[2:]
 from cell import Vesta  # noqa: E402
-from columns import C, COLUMNS, LUA  # noqa: E402
+from columns import COLUMNS  # noqa: E402
 from driver import Driver, Ledger  # noqa: E402
 from harness import SLOW  # noqa: E402
 from servers import until  # noqa: E402
 
 LAYOUT = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"  # of `ids` in cell.py
-LANGUAGES = [C, LUA, *COLUMNS]
 PROCESSES, IDS, PATIENCE_S = 2, 20, 120
 FALLBACK_WORKER = 100
 WAIT_MS, BLOCK = 300, 200
@@ -73,7 +72,7 @@ class Crowd:
         self.ledger, self.lock, self.phase, self.is_over, self.rows, self.callers = Ledger(), threading.Lock(), BOTH, False, [], []
         self.begun = time.monotonic()
         self.servers = [Vesta(os.path.join(folder, name), worker) for name, worker in (("a", 10), ("b", 11))]
-        for column in LANGUAGES:
+        for column in COLUMNS:
             for number in range(PROCESSES):
                 self.callers.append(Caller(self, column, number + 1))
 
@@ -129,7 +128,7 @@ class Crowd:
         print("%8s  %-16s %8s %8s %12s %12s" % ("seconds", "", "from a", "from b", "fallback", "calls in vain"))
         for row in self.rows:
             print("%8.1f  %-16s %8d %8d %12d %12d" % tuple(row))
-        print("\n%d processes: %s" % (len(self.callers), ", ".join(column.name for column in LANGUAGES)))
+        print("\n%d processes: %s" % (len(self.callers), ", ".join(column.name for column in COLUMNS)))
         print("%d ids were given, %s" % (len(self.ledger), "some twice" if any("twice" in (c.wrong or "") for c in self.callers)
                                          else "none of them twice"))
 
