@@ -255,7 +255,10 @@ class Proxy(Between):
         self.row += 1
 
     def met(self, client, server):
-        self.last = client.getpeername()
+        try:
+            self.last = client.getpeername()
+        except OSError:
+            pass  # it is gone already
         self.watch.connections += 1
         self.in_background(self.go, client, server, self.row)
 

@@ -88,7 +88,7 @@ local function read_shifts(block, value)
   end
   block.seq_mask = lshift(uint64(1), block.seq_bits) - 1
   block.low_mask = lshift(uint64(1), block.low_bits) - 1
-  if block.low_bits > block.seq_bits then return "a block that has no low_bits from 0 to seq_bits" end
+  if block.low_bits > block.seq_bits then return "a block whose ids do not fit into 64 bits" end
   local times, seen = uint64(0), block.base
   while times < rshift(block.last, block.seq_bits) do times = bor(lshift(times, 1), uint64(1)) end
   for _, part in ipairs {
