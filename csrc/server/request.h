@@ -65,7 +65,7 @@ enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, cons
 /* Turns the request to a namespace. */
 static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns) {
     r->ns = ns;
-    r->gen = ns->gen[r->protocol];
+    r->gen = vs_namespace_is_open(ns) ? ns->gen[r->protocol] : NULL; /* else another thread may be setting it */
     r->tag = NULL;
 }
 

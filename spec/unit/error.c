@@ -30,9 +30,9 @@ static void names_are_stable(void) {
 }
 
 static void whys_are_stable(void) {
-    static const char *const want[] = {"full",   "clock_back", "clock_ahead", "ahead",   "lease",
-                                       "choose", "epoch_end",  "closed",      "failstop"};
-    for (int i = 0; i < 9; i++)
+    static const char *const want[] = {"full",   "clock_back", "clock_ahead", "ahead",    "lease",
+                                       "choose", "epoch_end",  "closed",      "failstop", "range"};
+    for (int i = 0; i < 10; i++)
         CHECK_STR(vesta_why_name((enum vesta_why)(i + VESTA_FULL)), want[i]);
 }
 
@@ -41,7 +41,7 @@ static void strangers_have_a_name_too(void) {
     for (size_t i = 0; i < 5; i++)
         CHECK_STR(vesta_code_name(codes[i]), "unknown");
     CHECK_STR(vesta_why_name((enum vesta_why)0), "unknown");
-    CHECK_STR(vesta_why_name((enum vesta_why)10), "unknown");
+    CHECK_STR(vesta_why_name((enum vesta_why)11), "unknown");
 }
 
 static void failing_fills_and_returns(void) {

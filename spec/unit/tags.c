@@ -10,7 +10,7 @@
 static struct vs_served_tag *tags[VS_SERVED_TAGS_MAX];
 
 static void make_tags(size_t count) {
-    char name[VESTA_TAG_MAX];
+    char name[VESTA_TAG_MAX + 16];
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof name, "t%zu.%0*zu", i * 7919 % count, (int)(i % 50), i);
         tags[i] = vs_tag_new(name, 2);
