@@ -40,7 +40,14 @@ static void check_config(const struct vs_config *config) {
         MUST(ns->wait_ms_max >= -1 && ns->wait_ms_max <= 60000 && ns->opts.ahead_ms_max >= -1);
     }
     for (int i = 0; i < config->note_count; i++)
-        check_line(config->note[i].text);
+        check_line(config->note[i]);
+    for (int i = 0; i < config->segment_count; i++) {
+        const struct vs_conf_segment *segment = &config->segment[i];
+        MUST(segment->uri_count >= 1 && segment->uri_count <= VS_CONF_SEGMENT_STORES_MAX);
+        MUST(segment->step >= 0 && segment->step_max >= 0 && segment->wait_ms_max >= -1);
+        for (int j = 0; j < segment->uri_count; j++)
+            MUST(segment->uri[j] && *segment->uri[j]);
+    }
     MUST(vs_config_each(config, check_value, NULL) == VESTA_OK);
     MUST(vs_config_differences(config, config, names, sizeof names) == 0);
 }

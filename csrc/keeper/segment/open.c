@@ -186,7 +186,7 @@ static int check_names(const struct wish *wish, struct vesta_error *err) {
     if (!vs_tag_is_named(opts->tag))
         return vs_fail(err, VESTA_EOPTION, "'%s' is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
                        VS_QUOTE(opts->tag, strlen(opts->tag)), VESTA_TAG_MAX - 1);
-    if (opts->table && (!*opts->table || strlen(opts->table) >= sizeof((struct vesta_segment){0}).table))
+    if (opts->table && (!*opts->table || strlen(opts->table) >= sizeof((struct vesta_segment *)NULL)->table))
         return vs_fail(err, VESTA_EOPTION, "'%s' is not a table's name", VS_QUOTE(opts->table, strlen(opts->table)));
     return VESTA_OK;
 }
