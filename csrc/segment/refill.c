@@ -47,7 +47,8 @@ static void act_back_off(struct vs_refill *refill, const struct vs_refill_event 
 static void act_take(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     int64_t since_us = refill->refilled_us < 0 ? -1 : ev->boot_us - refill->refilled_us;
     act(refill, out, VS_RF_TAKE, VS_REFILL_TAKE);
-    refill->step = vs_step_next(refill->opts.step, refill->refills ? refill->step : 0, since_us, refill->opts.step_max);
+    refill->step =
+        vs_step_next(refill->opts.step, refill->refills ? refill->settled : 0, since_us, refill->opts.step_max);
     refill->sent_us = ev->boot_us;
     out->step = refill->step;
 }
@@ -161,6 +162,7 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
     }
     if (refill->refills++ > 0) refill->refilled_us = refill->sent_us; /* the first two follow each other at once */
     refill->count = refill->range.count;
+    refill->settled = refill->step;
     refill->troubles = 0;
     say(refill, "%s", "");
     act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);

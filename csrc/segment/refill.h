@@ -79,6 +79,7 @@ struct vs_refill {
     struct vs_refill_opts opts;
     enum vs_refill_phase phase;
     uint64_t step;         /* asked for last; 0: never */
+    uint64_t settled;      /* of the range that was published last: it grows and shrinks once a range, not a question */
     uint64_t granted;      /* what was granted before the question under way was sent */
     struct vs_range range; /* granted, not published yet */
     uint64_t from;         /* where that began */
