@@ -243,7 +243,7 @@ def _(world):
     with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
         server.heard("a tag is not served")
         assert bulks(server.redis("GET", "ids"))[0] > 1 << 40
-        assert server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'")
+        until(lambda: server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'"))  # its table has been read
         table.add("fresh", max_id=7)
         table.do("INSERT INTO leaf_alloc VALUES (?, 1, 1, NULL)", "no tag")
         server.process.send_signal(signal.SIGHUP)
