@@ -96,6 +96,7 @@ static int open_tag(struct vs_source *source) {
     opts.tag = source->tag;
     if (vesta_segment_open(&opts, &source->seg, &err) != VESTA_OK) return vs_report(&err);
     vesta_segment_get_info(source->seg, &info);
+    source->is_strict = info.order == VESTA_STRICT;
     if (info.warning[0]) vs_say("warning: %s", info.warning);
     return VS_GO;
 }
@@ -121,14 +122,19 @@ void vs_source_close(struct vs_source *source) {
     source->config = NULL;
 }
 
+/* In strict order one transaction gives all n; else a range that is there gives what it has. */
+static int ask(struct vs_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
+               struct vesta_pause *pause) {
+    if (source->is_strict) return vesta_segment_batch_wait(source->seg, n, numbers, wait_us, pause);
+    if (vesta_segment_next_n(source->seg, n, numbers, pause) == VESTA_OK) return VESTA_OK;
+    numbers->count = numbers->stride = 1;
+    return vesta_segment_next_wait(source->seg, &numbers->first, wait_us, pause);
+}
+
 static size_t take_numbers(struct vs_source *source, uint64_t *ids, size_t n, int wait_ms, char *why) {
     struct vesta_numbers numbers;
     struct vesta_pause pause;
-    int rc = vesta_segment_next_n(source->seg, n, &numbers, &pause);
-    if (rc != VESTA_OK) {
-        numbers.count = numbers.stride = 1;
-        rc = vesta_segment_next_wait(source->seg, &numbers.first, (int64_t)wait_ms * 1000, &pause);
-    }
+    int rc = ask(source, n, (int64_t)wait_ms * 1000, &numbers, &pause);
     if (rc != VESTA_OK) return vesta_segment_pause_text(source->seg, &pause, why, VS_SOURCE_WHY_MAX), 0;
     for (uint64_t i = 0; i < numbers.count; i++)
         ids[i] = numbers.first + i * numbers.stride;

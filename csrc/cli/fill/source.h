@@ -4,6 +4,7 @@
 
 #include "command/command.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct vs_config;
@@ -15,6 +16,7 @@ struct vs_source {
     struct vs_config *config;
     struct vesta_gen *gen;
     struct vesta_segment *seg;
+    bool is_strict; /* its numbers come by asking the database */
 };
 
 /* VS_GO, or an exit code after a message. */

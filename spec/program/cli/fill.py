@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -434,6 +435,26 @@ def _(world):
                       ["--tag", "orders", "--store", uri, "--worker", "1"], ["--tag", "none", "-c", world.path("c.lua")],
                       ["--tag", "x" * 65, "--store", uri]):
             fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, *words), 2)
+
+
+@claim("a tag in strict order: a transaction gives a batch, not a number")
+def _(world):
+    path = world.path("v.db")
+    same(world.run("segments", "add", "orders", "--from", "1", "--step", "10", "--store", "sqlite:" + path).code, 0)
+    db = sqlite3.connect(path, timeout=10)
+    with db:
+        db.execute("CREATE TABLE raises (max_id INTEGER)")
+        db.execute("CREATE TRIGGER raised AFTER UPDATE OF max_id ON leaf_alloc BEGIN INSERT INTO raises VALUES (NEW.max_id); END")
+    with open(world.path("c.lua"), "w") as file:
+        file.write('return { stores = { a = { uri = "sqlite:%s" } }, segments = { { store = "a", tags = { "orders" }, order = "strict" } } }' % path)
+    with Redis(world) as redis:
+        done = world.run("fill", "--once", "--list", "ids", "--redis", redis.address, "--every", "0", "--tag", "orders", "-c", world.path("c.lua"))
+        same(done.code, 0)
+        ids = redis("LRANGE", "ids", 0, -1)
+    same(ids, [str(number) for number in range(1, len(ids) + 1)])
+    raises = db.execute("SELECT count(*) FROM raises").fetchone()[0]
+    assert 0 < raises <= len(ids) // 50, (raises, len(ids))
+    db.close()
 
 
 @claim("a namespace of a config, by its name")
