@@ -108,6 +108,7 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     refill->from = ev->from;
+    refill->step = ev->until - ev->from; /* the row's own, where that was asked for */
     refill->range.database = refill->opts.database;
     if (ev->closed) {
         act_return(refill, out, true);

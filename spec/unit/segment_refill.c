@@ -106,6 +106,18 @@ static void the_rows_step_is_the_configured_one(void) {
     refills(31 * 60 * S, 4001, 500);
 }
 
+/* Asked for the row's own, whatever that is, before anybody has seen the row. */
+static void the_first_ranges_step_is_the_rows(void) {
+    start();
+    ev.step = 500;
+    grants(1, 501);
+    DID(VS_REFILL_PUBLISH);
+    CHECK_EQ_U64(refill.step, 500);
+    published(VS_PUBLISHED);
+    refills(S, 501, 500);
+    refills(S, 1001, 1000);
+}
+
 static void asks_earlier_where_the_store_is_slow(void) {
     start_with((struct vs_refill_opts){.step = 1000, .step_max = 1000});
     refills(0, 1, 1000);
@@ -360,6 +372,7 @@ static const struct check_case cases[] = {
     {"asks when it is due, and looks once a second", asks_when_it_is_due},
     {"steps are Leaf's, load by load", steps_are_leafs},
     {"the row's step is the configured one", the_rows_step_is_the_configured_one},
+    {"the first range's step is the row's", the_first_ranges_step_is_the_rows},
     {"where the store is slow the next range is wanted earlier", asks_earlier_where_the_store_is_slow},
     {"of one database among three it uses that one's numbers", numbers_of_one_database_of_three},
     {"a store that is down is asked less and less often", a_store_that_is_down},
