@@ -128,7 +128,7 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ what was asked for */
 
-struct wish {
+struct settings {
     struct vesta_segment_opts opts;
     const struct vesta_clock *clock;
     uint32_t count; /* of stores */
@@ -136,8 +136,8 @@ struct wish {
     struct vs_anchor anchor;
 };
 
-static int check_stores(struct wish *wish, struct vesta_error *err) {
-    const struct vesta_segment_opts *opts = &wish->opts;
+static int check_stores(struct settings *settings, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &settings->opts;
     uint32_t count = 0;
     while (count < VESTA_DATABASES_MAX && opts->stores[count])
         count++;
@@ -156,12 +156,12 @@ static int check_stores(struct wish *wish, struct vesta_error *err) {
         if (opts->secrets[i] && strlen(opts->secrets[i]) >= VS_SECRET_MAX)
             return vs_fail(err, VESTA_EOPTION, "secrets[%" PRIu32 "] is longer than %d bytes", i, VS_SECRET_MAX - 1);
     }
-    wish->count = count;
+    settings->count = count;
     return VESTA_OK;
 }
 
-static int check_numbers(const struct wish *wish, struct vesta_error *err) {
-    const struct vesta_segment_opts *opts = &wish->opts;
+static int check_numbers(const struct settings *settings, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &settings->opts;
     if (opts->step > VS_RANGE_MAX)
         return vs_fail(err, VESTA_EOPTION, "step %" PRIu64 " is not in 1 to %" PRIu64, opts->step, VS_RANGE_MAX);
     if (opts->step_max > VS_RANGE_MAX)
@@ -172,16 +172,16 @@ static int check_numbers(const struct wish *wish, struct vesta_error *err) {
     if (opts->order != VESTA_TREND && opts->order != VESTA_STRICT)
         return vs_fail(err, VESTA_EOPTION, "order %d does not exist: trend is %d, strict is %d", (int)opts->order,
                        VESTA_TREND, VESTA_STRICT);
-    if (opts->order == VESTA_STRICT && wish->count > 1)
+    if (opts->order == VESTA_STRICT && settings->count > 1)
         return vs_fail(err, VESTA_EOPTION,
                        "order strict needs one database that has all numbers, and '%s' has %" PRIu32
                        ": their numbers cannot be put in one order",
-                       opts->tag, wish->count);
+                       opts->tag, settings->count);
     return VESTA_OK;
 }
 
-static int check_names(const struct wish *wish, struct vesta_error *err) {
-    const struct vesta_segment_opts *opts = &wish->opts;
+static int check_names(const struct settings *settings, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &settings->opts;
     if (!opts->tag) return vs_fail(err, VESTA_EOPTION, "a segment needs a tag");
     if (!vs_tag_is_named(opts->tag))
         return vs_fail(err, VESTA_EOPTION, "'%s' is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
@@ -192,13 +192,13 @@ static int check_names(const struct wish *wish, struct vesta_error *err) {
 }
 
 /* All that two callers must agree in to share a cursor; no secret. */
-static int derive(struct wish *wish, struct vesta_error *err) {
-    const struct vesta_segment_opts *opts = &wish->opts;
+static int derive(struct settings *settings, struct vesta_error *err) {
+    const struct vesta_segment_opts *opts = &settings->opts;
     char address[VS_URI_MAX], all[VESTA_DATABASES_MAX * (VS_URI_MAX + 1)] = "";
-    struct vs_header header = {.group = wish->group};
+    struct vs_header header = {.group = settings->group};
     if (vs_maps_dir(header.maps) != 0)
         return vs_fail(err, VESTA_EIO, "VESTA_MAPS is not an absolute path of less than %d bytes", VS_MAPS_MAX);
-    for (uint32_t i = 0; i < wish->count; i++) {
+    for (uint32_t i = 0; i < settings->count; i++) {
         strcat(all, vs_store_public(opts->stores[i], address));
         strcat(all, "\n");
     }
@@ -207,20 +207,20 @@ static int derive(struct wish *wish, struct vesta_error *err) {
     const char *table = opts->table ? opts->table : VS_COUNTER_TABLE; /* the default's name is the default */
     snprintf(header.identity, sizeof header.identity, "%s", table);
     snprintf(header.lease, sizeof header.lease, "%s", opts->order == VESTA_STRICT ? "strict" : "trend");
-    vs_anchor_derive(&header, all, 0, &wish->anchor);
-    wish->anchor.kind = &vs_segment_map;
+    vs_anchor_derive(&header, all, 0, &settings->anchor);
+    settings->anchor.kind = &vs_segment_map;
     return VESTA_OK;
 }
 
-static int read_wish(const struct vesta_segment_opts *opts, struct wish *wish, struct vesta_error *err) {
+static int read_settings(const struct vesta_segment_opts *opts, struct settings *settings, struct vesta_error *err) {
     static const struct vs_opts_kind kind = {"vesta_segment_opts", "VESTA_SEGMENT_OPTS_INIT", sizeof *opts};
-    int rc = vs_opts_take(&kind, opts, &wish->opts, err);
-    if (rc == VESTA_OK) rc = check_names(wish, err);
-    if (rc == VESTA_OK) rc = check_stores(wish, err);
-    if (rc == VESTA_OK) rc = check_numbers(wish, err);
-    if (rc == VESTA_OK) rc = vs_group_find(wish->opts.group, &wish->group, err);
-    if (rc == VESTA_OK) rc = derive(wish, err);
-    wish->clock = wish->opts.clock ? wish->opts.clock : vs_clock_system();
+    int rc = vs_opts_take(&kind, opts, &settings->opts, err);
+    if (rc == VESTA_OK) rc = check_names(settings, err);
+    if (rc == VESTA_OK) rc = check_stores(settings, err);
+    if (rc == VESTA_OK) rc = check_numbers(settings, err);
+    if (rc == VESTA_OK) rc = vs_group_find(settings->opts.group, &settings->group, err);
+    if (rc == VESTA_OK) rc = derive(settings, err);
+    settings->clock = settings->opts.clock ? settings->opts.clock : vs_clock_system();
     return rc;
 }
 
@@ -233,17 +233,17 @@ static struct vesta_segment *find(const struct vs_anchor *anchor) {
     return seg;
 }
 
-static void fill(struct vesta_segment *seg, const struct wish *wish) {
-    const struct vesta_segment_opts *opts = &wish->opts;
-    seg->clock = wish->clock;
-    seg->anchor = wish->anchor;
+static void fill(struct vesta_segment *seg, const struct settings *settings) {
+    const struct vesta_segment_opts *opts = &settings->opts;
+    seg->clock = settings->clock;
+    seg->anchor = settings->anchor;
     seg->step = opts->step;
     seg->order = opts->order;
     seg->keeps = true;
-    seg->parts_count = wish->count;
+    seg->parts_count = settings->count;
     snprintf(seg->tag, sizeof seg->tag, "%s", opts->tag);
     snprintf(seg->table, sizeof seg->table, "%s", opts->table ? opts->table : "");
-    for (uint32_t i = 0; i < wish->count; i++) {
+    for (uint32_t i = 0; i < settings->count; i++) {
         struct vs_part *part = &seg->part[i];
         part->segment = seg;
         part->index = i;
@@ -259,10 +259,10 @@ static void leave_databases(struct vesta_segment *seg) {
         if (seg->part[i].database) vs_database_leave(seg->part[i].database);
 }
 
-static bool enter_databases(struct vesta_segment *seg, const struct wish *wish) {
-    for (uint32_t i = 0; i < wish->count; i++) {
+static bool enter_databases(struct vesta_segment *seg, const struct settings *settings) {
+    for (uint32_t i = 0; i < settings->count; i++) {
         seg->part[i].database =
-            vs_database_enter(wish->opts.stores[i], wish->opts.secrets[i], wish->group, wish->clock);
+            vs_database_enter(settings->opts.stores[i], settings->opts.secrets[i], settings->group, settings->clock);
         if (!seg->part[i].database) return false;
         vs_part_reset(&seg->part[i]);
     }
@@ -279,12 +279,12 @@ static void unmap(struct vesta_segment *seg) {
 }
 
 /* With the process lock held. */
-static int make(const struct wish *wish, struct vesta_segment **out, struct vesta_error *err) {
+static int make(const struct settings *settings, struct vesta_segment **out, struct vesta_error *err) {
     assert(vs_process_is_locked());
-    assert(wish->count > 0 && wish->count <= VESTA_DATABASES_MAX);
-    struct vesta_segment *seg = calloc(1, sizeof *seg + wish->count * sizeof *seg->part);
+    assert(settings->count > 0 && settings->count <= VESTA_DATABASES_MAX);
+    struct vesta_segment *seg = calloc(1, sizeof *seg + settings->count * sizeof *seg->part);
     if (!seg) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    fill(seg, wish);
+    fill(seg, settings);
     if (seg->order == VESTA_STRICT && !(seg->strict = calloc(1, sizeof *seg->strict))) {
         free(seg);
         return vs_fail(err, VESTA_ENOMEM, "no memory");
@@ -300,22 +300,22 @@ static int make(const struct wish *wish, struct vesta_segment **out, struct vest
     seg->next = segments;
     segments = seg;
     *out = seg;
-    return enter_databases(seg, wish) ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
+    return enter_databases(seg, settings) ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
 }
 
 int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **out, struct vesta_error *err) {
-    struct wish wish;
-    int rc = read_wish(opts, &wish, err);
+    struct settings settings;
+    int rc = read_settings(opts, &settings, err);
     if (rc != VESTA_OK) return rc;
     struct vesta_segment *seg;
     for (;;) {
         vs_process_lock();
-        seg = find(&wish.anchor);
+        seg = find(&settings.anchor);
         if (!seg || seg->closing_in != vs_process_token()) break;
         vs_process_unlock();
         usleep(1000);
     }
-    if (!seg) rc = make(&wish, &seg, err);
+    if (!seg) rc = make(&settings, &seg, err);
     if (seg) seg->users++;
     vs_process_unlock();
     if (rc == VESTA_OK)
