@@ -99,6 +99,7 @@ static void *serve_tags(void *arg) {
         read_rows(segments, due);
         vs_tags_sweep(segments);
         look_at_refusals(segments);
+        vs_databases_look(segments);
     }
     pthread_mutex_lock(&segments->lock);
     segments->ended = true;

@@ -1,6 +1,7 @@
 /* segments.h -- the tags that a server serves: what the files that open them share.
  *
  *   segments.c  a thread that has them opened, their tables read every minute, and what was taken away freed
+ *   databases.c what the log says of their databases
  *   desk.c      threads that ask the database for numbers without a gap
  *   tables.c    which tags a table has; which of them are served, and since when not */
 #ifndef VS_SERVE_SEGMENTS_H
@@ -37,6 +38,20 @@ struct vs_tag_retired {
     struct vs_served_tag *tag[]; /* that were in no later set */
 };
 
+/* What the log knows of a database, by its store's name. */
+#define VS_DATABASES_SEEN_MAX (VS_SEGMENT_ROWS_MAX * VS_CONF_SEGMENT_STORES_MAX)
+struct vs_database_seen {
+    const char *name;
+    bool is_away;
+    size_t back; /* tags whose counters there went back */
+    int64_t told_us;
+};
+
+/* What a tag had met in one of its databases at the last look. */
+struct vs_met {
+    uint64_t failures, answers;
+};
+
 struct vs_segments {
     struct vs_serving *serving;
     struct vs_tag_row row[VS_SEGMENT_ROWS_MAX];
@@ -47,6 +62,9 @@ struct vs_segments {
     size_t tag_count;
     bool is_taken[VS_SERVED_TAGS_MAX]; /* places */
     uint64_t told[VS_SERVED_TAGS_MAX]; /* refusals of the tag at a place that the log knows of */
+    struct vs_met met[VS_SERVED_TAGS_MAX][VS_CONF_SEGMENT_STORES_MAX];
+    struct vs_database_seen database[VS_DATABASES_SEEN_MAX];
+    size_t database_count;
     struct vs_tag_retired *retired, **retired_end;
     pthread_t thread;
     bool has_thread;
@@ -61,6 +79,9 @@ struct vs_segments {
 struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf);
 /* Behind the loops: waits for its threads until that instant (vs_monotonic_us).  false: one hangs, and uses it. */
 bool vs_desk_end(struct vs_desk *desk, int64_t until_us);
+
+/* Once a second: says what became of the databases since the last time. */
+void vs_databases_look(struct vs_segments *segments);
 
 /* Reads a row's tables, or its list, and serves what is new there; says what is wrong. */
 void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row);

@@ -65,6 +65,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     if (rc != VESTA_OK) return vs_tag_free(tag), rc;
     segments->is_taken[place] = true;
     segments->told[place] = 0;
+    memset(segments->met[place], 0, sizeof segments->met[place]);
     segments->tag[segments->tag_count++] = tag;
     return VESTA_OK;
 }

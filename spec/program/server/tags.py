@@ -328,6 +328,49 @@ def _(world):
         same(server.get("/readyz").status, 200)
 
 
+@claim("while another database gives numbers, the log names the one that is away, once, when it is back, and when it went back")
+def _(world):
+    a, b = (Table(world, name, orders=10, users=10) for name in ("a.db", "b.db"))
+    text = ("return { stores = { a = { uri = 'sqlite:%s' }, b = { uri = 'sqlite:%s' } }, segments = { { stores = { 'a', 'b' }, "
+            "tags = { 'orders', 'users' }, step_max = 10, wait_ms_max = 60000 } } }" % (a.path, b.path))
+    with Configured(world, text) as server:
+        stop, taken = threading.Event(), {"orders": [], "users": []}
+
+        def take():
+            while not stop.wait(0.02):
+                for tag in taken:
+                    taken[tag] += bulks(server.redis("VESTA.NEXT", tag, "3"))
+
+        taker = threading.Thread(target=take)
+        taker.start()
+        try:
+            until(lambda: b.max_id("orders") > 100 and b.max_id("users") > 100)
+            lock = sqlite3.connect(b.path, timeout=60, isolation_level=None)
+            lock.execute("BEGIN EXCLUSIVE")
+            line = server.listen("a database of tags does not answer")
+            assert " store=b " in line and " tag=" in line and " why=" in line, line
+            time.sleep(3)  # of looks that find the same
+            lock.execute("ROLLBACK")
+            lock.close()
+            assert " store=b" in server.listen("a database of tags answers again"), server.said
+            same(server.said.count("a database of tags does not answer"), 1)
+            top = b.max_id("orders")
+            b.do("UPDATE leaf_alloc SET max_id = 1 WHERE biz_tag = 'orders'")
+            line = server.listen("a database's counter went back")
+            assert all(part in line for part in (" store=b ", " tag=orders ", " tags=1 ", " grants=1 ", "vesta segments resume")), line
+            b.do("UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = 'orders'", top + 1000)
+            done = world.run("segments", "resume", "orders", "-c", world.path("vesta.lua"))
+            same((done.code, done.out), (0, "orders is asked again\n"))
+            assert " store=b" in server.listen("no counter of a database stands back any more"), server.said
+            same(server.said.count("a database's counter went back"), 1)
+        finally:
+            stop.set()
+            taker.join()
+        assert "no numbers at the moment" not in server.said, server.said
+    for tag in taken:
+        same(len(set(taken[tag])), len(taken[tag]))
+
+
 @claim("who waits for a range is woken when there is one, and has its turn")
 def _(world):
     table = Table(world, orders=10)
