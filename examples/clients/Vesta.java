@@ -221,13 +221,11 @@ public final class Vesta implements AutoCloseable {
                 Server server = servers.get(0);
                 for (Server other : servers)
                     if (server.restNs() > 0 && other.restNs() < server.restNs()) server = other;
-                if (server.restNs() <= 0) {
-                    if (ask(server)) break;
-                } else if (waiting == 0 || servers.stream().allMatch(one -> one.refuses)) {
-                    break;
-                } else {
-                    changed.awaitNanos(server.restNs());
+                if (server.restNs() > 0) {
+                    if (waiting == 0 || servers.stream().allMatch(one -> one.refuses)) break;
+                    changed.awaitNanos(Math.min(server.restNs(), REST_MIN_NS)); // who waits has one asked before its time
                 }
+                if (closed || ask(server)) break;
             }
         } catch (InterruptedException ours) { // nobody has this thread to interrupt it: it ends, as it does on an error
             Thread.currentThread().interrupt();

@@ -471,18 +471,20 @@ func (c *Client) fetch() {
 				s = one
 			}
 		}
-		if !s.until.After(now) {
-			if c.ask(s) {
+		if left := s.until.Sub(now); left > 0 {
+			if c.waiting == 0 || c.refused() {
 				break
 			}
-			continue
+			if left > restMin {
+				left = restMin // who waits has one asked before its time
+			}
+			c.mu.Unlock()
+			time.Sleep(left)
+			c.mu.Lock()
 		}
-		if c.waiting == 0 || c.refused() {
+		if c.closed || c.ask(s) {
 			break
 		}
-		c.mu.Unlock()
-		time.Sleep(time.Until(s.until))
-		c.mu.Lock()
 	}
 	if b := c.current.Load(); c.next == nil && b.used.Load() < b.count*9/10 {
 		b.mark.Store(b.used.Load() + (b.count+9)/10) // the next attempt

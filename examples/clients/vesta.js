@@ -21,6 +21,9 @@ const REST_MS_MAX = 6_400;
 const REPLY_BYTES_MAX = 65_536;
 const WIDE_MAX = 2n ** 64n - 1n;
 
+/** What holds where an option is not given; the times are milliseconds. */
+const DEFAULTS = Object.freeze({ size: 1000, ttl: 10_000, timeout: 2000, wait: 5000 });
+
 /** There is no id.  The message names every server and what became of it. */
 class VestaError extends Error {
   /**
@@ -237,7 +240,8 @@ class Client {
    * @param {number} [options.wait] that next() may wait where there is no block; 0: it never waits
    * @param {string} [options.password]
    */
-  constructor(servers, name, { size = 1000, ttl = 10_000, timeout = 2000, wait = 5000, password } = {}) {
+  constructor(servers, name, options = {}) {
+    const { size = DEFAULTS.size, ttl = DEFAULTS.ttl, timeout = DEFAULTS.timeout, wait = DEFAULTS.wait, password } = options;
     if (!Array.isArray(servers) || servers.length === 0) throw new TypeError('servers: at least one HOST:PORT is needed');
     if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(name)) throw new RangeError(`name '${name}' is not 1 to 64 of A-Z a-z 0-9 _ . : -`);
     if (!Number.isInteger(size) || size < 1 || size > SIZE_MAX) throw new RangeError(`size ${size} is not from 1 to ${SIZE_MAX}`);
@@ -325,16 +329,14 @@ class Client {
       const now = performance.now();
       const when = (server) => Math.max(server.restsUntil, now);
       const server = this.#servers.reduce((best, other) => (when(other) < when(best) ? other : best));
-      if (server.restsUntil <= now) {
-        if (await this.#ask(server, now)) return;
-      } else if (this.#waiting === 0 || this.#refused()) {
-        return;
-      } else {
-        await new Promise((resolve) => {
+      if (server.restsUntil > now) {
+        if (this.#waiting === 0 || this.#refused()) return;
+        await new Promise((resolve) => { // who waits has one asked before its time, and a timer of its own
           this.#wake = resolve;
-          setTimeout(resolve, server.restsUntil - now).unref(); // those who wait have timers of their own
+          setTimeout(resolve, Math.min(server.restsUntil - now, REST_MS_MIN)).unref();
         });
       }
+      if (this.#closed || await this.#ask(server, performance.now())) return;
     }
   }
 
@@ -372,4 +374,4 @@ class Client {
   }
 }
 
-module.exports = { Client, VestaError };
+module.exports = { Client, DEFAULTS, VestaError };

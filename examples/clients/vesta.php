@@ -162,7 +162,7 @@ final class Block
 /** One server: its connection, what is under way on it, and whether it is worth asking. @internal */
 final class Server
 {
-    private const REST_NS_MIN = 100_000_000, REST_NS_MAX = 6_400_000_000;
+    public const REST_NS_MIN = 100_000_000, REST_NS_MAX = 6_400_000_000;
     private const REPLY_BYTES_MAX = 65_536;
 
     public int $errors = 0, $restsUntil = 0, $restNs = 0;
@@ -347,8 +347,8 @@ final class Client
      * @throws \InvalidArgumentException
      */
     public function __construct(
-        array $servers, private readonly string $name, private readonly int $size = 1000, float $ttl = 10, float $timeout = 1,
-        float $wait = 2, #[\SensitiveParameter] private readonly ?string $password = null,
+        array $servers, private readonly string $name, private readonly int $size = 1000, float $ttl = 10, float $timeout = 2,
+        float $wait = 5, #[\SensitiveParameter] private readonly ?string $password = null,
     ) {
         if (!$servers) {
             throw new \InvalidArgumentException('servers: at least one HOST:PORT is needed');
@@ -452,7 +452,7 @@ final class Client
         $this->asked = null;
     }
 
-    /** Asks the first server of the list that does not rest; false: all rest. */
+    /** Asks the first server of the list that does not rest; who waits has one asked before its time.  False: all rest. */
     private function begin(int $until): bool
     {
         $now = hrtime(true);
@@ -461,10 +461,11 @@ final class Client
             $server = max($other->restsUntil, $now) < max($server->restsUntil, $now) ? $other : $server;
         }
         if ($server->restsUntil > $now) {
-            if (!$this->isRefused()) {
-                usleep(max(0, intdiv(min($server->restsUntil, $until) - $now, 1000)));
+            if ($until <= $now || $this->isRefused()) {
+                return false;
             }
-            return false;
+            usleep(intdiv(min($server->restsUntil, $until, $now + Server::REST_NS_MIN) - $now, 1000));
+            $now = hrtime(true);
         }
         [$this->asked, $this->askedAt] = [$server, $now];
         $this->requests++;

@@ -332,8 +332,7 @@ class Client:
                 if server.rests_until > now:
                     if not self._waiting or self._closed or all(one.refuses for one in self._servers):
                         break
-                    self._changed.wait(server.rests_until - now)
-                    continue
+                    self._changed.wait(min(server.rests_until - now, REST_MIN_S))  # who waits has one asked before its time
                 if self._closed or self._ask(server):
                     break
             self._fetching = False

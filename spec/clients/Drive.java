@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Field;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -67,6 +68,22 @@ public final class Drive {
                 + info.errors().entrySet().stream().map(one -> one.getKey() + ":" + one.getValue()).collect(Collectors.joining(","));
     }
 
+    /** Options have no getters: nobody else needs them. */
+    private static String defaults() {
+        StringBuilder said = new StringBuilder("defaults");
+        for (String name : List.of("size", "ttl", "timeout", "wait")) {
+            try {
+                Field field = Vesta.Options.class.getDeclaredField(name);
+                field.setAccessible(true);
+                Object held = field.get(new Vesta.Options());
+                said.append(' ').append(name).append('=').append(held instanceof Duration time ? time.toMillis() : held);
+            } catch (ReflectiveOperationException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+        return said.toString();
+    }
+
     private static String answer(List<String> words) {
         switch (words.get(0)) {
             case "open":
@@ -79,6 +96,8 @@ public final class Drive {
                 return info();
             case "fork":
                 return "none";
+            case "defaults":
+                return defaults();
             case "close":
                 client.close();
                 return "ok";

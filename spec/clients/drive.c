@@ -166,6 +166,22 @@ static void info(void) {
     puts("");
 }
 
+/* Of ttl and timeout, the only ones of the suite's that C has: the refusal of a wrong value names what 0 stands for. */
+static void defaults(void) {
+    struct vesta_client *none = NULL;
+    printf("defaults");
+    for (int i = 0; i < 2; i++) {
+        struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
+        struct vesta_error err;
+        opts.servers = "127.0.0.1:1";
+        *(i ? &opts.timeout_ms : &opts.ttl_ms) = -1;
+        if (vesta_client_open(&opts, &none, &err) == VESTA_OK) abort();
+        const char *held = strstr(err.text, "(0: ");
+        printf(" %s=%lld", i ? "timeout" : "ttl", held ? strtoll(held + 4, NULL, 10) : -1LL);
+    }
+    puts("");
+}
+
 int main(void) {
     static char line[LINE_MAX_BYTES];
     while (fgets(line, sizeof line, stdin)) {
@@ -183,6 +199,8 @@ int main(void) {
             at_once(threads, count);
         } else if (sscanf(line, "fork %zu", &count) == 1) {
             fork_and_take(count);
+        } else if (strcmp(line, "defaults") == 0) {
+            defaults();
         } else if (strcmp(line, "info") == 0) {
             info();
         } else if (strcmp(line, "close") == 0) {

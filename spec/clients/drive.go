@@ -124,6 +124,10 @@ func answer(words []string) string {
 		return info()
 	case "fork":
 		return "none"
+	case "defaults":
+		held := vesta.Defaults()
+		return fmt.Sprintf("defaults size=%d ttl=%d timeout=%d wait=%d", held.Size, held.TTL.Milliseconds(),
+			held.Timeout.Milliseconds(), held.Wait.Milliseconds())
 	case "close":
 		client.Close()
 		return "ok"

@@ -1,7 +1,7 @@
 // drive.js -- drives examples/clients/vesta.js by the commands that README lists.
 const path = require('node:path');
 const readline = require('node:readline');
-const { Client, VestaError } = require(path.join(__dirname, '../../examples/clients/vesta.js'));
+const { Client, DEFAULTS, VestaError } = require(path.join(__dirname, '../../examples/clients/vesta.js'));
 
 const NUMBERS = ['size', 'ttl', 'timeout', 'wait'];
 let client = null;
@@ -54,7 +54,11 @@ function close() {
   return 'ok';
 }
 
-const COMMANDS = { open, next, at_once: atOnce, info, close, fork: () => 'none' };
+function defaults() {
+  return `defaults ${Object.entries(DEFAULTS).map((pair) => pair.join('=')).join(' ')}`;
+}
+
+const COMMANDS = { defaults, open, next, at_once: atOnce, info, close, fork: () => 'none' };
 
 async function main() {
   for await (const line of readline.createInterface({ input: process.stdin })) {

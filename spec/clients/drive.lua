@@ -71,7 +71,7 @@ local function answer(line)
     return take(threads * count)
   end
   if word == "info" then return info() end
-  if word == "fork" then return "none" end
+  if word == "fork" or word == "defaults" then return "none" end
   if word == "close" then return close() end
   return "error no command " .. word
 end

@@ -65,6 +65,17 @@ function info(): string
     return 'info ' . implode(' ', $pairs($told, '=')) . ' errors=' . implode(',', $pairs($errors, ':'));
 }
 
+function defaults(): string
+{
+    $said = 'defaults';
+    foreach ((new ReflectionMethod(Vesta\Client::class, '__construct'))->getParameters() as $one) {
+        if (is_numeric($one->isOptional() ? $one->getDefaultValue() : null)) {
+            $said .= " $one->name=" . $one->getDefaultValue() * (in_array($one->name, SECONDS) ? 1000 : 1);
+        }
+    }
+    return $said;
+}
+
 function close(): string
 {
     global $client;
@@ -81,6 +92,7 @@ while (($line = fgets(STDIN)) !== false) {
         'fork' => forked(...$words),
         'info' => info(),
         'close' => close(),
+        'defaults' => defaults(),
         default => "error no command $word",
     };
     fwrite(STDOUT, strtr($said, "\n", ' ') . "\n");

@@ -1,4 +1,5 @@
 """drive.py -- drives examples/clients/vesta.py by the commands that README lists."""
+import inspect
 import os
 import sys
 import threading
@@ -72,7 +73,12 @@ def close():
     return "ok"
 
 
-COMMANDS = {"open": open_client, "next": lambda n: "ids" + "".join(take(int(n))), "info": info, "close": close,
+def defaults():
+    held = {key: one.default for key, one in inspect.signature(vesta.Client).parameters.items()}
+    return "defaults " + " ".join("%s=%d" % (key, held[key] * (1000 if key in SECONDS else 1)) for key in SECONDS + ("size",))
+
+
+COMMANDS = {"defaults": defaults, "open": open_client, "next": lambda n: "ids" + "".join(take(int(n))), "info": info, "close": close,
             "at_once": lambda t, n: at_once(int(t), int(n)), "fork": lambda n: fork(int(n))}
 
 for line in sys.stdin:

@@ -62,6 +62,10 @@ function drive.answer(line)
   if word == "at_once" then return at_once(tonumber(a), tonumber(b)) end
   if word == "info" then return info() end
   if word == "fork" then return "none" end
+  if word == "defaults" then
+    local held = client.defaults
+    return ("defaults size=%d ttl=%d timeout=%d wait=%d"):format(held.size, held.ttl, held.timeout, held.wait)
+  end
   if word == "close" then
     ids:close()
     return "ok"

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from ports import free_port, give_back
+from proxy import says
 from rows import row
 from rows_replies import WAIT
 from servers import until
@@ -71,6 +72,25 @@ def _(cell):
     for server in cell.site.servers:
         server.start()
     client.next(100)
+
+
+@row("all servers rest for seconds: who waits has one asked ten times a second, and is served when it is back")
+def _(cell):
+    client = cell.client(size=20, timeout=5000, wait=2500)
+    for proxy in (cell.a, cell.b):
+        proxy.fault(says(b"-LOADING no worker number\r\n"), 10**6)
+    if cell.column.rests_out:
+        client.fails("LOADING")
+        assert max(client.info()["errors"].values()) < 10, client.info()
+        return
+    until(lambda: client.fails("LOADING") and min(client.info()["errors"].values()) >= 8, "the back-off is at its longest")
+    before, begun = cell.watch.requests, time.monotonic()
+    client.fails("LOADING")
+    asked, seconds = cell.watch.requests - before, time.monotonic() - begun
+    assert 5 <= asked <= 10 * seconds + 2, "%d requests in %.1f s" % (asked, seconds)
+    for proxy in (cell.a, cell.b):
+        proxy.heal()
+    client.next(1)  # what rests the longest is free 6.4 s after it failed
 
 
 @row("blocks that are held outlive their server, and what is left of them is used")

@@ -53,6 +53,18 @@ def _(cell):
     client.next(10)
 
 
+@row("the defaults that all clients have")
+def _(cell):
+    word, *pairs = cell.driver().say("defaults").line.split()
+    if not cell.column.has_defaults:
+        assert word == "none", "columns.py says that it has none: " + word
+        return
+    held = dict(pair.split("=") for pair in pairs)
+    assert word == "defaults" and {"ttl", "timeout"} <= set(held), (word, pairs)
+    common = {"size": "1000", "ttl": "10000", "timeout": "2000", "wait": "5000"}
+    assert held == {key: common[key] for key in held}, held
+
+
 @row("one request at a time, and one for a block, whoever asks at once")
 def _(cell):
     client = cell.client(size=10, timeout=60000, wait=60000)

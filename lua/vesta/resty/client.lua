@@ -418,10 +418,14 @@ local OPTIONS = {
   name = { text("^[%w_.:-]+$", 64), "1 to 64 characters of A-Za-z0-9_.:-" },
   size = { function(n) return whole(n, 1, 100000) and n or nil end, "a whole number from 1 to 100000", 1000 },
   ttl = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 10000 },
-  timeout = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 1000 },
-  wait = { milliseconds(0, 86400000), "milliseconds from 0 to a day", 2000 },
+  timeout = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 2000 },
+  wait = { milliseconds(0, 86400000), "milliseconds from 0 to a day", 5000 },
   password = { text("^%C+$", 512), "1 to 512 characters of one line", false },
 }
+
+--- What holds where an option is not given, by name; the times are milliseconds.
+client.defaults = {}
+for key, row in pairs(OPTIONS) do client.defaults[key] = row[3] or nil end
 
 local function shown_list(value)
   if type(value) ~= "table" then return value end
