@@ -186,7 +186,9 @@ def _(world):
         seen = set()
         for way in WAYS:
             proxy = Proxy(server.resp)
-            nginx.run(NEW + "package.loaded.spoilt = new({ address(%d) }) return package.loaded.spoilt:next()" % proxy.port)
+            slow = way in ("half and nothing more", "late", "a byte at a time")
+            nginx.run(NEW + "package.loaded.spoilt = new({ address(%d) }, { wait = 20000, timeout = %d }) "
+                      "return package.loaded.spoilt:next()" % (proxy.port, 300 if slow else 10000))
             connected = proxy.met_count
             proxy.fail(way, 1)
             ids, errors, message = nginx.run("""
@@ -197,9 +199,9 @@ def _(world):
             same(count(ids.split(), seen, 60), [])
             if way == "nothing" or way == "half":
                 assert proxy.met_count > connected, way  # asked again over a new connection, or noted
-            else:
-                same((way, errors), (way, "1"))
-                assert message != "nil" and proxy.met_count == connected + 1, (way, message, proxy.met_count)
+            else:  # where a deadline ends it, a slow machine may meet it again
+                assert errors == "1" or slow and int(errors) > 1, (way, errors)
+                assert message != "nil" and proxy.met_count == connected + int(errors), (way, message, proxy.met_count)
 
 
 @claim("a block that cannot be is refused, and says why: too many, none, past 64 bits, unknown, given before")
@@ -211,7 +213,7 @@ def _(world):
             return nginx.run(NEW + """
                 local ids = new({ address(%d) }, { wait = 50, size = %d })
                 local id, message
-                repeat id, message = ids:next() until not id
+                repeat id, message = ids:next() until not id and not message:find("not asked yet", 1, true)
                 return message""" % (fake.port, size))[0]
         for wrong, part in ((("ticks", shifts, "5", 77, 11, 0), "no count from 1 to 10"),
                             (("ticks", shifts, "5", 77, 0, 0), "no count"), (("ticks", shifts, "5", 77, -3, 0), "no count"),
