@@ -44,7 +44,7 @@ tests() {
     build "$preset" || return 1
     rm -f "$xml"
     case $stage in
-        asan | tsan) at_once=$((4 * jobs)) ;; # they mostly wait, and are patient
+        asan | tsan) at_once=$((3 * jobs)) ;; # they mostly wait, and are patient
         leases | regress | stores) at_once=$((3 * jobs)) ;;
         c | server | cli | clients) at_once=$((2 * jobs)) ;;
     esac
