@@ -15,16 +15,16 @@ static const struct vs_conf_namespace *find(const struct vs_config *config, cons
 }
 
 /* A config says how its namespaces are opened: another word beside it would be a riddle. */
-static bool has_flags(struct vesta_opts opts) {
-    static const struct vesta_opts none = VESTA_OPTS_INIT;
-    opts.namespace_ = NULL;
-    return memcmp(&opts, &none, sizeof opts) != 0;
+static bool has_flags(const struct vesta_opts *opts) {
+#define VS_OR_GIVEN(type, member, ...) || opts->member
+    return opts->has_worker VESTA_NAMESPACE_OPTIONS(VS_OR_GIVEN);
+#undef VS_OR_GIVEN
 }
 
 static int read_config(struct vs_source *source) {
     struct vs_conf_opts from = {.path = source->config_path};
     struct vesta_error err;
-    if (has_flags(source->opts) || source->table)
+    if (has_flags(&source->opts) || source->table)
         return vs_usage("--config says how what it has is opened: beside it only --namespace or --tag can be given");
     if (vs_config_read(&from, &source->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
     return VS_GO;
@@ -78,7 +78,7 @@ static int choose_row(const struct vs_source *source, struct vesta_segment_opts 
 static int check_flags(const struct vs_source *source) {
     struct vesta_opts opts = source->opts;
     opts.store = opts.group = NULL; /* which a counter has, too */
-    if (has_flags(opts) || opts.namespace_)
+    if (has_flags(&opts) || opts.namespace_)
         return vs_usage("--tag is of a counter: beside it stand --store, --table, --group or --config only");
     return source->opts.store || source->config_path ? VS_GO
                                                      : vs_usage("--tag needs the counter's --store, or -c FILE");
