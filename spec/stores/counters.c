@@ -1,14 +1,6 @@
 /* counters.c -- what every store that has counters promises of them, asked of a real one:
  * store_counters URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has tags of its own. */
-#include "base/array.h"
-#include "stores.h"
-
-static const char *uri, *table;
-static char tag_name[64]; /* of the case */
-
-static struct vs_store *opened(void) {
-    return open_store(uri, "counters", PATIENT_MS);
-}
+#include "tagged.h"
 
 static enum vs_outcome take(struct vs_store *store, const char *tag, uint64_t step) {
     store->ops->take(store, &(struct vs_counter){table, tag}, step, &reply);
@@ -35,26 +27,11 @@ static enum vs_outcome set_step(struct vs_store *store, const char *tag, uint64_
     return reply.outcome;
 }
 
-#define IS(call, want)                                                                                                 \
-    do {                                                                                                               \
-        enum vs_outcome got_ = (call);                                                                                 \
-        if (got_ != (want)) CHECK_FAIL("%s: %s, want %s: %s", #call, outcome_name(got_), #want, reply.text);           \
-    } while (0)
-
 #define GRANTED(from_, until_)                                                                                         \
     do {                                                                                                               \
         CHECK_EQ_U64(reply.grant.from, (from_));                                                                       \
         CHECK_EQ_U64(reply.grant.until, (until_));                                                                     \
     } while (0)
-
-/* A tag that nobody had, whose first number is `from`, with a step of 10. */
-static struct vs_store *fresh(uint64_t from) {
-    static int turn;
-    snprintf(tag_name, sizeof tag_name, "case.%d-%d", (int)getpid(), turn++);
-    struct vs_store *store = opened();
-    if (add(store, tag_name, from, 10) != VS_STORE_OK) CHECK_FAIL("tag_add: %s", reply.text);
-    return store;
-}
 
 static struct vs_tag tag_of(struct vs_store *store, const char *tag) {
     struct vs_tag_list list = {.rows = NULL};
@@ -462,15 +439,5 @@ static const struct check_case cases[] = {
 };
 
 int main(int argc, char **argv) {
-    if (argc < 2) {
-        fprintf(stderr, "store_counters URI [TABLE [PART OF A CLAIM]]\n");
-        return 2;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    uri = argv[1];
-    table = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
-    struct vs_store *store = opened();
-    if (store->ops->tag_init) store->ops->tag_init(store, table, &reply);
-    store->ops->close(store);
-    return check_main(cases, VS_COUNT(cases), argc > 3 ? argv[3] : NULL);
+    return tagged_main(argc, argv, cases, VS_COUNT(cases));
 }

@@ -1,26 +1,9 @@
 /* reservations.c -- what every store that reserves numbers promises of them, asked of a real one:
  * store_reservations URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has a tag of its own. */
-#include "base/array.h"
 #include "os/random.h"
-#include "stores.h"
+#include "tagged.h"
 
 #define LONG_MS 3600000
-
-static const char *uri, *table;
-static char tag_name[64]; /* of the case */
-
-static struct vs_store *opened(void) {
-    return open_store(uri, "reservations", PATIENT_MS);
-}
-
-static struct vs_store *fresh(uint64_t from) {
-    static int turn;
-    snprintf(tag_name, sizeof tag_name, "kept.%d-%d", (int)getpid(), turn++);
-    struct vs_store *store = opened();
-    store->ops->tag_add(store, &(struct vs_counter){table, tag_name}, from, 10, &reply);
-    if (reply.outcome != VS_STORE_OK) CHECK_FAIL("tag_add: %s", reply.text);
-    return store;
-}
 
 static struct vs_reservation drawn(void) {
     struct vs_reservation one = {.number = 0};
@@ -48,12 +31,6 @@ static enum vs_outcome settle(struct vs_store *store, const struct vs_reservatio
         was_unknown |= reply.outcome == VS_STORE_UNKNOWN;
     }
 }
-
-#define IS(call, want)                                                                                                 \
-    do {                                                                                                               \
-        enum vs_outcome got_ = (call);                                                                                 \
-        if (got_ != (want)) CHECK_FAIL("%s: %s, want %s: %s", #call, outcome_name(got_), #want, reply.text);           \
-    } while (0)
 
 /* Reserves under a new token; the number must be that. */
 #define RESERVES(one, hold_ms, want)                                                                                   \
@@ -300,15 +277,5 @@ static const struct check_case cases[] = {
 };
 
 int main(int argc, char **argv) {
-    if (argc < 2) {
-        fprintf(stderr, "store_reservations URI [TABLE [PART OF A CLAIM]]\n");
-        return 2;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    uri = argv[1];
-    table = argc > 2 && strcmp(argv[2], "-") != 0 ? argv[2] : NULL;
-    struct vs_store *store = opened();
-    if (store->ops->tag_init) store->ops->tag_init(store, table, &reply);
-    store->ops->close(store);
-    return check_main(cases, VS_COUNT(cases), argc > 3 ? argv[3] : NULL);
+    return tagged_main(argc, argv, cases, VS_COUNT(cases));
 }
