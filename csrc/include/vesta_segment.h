@@ -155,7 +155,8 @@ struct vesta_segment_info {
         uint64_t refused, down, unknown, conflict; /* what else was answered */
         int64_t fetch_us;                          /* how long the last one took; -1: there was none */
         uint64_t granted;                          /* the highest end of a range that this host was granted */
-        int is_stopped;                            /* 1: its counter went back, to `lowered` */
+        int is_refused; /* 1: the last answer was that the counter cannot be raised: a person has to act */
+        int is_stopped; /* 1: its counter went back, to `lowered` */
         uint64_t lowered;
         char said[192]; /* why it brings no range, or what was not given back; "": all is well */
     } database[VESTA_DATABASES_MAX];

@@ -70,12 +70,12 @@ struct vs_part {
     uint64_t token;       /* by which the segment's words know this part */
     int64_t due_us;       /* boot time at which it is to be run next */
     bool on_want;         /* or as soon as a range is wanted */
-    bool was_refused;     /* the row's own step did not do */
     uint64_t step_max;    /* as it was given, or what holds else */
     uint64_t turn;        /* the generation that it waits for its turn in, */
     int64_t turn_from_us; /* since when */
     /* for people, and for the other parts */
     _Atomic bool is_troubled;
+    _Atomic bool is_refused;                             /* by the last answer */
     _Atomic uint64_t step, ranges, answers[VS_RENEWALS]; /* by enum vs_outcome */
     _Atomic int64_t fetch_us;                            /* how long the last one took; -1: there was none */
     _Atomic uint64_t per_1000_s;    /* numbers in 1000 s, while the last range lasted; 0: unknown */

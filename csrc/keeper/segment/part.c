@@ -44,7 +44,7 @@ void vs_part_reset(struct vs_part *part) {
     part->token = random[1] | 1;
     part->due_us = 0;
     part->on_want = true;
-    part->was_refused = false;
+    atomic_store(&part->is_refused, false);
     part->turn = 0;
     atomic_store(&part->is_troubled, false);
     atomic_store(&part->wanted, 1);
@@ -130,7 +130,7 @@ static void do_take(struct vs_part *part, const struct asked *asked, const struc
     const struct vesta_segment *seg = part->segment;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     /* the row's own, as long as it is not known */
-    bool by_row = part->refill.refills == 0 && !(part->was_refused && seg->step);
+    bool by_row = part->refill.refills == 0 && !(atomic_load(&part->is_refused) && seg->step);
     assert(action->step > 0);
     if (store)
         vs_part_take(part, store, by_row ? 0 : action->step, &reply);
@@ -142,7 +142,7 @@ static void do_take(struct vs_part *part, const struct asked *asked, const struc
     ev->step = reply.grant.step;
     snprintf(ev->text, sizeof ev->text, "%s", store ? reply.text : asked->why);
     if (reply.outcome == VS_STORE_OK) take_share(part, &reply.grant, ev);
-    part->was_refused = ev->outcome == VS_STORE_REFUSED;
+    atomic_store(&part->is_refused, ev->outcome == VS_STORE_REFUSED);
 }
 
 static void do_untake(struct vs_part *part, struct vs_store *store, const struct vs_refill_action *action,

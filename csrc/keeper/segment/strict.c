@@ -121,6 +121,7 @@ void vs_strict_run(struct vs_part *part, struct vs_store *store, const char *why
             vs_part_take(part, store, n, &reply);
         uint64_t first = reply.outcome == VS_STORE_OK ? judge(part, words, &reply.grant, granted) : 0;
         if (reply.outcome != VS_STORE_OK) say_outcome(part, &reply);
+        atomic_store(&part->is_refused, reply.outcome == VS_STORE_REFUSED);
         if (first) strict->troubles = 0;
         if (!first) rest_us = back_off(strict, reply.outcome == VS_STORE_REFUSED ? REFUSED_US : RETRY_US);
         settle(seg, until, first);

@@ -22,6 +22,12 @@ bool vs_namespace_is_ready(const struct vs_namespace *ns, struct vesta_pause *pa
     return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
 
+/* The first of some tags, and how many there are. */
+struct few {
+    int count;
+    const struct vs_served_tag *at[TAGS_TOLD];
+};
+
 /* Why requests should go elsewhere just now, seen in one look. */
 struct look {
     bool draining, stuck;
@@ -31,29 +37,37 @@ struct look {
         struct vesta_pause pause;
     } at[VS_NAMESPACES_MAX];
     struct vs_tags_status tags;
-    int dry;                                       /* tags that gave numbers, and have none */
-    const struct vs_served_tag *dry_at[TAGS_TOLD]; /* the first of them */
+    struct few dry;    /* that were asked, and have no numbers */
+    struct few faulty; /* the same, by a fault of their rows: elsewhere they have none either */
 };
 
-/* Who was asked for numbers, and could give none now. */
-static bool is_dry(const struct vs_app *app, const struct vs_served_tag *tag) {
-    struct vesta_segment_info info;
-    if (!tag->seg || vs_tag_total(app, tag).pauses == 0)
-        return false; /* its first range is fetched when it is wanted */
-    vesta_segment_get_info(tag->seg, &info);
-    if (info.left > 0 || info.next_left > 0) return false;
-    for (int i = 0; i < info.stores; i++)
-        if (*info.database[i].said || info.database[i].is_stopped) return true;
-    return false;
+static void add(struct few *few, const struct vs_served_tag *tag) {
+    if (few->count < TAGS_TOLD) few->at[few->count] = tag;
+    few->count++;
 }
 
+static void look_at_tag(const struct vs_app *app, const struct vs_served_tag *tag, struct look *seen) {
+    struct vesta_segment_info info;
+    int troubled = 0, faults = 0;                                /* databases */
+    if (!tag->seg || vs_tag_total(app, tag).pauses == 0) return; /* its first range is fetched when it is wanted */
+    vesta_segment_get_info(tag->seg, &info);
+    if (info.left > 0 || info.next_left > 0) return;
+    for (int i = 0; i < info.stores; i++) {
+        troubled += *info.database[i].said || info.database[i].is_stopped;
+        faults += info.database[i].is_refused || info.database[i].is_stopped;
+    }
+    if (troubled > 0) add(faults == info.stores ? &seen->faulty : &seen->dry, tag);
+}
+
+/* One bad row of a table takes no server from the others' tags, unless there is no other. */
 static void look_at_tags(const struct vs_app *app, const struct vs_tag_set *set, struct look *seen) {
     if (app->tags_status) app->tags_status(app->tags_self, &seen->tags);
-    for (size_t i = 0; set && i < set->count; i++) {
-        if (!is_dry(app, set->at[i])) continue;
-        if (seen->dry < TAGS_TOLD) seen->dry_at[seen->dry] = set->at[i];
-        seen->dry++;
-    }
+    for (size_t i = 0; set && i < set->count; i++)
+        look_at_tag(app, set->at[i], seen);
+    if (seen->faulty.count == 0 || (size_t)(seen->faulty.count + seen->dry.count) < set->count) return;
+    for (int i = 0; i < seen->faulty.count && i < TAGS_TOLD; i++)
+        add(&seen->dry, seen->faulty.at[i]);
+    seen->faulty.count = 0;
 }
 
 /* How many reasons there are. */
@@ -69,7 +83,7 @@ static int look(struct vs_request *r, struct look *seen) {
         seen->unready += !vs_namespace_is_ready(&app->ns[i], &seen->at[seen->unready].pause);
     }
     look_at_tags(app, vs_request_tags(r), seen);
-    return seen->draining + seen->stuck + seen->unready + seen->dry + (seen->tags.unread > 0);
+    return seen->draining + seen->stuck + seen->unready + seen->dry.count + (seen->tags.unread > 0);
 }
 
 static void put_reason_of(struct vs_out *out, const char *what, const char *name, const char *code,
@@ -85,13 +99,12 @@ static void put_reason(struct vs_out *out, const char *ns, const char *code, con
     put_reason_of(out, "namespace", ns, code, detail);
 }
 
-static void put_tags(struct vs_out *out, const struct look *seen) {
+static void put_dry(struct vs_out *out, const struct few *few) {
     struct vesta_pause pause = {.why = VESTA_RANGE};
     char text[256];
-    if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
-    for (int i = 0; i < seen->dry && i < TAGS_TOLD; i++) {
-        vesta_segment_pause_text(seen->dry_at[i]->seg, &pause, text, sizeof text);
-        put_reason_of(out, "tag", seen->dry_at[i]->name, "range", text);
+    for (int i = 0; i < few->count && i < TAGS_TOLD; i++) {
+        vesta_segment_pause_text(few->at[i]->seg, &pause, text, sizeof text);
+        put_reason_of(out, "tag", few->at[i]->name, "range", text);
     }
 }
 
@@ -110,11 +123,12 @@ static void put_reasons(struct vs_out *out, const struct look *seen) {
         vesta_pause_text(ns->gen[VS_RESP], pause, text, sizeof text);
         put_reason(out, ns->name, vesta_why_name(pause->why), text);
     }
-    put_tags(out, seen);
+    if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
+    put_dry(out, &seen->dry);
     vs_put(out, "]", 1);
 }
 
-static void put_warnings(const struct vs_request *r) {
+static void put_warnings(const struct vs_request *r, const struct look *seen) {
     const struct vs_app *app = r->session->app;
     vs_json_open(r->out, "warnings", '[');
     for (int i = 0; i < app->ns_count; i++) {
@@ -127,6 +141,7 @@ static void put_warnings(const struct vs_request *r) {
         vs_json_text(r->out, "detail", info.warning);
         vs_put(r->out, "}", 1);
     }
+    put_dry(r->out, &seen->faulty);
     vs_put_text(r->out, "]}\n");
 }
 
@@ -135,7 +150,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
     int count = look(r, &seen);
     if (count == 0) {
         vs_put_text(r->out, "{\"status\":\"ready\"");
-        put_warnings(r);
+        put_warnings(r, &seen);
         return VS_ANSWERED;
     }
     vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");

@@ -328,6 +328,21 @@ def _(world):
         same(server.get("/readyz").status, 200)
 
 
+@claim("a bad row of a table is a warning of /readyz, for no server can give its numbers; where it is the only one, there is nothing to give")
+def _(world):
+    table = Table(world, good=10, bad=10)
+    table.do("UPDATE leaf_alloc SET step = 0 WHERE biz_tag = 'bad'")
+    with Configured(world, config(table, "tags = '*', wait_ms_max = 300")) as server:
+        server.redis("INCR", "good")
+        assert server.redis("INCR", "bad").startswith(b"-TRYAGAIN "), "a step of 0 gives numbers"
+        reply = server.get("/readyz")
+        same((reply.status, [one["tag"] for one in json.loads(reply.body)["warnings"]]), (200, ["bad"]))
+        table.do("DELETE FROM leaf_alloc WHERE biz_tag = 'good'")
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: server.get("/readyz").status == 503)
+        assert '"tag":"bad","code":"range"' in server.get("/readyz").body
+
+
 @claim("while another database gives numbers, the log names the one that is away, once, when it is back, and when it went back")
 def _(world):
     a, b = (Table(world, name, orders=10, users=10) for name in ("a.db", "b.db"))
