@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -32,7 +33,7 @@ enum fault {
     BASE_IN_TIME, /* the base has bits where the time's are */
     WIDE_SHIFT,
     TWICE,   /* two replies to one request */
-    UNASKED, /* a good reply, and behind it, when it has been read, one that nobody asked for */
+    UNASKED, /* a good reply, and behind it, when the server has another fault, one that nobody asked for */
     NUMBER,  /* :1 */
     NIL,
     NESTED,
@@ -58,6 +59,7 @@ struct fault_server {
     _Atomic int fault;
     _Atomic uint64_t blocks, requests, connections; /* of GOOD and of all */
     _Atomic uint64_t most;                          /* ids that were asked for at once */
+    _Atomic uint64_t unasked;                       /* replies that nobody asked for */
     uint64_t base;                                  /* tells servers apart */
     atomic_bool is_ended;
     _Atomic uint64_t live;                   /* connections that are not closed */
@@ -182,8 +184,11 @@ static void fault_answer(struct fault_link *link, int fault, uint64_t n) {
         break;
     case UNASKED:
         fault_answer(link, GOOD, n);
-        usleep(50000);
-        break;
+        while (atomic_load(&s->fault) == UNASKED)
+            usleep(1000);
+        fault_send(link->fd, reply, length);
+        atomic_fetch_add(&s->unasked, 1);
+        return;
     default: break;
     }
     fault_send(link->fd, reply, length);
@@ -222,7 +227,9 @@ static void *fault_accept(void *arg) {
         struct fault_link *link = malloc(sizeof *link);
         pthread_t thread;
         struct timeval look = {.tv_usec = 100000};
+        int at_once = 1; /* what is sent is there */
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
         *link = (struct fault_link){s, fd};
         atomic_fetch_add(&s->connections, 1);
         atomic_fetch_add(&s->live, 1);

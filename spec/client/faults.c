@@ -88,9 +88,9 @@ static void unasked(void) {
     fault_server_begin(&s, &ticks, 1);
     atomic_store(&s.fault, UNASKED);
     struct vesta_client *client = opened(s.address, 30000);
-    take_good(client, &last);
-    usleep(200000); /* it is there by then; later it would be thrown away with the next reply */
+    take_good(client, &last); /* the good one has been read, and the next is not asked for yet */
     atomic_store(&s.fault, GOOD);
+    AWAIT(atomic_load(&s.unasked) == 1); /* it is there */
     for (int i = 0; i < 5000; i++)
         take_good(client, &last);
     vesta_client_get_info(client, &info);
