@@ -6,6 +6,11 @@ import functools
 
 from servers import MariaDB, ZooKeeper
 
+# Leaf's own columns, in a database of that name
+LEAF = ("CREATE TABLE %s.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, "
+        "step int(11) NOT NULL, description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP "
+        "ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag)) ENGINE=InnoDB")
+
 
 @functools.cache
 def mariadb():

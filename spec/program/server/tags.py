@@ -10,11 +10,9 @@ import subprocess
 import threading
 import time
 
+from served import LEAF
 from serving import SLOW, Configured, bulks, claim, command, main, same
 
-LEAF = ("CREATE TABLE leaf.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, "
-        "step int(11) NOT NULL, description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP "
-        "ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag)) ENGINE=InnoDB")
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "config", "segments.lua")
 
 
@@ -416,7 +414,7 @@ def _(world):
 def _(world):
     from served import mariadb
     db = mariadb()
-    db.sql("CREATE DATABASE leaf; " + LEAF + "; INSERT INTO leaf.leaf_alloc (biz_tag, max_id, step) VALUES ('leaf-segment-test', 1, 100), "
+    db.sql("CREATE DATABASE leaf; " + LEAF % "leaf" + "; INSERT INTO leaf.leaf_alloc (biz_tag, max_id, step) VALUES ('leaf-segment-test', 1, 100), "
            "('orders', 1, 100); GRANT SELECT, UPDATE ON leaf.* TO vesta@'127.0.0.1'")
     text = ("return { stores = { a = { uri = 'mysql://vesta@127.0.0.1:%d/leaf', password = 's3cret' } }, "
             "segments = { { store = 'a', tags = '*', wait_ms_max = 60000 } } }" % db.port)
@@ -445,7 +443,7 @@ def _(world):
 def _(world):
     from served import mariadb
     db = mariadb()
-    db.sql("CREATE DATABASE IF NOT EXISTS ex_a; CREATE DATABASE IF NOT EXISTS ex_b; " + LEAF.replace("leaf.leaf", "ex_a.leaf") + ";"
+    db.sql("CREATE DATABASE IF NOT EXISTS ex_a; CREATE DATABASE IF NOT EXISTS ex_b; " + LEAF % "ex_a" + ";"
            + ";".join("CREATE TABLE %s.tiny_id_info (id bigint(20) NOT NULL AUTO_INCREMENT, biz_type varchar(63) NOT NULL DEFAULT '', "
                       "begin_id bigint(20) NOT NULL DEFAULT 0, max_id bigint(20) NOT NULL DEFAULT 0, step int(11) DEFAULT 0, "
                       "delta int(11) NOT NULL DEFAULT 1, remainder int(11) NOT NULL DEFAULT 0, "

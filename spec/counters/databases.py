@@ -1,0 +1,67 @@
+"""databases.py VESTA [SECONDS] -- a tag of two MariaDBs, of which one is killed with -9 and brought back under load.
+
+A phase lasts for SECONDS (0.3) at least, and until it is shown what it is about: numbers of both, the one that is gone
+noticed, and numbers that it was asked for after its return.
+"""
+import signal
+import time
+
+from servers import until
+from serving import Configured, claim, main, same
+from taking import Takers, Tally, config, leaf_database, size, told
+
+SECONDS = size(0, 0.3)
+STEP, BATCH, CLIENTS = 2000, 50, 4
+
+
+class Count(Tally):
+    """By which database a number was given: the one that it leaves when it is divided by two."""
+
+    def __init__(self):
+        super().__init__()
+        self.by, self.highest = [0, 0], [0, 0]
+
+    def take(self, connection):
+        numbers = connection.numbers("orders", BATCH)
+        self.add(numbers)
+        with self.lock:
+            for which in 0, 1:
+                mine = [number for number in numbers if number % 2 == which]
+                self.by[which] += len(mine)
+                self.highest[which] = max([self.highest[which], *mine])
+        time.sleep(0.0005)
+
+
+class Show:
+    def __init__(self, takers, tally):
+        self.takers, self.tally, self.begun, self.before = takers, tally, time.monotonic(), [0, 0]
+
+    def since(self, which):
+        return self.tally.by[which] - self.before[which]
+
+    def phase(self, text, is_shown):
+        begun, self.before = time.monotonic(), list(self.tally.by)
+        until(lambda: self.takers.look() and time.monotonic() - begun >= SECONDS and is_shown(), text, SECONDS + 60)
+        told("%6.1f s  %-34s from a %8d, from b %8d, refused %d", time.monotonic() - self.begun, text, self.since(0), self.since(1),
+             self.takers.refused())
+
+
+@claim("two databases, one killed with -9 and brought back under load: no request refused, no number twice, and it gives again")
+def _(world):
+    (a, a_uri), (b, b_uri) = leaf_database(orders=STEP), leaf_database(orders=STEP)
+    tally = Count()
+    with Configured(world, config("stores = { 'a', 'b' }, tags = 'orders', step_max = %d" % STEP, a=a_uri, b=b_uri)) as server:
+        with Takers([(server.resp, tally.take)] * CLIENTS) as takers:
+            show = Show(takers, tally)
+            show.phase("both give", lambda: show.since(0) > STEP and show.since(1) > STEP)
+            b.stop(signal.SIGKILL)
+            show.phase("b is killed -9", lambda: show.since(0) > 10 * STEP)
+            assert " store=b" in server.listen("a database of tags does not answer"), server.said
+            b.start()
+            stood = int(b.sql("SELECT max_id FROM leaf.leaf_alloc"))
+            show.phase("b is back", lambda: tally.highest[1] >= stood + STEP)
+        told("%d numbers, %d twice, %d requests refused, the slowest %.0f ms", tally.given, tally.twice, takers.refused(), takers.slowest_s * 1000)
+        same((tally.twice, takers.refusals), (0, []))
+
+
+main()
