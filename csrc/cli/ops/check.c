@@ -182,8 +182,11 @@ static int print_wrong(const struct vesta_error *err, int json) {
 }
 
 static int run_check(int argc, char **argv) {
+    const char *path = NULL;
     int effective = 0, keys = 0, json = 0;
     const struct vs_option table[] = {
+        {"config", 'c', VS_OPT_TEXT, &path, "FILE",
+         "the config, as other commands take it, in place of the operand FILE", 0, 0, NULL},
         VS_SWITCH("effective", &effective, "every value in effect, and where it comes from"),
         VS_SWITCH("keys", &keys, "list what a config may contain; takes no FILE"),
         VS_SWITCH("json", &json, "print JSON objects"),
@@ -193,13 +196,13 @@ static int run_check(int argc, char **argv) {
     struct vesta_error err;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (keys && (argc || effective)) return vs_usage("--keys can be combined only with --json");
+    if (keys && (argc || path || effective)) return vs_usage("--keys can be combined only with --json");
     if (keys) return print_keys(json);
-    if (argc != 1)
-        return argc ? vs_usage("unexpected operand %s; vesta check takes one config", vs_shown_text(argv[1]))
-                    : vs_usage("no config is given: vesta check FILE");
-    if (vs_config_read(&(struct vs_conf_opts){.path = argv[0]}, &config, &err) != VESTA_OK)
-        return print_wrong(&err, json);
+    if (argc + (path != NULL) > 1)
+        return vs_usage("unexpected operand %s; vesta check takes one config", vs_shown_text(argv[path ? 0 : 1]));
+    if (argc > 0) path = argv[0];
+    if (!path) return vs_usage("no config is given: vesta check FILE");
+    if (vs_config_read(&(struct vs_conf_opts){.path = path}, &config, &err) != VESTA_OK) return print_wrong(&err, json);
     if (effective) {
         print_state(json);
         if (vs_config_each(config, json ? print_value_json : print_value, NULL) != VESTA_OK) rc = VS_FAILED;
@@ -211,7 +214,7 @@ static int run_check(int argc, char **argv) {
 }
 
 const struct vs_command vs_check_command = {
-    "check", run_check, "read a config and say what is wrong with it", "check [OPTION...] FILE",
+    "check", run_check, "read a config and say what is wrong with it", "check [OPTION...] [-c] FILE",
     "Reads a config file as `vesta serve -c` does and shows the result, or what is wrong: the file, the\n"
     "line, the key, what was expected.  A config is a Lua file that returns a table.  Nothing is opened or\n"
     "claimed.  Exit code 1 if it cannot be used.\n"

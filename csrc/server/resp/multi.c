@@ -22,11 +22,11 @@ struct heap {
 };
 
 /* What a queued command will want: an id of a namespace, or a number of a tag, the last of so many in a row. */
-struct wish {
+struct demand {
     uint16_t source; /* index of app->ns, or behind those of the transaction's set of tags */
     uint32_t run;
 };
-_Static_assert(VS_QUEUES_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX, "a wish has room for all of them");
+_Static_assert(VS_QUEUES_MAX <= UINT16_MAX && VESTA_NUMBERS_MAX <= UINT32_MAX, "a demand has room for all of them");
 
 struct vs_multi {
     enum {
@@ -40,7 +40,7 @@ struct vs_multi {
     struct heap queue;       /* the queued requests, as they came */
     size_t count;            /* of them */
     size_t wanted;           /* ids, by all that is queued */
-    struct heap wishes;      /* struct wish, of each */
+    struct heap demands;     /* struct demand, of each */
     struct vs_tag_set *tags; /* those that there were when it began: what was counted is what is taken */
     size_t at, taken;        /* ANSWERING: bytes of the queue that are done with, and ids that went to those */
 };
@@ -53,7 +53,7 @@ static void forget(struct vs_session *s, struct heap *heap) {
 
 static void forget_queue(struct vs_session *s) {
     forget(s, &s->multi->queue);
-    forget(s, &s->multi->wishes);
+    forget(s, &s->multi->demands);
 }
 
 void vs_multi_end(struct vs_session *s) {
@@ -104,7 +104,7 @@ static bool count_wanted(struct vs_request *r) {
     r->code = 0;
     if (m->wanted > VESTA_BATCH_MAX)
         vs_refuse(r, "bad_count", "a transaction has at most %d ids: send several", VESTA_BATCH_MAX);
-    else if (m->wishes.used < m->wanted * sizeof(struct wish))
+    else if (m->demands.used < m->wanted * sizeof(struct demand))
         vs_refuse_memory(r);
     return r->code == 0;
 }
@@ -190,9 +190,9 @@ static void turn_to_source(struct vs_request *r, uint16_t source) {
 }
 
 /* false: there is no memory to note it. */
-static bool wish(struct vs_request *r, uint64_t run) {
-    struct wish one = {source_of(r), (uint32_t)run};
-    return append(r->session, &r->session->multi->wishes, &one, sizeof one);
+static bool note_demand(struct vs_request *r, uint64_t run) {
+    struct demand one = {source_of(r), (uint32_t)run};
+    return append(r->session, &r->session->multi->demands, &one, sizeof one);
 }
 
 /* Notes for each id whose it shall be; too few are noted where there is no memory for it. */
@@ -201,7 +201,7 @@ static void count(struct vs_request *r, size_t n, const struct vs_slice *names) 
     m->wanted += n;
     for (size_t i = 0; i < n && m->wanted <= VESTA_BATCH_MAX; i++) {
         if (names) vs_request_find(r, names[i]);
-        if (!wish(r, 1)) return;
+        if (!note_demand(r, 1)) return;
     }
 }
 
@@ -227,7 +227,7 @@ enum vs_reply_state vs_multi_take_run(struct vs_request *r, uint64_t n, uint64_t
     struct vs_multi *m = r->session->multi;
     if (m->mode == COUNTING) {
         m->wanted++;
-        if (m->wanted <= VESTA_BATCH_MAX) (void)wish(r, n);
+        if (m->wanted <= VESTA_BATCH_MAX) (void)note_demand(r, n);
         return VS_WAITS;
     }
     *last = *hand_out(r, 1);
@@ -256,18 +256,18 @@ static bool begin(struct vs_request *r) {
     return true;
 }
 
-static struct wish wish_at(const struct vs_multi *m, size_t i) {
-    struct wish one;
-    memcpy(&one, m->wishes.at + i * sizeof one, sizeof one);
+static struct demand demand_at(const struct vs_multi *m, size_t i) {
+    struct demand one;
+    memcpy(&one, m->demands.at + i * sizeof one, sizeof one);
     return one;
 }
 
 /* How many ids in a row, from that one on, are to be of the same. */
 static size_t same_from(const struct vs_multi *m, size_t at) {
-    struct wish first = wish_at(m, at);
+    struct demand first = demand_at(m, at);
     size_t same = 1;
     for (; at + same < m->wanted; same++) {
-        struct wish next = wish_at(m, at + same);
+        struct demand next = demand_at(m, at + same);
         if (next.source != first.source || next.run != 1) break;
     }
     return same;
@@ -278,7 +278,7 @@ static bool take_all(struct vs_request *r) {
     struct vs_multi *m = s->multi;
     while (s->waiting.ids_count < m->wanted) {
         size_t have = s->waiting.ids_count;
-        struct wish next = wish_at(m, have);
+        struct demand next = demand_at(m, have);
         turn_to_source(r, next.source);
         if (next.run > 1 && !vs_take_run_now(r, next.run, &s->waiting.ids[have])) return false;
         if (next.run > 1)

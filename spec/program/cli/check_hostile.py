@@ -229,6 +229,11 @@ def _(w):
 def _(w):
     fails(w.run("check"), 2, "no config is given: vesta check FILE")
     fails(w.run("check", "a", "b"), 2, "vesta check takes one config")
+    fails(w.run("check", "-c", "a", "b"), 2, 'unexpected operand "b"; vesta check takes one config')
+    fails(w.run("check", "--config"), 2, "--config")
+    fails(w.run("check", "-c", "none.lua"), 1, "none.lua")
+    fails(w.run("check", "-c", ""), 2, "config")
+    fails(w.run("check", "--keys", "-c", "a"), 2, "--keys can be combined only with --json")
     fails(w.run("check", "--keys", "a"), 2, "--keys can be combined only with --json")
     fails(w.run("check", "--keys", "--effective"), 2, "--keys can be combined only with --json")
     fails(w.run("check", "--effectiv", "a"), 2, "did you mean --effective?")
@@ -236,6 +241,9 @@ def _(w):
     wrong = check(w, "return { threads = 0 }", "--json")
     same((wrong.code, wrong.err, wrong.out), (1, "", '{"ok":false,"error":"c.lua:1: threads is 0, which must be a whole number from 1 to 64",'
                                              '"code":"bad_option"}\n'))
+    by_flag = w.run("check", "-c", "c.lua")
+    same((by_flag.code, by_flag.out), (1, ""))
+    assert by_flag.err.endswith("c.lua:1: threads is 0, which must be a whole number from 1 to 64\n"), by_flag.err
     name = w.path('a\nb"c.lua')
     with open(name, "w") as file:
         file.write("return { threads = 0 }")
