@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLERKS 4
 #define AGAIN_US 20000 /* before a step that met another's is asked again */
 
 STAILQ_HEAD(jobs, vs_desk_job);
@@ -193,7 +192,7 @@ static void start_clerks(struct desk *desk) {
     sigset_t all, were;
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &were);
-    for (int i = 0; i < CLERKS; i++) {
+    for (int i = 0; i < VS_DESK_THREADS; i++) {
         pthread_mutex_lock(&desk->lock);
         bool begun = pthread_create(&thread, NULL, work, desk) == 0;
         desk->running += begun;

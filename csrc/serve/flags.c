@@ -149,7 +149,8 @@ struct vs_limits vs_limits_of(const struct vs_config *config) {
                                             [VS_RESP] = given(config->resp_connections_max),
                                             [VS_ADMIN] = given(config->admin_connections_max)},
                               .address_max = given(config->address_connections_max),
-                              .memory_max = config->memory_mib_max << 20};
+                              .memory_max = config->memory_mib_max << 20,
+                              .tags = vs_segments_plan(config)};
 }
 
 static void take_config(struct vs_serving *serving) {

@@ -125,6 +125,21 @@ static void get_status(void *self, struct vs_tags_status *status) {
 
 /* ------------------------------------------------------------------ begin */
 
+struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
+    struct vs_tags_plan plan = {0};
+    for (int i = 0; i < config->segment_count; i++) {
+        const struct vs_conf_segment *conf = &config->segment[i];
+        plan.connections += 2 * conf->uri_count; /* who fetches ranges, who reads the table */
+        if (conf->order != VS_CONF_TREND) plan.connections += VS_DESK_THREADS;
+        if (conf->order == VS_CONF_DENSE) continue; /* no map */
+        if (vs_conf_segment_is_any(conf))
+            plan.found_max = VS_SERVED_TAGS_MAX;
+        else
+            plan.listed += conf->tags.count;
+    }
+    return plan;
+}
+
 static void fill_row(struct vs_tag_row *row, const struct vs_conf_segment *conf) {
     row->conf = conf;
     if (conf->store) row->stores[0] = conf->store;

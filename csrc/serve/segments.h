@@ -14,6 +14,8 @@
 
 #define VS_SEGMENT_ROWS_MAX VS_CONF_SEGMENTS_MAX
 
+#define VS_DESK_THREADS 4
+
 #define VS_TOLD_MAX 32 /* tags of a row that the log names because they are not served; the others are counted only */
 
 /* A row of the config's segments. */
@@ -59,9 +61,9 @@ struct vs_segments {
     _Atomic int64_t cut_us; /* no call of a store waits past that instant, in boot time; 0: none is set */
     /* the thread's own */
     struct vs_served_tag *tag[VS_SERVED_TAGS_MAX]; /* served, in no order */
-    size_t tag_count;
-    bool is_taken[VS_SERVED_TAGS_MAX]; /* places */
-    uint64_t told[VS_SERVED_TAGS_MAX]; /* refusals of the tag at a place that the log knows of */
+    size_t tag_count, found_count;                 /* found: of those that have a map, and that no config lists */
+    bool is_taken[VS_SERVED_TAGS_MAX];             /* places */
+    uint64_t told[VS_SERVED_TAGS_MAX];             /* refusals of the tag at a place that the log knows of */
     struct vs_met met[VS_SERVED_TAGS_MAX][VS_CONF_SEGMENT_STORES_MAX];
     struct vs_database_seen database[VS_DATABASES_SEEN_MAX];
     size_t database_count;

@@ -61,7 +61,7 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv);
 /* Logs what is odd about the config. */
 void vs_flags_tell(const struct vs_serving *serving);
 void vs_flags_free(struct vs_serving *serving);
-/* What a config lets clients have. */
+/* What a config lets clients have, and what its tags need. */
 struct vs_limits vs_limits_of(const struct vs_config *config);
 
 /* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
@@ -95,6 +95,8 @@ void vs_start_free(struct vs_start *start);
 /* Makes what serves the config's segments, and says of their tags that they are not known yet.  VS_GO, or an exit code
  * after a message. */
 int vs_segments_prepare(struct vs_serving *serving);
+/* What the tags of a config need of the process. */
+struct vs_tags_plan vs_segments_plan(const struct vs_config *config);
 /* Opens them while the loops run.  false: there is no thread for it. */
 bool vs_segments_begin(struct vs_serving *serving);
 /* Gives back what is left of their ranges, once the loops have ended, until that instant (vs_monotonic_us); what is not

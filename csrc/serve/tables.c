@@ -42,7 +42,13 @@ static int take_place(struct vs_segments *segments) {
     return place;
 }
 
-static void free_tag(struct vs_served_tag *tag) {
+/* A map that was reserved for whatever a table has, and not for a name that the config lists. */
+static bool is_found(const struct vs_segments *segments, const struct vs_served_tag *tag) {
+    return tag->seg && vs_conf_segment_is_any(segments->row[tag->row].conf);
+}
+
+static void free_tag(struct vs_segments *segments, struct vs_served_tag *tag) {
+    segments->found_count -= is_found(segments, tag);
     vesta_segment_close(tag->seg);
     vs_tag_free(tag);
 }
@@ -67,6 +73,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     segments->told[place] = 0;
     memset(segments->met[place], 0, sizeof segments->met[place]);
     segments->tag[segments->tag_count++] = tag;
+    segments->found_count += is_found(segments, tag);
     return VESTA_OK;
 }
 
@@ -111,7 +118,7 @@ void vs_tags_sweep(struct vs_segments *segments) {
         add_to_gone(segments, first);
         for (size_t i = 0; i < first->count; i++) {
             segments->is_taken[first->tag[i]->place] = false;
-            free_tag(first->tag[i]);
+            free_tag(segments, first->tag[i]);
         }
         vs_tag_set_free(first->set);
         free(first);
@@ -193,10 +200,15 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
 /* ------------------------------------------------------------------ from one to the other */
 
 /* Why a name is not to be served from this row, or NULL. */
-static const char *reason_against(const struct vs_segments *segments, const char *name) {
+static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
+    const struct vs_limits *limits = vs_budget_limits(segments->serving->app.budget);
+    bool needs_map = row->conf->order != VS_CONF_DENSE && vs_conf_segment_is_any(row->conf);
     if (vs_namespace_named(&segments->serving->app, name, strlen(name)))
         return "a namespace is called so: GET of that name would mean two things";
-    return segments->tag_count == VS_SERVED_TAGS_MAX ? "there are too many tags" : NULL;
+    if (segments->tag_count == VS_SERVED_TAGS_MAX) return "there are too many tags";
+    if (needs_map && segments->found_count >= (size_t)limits->tags.found_max)
+        return "no file descriptor is left for its map; " VS_RAISE_DESCRIPTORS;
+    return NULL;
 }
 
 static const struct vs_served_tag *served_as(const struct vs_segments *segments, const char *name) {
@@ -219,7 +231,7 @@ static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, con
     const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->app), name, strlen(name));
     struct vesta_error err;
     if (!there) there = served_as(segments, name); /* it is new, and in no set yet */
-    const char *why = there ? NULL : reason_against(segments, name);
+    const char *why = there ? NULL : reason_against(segments, row, name);
     if (there && there->row == row - segments->row) return false;
     if (there) why = "another row of the segments has it";
     if (!why && add_tag(segments, row, name, &err) == VESTA_OK) return true;

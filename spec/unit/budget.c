@@ -43,6 +43,22 @@ static void what_does_not_fit_is_cut_and_the_reserve_never_is(void) {
     }
 }
 
+static void tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter(void) {
+    struct vesta_error err;
+    for (int descriptors = 160; descriptors < 6000; descriptors++) {
+        struct vs_limits l = {.connections_max = 1000, .tags = {.listed = 50, .found_max = 4096}};
+        CHECK_EQ_I64(vs_limits_settle(&l, descriptors, 90, everywhere, &err), VESTA_OK);
+        int room = descriptors - 90 - 50, left = room - 1000 - 64, least = room / 4 < room - 20 ? room / 4 : room - 20;
+        int want = left > 4096 ? 4096 : left > least ? left : least;
+        CHECK_EQ_I64(l.tags.found_max, want);
+        CHECK_EQ_I64(l.reserved, 90 + 50 + want);
+        CHECK(l.connections_max + l.proto_max[VS_ADMIN] + l.reserved <= descriptors);
+    }
+    struct vs_limits l = {.connections_max = 16, .tags = {.listed = 500}};
+    CHECK_EQ_I64(vs_limits_settle(&l, 600, 90, everywhere, &err), VESTA_EIO);
+    CHECK(strstr(err.text, "590 are reserved") && strstr(err.text, "500 of them for tags"));
+}
+
 /* ------------------------------------------------------------------ places against a model */
 
 #define HOSTS 40
@@ -109,6 +125,8 @@ static const struct check_case cases[] = {
     {"each protocol has its share", shares_are_equal_or_as_asked},
     {"what does not fit the descriptors is cut, and the reserve never is",
      what_does_not_fit_is_cut_and_the_reserve_never_is},
+    {"tags have what the config lists, and else what connections leave or a quarter",
+     tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter},
     {"places by protocol, address and in all are those of a plain count", places_are_those_of_a_plain_count},
     {"who comes over a unix socket has no address", who_comes_over_a_unix_socket_has_no_address},
     {"memory is given up to its bound", memory_is_given_up_to_its_bound},

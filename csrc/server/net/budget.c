@@ -16,6 +16,7 @@
 #define RESERVE_SPARE 16     /* the log, a config or policy that is read, a name that is looked up, /proc */
 #define RESERVE_THREAD 8     /* a loop's own */
 #define RESERVE_NAMESPACE 12 /* of a keeper and its store: folder, lock, record, connection, database and journal */
+#define RESERVE_DATABASE 4   /* of a connection: socket and what wakes it, or database, journal and lock */
 #define SERVE_MIN 16         /* connections: with fewer there is no point in serving */
 #define ADMIN_MIN 4
 
@@ -58,16 +59,36 @@ static void cut(struct vs_limits *l, int room) {
     l->connections_max = room - admin;
 }
 
+#define FOR_TAGS_MAX 48
+static const char *for_tags(const struct vs_limits *l, char buf[FOR_TAGS_MAX]) {
+    int tags = l->tags.listed + l->tags.found_max;
+    if (tags > 0) snprintf(buf, FOR_TAGS_MAX, ", %d of them for tags", tags);
+    return buf;
+}
+
+/* Tags that tables turn out to have take what connections leave, or a quarter of all. */
+static int room_for_tags(const struct vs_limits *l, int room) {
+    int left = room - l->connections_max - l->proto_max[VS_ADMIN];
+    if (left < room / 4) left = room / 4;
+    if (left > room - SERVE_MIN - ADMIN_MIN) left = room - SERVE_MIN - ADMIN_MIN;
+    if (left < 0) left = 0;
+    return l->tags.found_max < left ? l->tags.found_max : left;
+}
+
 int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err) {
+    reserved += l->tags.listed;
+    share(l, listens);
+    l->tags.found_max = room_for_tags(l, descriptors - reserved);
+    reserved += l->tags.found_max;
     int room = descriptors - reserved;
     l->descriptors = descriptors, l->reserved = reserved, l->cut_from = 0;
-    share(l, listens);
     if (room < SERVE_MIN + l->proto_max[VS_ADMIN] && room < SERVE_MIN + ADMIN_MIN)
-        return vs_fail(err, VESTA_EIO,
-                       "%d file descriptors are too few: %d are reserved for stores, keepers and the log, and clients "
-                       "need at least %d; " VS_RAISE_DESCRIPTORS,
-                       descriptors, reserved, SERVE_MIN + ADMIN_MIN);
+        return vs_fail(
+            err, VESTA_EIO,
+            "%d file descriptors are too few: %d are reserved for stores, keepers and the log%s, and clients "
+            "need at least %d; " VS_RAISE_DESCRIPTORS,
+            descriptors, reserved, for_tags(l, (char[FOR_TAGS_MAX]){0}), SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) cut(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int half = (l->proto_max[protocol] + 1) / 2;
@@ -97,8 +118,8 @@ int vs_limits_fit(struct vs_limits *l, const struct vs_plan *plan, struct vesta_
         listeners += plan->listeners[protocol];
     }
     int reserved = plan->open + RESERVE_SPARE + plan->threads * (RESERVE_THREAD + listeners) +
-                   plan->namespaces * RESERVE_NAMESPACE;
-    int descriptors = raise_descriptors(l->connections_max + admin_max + reserved);
+                   plan->namespaces * RESERVE_NAMESPACE + l->tags.connections * RESERVE_DATABASE;
+    int descriptors = raise_descriptors(l->connections_max + admin_max + reserved + l->tags.listed + l->tags.found_max);
     return vs_limits_settle(l, descriptors, reserved, listens, err);
 }
 

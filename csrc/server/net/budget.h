@@ -1,7 +1,7 @@
 /* budget.h -- what clients may have of the server: places, by listener's protocol, by address and in all; memory.
  * Knows no socket.
  *
- * Descriptors that stores, keepers and the log need are no client's: the places of all clients are fewer than the
+ * Descriptors that stores, keepers, tags and the log need are no client's: the places of all clients are fewer than the
  * process may have descriptors, by a reserve. */
 #ifndef VS_BUDGET_H
 #define VS_BUDGET_H
@@ -30,11 +30,19 @@ const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX])
 enum vs_turned { VS_LET_IN, VS_TURNED_TOTAL, VS_TURNED_PROTO, VS_TURNED_ADDRESS, VS_TURNED_REASONS };
 extern const char *const vs_turned_name[VS_TURNED_REASONS];
 
+/* Tags have a map each, of which the descriptor stays open for its locks. */
+struct vs_tags_plan {
+    int listed, found_max; /* those that the config names; those that tables may turn out to have, which are fewer where
+                              descriptors are scarce */
+    int connections;       /* to their databases, at most */
+};
+
 struct vs_limits {
-    int connections_max;          /* of the protocols that give ids, together */
-    int proto_max[VS_PROTOCOLS];  /* 0: an equal share of what the others leave */
-    int address_max;              /* of one address at one protocol; 0: half of the protocol's */
-    int64_t memory_max;           /* bytes: unread replies, incomplete requests, transactions of all clients */
+    int connections_max;         /* of the protocols that give ids, together */
+    int proto_max[VS_PROTOCOLS]; /* 0: an equal share of what the others leave */
+    int address_max;             /* of one address at one protocol; 0: half of the protocol's */
+    int64_t memory_max;          /* bytes: unread replies, incomplete requests, transactions of all clients */
+    struct vs_tags_plan tags;
     int descriptors, reserved;    /* of the process; those that no client can take.  Set by vs_limits_settle */
     int of_address[VS_PROTOCOLS]; /* the same */
     int cut_from;                 /* the same: connections that were asked for where there are fewer, else 0 */
@@ -52,7 +60,8 @@ struct vs_plan {
  * it may.  Errors: vs_limits_settle's. */
 int vs_limits_fit(struct vs_limits *limits, const struct vs_plan *plan, struct vesta_error *err);
 
-/* Makes whole what was asked for: shares, and what fits the descriptors.  `listens`: at a protocol.
+/* Makes whole what was asked for: shares, and what fits the descriptors.  `listens`: at a protocol.  `reserved`: those
+ * of tags' maps come to them here.
  * Errors: VESTA_EIO: there are too few descriptors to serve at all. */
 int vs_limits_settle(struct vs_limits *limits, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err);

@@ -274,7 +274,8 @@ static void tell_limits(const struct vs_limits *l) {
            VS_DIGITS(l->proto_max[VS_HTTP]), "resp", VS_DIGITS(l->proto_max[VS_RESP]), "admin",
            VS_DIGITS(l->proto_max[VS_ADMIN]), "http_of_one_address", VS_DIGITS(l->of_address[VS_HTTP]),
            "resp_of_one_address", VS_DIGITS(l->of_address[VS_RESP]), "memory_mib", VS_DIGITS(l->memory_max >> 20),
-           "descriptors", VS_DIGITS(l->descriptors), "reserved", VS_DIGITS(l->reserved), NULL);
+           "descriptors", VS_DIGITS(l->descriptors), "reserved", VS_DIGITS(l->reserved), "tags",
+           VS_DIGITS(l->tags.listed + l->tags.found_max), NULL);
     if (l->cut_from)
         vs_log(VS_LOG_WARN, few, "configured", VS_DIGITS(l->cut_from), "connections", VS_DIGITS(l->connections_max),
                NULL);

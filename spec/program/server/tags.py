@@ -11,41 +11,10 @@ import threading
 import time
 
 from served import LEAF
-from serving import SLOW, Configured, bulks, claim, command, main, same
+from serving import Configured, bulks, claim, command, main, same
+from tables import Table, config, until
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "examples", "config", "segments.lua")
-
-
-class Table:
-    """leaf_alloc in a file of its own."""
-
-    def __init__(self, world, name="v.db", **tags):
-        self.path = world.path(name)
-        done = world.run("store", "init", "--store", "sqlite:" + self.path, "--namespace", "unused", "--layout", "snowflake")
-        same((done.code, done.err), (0, ""))
-        self.do("CREATE TABLE IF NOT EXISTS leaf_alloc (biz_tag TEXT NOT NULL PRIMARY KEY, max_id INTEGER NOT NULL, "
-                "step INTEGER NOT NULL, update_time INTEGER)")
-        for tag, step in tags.items():
-            self.add(tag, step)
-
-    def do(self, sql, *values):
-        db = sqlite3.connect(self.path, timeout=10)
-        with db:
-            got = db.execute(sql, values).fetchall()
-        db.close()
-        return got
-
-    def add(self, tag, step=1000, max_id=1):
-        self.do("INSERT INTO leaf_alloc VALUES (?, ?, ?, NULL)", tag, max_id, step)
-
-    def max_id(self, tag):
-        return self.do("SELECT max_id FROM leaf_alloc WHERE biz_tag = ?", tag)[0][0]
-
-
-def config(table, row="tags = '*'", more=""):
-    if "wait_ms_max" not in row:
-        row += ", wait_ms_max = 60000"  # no verdict rests on how fast the machine is
-    return "return { %s stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', %s } } }" % (more, table.path, row)
 
 
 def integers(data):
@@ -56,15 +25,6 @@ def reread(server, part):
     """Has the tables read, and waits for the log's word of what came of it."""
     server.process.send_signal(signal.SIGHUP)
     return server.listen(part)
-
-
-def until(what):
-    for _ in range(6000 * SLOW):
-        got = what()
-        if got:
-            return got
-        time.sleep(0.01)
-    raise AssertionError("it never came to be")
 
 
 # ------------------------------------------------------------------ faces
