@@ -48,7 +48,7 @@ class Show:
 
 @claim("two databases, one killed with -9 and brought back under load: no request refused, no number twice, and it gives again")
 def _(world):
-    (a, a_uri), (b, b_uri) = leaf_database(orders=STEP), leaf_database(orders=STEP)
+    (_, a_uri), (b, b_uri) = leaf_database(orders=STEP), leaf_database(orders=STEP)
     tally = Count()
     with Configured(world, config("stores = { 'a', 'b' }, tags = 'orders', step_max = %d" % STEP, a=a_uri, b=b_uri)) as server:
         with Takers([(server.resp, tally.take)] * CLIENTS) as takers:

@@ -18,20 +18,24 @@ RATES = {"orders": 500, "clicks": 10000}
 
 class Tag:
     def __init__(self, name, server):
-        self.name, self.server, self.rate, self.tally, self.connection = name, server, RATES[name], Tally(), Connection(server.resp)
+        self.name, self.server, self.rate, self.tally = name, server, RATES[name], Tally()
 
-    def burn(self):
+    def burn(self, connection):
         """Some of what there is, as fast as may be."""
         try:
             for _ in range(BLOCKS):
-                block = self.connection.fields("VESTA.BLOCK", self.name, BLOCK_S * self.rate)
+                block = connection.fields("VESTA.BLOCK", self.name, BLOCK_S * self.rate)
                 self.tally.add_range(int(block["first"]), block["count"], block["stride"])
         except Refused:
             pass  # its next range is on the way
 
+    def burn_until(self, true, what):
+        connection = Connection(self.server.resp)  # one that rests for ten minutes would be closed
+        until(lambda: self.burn(connection) or true(), lambda: "%s: %s, but %r" % (self.name, what, standing(self.server, self.name)), 120)
+        connection.close()
+
     def settle(self):
-        until(lambda: self.burn() or standing(self.server, self.name)["count"] >= SETTLED_S * self.rate,
-              lambda: "a range of %s lasts: %r" % (self.name, standing(self.server, self.name)), 120)
+        self.burn_until(lambda: standing(self.server, self.name)["count"] >= SETTLED_S * self.rate, "a range lasts")
 
     def begin(self):
         self.begun, self.before = time.monotonic(), self.tally.given
@@ -81,10 +85,9 @@ def _(world):
                 until(lambda: takers.look() and tag.taken() >= (SECONDS + min(SECONDS, 10)) * tag.rate, "they go on", 120)
         for tag in tags:
             before = tag.ranges()
-            until(lambda: tag.burn() or tag.ranges() > before, "%s has ranges again" % tag.name, 120)
+            tag.burn_until(lambda: tag.ranges() > before, "it has ranges again")
             tag.told("the database is back")
             told("%-6s %d numbers, %d twice", tag.name, tag.tally.given, tag.tally.twice)
-            tag.connection.close()
         told("%d ids refused, the slowest request took %.0f ms", takers.refused(), (takers.slowest_s - BEAT_S) * 1000)
         same((takers.refusals, [tag.tally.twice for tag in tags]), ([], [0, 0]))
 

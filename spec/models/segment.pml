@@ -2,9 +2,15 @@
  * closes.  A step here is one access to a shared word there; names are those of the C.
  *
  * Numbers are 0, 1, ...: a database grants each once, in ranges of COUNT.  No number is taken twice, and none that was
- * given back.  T1 and T2 are how often two takers take, P1 and P2 how often two publishers refill; CMakeLists.txt has
- * the crews, for all of them at once are too many states.  TORN leaves out the look at the range's tag after its words
- * were read: spin must find that, too.
+ * given back.  The next range is written while the current one is used, and the takers switch to it.  Who is killed is
+ * one that takes no further step: among all orders are those in which the others go on without it.
+ *
+ * T1 and T2 are how often two takers take, P1 and P2 how often two publishers refill; CMakeLists.txt has the crews, for
+ * all of them at once are too many states.  Spin must find each of these mistakes:
+ *   READS_TORN         no look at the range's tag after its words were read
+ *   SWITCHES_BLINDLY   the cursor is set to the next range without a look at where it stands now
+ *   WRITES_UNMARKED    a range's old tag stands while its words are written
+ *   CLOSES_TORN        who closes reads what is left, and then closes
  */
 #define COUNT 2
 #define PLACES 2  /* VS_RANGES */
@@ -41,7 +47,7 @@ proctype taker(byte tries) {
         fi;
         c = count[at % PLACES];
         f = first[at % PLACES];
-#ifdef TORN
+#ifdef READS_TORN
         g = at;
 #else
         g = tag[at % PLACES];
@@ -56,7 +62,11 @@ proctype taker(byte tries) {
                 /* the CAS's loop, as one step: it ends where the generation is another, or it is done */
                 atomic {
                     if
+#ifdef SWITCHES_BLINDLY
+                    :: !closed -> generation = n; offset = 0
+#else
                     :: !closed && generation == at -> generation = n; offset = 0
+#endif
                     :: else
                     fi
                 }
@@ -86,7 +96,11 @@ proctype publisher(byte tries) {
             atomic {
                 done = (t < WRITING && t < current && tag[mine % PLACES] == t);
                 if
+#ifdef WRITES_UNMARKED
+                :: done -> skip
+#else
                 :: done -> tag[mine % PLACES] = mine + WRITING
+#endif
                 :: else
                 fi
             }
@@ -111,7 +125,12 @@ proctype publisher(byte tries) {
 /* vs_segment_close: what lies behind the cursor, and the next range, are given back. */
 proctype closer() {
     byte at, off, n, i;
+#ifdef CLOSES_TORN
+    atomic { at = generation; off = offset }
+    closed = true;
+#else
     atomic { at = generation; off = offset; closed = true }
+#endif
     atomic { n = next; next = ENDED }
     d_step {
         if
