@@ -1,0 +1,112 @@
+/* slow.c -- how long the next number of a segment takes while its database answers slowly, beside an atomic add.  A
+ * step is used up in 400 ms, one number after the other at instants of its own; at each of them both are timed, in turn
+ * the one and the other first, so that whatever disturbs the machine disturbs both.
+ *
+ *     bench_slow STORE SAMPLES      a tag `bench` with a step of 1000; one JSON object a sample, then what was counted
+ */
+#include "bench.h"
+#include "vesta_segment.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STEP 1000
+#define STEP_NS INT64_C(400000000)
+#define EACH (10 * STEP) /* numbers a sample: four seconds */
+#define WARM (2 * STEP)
+#define SAMPLES_MAX 30
+#define WAIT_US 5000000
+
+static struct vesta_segment *seg;
+static uint64_t ids[SAMPLES_MAX * EACH];
+static size_t used, waited;
+static int64_t ours_ns[EACH], yard_ns[EACH];
+static _Alignas(64) _Atomic uint64_t word;
+
+static uint64_t must_next(void) {
+    struct vesta_pause pause;
+    uint64_t number;
+    if (vesta_segment_next(seg, &number, &pause) == VESTA_OK) return number;
+    waited++;
+    if (vesta_segment_next_wait(seg, &number, WAIT_US, &pause) == VESTA_OK) return number;
+    char text[512];
+    vesta_segment_pause_text(seg, &pause, text, sizeof text);
+    errno = 0;
+    bench_die(text);
+}
+
+static void time_next(size_t i, uint64_t *number) {
+    int64_t began_ns = bench_now_ns();
+    *number = must_next();
+    ours_ns[i] = bench_now_ns() - began_ns;
+}
+
+static void time_add(size_t i) {
+    int64_t began_ns = bench_now_ns();
+    atomic_fetch_add_explicit(&word, 1, memory_order_acq_rel);
+    yard_ns[i] = bench_now_ns() - began_ns;
+}
+
+/* One of each at its instant; who is late, because it waited or was disturbed, goes on at once. */
+static void run(size_t count, uint64_t *numbers) {
+    int64_t began_ns = bench_now_ns();
+    for (size_t i = 0; i < count; i++) {
+        while (bench_now_ns() < began_ns + (int64_t)i * (STEP_NS / STEP))
+            ;
+        if (i % 2) time_add(i);
+        time_next(i, &numbers[i]);
+        if (i % 2 == 0) time_add(i);
+    }
+}
+
+static int compare(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double p999_us(int64_t *ns) {
+    qsort(ns, EACH, sizeof *ns, compare);
+    return (double)ns[EACH - EACH / 1000 - 1] / 1000;
+}
+
+static void sample(void) {
+    waited = 0;
+    run(EACH, &ids[used]);
+    used += EACH;
+    double ours = p999_us(ours_ns), yard = p999_us(yard_ns);
+    printf("{\"ours\": %.3f, \"yard\": %.3f, \"ours_max\": %.3f, \"yard_max\": %.3f, \"waited\": %zu}\n", ours, yard,
+           (double)ours_ns[EACH - 1] / 1000, (double)yard_ns[EACH - 1] / 1000, waited);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    char dir[] = "/tmp/vesta-bench.XXXXXX", command[80];
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    struct vesta_error err = {.text = ""};
+    int samples = argc == 3 ? atoi(argv[2]) : 0;
+    if (samples < 1 || samples > SAMPLES_MAX) {
+        fputs("usage: bench_slow STORE SAMPLES\n", stderr);
+        return 2;
+    }
+    if (!mkdtemp(dir)) bench_die("a folder");
+    setenv("VESTA_STATE", dir, 1);
+    opts.stores[0] = argv[1];
+    opts.tag = "bench";
+    opts.step_max = 1; /* the step stays the row's */
+    errno = 0;
+    if (vesta_segment_open(&opts, &seg, &err) != VESTA_OK) bench_die(err.text);
+    memset(ids, 1, sizeof ids); /* no page of it is met for the first time while a number is timed */
+    memset(ours_ns, 1, sizeof ours_ns);
+    memset(yard_ns, 1, sizeof yard_ns);
+    ids[0] = must_next(); /* for this one a connection is made */
+    run(WARM, ids);
+    for (; samples > 0; samples--)
+        sample();
+    printf("{\"ids\": %zu, \"duplicates\": %zu}\n", used, bench_duplicates(ids, used));
+    vesta_segment_close(seg);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command) == 0 ? 0 : 1;
+}
