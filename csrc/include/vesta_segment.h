@@ -115,6 +115,10 @@ VESTA_API int vesta_segment_ask(struct vesta_segment *seg, uint64_t n, uint64_t 
 VESTA_API int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n, struct vesta_numbers *out,
                                    struct vesta_pause *pause);
 
+/* Sleeps until a ticket has its answer, for up to wait_us_max; it may be waited for again.  Threads: any; blocks.
+ * Errors: VESTA_EPAUSE: not yet, or the counter went back; VESTA_EOPTION: the order is not strict. */
+VESTA_API int vesta_segment_await(struct vesta_segment *seg, uint64_t ticket, int64_t wait_us_max);
+
 /* For event loops: `ready` is called, with `self`, by a thread of the library whenever numbers may be had again, or a
  * pause has another cause now; it must not block, and must not call the segment: it wakes the loop, which asks again.
  * While a caller was told to pause, ranges that other processes of the host have fetched are told of, too, within

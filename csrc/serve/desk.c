@@ -119,14 +119,27 @@ static void finish(struct desk *desk, struct vs_desk_job *job) {
     vs_serve_wake(&desk->segments->serving->app);
 }
 
+/* Asks once, and waits for that: who asked anew with each slice would lose the numbers of each, and never be answered
+ * by a database that takes longer than one. */
+static int take_numbers(struct desk *desk, const struct vs_desk_job *first, uint64_t count,
+                        struct vesta_numbers *numbers, struct vesta_pause *pause) {
+    uint64_t ticket;
+    int rc = VESTA_ENOTNOW;
+    while ((rc == VESTA_ENOTNOW || (rc == VESTA_EPAUSE && pause->why == VESTA_RANGE)) && !is_over(desk, first) &&
+           !is_ending(desk)) {
+        if (rc == VESTA_ENOTNOW && vesta_segment_ask(first->seg, count, &ticket) != VESTA_OK) break;
+        (void)vesta_segment_await(first->seg, ticket, SLICE_US);
+        rc = vesta_segment_answer(first->seg, ticket, count, numbers, pause);
+    }
+    return rc;
+}
+
 static void serve_alike(struct desk *desk, struct vs_desk_job *first) {
     struct jobs alike = STAILQ_HEAD_INITIALIZER(alike);
     struct vesta_numbers numbers = {.count = 0};
     struct vesta_pause pause = {.why = VESTA_RANGE};
     uint64_t count = take_alike(desk, first, &alike);
-    int rc = VESTA_EPAUSE;
-    while (rc == VESTA_EPAUSE && pause.why == VESTA_RANGE && !is_over(desk, first) && !is_ending(desk))
-        rc = vesta_segment_batch_wait(first->seg, count, &numbers, SLICE_US, &pause);
+    int rc = take_numbers(desk, first, count, &numbers, &pause);
     for (struct vs_desk_job *job; (job = STAILQ_FIRST(&alike));) {
         STAILQ_REMOVE_HEAD(&alike, queued);
         job->answer = rc == VESTA_OK ? VS_DESK_DONE : VS_DESK_DOWN;

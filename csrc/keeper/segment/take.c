@@ -228,6 +228,20 @@ int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n,
     return VESTA_EPAUSE;
 }
 
+int vesta_segment_await(struct vesta_segment *seg, uint64_t ticket, int64_t wait_us_max) {
+    struct vesta_pause pause = {.why = VESTA_RANGE};
+    struct waiting waiting = {.us_max = wait_us_max};
+    uint64_t first;
+    if (!seg->strict) return VESTA_EOPTION;
+    for (;;) {
+        uint32_t told = atomic_load(vs_segment_told(seg));
+        if (vs_strict_answer(seg, ticket, &first) != VS_NOT_YET) return VESTA_OK;
+        vs_segment_kick(seg);
+        pause.why = why_none(seg, atomic_load(&seg->words));
+        if (!wait_out(seg, &pause, told, &waiting)) return VESTA_EPAUSE;
+    }
+}
+
 /* ------------------------------------------------------------------ telling */
 
 void vesta_segment_on_ready(struct vesta_segment *seg, void (*ready)(void *self), void *self) {

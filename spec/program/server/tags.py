@@ -193,6 +193,22 @@ def _(world):
         assert all(other < number for _, ended, other in seen if ended < began), (began, number)
 
 
+@claim("in strict order a database that takes its time loses no number")
+def _(world):
+    table = Table(world, orders=1)
+    with Configured(world, config(table, "tags = '*', order = 'strict'")) as server:
+        same(server.redis("INCR", "orders"), b":1\r\n")
+        for number in (2, 3):
+            lock = sqlite3.connect(table.path, timeout=60, isolation_level=None)
+            lock.execute("BEGIN EXCLUSIVE")
+            with server.connect(server.resp) as sock:
+                sock.sendall(command("INCR", "orders"))
+                time.sleep(0.7)
+                lock.execute("ROLLBACK")
+                lock.close()
+                same(sock.recv(100), b":%d\r\n" % number)
+
+
 # ------------------------------------------------------------------ tables that live
 
 @claim("tags come and go while others are served; a name that is a namespace's is passed over, said once and counted")
