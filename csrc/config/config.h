@@ -71,8 +71,9 @@ struct vs_conf_segment { /* segments[I] */
     const char *name;    /* its place: "1" */
     unsigned char origin[VS_CONF_KEYS_MAX];
     const char *store, *table;
-    int64_t order; /* enum vs_conf_order */
-    int64_t step;  /* 0: a tag's row says it */
+    const char *form, *zone; /* how its numbers are written; form NULL: in digits */
+    int64_t order;           /* enum vs_conf_order */
+    int64_t step;            /* 0: a tag's row says it */
     int64_t step_max, wait_ms_max;
     struct vs_conf_list stores, tags;
     /* from there: what to open, one or several */

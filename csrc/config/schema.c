@@ -5,7 +5,10 @@
 #include "id/id.h"
 #include "lease/lease.h"
 #include "keeper/options.h"
+#include "number/form.h"
 #include "store/store.h"
+
+#include <stdlib.h>
 
 #define DAY_MS 86400000
 #define MINUTE_MS 60000
@@ -77,6 +80,21 @@ static int check_tag(const char *text, struct vesta_error *err) {
     if (strcmp(text, "*") == 0 || vs_namespace_check(text, &why) == VESTA_OK) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION, "has '%s', which is not a tag: \"*\" for all, or 1 to %d of A-Z a-z 0-9 _ . : -",
                    VS_QUOTE(text, strlen(text)), VESTA_NAMESPACE_MAX - 1);
+}
+
+static int check_form(const char *text, struct vesta_error *err) {
+    struct vs_form form;
+    struct vesta_error why;
+    if (vs_form_parse(text, &form, &why) == VESTA_OK) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "is a %.300s", why.text);
+}
+
+static int check_zone(const char *text, struct vesta_error *err) {
+    struct vesta_error why;
+    struct vs_zone_file *zone = malloc(sizeof *zone);
+    int rc = zone ? vs_zone_load(text, zone, &why) : vs_fail(&why, VESTA_ENOMEM, "no memory");
+    free(zone);
+    return rc == VESTA_OK ? VESTA_OK : vs_fail(err, VESTA_EOPTION, "cannot be used: %.300s", why.text);
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -186,6 +204,22 @@ const struct vs_conf_key vs_conf_keys[] = {
              "for the "
              "database, with those that come meanwhile; dense: they have no gap, are reserved one by one and "
              "committed, and each is two steps of the database"},
+    {.path = "segments.#.form",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(form),
+     .max = VS_FORM_MAX - 1,
+     .check = check_form,
+     .absent = "numbers in digits",
+     .help =
+         "how the numbers are written, as [business numbers](numbers.md): 'INV-{day:%Y%m%d}-{number:6}'; with a day, "
+         "month or year in it, order must be strict and the tags be named"},
+    {.path = "segments.#.zone",
+     .kind = VS_CONF_TEXT,
+     .offset = SEGMENT(zone),
+     .max = VS_ZONE_NAME_MAX - 1,
+     .check = check_zone,
+     .absent = "UTC",
+     .help = "the time zone whose days, months or years the form counts, such as Europe/Berlin"},
     {.path = "segments.#.step",
      .kind = VS_CONF_INTEGER,
      .offset = SEGMENT(step),

@@ -7,6 +7,7 @@
 #include "policy/policy.h"
 #include "config/schema.h"
 #include "keeper/options.h"
+#include "number/form.h"
 #include "os/clock.h"
 #include "policy/policies.h"
 #include "store/store.h"
@@ -239,6 +240,26 @@ static int check_tags(const struct vs_conf_reading *r, struct vs_conf_segment *s
     return VESTA_OK;
 }
 
+static int check_form(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
+    struct vs_form form = {.period = VS_FORM_NEVER};
+    if (s->form && vs_form_parse(s->form, &form, err) != VESTA_OK) return VESTA_EOPTION;
+    if (s->zone && form.period == VS_FORM_NEVER)
+        return WRONG(r, "segments.#.zone", s, err, "is set, and there is no form with a day, month or year for it");
+    if (s->form && s->order == VS_CONF_DENSE)
+        return WRONG(r, "segments.#.form", s, err, "is not for order dense, whose numbers are reserved in digits");
+    if (form.period == VS_FORM_NEVER) return VESTA_OK;
+    if (s->order != VS_CONF_STRICT)
+        return WRONG(
+            r, "segments.#.form", s, err,
+            "has a day, month or year, and needs order = \"strict\": in trend a range is taken long before its "
+            "numbers are given, so they would bear a day that is over");
+    if (vs_conf_segment_is_any(s))
+        return WRONG(r, "segments.#.form", s, err,
+                     "has a day, month or year, and needs tags by name: their counters are raised with each, and '*' "
+                     "has those of others too");
+    return VESTA_OK;
+}
+
 static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
     int rc = VESTA_OK;
     if (!s->store == !s->stores.count)
@@ -256,7 +277,8 @@ static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment
     if (rc == VESTA_OK && s->step > s->step_max)
         return WRONG(r, "segments.#.step", s, err, "is %lld, and step_max is %lld", (long long)s->step,
                      (long long)s->step_max);
-    return rc == VESTA_OK ? check_tags(r, s, err) : rc;
+    if (rc == VESTA_OK) rc = check_tags(r, s, err);
+    return rc == VESTA_OK ? check_form(r, s, err) : rc;
 }
 
 static int check_segments(const struct vs_conf_reading *r, struct vesta_error *err) {

@@ -58,6 +58,11 @@ struct vesta_segment_opts {
                           lasts for 30; 0: VESTA_STEP_MAX */
     enum vesta_order order;
     unsigned flags; /* VESTA_NO_KEEPER, VESTA_FILE_KEEPER: this process starts no thread, another one fetches ranges */
+    /* Of VESTA_STRICT: the least number that may be given at an instant of the database's clock, which is one for all
+     * hosts; the counter is raised to it where it stands below.  A thread of the library calls it with each step, with
+     * floor_self; it must not block nor call the segment.  0: no number may be given then.  NULL: any may. */
+    uint64_t (*floor)(void *self, int64_t unix_ms);
+    void *floor_self;
 };
 
 /* struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT; then set what is not the default. */
@@ -66,7 +71,8 @@ struct vesta_segment_opts {
 
 /* Opens a counter.  Asks no database: the first call for a number wakes the thread that does, one for each database and
  * process, with all signals but SIGBUS blocked; it ends with the last segment.  Who opens the same counter twice in a
- * process has one segment, which is closed as often as it was opened; the steps and secrets given last count.
+ * process has one segment, which is closed as often as it was opened; the steps and secrets given last count, and the
+ * floor must be the same.
  * Threads: any; after fork() in parent and child.  Own: close with vesta_segment_close.
  * Errors: VESTA_EOPTION: which option, and why; VESTA_EIO: its map cannot be used; VESTA_ENOMEM. */
 VESTA_API int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **seg,

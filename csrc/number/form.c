@@ -96,18 +96,26 @@ static int check_of(enum vs_form_kind kind, const char *text, size_t length, cha
     return 1;
 }
 
-static uint64_t count_max(int width) {
+static uint64_t width_max(int width) {
     uint64_t max = 1;
-    if (width == 0) return UINT64_MAX;
+    if (width == 0) return COUNT_END - 1;
     while (width-- > 0)
         max *= 10;
     return max - 1;
 }
 
+uint64_t vs_form_count_max(const struct vs_form *form) {
+    uint64_t max = form->period == VS_FORM_NEVER ? COUNT_END - 1 : COUNT_MASK;
+    for (int i = 0; i < form->part_count; i++)
+        if (form->part[i].kind == VS_FORM_NUMBER && width_max(form->part[i].length) < max)
+            max = width_max(form->part[i].length);
+    return max;
+}
+
 static int check_count(const struct vs_form *form, uint64_t count, struct vesta_error *err) {
     for (int i = 0; i < form->part_count; i++) {
         const struct vs_form_part *part = &form->part[i];
-        if (part->kind == VS_FORM_NUMBER && count > count_max(part->length))
+        if (part->kind == VS_FORM_NUMBER && part->length > 0 && count > width_max(part->length))
             return vs_fail(
                 err, VESTA_EFIELD, "%llu has more than the form's %d digits: the numbers %s are used up",
                 (unsigned long long)count, part->length,

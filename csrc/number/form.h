@@ -62,6 +62,9 @@ int vs_form_parse(const char *text, struct vs_form *out, struct vesta_error *err
  * A counter below it is to be raised to it before a number is taken.  0: an instant outside the form's years. */
 uint64_t vs_form_first(const struct vs_form *form, const struct vs_zone *zone, int64_t unix_ms);
 
+/* How many numbers it has: in a day, a month or a year where the counter starts anew with each. */
+uint64_t vs_form_count_max(const struct vs_form *form);
+
 /* Writes a number.  Shape: buf of VS_FORM_TEXT_MAX bytes.  Threads: any.  Errors: VESTA_EFIELD: it has more digits than
  * the form, is 0, or lies outside the years that the form can say. */
 int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct vesta_error *err);

@@ -140,6 +140,19 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
     return plan;
 }
 
+/* The config was checked with them; a zone's file may have gone since. */
+static int read_form(struct vs_tag_row *row) {
+    const char *zone = row->conf->zone ? row->conf->zone : "UTC";
+    struct vesta_error err;
+    if (!row->conf->form) return VS_GO;
+    row->form = calloc(1, sizeof *row->form);
+    row->zone = calloc(1, sizeof *row->zone);
+    if (!row->form || !row->zone) return vs_say("no memory"), VS_FAILED;
+    if (vs_form_parse(row->conf->form, row->form, &err) == VESTA_OK && vs_zone_load(zone, row->zone, &err) == VESTA_OK)
+        return VS_GO;
+    return vs_say("segments[%s]: %s", row->conf->name, err.text), VS_FAILED;
+}
+
 static void fill_row(struct vs_tag_row *row, const struct vs_conf_segment *conf) {
     row->conf = conf;
     if (conf->store) row->stores[0] = conf->store;
@@ -165,6 +178,8 @@ int vs_segments_prepare(struct vs_serving *serving) {
     pthread_condattr_destroy(&monotonic);
     tell_status(segments);
     serving->segments = segments;
+    for (int i = 0; i < segments->row_count; i++)
+        if (read_form(&segments->row[i]) != VS_GO) return VS_FAILED;
     serving->app.tags_self = segments;
     serving->app.tags_reread = reread;
     serving->app.tags_status = get_status;
@@ -270,6 +285,10 @@ void vs_segments_close(struct vs_serving *serving) {
         vs_tag_free(segments->tag[i]);
     }
     vs_tag_set_free(vs_tags_replace(&serving->app, NULL));
+    for (int i = 0; i < segments->row_count; i++) {
+        free(segments->row[i].form);
+        free(segments->row[i].zone);
+    }
     pthread_cond_destroy(&segments->woken);
     pthread_mutex_destroy(&segments->lock);
     free(segments);

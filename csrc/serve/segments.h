@@ -23,6 +23,8 @@ struct vs_tag_row {
     const struct vs_conf_segment *conf;
     const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* their names there */
     struct vs_desk *desk;                           /* of order strict or dense; else NULL */
+    struct vs_form *form;                           /* how its numbers are written; NULL: in digits */
+    struct vs_zone_file *zone;                      /* whose days it counts; NULL as well */
     bool is_read;                                   /* its tags are known, if not as of now */
     bool is_told;                                   /* the log knows that it cannot be read */
     uint64_t passed;                                /* tags of it that are not served */

@@ -17,7 +17,13 @@ static void wake_loops(void *self) {
     vs_serve_wake(self);
 }
 
-static int open_segment(struct vs_segments *segments, const struct vs_tag_row *row, struct vs_served_tag *tag,
+/* What the row's counters are raised to as its zone's day begins. */
+static uint64_t first_of_day(void *self, int64_t unix_ms) {
+    const struct vs_tag_row *row = self;
+    return vs_form_first(row->form, &row->zone->zone, unix_ms);
+}
+
+static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, struct vs_served_tag *tag,
                         struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -30,6 +36,7 @@ static int open_segment(struct vs_segments *segments, const struct vs_tag_row *r
     opts.step = (uint64_t)conf->step;
     opts.step_max = (uint64_t)conf->step_max;
     opts.order = conf->order == VS_CONF_STRICT ? VESTA_STRICT : VESTA_TREND;
+    if (row->form && row->form->period != VS_FORM_NEVER) opts.floor = first_of_day, opts.floor_self = row;
     int rc = vesta_segment_open(&opts, &tag->seg, err);
     if (rc == VESTA_OK) vesta_segment_on_ready(tag->seg, wake_loops, &segments->serving->app);
     return rc;
@@ -65,6 +72,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     tag->stores = row->stores;
     tag->wait_us_max = row->conf->wait_ms_max * 1000;
     tag->desk = row->desk;
+    tag->form = row->form;
     bool needs_desk = row->conf->order != VS_CONF_TREND;
     int rc = needs_desk && !tag->desk ? vs_fail(err, VESTA_ENOMEM, "no memory for a desk") : VESTA_OK;
     if (rc == VESTA_OK && row->conf->order != VS_CONF_DENSE) rc = open_segment(segments, row, tag, err);

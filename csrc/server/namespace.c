@@ -91,9 +91,20 @@ static bool refuse_dense(struct vs_request *r) {
     return false;
 }
 
+/* Asked once: what a request that waits was granted is its own, and what a transaction wants was counted before. */
+static bool is_used_up(struct vs_request *r) {
+    const struct vs_session *s = r->session;
+    struct vesta_error err;
+    if (!r->tag || !r->tag->form || s->multi || s->waiting.request) return false;
+    if (!vs_tag_is_used_up(r->tag, s->app->clock, &err)) return false;
+    vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
+    return true;
+}
+
 bool vs_request_enter(struct vs_request *r, struct vs_slice name) {
     if (!vs_request_find(r, name)) return refuse_unknown(r, name);
     if (r->tag && !r->tag->seg) return refuse_dense(r);
+    if (is_used_up(r)) return false;
     return r->tag || vs_namespace_is_open(r->ns) ? true : refuse_closed(r, r->ns);
 }
 
@@ -109,6 +120,15 @@ bool vs_request_enter_tag(struct vs_request *r, struct vs_slice name) {
     if (r->tag) return true;
     vs_refuse(r, "bad_command", "'%s' is a namespace, not a counter: GET %s gives its next id, VESTA.NEXT %s n several",
               r->ns->name, r->ns->name, r->ns->name);
+    return false;
+}
+
+bool vs_request_enter_counter(struct vs_request *r, struct vs_slice name) {
+    if (!vs_request_enter_tag(r, name)) return false;
+    if (!r->tag->form) return true;
+    vs_refuse(r, "bad_command",
+              "'%s' gives numbers as text, which do not add up: GET %s gives its next, VESTA.NEXT %s n several",
+              r->tag->name, r->tag->name, r->tag->name);
     return false;
 }
 

@@ -48,6 +48,10 @@ struct vs_slice vs_arg(const struct vs_request *request, int i);
 /* Reads an argument as an id of the request's namespace.  false: it is none, and the reply says so. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
 
+/* Writes an id as a reply, or as the next of an array: as the form of the request's tag says where there is one, else
+ * in digits.  false: the form has no room for it, and the reply says so. */
+bool vs_put_id(struct vs_request *request, uint64_t id);
+
 /* Reads an argument as how many are asked for, 1 where it was not given.  false: it is none of 1 to max, and the reply
  * says so. */
 bool vs_read_n(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
@@ -96,6 +100,8 @@ bool vs_request_enter(struct vs_request *request, struct vs_slice name);
 /* The same where only a namespace, or only a tag, is of use: for ids that have parts, for numbers that count. */
 bool vs_request_enter_namespace(struct vs_request *request, struct vs_slice name);
 bool vs_request_enter_tag(struct vs_request *request, struct vs_slice name);
+/* ... or only a tag whose numbers are written in digits: for numbers that add up. */
+bool vs_request_enter_counter(struct vs_request *request, struct vs_slice name);
 /* Turns the request to what a name means.  false: nothing, and it is as it was. */
 bool vs_request_find(struct vs_request *request, struct vs_slice name);
 /* The tags that there are for this request. */

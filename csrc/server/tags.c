@@ -130,3 +130,25 @@ struct vs_tag_total vs_tag_total(const struct vs_app *app, const struct vs_serve
     }
     return total;
 }
+
+/* ------------------------------------------------------------------ business numbers */
+
+/* What a tag whose numbers are used up costs its database: a step in so long; and so much later than the new day, at
+ * the most, comes its first number. */
+#define USED_UP_US 1000000
+
+int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,
+                 struct vesta_error *err) {
+    int rc = vs_form_write(tag->form, number, buf, err);
+    if (rc == VESTA_OK) return VESTA_OK;
+    atomic_store(&tag->used_up, number);
+    atomic_store(&tag->rests_until_us, clock->boot_us(clock->self) + USED_UP_US);
+    return rc;
+}
+
+bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock *clock, struct vesta_error *err) {
+    char buf[VS_FORM_TEXT_MAX];
+    int64_t until_us = atomic_load(&tag->rests_until_us);
+    if (until_us == 0 || clock->boot_us(clock->self) >= until_us) return false;
+    return vs_form_write(tag->form, atomic_load(&tag->used_up), buf, err) != VESTA_OK;
+}

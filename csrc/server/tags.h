@@ -7,6 +7,7 @@
 #ifndef VS_SERVER_TAGS_H
 #define VS_SERVER_TAGS_H
 
+#include "number/form.h"
 #include "server/counts.h"
 #include "server/desk.h"
 
@@ -23,11 +24,14 @@ struct vs_served_tag {
     int row;           /* of the config's segments */
     const char *table; /* the config's, as `stores`: the names that its databases have there */
     const char *const *stores;
-    int64_t wait_us_max;          /* how long a request may wait for a number */
-    struct vesta_segment *seg;    /* NULL: its numbers have no gap */
-    struct vs_desk *desk;         /* where they are asked for, or those that are in strict order; else NULL */
-    _Atomic uint64_t refused;     /* requests that were told that there is no number */
-    struct vs_tag_counts *counts; /* of each loop */
+    int64_t wait_us_max;            /* how long a request may wait for a number */
+    struct vesta_segment *seg;      /* NULL: its numbers have no gap */
+    const struct vs_form *form;     /* how its numbers are written; NULL: in digits */
+    _Atomic uint64_t used_up;       /* the last number that the form had no room for, */
+    _Atomic int64_t rests_until_us; /* and until when nobody asks for another, in boot time; 0: there was none */
+    struct vs_desk *desk;           /* where they are asked for, or those that are in strict order; else NULL */
+    _Atomic uint64_t refused;       /* requests that were told that there is no number */
+    struct vs_tag_counts *counts;   /* of each loop */
 };
 
 struct vs_tag_set {
@@ -51,6 +55,14 @@ void vs_tag_set_free(struct vs_tag_set *set);
 struct vs_served_tag *vs_tag_named(const struct vs_tag_set *set, const char *name, size_t length);
 /* The index of the first tag whose name is above that one. */
 size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t length);
+
+/* Writes a number as the tag's form says.  Where the form has no room for it the next ones will not fit either, until
+ * the counter starts anew: for a moment nobody is to ask for one.  Shape: buf of VS_FORM_TEXT_MAX.  Threads: any.
+ * Errors: as vs_form_write. */
+int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,
+                 struct vesta_error *err);
+/* Whether it is that moment; *err says what vs_tag_write said. */
+bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock *clock, struct vesta_error *err);
 
 /* The set that is served, for the request under way; NULL: no tag was ever served. */
 struct vs_tag_set *vs_tags_now(struct vs_app *app);

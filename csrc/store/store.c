@@ -145,3 +145,21 @@ void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, 
     assert(next.floor_ms >= reply->ns.floor_ms); /* a floor only rises */
     store->ops->ns_swap(store, old_ver, &next, reply);
 }
+
+/* In this order: a floor that is asked for by the time of the take that brought the numbers cannot rise between them,
+ * and the counter alone says who comes first. */
+void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                   const struct vs_floor *floor, struct vs_reply *reply) {
+    store->ops->take(store, counter, step, reply);
+    if (!floor->at || reply->outcome != VS_STORE_OK) return;
+    uint64_t least = floor->at(floor->self, reply->store_ms);
+    if (least == 0) {
+        vs_answer(reply, VS_STORE_REFUSED, "there is no number for the time that the store's clock has");
+        return;
+    }
+    if (reply->grant.from >= least) return;
+    store->ops->lift(store, counter, least, reply);
+    if (reply->outcome == VS_STORE_OK) store->ops->take(store, counter, step, reply);
+    if (reply->outcome == VS_STORE_OK && reply->grant.from < least)
+        vs_answer(reply, VS_STORE_REFUSED, "the counter was lowered while its day began: numbers would come twice");
+}

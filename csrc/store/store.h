@@ -225,6 +225,17 @@ const char *vs_store_public(const char *uri, char *buf);
 /* Makes what the store stands on (`vesta store init`): reply->outcome. */
 void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 
+/* The least number that may be given at an instant; 0: none may be. */
+struct vs_floor {
+    uint64_t (*at)(void *self, int64_t unix_ms); /* NULL: there is no floor */
+    void *self;
+};
+/* A take of numbers that are no lower than the floor is at that instant, by the store's own clock: it is one for all
+ * hosts, whatever theirs say.  A counter that stands below is lifted first, and what a first take had passed over is
+ * nobody's.  Outcomes: of a take. */
+void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
+                   const struct vs_floor *floor, struct vs_reply *reply);
+
 /* Goes on with a store that went back (`vesta store advance`): vs_ns_put_right with fresh->incarnation.  A namespace
  * that is gone is made again as `fresh` says. */
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,

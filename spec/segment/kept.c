@@ -1,5 +1,5 @@
-/* kept.c -- segments as a program has them: opened on a database, given back, stopped, told of, in maps that are used up
- * or gone: segment_kept [PART OF A CLAIM [sqlite:|file:]]. */
+/* kept.c -- segments as a program has them: opened on a database, given back, stopped, told of, in maps that are used
+ * up or gone: segment_kept [PART OF A CLAIM [sqlite:|file:]]. */
 #include "counters.h"
 #include "keeper/segment/counter.h"
 
@@ -353,8 +353,10 @@ static void strict_is_asked_and_answers(void) {
     CHECK_EQ_U64(got.first, 1);
     CHECK_EQ_U64(got.count, 3);
     CHECK_EQ_I64(vesta_segment_ask(seg, 1, &two), VESTA_OK);
-    AWAIT(vesta_segment_answer(seg, two, 1, &got, &pause) != VESTA_EPAUSE);
+    CHECK_EQ_I64(vesta_segment_await(seg, two, LONG_US), VESTA_OK);
+    CHECK_EQ_I64(vesta_segment_answer(seg, two, 1, &got, &pause), VESTA_OK);
     CHECK_EQ_U64(got.first, 4);
+    CHECK_EQ_I64(vesta_segment_await(seg, two + 1, 0), VESTA_EPAUSE); /* nobody drew that one */
     CHECK_EQ_I64(vesta_segment_ask(seg, 0, &two), VESTA_EFULL);
     CHECK_EQ_I64(vesta_segment_ask(seg, VESTA_NUMBERS_MAX + 1, &two), VESTA_EFULL);
     vesta_segment_on_ready(seg, NULL, NULL);
@@ -362,6 +364,7 @@ static void strict_is_asked_and_answers(void) {
     seg = must_open_segment(orders());
     CHECK_EQ_I64(vesta_segment_ask(seg, 1, &two), VESTA_EOPTION);
     CHECK_EQ_I64(vesta_segment_answer(seg, 0, 1, &got, &pause), VESTA_EOPTION);
+    CHECK_EQ_I64(vesta_segment_await(seg, 0, LONG_US), VESTA_EOPTION);
     vesta_segment_close(seg);
 }
 
@@ -388,6 +391,30 @@ static void strict_sees_a_counter_that_went_back(void) {
     CHECK_EQ_I64(vesta_segment_resume(seg, 0, NULL), VESTA_OK);
     CHECK_EQ_U64(number_of(seg), 2000);
     vesta_segment_close(seg);
+}
+
+static uint64_t floor_of(void *self, int64_t unix_ms) {
+    return unix_ms > 0 ? *(const uint64_t *)self : 0;
+}
+
+static void strict_has_a_floor(void) {
+    uint64_t least = 10, other = 10;
+    struct vesta_error err = {.text = ""};
+    struct vesta_segment_opts opts = strict();
+    struct vesta_segment *seg, *again;
+    start(1, 1000);
+    opts.floor = floor_of;
+    opts.floor_self = &least;
+    seg = must_open_segment(opts);
+    CHECK_EQ_U64(number_of(seg), 10);
+    CHECK_EQ_U64(number_of(seg), 11);
+    opts.floor_self = &other;
+    CHECK_EQ_I64(vesta_segment_open(&opts, &again, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "is open with another floor");
+    vesta_segment_close(seg);
+    opts.order = VESTA_TREND;
+    CHECK_EQ_I64(vesta_segment_open(&opts, &again, &err), VESTA_EOPTION);
+    CHECK_HAS(err.text, "a floor needs order strict");
 }
 
 /* ------------------------------------------------------------------ options */
@@ -461,6 +488,7 @@ static const struct check_case cases[] = {
     {"strict takes no more than is asked for", strict_takes_no_more_than_is_asked_for},
     {"strict is asked, and answers, where nobody can wait", strict_is_asked_and_answers},
     {"strict sees a counter that went back", strict_sees_a_counter_that_went_back},
+    {"strict gives no number below its floor", strict_has_a_floor},
     {"options are checked, each by name", options_are_checked},
 };
 

@@ -244,6 +244,53 @@ static void a_lift_never_lowers(void) {
     store->ops->close(store);
 }
 
+/* A floor that says what the case wants, and keeps the instant that it was asked for. */
+struct said {
+    uint64_t least;
+    int64_t asked_ms;
+};
+
+static uint64_t say_least(void *self, int64_t unix_ms) {
+    struct said *said = self;
+    said->asked_ms = unix_ms;
+    return said->least;
+}
+
+static enum vs_outcome take_above(struct vs_store *store, const char *tag, uint64_t step, struct said *said) {
+    const struct vs_floor floor = {say_least, said};
+    vs_store_take(store, &(struct vs_counter){table, tag}, step, &floor, &reply);
+    return reply.outcome;
+}
+
+static void a_floor_is_asked_by_the_stores_clock(void) {
+    struct vs_store *store = fresh(1);
+    uint64_t far = UINT64_C(20779) << 40;
+    struct said said = {.least = 1};
+    int64_t begun_ms = vs_clock_system()->unix_us(NULL) / 1000;
+    IS(take_above(store, tag_name, 3, &said), VS_STORE_OK);
+    GRANTED(1, 4);
+    CHECK(said.asked_ms >= begun_ms - 2000 && said.asked_ms < begun_ms + 600000);
+    said.least = 4;
+    IS(take_above(store, tag_name, 1, &said), VS_STORE_OK);
+    GRANTED(4, 5);
+    said.least = far;
+    IS(take_above(store, tag_name, 3, &said), VS_STORE_OK);
+    GRANTED(far, far + 3);
+    said.least = 5; /* a clock that went back */
+    IS(take_above(store, tag_name, 0, &said), VS_STORE_OK);
+    GRANTED(far + 3, far + 13);
+    said.least = 0;
+    IS(take_above(store, tag_name, 1, &said), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "no number for the time that the store's clock has");
+    said.least = VS_NUMBER_MAX;
+    IS(take_above(store, tag_name, 1, &said), VS_STORE_REFUSED);
+    said.asked_ms = 0;
+    IS(take_above(store, "nobody", 1, &said), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "vesta segments add nobody");
+    CHECK_EQ_I64(said.asked_ms, 0);
+    store->ops->close(store);
+}
+
 static void tags_are_listed(void) {
     struct vs_store *store = fresh(7);
     struct vs_tag_list list = {.rows = NULL};
@@ -317,29 +364,28 @@ static void takers_overlap_nowhere(void) {
 
 #define DAY (UINT64_C(1) << 40)
 
-static void lift_to(struct vs_store *store, uint64_t floor) {
-    while (lift(store, tag_name, floor) == VS_STORE_DOWN || reply.outcome == VS_STORE_CONFLICT)
-        ; /* others have its lock */
-    IS(reply.outcome, VS_STORE_OK);
+/* The last number that anybody was given. */
+static void show(uint64_t number) {
     size_t was = atomic_load(&tally->mark);
-    while (was < floor && !atomic_compare_exchange_weak(&tally->mark, &was, floor))
+    while (was < number && !atomic_compare_exchange_weak(&tally->mark, &was, number))
         ;
 }
 
-/* A host whose clock is `late` takes behind the first's. */
+/* A host that is told of each day `late` takes behind the first. */
 static void take_over_midnights(uint64_t late) {
     struct vs_store *store = opened();
-    uint64_t today = 0, last = 0;
     for (uint64_t i = 0; i < TAKES && !atomic_load(&check_failures);) {
-        uint64_t day = (i + 20 - 4 * late) / 20;
-        if (day != today) lift_to(store, day * DAY + 1);
-        today = day;
-        uint64_t begun = atomic_load(&tally->mark);
-        if (!take_some(store, 1)) continue;
-        i++;
-        CHECK(reply.grant.from >= begun); /* none of yesterday's behind today's first, whoever gave that */
-        CHECK(reply.grant.from > last);
-        last = reply.grant.from;
+        struct said today = {.least = (i + 20 - 4 * late) / 20 * DAY + 1};
+        uint64_t shown = atomic_load(&tally->mark);
+        if (take_above(store, tag_name, 1, &today) == VS_STORE_OK) {
+            CHECK(reply.grant.from > shown); /* so none of yesterday's comes behind today's first */
+            CHECK(reply.grant.from >= today.least);
+            show(reply.grant.from);
+            count_grant();
+            i++;
+        } else if (reply.outcome != VS_STORE_DOWN && reply.outcome != VS_STORE_CONFLICT) {
+            CHECK_FAIL("%s: %s", outcome_name(reply.outcome), reply.text);
+        }
     }
     store->ops->close(store);
 }
@@ -429,6 +475,8 @@ static const struct check_case cases[] = {
     {"what is left of a range goes back only where the counter stands at its end",
      what_is_left_goes_back_only_from_its_end},
     {"a lift raises a counter to its floor, once, and never lowers it", a_lift_never_lowers},
+    {"a floor is asked for by the store's clock, and no number below it is granted",
+     a_floor_is_asked_by_the_stores_clock},
     {"names that look alike are different tags", names_that_look_alike},
     {"tags are listed, with what stands there", tags_are_listed},
     {"takers of several processes overlap nowhere, and leave nothing out", takers_overlap_nowhere},

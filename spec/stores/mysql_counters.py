@@ -67,7 +67,7 @@ def _():
 def _():
     db.sql(LEAF % "leaf_of_leaf" + ";" + TINYID % "tiny_id_info" + ";" + TINYID % "counters_of_ours")
     for table in ("-", "leaf_of_leaf", "tiny_id_info", "counters_of_ours"):
-        contract(COUNTERS, (uri("owner:o"), table), 14)
+        contract(COUNTERS, (uri("owner:o"), table), 15)
 
 
 @claim("the contract of reservations holds, beside our table, Leaf's own and tinyid's own")

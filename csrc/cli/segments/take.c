@@ -28,17 +28,9 @@ static int read_form(struct taking *taking) {
     return VS_GO;
 }
 
-/* The counter is to stand at the day that this host's clock has, or at a later one that another host's had. */
-static int begin_day(const struct taking *taking, const struct vs_place *place, const struct vs_counter *counter) {
-    struct vs_reply reply;
-    if (!taking->form_text || taking->form.period == VS_FORM_NEVER) return VS_GO;
-    uint64_t first = vs_form_first(&taking->form, &taking->zone.zone, vs_now_ms());
-    if (first == 0) return vs_say("this machine's clock is outside the years that the form can say"), VS_FAILED;
-    for (int tries = 0; tries < TRIES_MAX; tries++) {
-        place->store->ops->lift(place->store, counter, first, &reply);
-        if (reply.outcome != VS_STORE_CONFLICT) break;
-    }
-    return reply.outcome == VS_STORE_OK ? VS_GO : vs_place_told(place, taking->tag, &reply);
+static uint64_t first_of_day(void *self, int64_t unix_ms) {
+    const struct taking *taking = self;
+    return vs_form_first(&taking->form, &taking->zone.zone, unix_ms);
 }
 
 static int write_text(const struct taking *taking, uint64_t number, char *text) {
@@ -70,13 +62,13 @@ static int print_all(const struct taking *taking, const struct vs_grant *grant) 
 static int take(struct taking *taking) {
     const struct vs_place *place = &taking->places.at[0];
     const struct vs_counter counter = {place->table, taking->tag};
+    const bool has_day = taking->form_text && taking->form.period != VS_FORM_NEVER;
+    const struct vs_floor floor = {has_day ? first_of_day : NULL, taking};
     struct vs_reply reply;
     if (taking->places.count > 1)
         return vs_usage("%s has several databases, each with numbers of its own: name one by --store", taking->tag);
-    int rc = begin_day(taking, place, &counter);
-    if (rc != VS_GO) return rc;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
-        place->store->ops->take(place->store, &counter, taking->count, &reply);
+        vs_store_take(place->store, &counter, taking->count, &floor, &reply);
         if (reply.outcome != VS_STORE_CONFLICT) break;
     }
     if (reply.outcome != VS_STORE_OK) return vs_place_told(place, taking->tag, &reply);

@@ -121,6 +121,7 @@ struct vesta_segment {
     uint64_t step;                      /* as it was given; 0: not */
     bool keeps;                         /* it may start threads */
     enum vesta_order order;
+    struct vs_floor floor; /* of order strict */
     char why_alone[VS_WHY_MAX];
     void (*ready)(void *self); /* process lock */
     void *ready_self;

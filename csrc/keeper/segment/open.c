@@ -177,6 +177,9 @@ static int check_numbers(const struct settings *settings, struct vesta_error *er
                        "order strict needs one database that has all numbers, and '%s' has %" PRIu32
                        ": their numbers cannot be put in one order",
                        opts->tag, settings->count);
+    if (opts->floor && opts->order != VESTA_STRICT)
+        return vs_fail(err, VESTA_EOPTION,
+                       "a floor needs order strict: in trend, ranges are taken long before their use");
     return VESTA_OK;
 }
 
@@ -239,6 +242,7 @@ static void fill(struct vesta_segment *seg, const struct settings *settings) {
     seg->anchor = settings->anchor;
     seg->step = opts->step;
     seg->order = opts->order;
+    seg->floor = (struct vs_floor){opts->floor, opts->floor_self};
     seg->keeps = true;
     seg->parts_count = settings->count;
     snprintf(seg->tag, sizeof seg->tag, "%s", opts->tag);
@@ -303,6 +307,11 @@ static int make(const struct settings *settings, struct vesta_segment **out, str
     return enter_databases(seg, settings) ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
 }
 
+/* Two floors of one counter: whichever held, somebody would be given less than his. */
+static bool has_floor(const struct vesta_segment *seg, const struct settings *settings) {
+    return seg->floor.at == settings->opts.floor && seg->floor.self == settings->opts.floor_self;
+}
+
 int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **out, struct vesta_error *err) {
     struct settings settings;
     int rc = read_settings(opts, &settings, err);
@@ -314,6 +323,10 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
         if (!seg || seg->closing_in != vs_process_token()) break;
         vs_process_unlock();
         usleep(1000);
+    }
+    if (seg && !has_floor(seg, &settings)) {
+        vs_process_unlock();
+        return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor", seg->tag);
     }
     if (!seg) rc = make(&settings, &seg, err);
     if (seg) seg->users++;

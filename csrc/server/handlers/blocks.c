@@ -40,6 +40,10 @@ static void put_numbers(struct vs_request *r, const struct vesta_numbers *number
 
 static enum vs_reply_state give_numbers(struct vs_request *r, uint64_t n) {
     struct vesta_numbers numbers;
+    if (r->tag->form)
+        return vs_refuse(r, "bad_command",
+                         "'%s' gives numbers as text, of which there is no block: VESTA.NEXT %s n gives several",
+                         r->tag->name, r->tag->name);
     if (r->tag->desk)
         return vs_refuse(r, "bad_command",
                          "'%s' is in strict order, which a block would not keep: INCR %s gives its next", r->tag->name,

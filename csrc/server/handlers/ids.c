@@ -11,25 +11,63 @@
 
 /* ------------------------------------------------------------------ giving */
 
+/* A text is longer than digits, and in JSON each of its characters may need two. */
+#define TEXTS_MAX 2000
+_Static_assert(TEXTS_MAX *(2 * VS_FORM_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "their texts fit a reply");
+_Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "and so do those of an MGET");
+
+/* Shape: buf of VS_FORM_TEXT_MAX. */
+static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
+    struct vesta_error err;
+    if (vs_tag_write(r->tag, id, r->session->app->clock, buf, &err) == VESTA_OK) return true;
+    vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
+    return false;
+}
+
+bool vs_put_id(struct vs_request *r, uint64_t id) {
+    char text[VS_FORM_TEXT_MAX];
+    bool has_form = r->tag && r->tag->form;
+    if (has_form && !write_text(r, id, text)) return false;
+    if (r->protocol == VS_RESP)
+        has_form ? vs_resp_word(r->out, text) : vs_resp_id(r->out, id);
+    else
+        has_form ? vs_put_text(r->out, text) : vs_put_uint(r->out, id);
+    return true;
+}
+
+/* How many may be asked for at once. */
+static uint64_t count_max(const struct vs_request *r) {
+    if (!r->tag || !r->tag->form) return VESTA_BATCH_MAX;
+    uint64_t most = vs_form_count_max(r->tag->form);
+    return most < TEXTS_MAX ? most : TEXTS_MAX;
+}
+
 enum vs_reply_state vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
-    if (r->protocol == VS_RESP)
-        vs_resp_id(r->out, id);
-    else
-        vs_put_uint(r->out, id);
+    (void)vs_put_id(r, id);
     return VS_ANSWERED;
+}
+
+/* Each is written as its own name says. */
+static void put_many(struct vs_request *r, size_t n, bool has_texts) {
+    vs_resp_array(r->out, n);
+    for (size_t i = 0; i < n; i++) {
+        if (has_texts) (void)vs_request_find(r, r->args->at[i]);
+        if (!vs_put_id(r, r->ids[i])) return;
+    }
 }
 
 enum vs_reply_state vs_on_many(struct vs_request *r) {
     size_t n = (size_t)r->args->count;
-    for (size_t i = 0; i < n; i++)
+    bool has_texts = false;
+    for (size_t i = 0; i < n; i++) {
         if (!vs_request_enter(r, r->args->at[i])) return VS_ANSWERED;
+        has_texts |= r->tag && r->tag->form;
+    }
     if (vs_take_ids(r, n, r->args->at) != VS_ANSWERED) return VS_WAITS;
-    vs_resp_array(r->out, n);
-    for (size_t i = 0; i < n; i++)
-        vs_resp_id(r->out, r->ids[i]);
+    put_many(r, n, has_texts);
     return VS_ANSWERED;
 }
 
@@ -44,18 +82,16 @@ bool vs_read_n(struct vs_request *r, struct vs_slice count, uint64_t max, uint64
 
 enum vs_reply_state vs_on_some(struct vs_request *r) {
     uint64_t n;
-    if (!vs_request_enter(r, r->args->at[0]) || !vs_read_n(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n)) return VS_ANSWERED;
+    if (!vs_request_enter(r, r->args->at[0]) || !vs_read_n(r, vs_arg(r, 1), count_max(r), &n)) return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
-    vs_resp_array(r->out, n);
-    for (size_t i = 0; i < n; i++)
-        vs_resp_id(r->out, r->ids[i]);
+    put_many(r, n, false);
     return VS_ANSWERED;
 }
 
 /* A counter gives numbers that add up; what a namespace gives are ids. */
 enum vs_reply_state vs_on_count(struct vs_request *r) {
     uint64_t n, last;
-    if (!vs_request_enter_tag(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n))
+    if (!vs_request_enter_counter(r, vs_arg(r, 0)) || !vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n))
         return VS_ANSWERED;
     if (vs_take_run(r, n, &last) != VS_ANSWERED) return VS_WAITS;
     if (r->code == 0) vs_resp_int(r->out, (int64_t)last);
@@ -63,27 +99,38 @@ enum vs_reply_state vs_on_count(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_count_down(struct vs_request *r) {
-    if (vs_request_enter_tag(r, vs_arg(r, 0)))
+    if (vs_request_enter_counter(r, vs_arg(r, 0)))
         vs_refuse(r, "bad_command", "'%s' does not count down: INCR %s gives its next number", r->tag->name,
                   r->tag->name);
     return VS_ANSWERED;
 }
 
-static void put_lines(struct vs_out *out, const uint64_t *ids, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        vs_put_uint(out, ids[i]);
-        vs_put(out, "\n", 1);
-    }
+static void put_lines(struct vs_request *r, size_t n) {
+    for (size_t i = 0; i < n && vs_put_id(r, r->ids[i]); i++)
+        vs_put(r->out, "\n", 1);
 }
 
-static void put_list(struct vs_out *out, const uint64_t *ids, size_t n) {
-    vs_put_text(out, "{\"ids\":[");
-    for (size_t i = 0; i < n; i++) {
-        vs_put_text(out, i ? ",\"" : "\"");
-        vs_put_uint(out, ids[i]);
-        vs_put(out, "\"", 1);
+/* A text of a form may have quotes in it. */
+static bool put_string(struct vs_request *r, uint64_t id) {
+    char text[VS_FORM_TEXT_MAX];
+    if (r->tag && r->tag->form) {
+        if (!write_text(r, id, text)) return false;
+        vs_put_json(r->out, text);
+        return true;
     }
-    vs_put_text(out, "]}\n");
+    vs_put(r->out, "\"", 1);
+    vs_put_uint(r->out, id);
+    vs_put(r->out, "\"", 1);
+    return true;
+}
+
+static void put_list(struct vs_request *r, size_t n) {
+    vs_put_text(r->out, "{\"ids\":[");
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) vs_put(r->out, ",", 1);
+        if (!put_string(r, r->ids[i])) return;
+    }
+    vs_put_text(r->out, "]}\n");
 }
 
 static bool read_format(struct vs_request *r, struct vs_slice format) {
@@ -100,10 +147,10 @@ static bool read_format(struct vs_request *r, struct vs_slice format) {
 enum vs_reply_state vs_on_batch(struct vs_request *r) {
     uint64_t n;
     if (!vs_request_enter(r, vs_arg(r, 0)) || !read_format(r, vs_arg(r, 2)) ||
-        !vs_read_n(r, vs_arg(r, 1), VESTA_BATCH_MAX, &n))
+        !vs_read_n(r, vs_arg(r, 1), count_max(r), &n))
         return VS_ANSWERED;
     if (vs_take_ids(r, n, NULL) != VS_ANSWERED) return VS_WAITS;
-    (r->json ? put_list : put_lines)(r->out, r->ids, n);
+    (r->json ? put_list : put_lines)(r, n);
     return VS_ANSWERED;
 }
 

@@ -26,7 +26,7 @@ enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
         return vs_refuse(r, "unknown_name", "'%s' is a namespace: /api/snowflake/get/%s gives its ids", r->ns->name,
                          r->ns->name);
     if (vs_take_id(r, &number) != VS_ANSWERED) return VS_WAITS;
-    vs_put_uint(r->out, number);
+    (void)vs_put_id(r, number);
     return VS_ANSWERED;
 }
 

@@ -47,7 +47,7 @@ static bool may_ask(struct vs_request *r, struct vs_slice token) {
 static bool enter(struct vs_request *r, struct vs_slice biz_type, struct vs_slice token) {
     if (!may_ask(r, token)) return false;
     if (!biz_type.at) return vs_refuse(r, "bad_field", "bizType is missing"), false;
-    return vs_request_enter_tag(r, biz_type);
+    return vs_request_enter_counter(r, biz_type);
 }
 
 /* ------------------------------------------------------------------ ids */

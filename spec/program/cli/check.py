@@ -2,6 +2,7 @@
 check_hostile.py."""
 import json
 import os
+import re
 
 from harness import claim, fails, like, main, same
 
@@ -241,6 +242,29 @@ def _(w):
         segment("store = 'a', tags = '*', step = " + step, "step is %s, which must be a whole number from 1 to 4294967296" % step)
     segment("store = 'a', tags = '*', step = '10'", "step is the text '10', which must be a whole number from 1 to 4294967296, without quotes")
     segment("store = 'a', tags = '*', step = 2000000", "step is 2000000, and step_max is 1000000")
+    def begins(text, want):
+        done = check(w, "return { %s segments = { { %s } } }" % (stores, text))
+        assert (done.code, done.out) == (1, "") and done.err.startswith("vesta check: c.lua:1: segments[1]." + want) and done.err.count("\n") == 1, done.err
+
+    strict = "store = 'a', tags = 'x', order = 'strict', "
+    for form in ("", "{number", "{number:13}", "{day:%Y}-{number}", "{number}\\n", "{number}" * 2, "x" * 64 + "{number}", "{number}\\255", "x" * 200):
+        begins(strict + "form = '%s'" % form, "form ")
+    begins(strict + "form = '{day:%Y}-{number}'", "form is a bad form '{day:%Y}-{number}': column 1: the counter starts anew each day")
+    begins(strict + "form = 5", "form is 5, which must be a text")
+    day = "form = '{day:%Y%m%d}-{number}', "
+    for zone in ("", "/etc/passwd", "../../etc/passwd", "Europe", "Europe/Berlin\\0", "Mars/Phobos", "x" * 64, "europe/berlin ", "'"):
+        begins(strict + day + 'zone = "%s"' % zone, "zone ")
+    begins(strict + day + "zone = 'Mars/Phobos'", "zone cannot be used: there is no time zone Mars/Phobos: /usr/share/zoneinfo has their names")
+    begins(strict + "zone = 'UTC'", "zone is set, and there is no form with a day, month or year for it")
+    begins(strict + "form = 'R{number}', zone = 'UTC'", "zone is set, and there is no form with a day, month or year for it")
+    begins("store = 'a', tags = 'x', order = 'dense', form = 'R{number}'", "form is not for order dense, whose numbers are reserved in digits")
+    begins("store = 'a', tags = 'x', " + day, "form has a day, month or year, and needs order = \"strict\": in trend a range is taken long before its")
+    begins("store = 'a', tags = '*', order = 'strict', form = '{year:%Y}-{number}'", "form has a day, month or year, and needs tags by name:")
+    shown = check(w, "return { %s segments = { { %s zone = 'Europe/Berlin' } } }" % (stores, strict + day), "--effective").out
+    assert re.search(r"(?m)^file +segments\[1\]\.form +\{day:%Y%m%d\}-\{number\}$", shown), shown
+    assert re.search(r"(?m)^file +segments\[1\]\.zone +Europe/Berlin$", shown), shown
+    for text in ("tags = '*', form = 'R{number:6}'", "tags = 'x', order = 'strict', form = 'R{number:6}'"):
+        same(check(w, "return { %s segments = { { store = 'a', %s } } }" % (stores, text)).code, 0)
     segment("store = 'a', tags = '*', wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
     refused(w, "return { stores = { %s }, segments = { { stores = { %s }, tags = '*' } } }" % (
             ", ".join("s%d = { uri = 'sqlite:/x%d' }" % (i, i) for i in range(9)), ", ".join("'s%d'" % i for i in range(9))),
