@@ -114,7 +114,7 @@ int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, size_t n, si
 static bool wait_for_block(struct vesta_client *client, uint32_t seen, int64_t until_us) {
     int64_t left_us = until_us - vs_client_now_us();
     if (left_us <= 0) return false;
-    vs_futex_wait(&client->shared->arrived, seen, left_us < 100000 ? left_us : 100000);
+    vs_futex_wait(&client->shared->arrived, seen, left_us < VS_LOOK_US ? left_us : VS_LOOK_US);
     return true;
 }
 

@@ -14,6 +14,7 @@
 
 #define VS_FALLBACK VESTA_SERVERS_MAX /* as a source: behind the servers */
 #define VS_SOURCES (VESTA_SERVERS_MAX + 1)
+#define VS_LOOK_US INT64_C(100000)
 
 /* A block that is here. */
 struct vs_held {
@@ -38,6 +39,7 @@ struct vs_shared {
     int64_t asked_us;           /* when a block was asked for last; 0: never */
     int64_t took_us;            /* how long that took */
     int64_t retry_us;           /* when the thread tries again at the latest, as it said last */
+    int64_t missed_us;          /* when somebody found no block last; who waits looks again every VS_LOOK_US */
     int64_t renew_us;           /* when the oldest block that was used up since becomes stale; 0: none was */
     struct vesta_client_info info;
     struct vesta_client_source source[VS_SOURCES];

@@ -18,6 +18,7 @@
 
 #define STAGGER_US INT64_C(100000)       /* how long a server that is being connected to has the first word */
 #define NO_THREAD_US INT64_C(100000)     /* after which another thread is tried for */
+#define ROUSE_US INT64_C(100000)         /* who waits has no more than one server asked before its time in this time */
 #define FALLBACK_US INT64_C(1000)        /* the shortest pause of the fallback that is waited out ... */
 #define FALLBACK_MAX_US INT64_C(1000000) /* ... and the longest: its wait may be over sooner than it knew */
 
@@ -30,6 +31,7 @@ struct vs_fetcher {
     atomic_bool is_ended;
     uint64_t dice;
     int64_t fallback_us; /* not to be asked before */
+    int64_t roused_us;   /* when a server was last to be asked before its time */
     struct vs_peer peer[VESTA_SERVERS_MAX];
     struct vs_block given[GIVEN]; /* the last blocks; count 0: fewer than that */
     unsigned given_count;
@@ -279,12 +281,30 @@ static void rest(struct vs_fetcher *f, int64_t until_us) {
     (void)got;
 }
 
+/* Where all servers rest, and somebody waits whom no fallback serves, the one that is free soonest is tried before its
+ * time: ids are back soon after a server is.  When this may be done again. */
+static int64_t rouse_a_server(struct vs_fetcher *f, int64_t now_us) {
+    struct vs_peer *soonest = NULL;
+    if (now_us - f->roused_us < ROUSE_US) return f->roused_us + ROUSE_US;
+    if (f->client->setup.fallback && now_us >= f->fallback_us) return INT64_MAX;
+    for (int i = 0; i < f->client->setup.server_count; i++) {
+        struct vs_peer *peer = &f->peer[i];
+        if (peer->dial || now_us >= peer->retry_us) return INT64_MAX; /* it may answer yet */
+        if (!peer->is_refusing && (!soonest || peer->retry_us < soonest->retry_us)) soonest = peer;
+    }
+    if (!soonest) return INT64_MAX;
+    soonest->retry_us = now_us;
+    f->roused_us = now_us;
+    return now_us + ROUSE_US;
+}
+
 static void *fetch_main(void *arg) {
     struct vs_fetcher *f = arg;
     while (!atomic_load(&f->is_ended)) {
         struct vs_plan plan;
         vs_shared_plan(f->client, &plan);
-        int64_t now_us = vs_client_now_us(), until_us = connect_servers(f, plan.is_active);
+        int64_t now_us = vs_client_now_us(), rouse_us = plan.is_missed ? rouse_a_server(f, now_us) : INT64_MAX;
+        int64_t until_us = sooner(connect_servers(f, plan.is_active), rouse_us);
         if (plan.is_due && fetch(f, &plan, now_us)) continue;
         if (plan.is_due && is_any_up(f)) continue; /* since then */
         if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = sooner(until_us, f->fallback_us);

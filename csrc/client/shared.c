@@ -123,6 +123,7 @@ bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run,
     look_at_age(client, now_us);
     if (current->block.count == 0 && shared->next.block.count > 0) switch_over(client, now_us);
     bool is_here = current->block.count > 0;
+    if (!is_here) shared->missed_us = now_us;
     if (is_here) {
         vs_block_take(&current->block, n, run);
         shared->info.ids += run->count;
@@ -146,6 +147,7 @@ void vs_shared_plan(struct vesta_client *client, struct vs_plan *out) {
     vs_client_lock(client);
     look_at_age(client, now_us);
     *out = (struct vs_plan){.is_due = shared->wanted && shared->next.block.count == 0, .expiry_us = INT64_MAX};
+    out->is_missed = out->is_due && shared->missed_us && now_us - shared->missed_us < 2 * VS_LOOK_US;
     out->is_active = out->is_due || shared->current.block.count > 0;
     if (!shared->info.block_ids) shared->info.block_ids = client->setup.block_min;
     out->asks = shared->info.block_ids;

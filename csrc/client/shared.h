@@ -17,7 +17,8 @@ bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run,
 /* What there is to do. */
 struct vs_plan {
     bool is_due;       /* a block is wanted, and there is room for it */
-    bool is_active;    /* that, or one is in use */
+    bool is_missed;    /* and somebody waits for it */
+    bool is_active;    /* a block is wanted, or one is in use */
     uint64_t asks;     /* ids to ask for */
     int64_t expiry_us; /* when a block becomes stale; INT64_MAX: none is here */
 };

@@ -252,6 +252,15 @@ static void told_at_once(void) {
 }
 
 /* Who fails is asked less and less often. */
+/* How often a server that fails is asked in so many ms by its back-off alone: 0.075 s, 0.15 s, 0.3 s ... at the least
+ * lie between two of them. */
+static uint64_t by_back_off(int64_t took_ms) {
+    uint64_t most = 1;
+    for (int64_t at_ms = 75, ms = 75; at_ms <= took_ms; at_ms += ms *= 2)
+        most++;
+    return most;
+}
+
 static void backs_off(void) {
     struct fault_server s;
     struct vesta_pause pause;
@@ -262,13 +271,31 @@ static void backs_off(void) {
     int64_t began_ms = check_now_ms();
     CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
     AWAIT(atomic_load(&s.requests) >= 1);
-    CHECK_EQ_I64(vesta_client_next_wait(client, &id, 1000000, &pause), VESTA_EPAUSE);
-    int64_t took_ms = check_now_ms() - began_ms;
-    CHECK(took_ms >= 1000);
-    uint64_t most = 1; /* 0.075 s, 0.15 s, 0.3 s ... at the least between two of them */
-    for (int64_t at_ms = 75, ms = 75; at_ms <= took_ms; at_ms += ms *= 2)
-        most++;
-    CHECK(atomic_load(&s.requests) <= most);
+    usleep(1500000);
+    CHECK(atomic_load(&s.requests) <= by_back_off(check_now_ms() - began_ms) + 2); /* of the one who asked and left */
+    vesta_client_close(client);
+    fault_server_end(&s);
+}
+
+#define REQUESTS 8      /* by its back-off alone a server has so many in ... */
+#define SOONEST_MS 9450 /* ... no less than this */
+
+static void waited_for(void) {
+    struct fault_server s;
+    struct vesta_pause pause;
+    uint64_t id, last = 0;
+    fault_server_begin(&s, &ticks, 1);
+    atomic_store(&s.fault, BUSY);
+    struct vesta_client *client = opened(s.address, 30000);
+    int64_t began_ms = check_now_ms(), took_ms = 0;
+    for (; atomic_load(&s.requests) < REQUESTS && took_ms < SOONEST_MS; took_ms = check_now_ms() - began_ms)
+        CHECK_EQ_I64(vesta_client_next_wait(client, &id, 100000, &pause), VESTA_EPAUSE);
+    uint64_t asked = atomic_load(&s.requests);
+    took_ms = check_now_ms() - began_ms;
+    CHECK(asked >= REQUESTS);
+    CHECK(asked <= (uint64_t)took_ms / 100 + 1 + by_back_off(took_ms));
+    atomic_store(&s.fault, GOOD);
+    take_good(client, &last);
     vesta_client_close(client);
     fault_server_end(&s);
 }
@@ -404,7 +431,8 @@ static const struct check_case cases[] = {
     {"a server that never answers delays no id of the next one", black_hole},
     {"ids come of the second server while the first fails, and then of the first again", goes_back},
     {"where every server refuses, who waits is told at once", told_at_once},
-    {"a server that fails is asked less and less often", backs_off},
+    {"a server that fails is asked less and less often where nobody waits", backs_off},
+    {"a server that fails is asked ten times a second for who waits, and no more", waited_for},
     {"four threads get no id twice", none_twice},
     {"a client's ids in a thread's hands are never another client's", clients_in_turn},
     {"a client's end waits for no server", ends_soon},

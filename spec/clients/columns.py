@@ -8,13 +8,12 @@ class Column:
     """command: how its driver is started, BUILD standing for the folder of what is built, HERE for this one.  forks: whether
     its runtime can.  accepts: what others refuse, "ttl=0" or, for any value, "wait": in C, 0 is the default, and a wait an
     argument of each call.  calls: options that it has by another name.  falls_back: open has fallback=OPTIONS, a generator
-    in the process for when no server answers.  rests_out: no server is asked before its rest is
-    over, whoever waits.  has_defaults: of its own that can be asked for; the rock's are those of C."""
+    in the process for when no server answers.  has_defaults: of its own that can be asked for; the rock's are those of C."""
 
     def __init__(self, name, *command, forks=False, accepts=(), calls=None, falls_back=False, env=None,
-                 rests_out=False, has_defaults=True):
+                 has_defaults=True):
         self.name, self.command, self.forks, self.env = name, command, forks, env or {}
-        self.rests_out, self.has_defaults = rests_out, has_defaults
+        self.has_defaults = has_defaults
         self.accepts, self.calls, self.falls_back = accepts, calls or {}, falls_back
 
     def argv(self, build):
@@ -23,9 +22,9 @@ class Column:
 
 COLUMNS = [
     Column("c", "BUILD/drive_c", forks=True, accepts=("size=0", "ttl=0", "timeout=0", "wait"),
-           calls={"size": "block_min"}, falls_back=True, rests_out=True),
+           calls={"size": "block_min"}, falls_back=True),
     Column("lua5.4", "lua5.4", "HERE/drive.lua", "BUILD/../../lua/5.4", calls={"size": "block_m", "wait": "wait_ms_max"},
-           falls_back=True, rests_out=True, has_defaults=False),
+           falls_back=True, has_defaults=False),
     Column("python", "python3", "HERE/drive.py", forks=True),
     Column("go", "BUILD/drive_go"),
     Column("java", "java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", "BUILD/java", "Drive"),

@@ -79,10 +79,6 @@ def _(cell):
     client = cell.client(size=20, timeout=5000, wait=2500)
     for proxy in (cell.a, cell.b):
         proxy.fault(says(b"-LOADING no worker number\r\n"), 10**6)
-    if cell.column.rests_out:
-        client.fails("LOADING")
-        assert max(client.info()["errors"].values()) < 10, client.info()
-        return
     until(lambda: client.fails("LOADING") and min(client.info()["errors"].values()) >= 8, "the back-off is at its longest")
     before, begun = cell.watch.requests, time.monotonic()
     client.fails("LOADING")
