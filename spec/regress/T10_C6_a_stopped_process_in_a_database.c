@@ -115,7 +115,7 @@ static void killed(void) {
 
 /* ------------------------------------------------------------------ beside one that waits */
 
-#define FORKS 20
+#define FORKS 10
 #define GIVE_UP_US INT64_C(60000000) /* no verdict but "it is stuck" */
 
 static _Atomic int waiting; /* 1: a thread waits for the database, 2: its call is over */
@@ -186,10 +186,8 @@ static void nobody_else_waits(void) {
     CHECK(pthread_create(&thread, NULL, wait_for_database, NULL) == 0);
     while (atomic_load(&looks) < 3 && atomic_load(&waiting) < 2) /* as its call began, and twice in vain */
         usleep(1000);
-    int whole = 0;
-    for (int i = 0; i < FORKS; i++)
-        whole += fork_is_whole();
-    CHECK(whole >= FORKS / 2); /* on a busy machine the thread may stand still where it looks */
+    int whole = 0; /* not each: on a busy machine the thread may stand still where it looks */
+    AWAIT((whole += fork_is_whole()) == FORKS);
     struct vs_store *store = files();
     for (uint64_t ver = 1; ver < 20; ver++)
         CHECK(claim(store, ver, 9) == VS_STORE_OK);

@@ -8,6 +8,7 @@ import sys
 import traceback
 
 SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # sanitizers: smaller sizes, longer patience
+LINE_MAX = 4000  # of what is said to be wrong: two lists that are not the same may have a hundred thousand
 _tests = []
 
 
@@ -24,7 +25,7 @@ def report(claims):
     for text, wrong in claims:
         print(("not ok - " if wrong else "ok - ") + text)
         for line in wrong:
-            print("    " + line)
+            print("    " + (line if len(line) <= LINE_MAX else "%s... (%d characters more)" % (line[:LINE_MAX], len(line) - LINE_MAX)))
         sys.stdout.flush()
         passed, failed = passed + (not wrong), failed + bool(wrong)
     print("%d passed, %d failed" % (passed, failed))
