@@ -3,7 +3,8 @@
 
 A program that reports its own claims, as `N passed, M failed` (our C harness) or `N successes / M failures / K errors`
 (busted), counts as that many tests; any other counts as one.  A program that fails counts as one failure at least.
-The last line is `PASSED FAILED SKIPPED`.  Knows nothing of what is tested.
+Of a long output those parts are shown that say what failed, and its end; then a line `failed: TEST: CLAIM` for each.  The
+last line is `PASSED FAILED SKIPPED`.  Knows nothing of what is tested.
 """
 import re
 import sys
@@ -11,6 +12,7 @@ import xml.etree.ElementTree
 
 OURS = re.compile(r"^(\d+) passed, (\d+) failed", re.M)
 BUSTED = re.compile(r"(\d+) success(?:es)? / (\d+) failures? / (\d+) errors?")
+NOT_OK = re.compile(r"^not ok - (.*)")
 COLOUR = re.compile(r"(?:\x1b|\[NON-XML-CHAR-0x1B\])\[[0-9;]*m")
 
 
@@ -51,15 +53,44 @@ def count(cases):
     return passed, failed, skipped, broken
 
 
+LINES_MAX, AFTER, LAST, WIDTH = 120, 30, 40, 2000  # of an output, behind each `not ok`, at its end; characters a line
+
+
+def shown(output):
+    """All of it, or what a reader of a log of all tests needs."""
+    lines = [line if len(line) <= WIDTH else line[:WIDTH] + "..." for line in output.rstrip().splitlines()]
+    if len(lines) <= LINES_MAX:
+        return lines
+    kept = set(range(len(lines) - LAST, len(lines)))
+    for at, line in enumerate(lines):
+        if NOT_OK.match(line):
+            kept.update(range(at, min(at + AFTER, len(lines))))
+    found, before = [], -1
+    for at in sorted(kept):
+        if at > before + 1:
+            found.append("... (%d lines)" % (at - before - 1))
+        found.append(lines[at])
+        before = at
+    return found
+
+
+def failures(name, output):
+    """What did not hold, as the program says; its name alone where it says nothing."""
+    claims = [match[1][:200] for match in map(NOT_OK.match, output.splitlines()) if match]
+    return [f"failed: {name}: {claim}" for claim in claims] or [f"failed: {name}"]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     cases = xml.etree.ElementTree.parse(sys.argv[1]).getroot().iter("testcase")
     passed, failed, skipped, broken = count(cases)
     for name, output in broken:
-        print(f"--- {name}\n{output.rstrip()}")
+        print(f"--- {name}", *shown(output), sep="\n")
     for name in skipped:
         print(f"skipped: {name}")
+    for name, output in broken:
+        print(*failures(name, output), sep="\n")
     print(passed, failed, len(skipped))
 
 

@@ -13,8 +13,8 @@ house_test(atomics layers 60 Python3::Interpreter ${HERE}/includes/atomics.py ${
 house_test(atomics_can_fail layers 60 Python3::Interpreter ${HERE}/includes/atomics.py --self-test ${PROJECT_SOURCE_DIR})
 house_test(docs_can_fail docs 120 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR} --self-test)
 house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR})
-house_test(scripts_packages scripts 60 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
-house_test(scripts_count scripts 60 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
+house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
+house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
 house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR})
 if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without our flags
   house_test(install install 120 ${HERE}/install/run ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
