@@ -7,7 +7,12 @@
 #include "base/array.h"
 #include "term.h"
 
-#define REQUESTS 1000000
+#ifdef __SANITIZE_ADDRESS__ /* which asks what a request does to memory, and not what becomes of a million */
+#define SHARE 10
+#else
+#define SHARE 1
+#endif
+#define REQUESTS (1000000 / SHARE)
 
 static int64_t every_us, due_boot_us; /* the rhythm, and the next request */
 static unsigned requests, refused;
@@ -49,9 +54,9 @@ static const int64_t rhythms_ms[] = {1100,  2000,  3300,   4990,   5010,   6000,
 
 /* How many of the million come in that rhythm: those that are rare in life take long even here. */
 static unsigned share(int64_t every_ms) {
-    return every_ms <= 20000    ? 14000
-           : every_ms <= 200000 ? 1200
-           : every_ms <= 700000 ? 150
+    return every_ms <= 20000    ? 14000 / SHARE
+           : every_ms <= 200000 ? 1200 / SHARE
+           : every_ms <= 700000 ? 150 / SHARE
            : every_ms < 4000000 ? 40
                                 : 3;
 }
@@ -95,7 +100,7 @@ static void a_number_given_by_hand_is_had_again_within_five_seconds(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a million requests at any rhythm after any rest, under every preset: none is refused", no_request_is_refused},
+    {"requests at any rhythm after any rest, under every preset: none is refused", no_request_is_refused},
     {"the window of a number given by hand stays five seconds",
      a_number_given_by_hand_is_had_again_within_five_seconds},
 };
