@@ -103,6 +103,9 @@ static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
     *segments->retired_end = gone;
     segments->retired_end = &gone->next;
     vs_serve_wake(app); /* who waits for a tag that is gone is told */
+    for (size_t i = 0; i < gone->count; i++)
+        vs_log(VS_LOG_INFO, "a tag is gone", "tag", gone->tag[i]->name, "table",
+               segments->row[gone->tag[i]->row].conf->table, NULL);
 }
 
 static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retired *retired) {
@@ -259,7 +262,6 @@ static struct vs_tag_retired *take_gone(struct vs_segments *segments, const stru
     for (size_t i = 0; i < segments->tag_count; i++) {
         struct vs_served_tag *tag = segments->tag[i];
         bool stays = !names->whole || tag->row != row - segments->row || has_name(names, tag->name);
-        if (!stays) vs_log(VS_LOG_INFO, "a tag is gone", "tag", tag->name, "table", row->conf->table, NULL);
         *(stays ? &segments->tag[kept++] : &gone->tag[gone->count++]) = tag;
     }
     segments->tag_count = kept;
@@ -292,13 +294,13 @@ static void settle(struct vs_segments *segments, struct vs_tag_row *row, const s
     if (!gone) return tell_unread(row, "no memory");
     for (size_t i = 0; i < names->count; i++)
         added += serve_name(segments, row, names->at[i], &passed);
-    tell_read(row, names, added);
-    row->is_read = true;
-    row->passed = passed;
     if (added > 0 || gone->count > 0)
         publish(segments, gone);
     else
         free(gone);
+    tell_read(row, names, added); /* what the log says holds from then on */
+    row->is_read = true;
+    row->passed = passed;
 }
 
 /* The tags that the config lists: none of them ever goes. */
