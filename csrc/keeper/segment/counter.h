@@ -62,6 +62,7 @@ struct vs_part {
     struct vs_database *database;
     uint32_t index;
     _Atomic uint32_t wanted; /* 1: somebody needs a range, or it was never looked at */
+    _Atomic bool watches;    /* its thread looks by itself in a moment, whoever wants a range: nobody wakes it */
     _Atomic uint32_t leave;  /* enum vs_leave */
     _Atomic bool is_handed;  /* its thread has it */
     _Atomic uint32_t left;   /* futex: how often its thread has let it go */
@@ -70,6 +71,7 @@ struct vs_part {
     uint64_t token;       /* by which the segment's words know this part */
     int64_t due_us;       /* boot time at which it is to be run next */
     bool on_want;         /* or as soon as a range is wanted */
+    int64_t used_us;      /* how long the last range lasted; 0: unknown */
     uint64_t step_max;    /* as it was given, or what holds else */
     uint64_t turn;        /* the generation that it waits for its turn in, */
     int64_t turn_from_us; /* since when */

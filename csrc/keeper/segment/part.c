@@ -14,6 +14,11 @@
 #define PULSE_US ((int64_t)(VS_STORE_CALL_MS + 200) * 1000)
 #define TURN_US ((int64_t)100000)
 #define AGAIN_US ((int64_t)10000) /* another one asks just now: whether it does is looked at so often */
+/* A range that is used up within this time is watched for: a wake-up would hold up one in so few takers. */
+#define WATCHED_US ((int64_t)10000000)
+#define WATCH_PARTS 32 /* of that time passes at the most from the want to the question */
+#define WATCH_MIN_US ((int64_t)500)
+#define WATCH_LOOKS 6 /* so many looks in vain, and who wants a range wakes the thread again */
 
 static void say(struct vs_part *part, const char *text) {
     size_t i = 0;
@@ -44,6 +49,8 @@ void vs_part_reset(struct vs_part *part) {
     part->token = random[1] | 1;
     part->due_us = 0;
     part->on_want = true;
+    part->used_us = 0;
+    atomic_store(&part->watches, false);
     atomic_store(&part->is_refused, false);
     part->turn = 0;
     atomic_store(&part->is_troubled, false);
@@ -158,6 +165,7 @@ static void do_untake(struct vs_part *part, struct vs_store *store, const struct
 /* How fast the range before was used up. */
 static void measure(struct vs_part *part, const struct vs_refill *before) {
     int64_t used_us = before->refilled_us < 0 ? 0 : part->refill.refilled_us - before->refilled_us;
+    part->used_us = used_us;
     if (used_us > 0) atomic_store(&part->per_1000_s, (uint64_t)((double)before->count * 1e9 / (double)used_us));
 }
 
@@ -242,6 +250,20 @@ static enum vs_refill_do run(struct vs_part *part, struct vs_live *live, const s
     return action.kind;
 }
 
+/* Around the instant at which the next range will be wanted, if numbers go on as they went, it looks by itself. */
+static void watch(struct vs_part *part) {
+    int64_t look_us = part->used_us / WATCH_PARTS, now = now_us(part);
+    int64_t from_us = part->refill.refilled_us + part->used_us - look_us;
+    bool is_ahead = part->on_want && look_us >= WATCH_MIN_US && part->used_us <= WATCHED_US &&
+                    now < from_us + WATCH_LOOKS * look_us;
+    bool watches = is_ahead && now >= from_us;
+    int64_t next_us = watches ? now + look_us : from_us;
+    if (is_ahead && next_us < part->due_us) part->due_us = next_us;
+    atomic_store(&part->watches, watches);
+    /* Who wanted one saw it watch still, and woke nobody; or sees it from here on. */
+    if (!watches && part->on_want && atomic_load(&part->wanted)) part->due_us = 0;
+}
+
 bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) {
     if (part->segment->strict) {
         if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has nothing to give back */
@@ -253,7 +275,8 @@ bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) 
     assert(leaves || atomic_load(&part->leave) == VS_LEAVE_NOT);
     assert(part->refill.phase == VS_RF_REST); /* each run ends there, or is followed by a reset */
     if (leaves) part->refill.said[0] = '\0';  /* what it says at the end is of the end */
-    atomic_store(&part->wanted, 0);           /* before it is looked at: what comes later wakes it again */
+    atomic_store(&part->watches, false);
+    atomic_exchange(&part->wanted, 0); /* before it is looked at: what comes later wakes it again */
     bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && may_ask(part, live->words);
     enum vs_refill_do last = run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);
@@ -264,5 +287,6 @@ bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) 
         part->due_us = now_us(part) + AGAIN_US;
         part->on_want = false;
     }
+    watch(part);
     return true;
 }

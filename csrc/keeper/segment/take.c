@@ -30,7 +30,8 @@ static void hand_over(struct vesta_segment *seg) {
             vs_database_hand_over(&seg->part[i]);
 }
 
-void vs_segment_kick(struct vesta_segment *seg) {
+/* `waits`: the caller has no number.  Else a thread that will look in a moment is not woken for it. */
+static void kick(struct vesta_segment *seg, bool waits) {
     bool is_ready = !vs_words_are_closed(atomic_load(&seg->words));
     for (uint32_t i = 0; i < seg->parts_count; i++)
         is_ready = is_ready && (!seg->keeps || is_handed(&seg->part[i]));
@@ -38,9 +39,16 @@ void vs_segment_kick(struct vesta_segment *seg) {
         hand_over(seg);
         vs_process_unlock();
     }
-    for (uint32_t i = 0; i < seg->parts_count; i++)
-        if (is_handed(&seg->part[i]) && !atomic_exchange(&seg->part[i].wanted, 1))
-            vs_database_poke(seg->part[i].database);
+    for (uint32_t i = 0; i < seg->parts_count; i++) {
+        struct vs_part *part = &seg->part[i];
+        if (!is_handed(part)) continue;
+        bool is_known = atomic_exchange(&part->wanted, 1), watches = atomic_load(&part->watches);
+        if (watches ? waits : !is_known) vs_database_poke(part->database);
+    }
+}
+
+void vs_segment_kick(struct vesta_segment *seg) {
+    kick(seg, true);
 }
 
 /* ------------------------------------------------------------------ taking */
@@ -64,7 +72,7 @@ static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken 
     *told = atomic_load(&words->told);
     int rc = seg->strict ? VESTA_EPAUSE : vs_segment_take(words, n, taken);
     if (rc == VESTA_OK) {
-        if (taken->wanted) vs_segment_kick(seg);
+        if (taken->wanted) kick(seg, false);
         return VESTA_OK;
     }
     enum vesta_why why = rc == VESTA_EPAUSE ? why_none(seg, words) : VESTA_RANGE;
@@ -82,7 +90,7 @@ __attribute__((cold, noinline)) static int next_on(struct vesta_segment *seg, st
     bool wanted = false;
     int rc = vs_segment_next_on(words, at, number, &wanted);
     if (rc == VESTA_OK) {
-        if (wanted) vs_segment_kick(seg);
+        if (wanted) kick(seg, false);
         return VESTA_OK;
     }
     rc = take_or_pause(seg, 1, &taken, &told, pause);
