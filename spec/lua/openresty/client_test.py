@@ -352,7 +352,7 @@ def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         same(nginx.run("return require 'vesta.resty.client'._VERSION, tostring(package.loaded['vesta.core'])"), [version, "nil"])
     dist = dict(re.findall(r"(?m)^(\w+) = (.*)$", open(os.path.join(REPO, "dist.ini")).read()))
-    same(set(dist), {"name", "abstract", "author", "is_original", "license", "repo_link", "lib_dir", "doc_dir", "exclude_files",
+    same(set(dist), {"name", "abstract", "author", "is_original", "license", "lib_dir", "doc_dir", "exclude_files",
                      "main_module", "requires"})
     every = set(glob.glob("lua/**/*.lua", recursive=True, root_dir=REPO))
     for pattern in dist["exclude_files"].split(", "):
