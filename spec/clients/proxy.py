@@ -61,10 +61,12 @@ class End:
         except OSError:
             return False
 
-    def is_closed(self):
-        """Whether its client has hung up, with a moment for one that is doing so."""
+    def is_closed(self, patience_s=0):
+        """Whether its client has hung up, also behind bytes that nobody has read; with a moment for one that is doing so."""
         try:
-            return bool(select.select([self.socket], [], [], 1)[0]) and not self.socket.recv(1, socket.MSG_PEEK)
+            poll = select.poll()
+            poll.register(self.socket, select.POLLRDHUP)  # and, unasked, what is broken
+            return bool(poll.poll(1000 * patience_s))
         except (OSError, ValueError):
             return True
 
@@ -217,17 +219,21 @@ class Watch:
     def begin(self):
         with self.lock:
             self.requests, self.overlapped, self.reused, self.connections, self.grants = 0, [], [], 0, []
+            self.processes = 1  # how many may have a request under way each
 
     def asked(self, x, spoiled):
+        """Whose client has hung up gave this request up, however late it is read here: it asked the others afterwards."""
         with self.lock:
             others = [one for one in self.under_way if one is not x.client]
             self.requests += 1
             self.under_way[x.client] = x
             if spoiled:
                 self.reused.append(x.request)
-        for other in others:
-            if not other.is_closed() and other in self.under_way:
-                self.overlapped.append(x.request)
+        if len(others) < self.processes or x.client.is_closed():
+            return
+        open_too = [other for other in others if not other.is_closed(patience_s=1) and other in self.under_way]
+        if len(open_too) >= self.processes:
+            self.overlapped.append(x.request)
 
     def answered(self, client):
         with self.lock:
