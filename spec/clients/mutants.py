@@ -1,0 +1,139 @@
+"""mutants.py VESTA BUILD [COLUMN...|sample] -- bugs that a client must not have, each planted into a copy of it: the
+conformance suite must fail, and must pass where none is.  A bug is the file's text before and after, which must be there
+once, and words of the row that is to find it.  `sample` is one bug a language.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+LATE, VALUE, REST, AT_ONCE = "a reply after the deadline", "a value that is wrong", "all servers rest", "one request at a time"
+PARTS, TTL, FORK = "a sequence in two parts", "ttl drops", "its process forks"
+
+FILES = {"python": "examples/clients/vesta.py", "node": "examples/clients/vesta.js", "php": "examples/clients/vesta.php",
+         "nginx": "lua/vesta/resty/client.lua", "go": "examples/clients/vesta.go", "java": "examples/clients/Vesta.java"}
+SAMPLE = {"python": "no ttl", "node": "a sequence's parts are composed wrongly", "php": "a connection is used after a timeout",
+          "nginx": "more ids than were asked for", "go": "the reply to another request is used", "java": "no ttl"}
+BUGS = [  # column, what, row, (before, after)...
+    ("python", "the reply to another request is used", VALUE, ('reply.get("ns") != name:', 'False:')),
+    ("python", "more ids than were asked for", VALUE, ('"count", size)', '"count", 2**40)')),
+    ("python", "a connection is used after a timeout", LATE,
+     ("        except BaseException:\n            self.close()\n", "        except BaseException:\n"),
+     ("                wrong = error\n                server.close()\n", "                wrong = error\n"),
+     ("self.socket and self._has_more()", "False")),
+    ("python", "no ttl", TTL, ("block.asked_at + self._ttl", "block.asked_at + 1e9")),
+    ("python", "a block goes on in a child", FORK, ("os.register_at_fork(after_in_child=_after_fork)", "pass")),
+    ("python", "two fetches at once", AT_ONCE, ("self._next or self._fetching or self._closed", "self._next or self._closed")),
+    ("python", "a sequence's parts are composed wrongly", PARTS, ("low << low_shift", "low << low_shift + 1")),
+    ("python", "no back-off", REST, ("self.rests_until = time.monotonic() + self.rest_s", "self.rests_until = NEVER_S")),
+    ("node", "the reply to another request is used", VALUE, ("values.get('ns') !== name)", "false)")),
+    ("node", "more ids than were asked for", VALUE, ("number('count', BigInt(size))", "number('count', 1n << 40n)")),
+    ("node", "a connection is used after a timeout", LATE,
+     ("() => this.end(this.socket, new Error('timed out'))", "() => this.settle(new Error('timed out'))"),
+     ("if (!(error instanceof Said && error.passes)) this.end(this.socket);", ""),
+     ("return this.end(socket); // nobody", "return null; // nobody")),
+    ("node", "no ttl", TTL, (" && now < block.askedAt + this.#ttl", "")),
+    ("node", "two fetches at once", AT_ONCE, ("this.#fetching ??= ", "this.#fetching = ")),
+    ("node", "a sequence's parts are composed wrongly", PARTS, ("(low << this.low_shift);", "(low << (this.low_shift + 1n));")),
+    ("node", "no back-off", REST, ("this.restsUntil = performance.now() + this.restMs", "this.restsUntil = 0")),
+    ("php", "the reply to another request is used", VALUE, ("($values['ns'] ?? null) !== $name", "false")),
+    ("php", "more ids than were asked for", VALUE, ("'count', $size)", "'count', 1 << 40)")),
+    ("php", "a connection is used after a timeout", LATE,
+     ("        if (!$why instanceof Said || !$passes) {\n            $this->close();\n        }\n", ""),
+     ("if ($this->socket && ((string)", "if (false && ((string)")),
+    ("php", "no ttl", TTL, (" && hrtime(true) < $block->askedAt + $this->ttlNs", "")),
+    ("php", "a block goes on in a child", FORK, ("$this->pid !== getmypid()", "false")),
+    ("php", "a sequence's parts are composed wrongly", PARTS, ("<< $this->lowShift);", "<< $this->lowShift + 1);")),
+    ("php", "no back-off", REST, ("hrtime(true) + $this->restNs, $why", "0, $why")),
+    ("nginx", "more ids than were asked for", VALUE, ("self.name, self.size)\n  if block and", "self.name, 100000)\n  if block and")),
+    ("nginx", "a connection is used after a timeout", LATE,
+     ("    if is_understood then\n      sock:setk", "    if true then\n      sock:setk")),
+    ("nginx", "no ttl", TTL, (" or now_s >= block.expires_s do", " do")),
+    ("nginx", "two fetches at once", AT_ONCE, ("if self.fetch and now_s < self.fetch.until_s then return true end", "")),
+    ("nginx", "no back-off", REST, ("server.rests_until = now() + server.rest_s", "server.rests_until = 0"),
+     ("self.asks_at = now() + REST_S_MIN -- ", "self.asks_at = 0 -- ")),
+    ("go", "the reply to another request is used", VALUE, ('len(reply)%2 != 0 || values["ns"] != name', "len(reply)%2 != 0")),
+    ("go", "more ids than were asked for", VALUE, ('number("count", 1, uint64(size))', 'number("count", 1, 1<<40)')),
+    ("go", "no ttl", TTL, ("left := c.options.TTL -", "left := 1000*time.Hour -")),
+    ("go", "two fetches at once", AT_ONCE, ("c.next == nil && !c.fetching && !c.closed", "c.next == nil && !c.closed")),
+    ("go", "no back-off", REST, ("s.until = time.Now().Add(s.rest)", "s.until = time.Time{}")),
+    ("java", "the reply to another request is used", VALUE, ('!name.equals(reply.get("ns"))', "false")),
+    ("java", "more ids than were asked for", VALUE, ("BigInteger.valueOf(size + 1L)", "TWO_64")),
+    ("java", "no ttl", TTL, ("block.asked + options.ttl.toNanos() -", "block.asked + (1L << 60) -")),
+    ("java", "two fetches at once", AT_ONCE, ("if (next != null || fetching || closed)", "if (next != null || closed)")),
+    ("java", "no back-off", REST, ("            failedAt = System.nanoTime();\n", "            restNs = 0;\n")),
+]
+
+
+def copy_of(folder):
+    for part in ("examples/clients", "lua", "spec/clients", "spec/support", "spec/vectors"):
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(folder, part), dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def plant(folder, column, what, edits):
+    path = os.path.join(folder, FILES[column])
+    with open(path) as source:
+        text = source.read()
+    for before, after in edits:
+        if text.count(before) != 1:
+            sys.exit("%s: %s: %s has %r %d times, not once" % (column, what, FILES[column], before, text.count(before)))
+        text = text.replace(before, after)
+    with open(path, "w") as source:
+        source.write(text)
+
+
+def build(folder, column, built):
+    out = os.path.join(folder, "build")
+    if column == "go":
+        subprocess.run([os.path.join(folder, "spec/clients/build_go"), folder, out], check=True,
+                       env={**os.environ, "GOCACHE": os.path.join(os.path.abspath(built), "go", "cache")})
+    if column == "java":
+        subprocess.run(["javac", "-d", os.path.join(out, "java"), os.path.join(folder, FILES[column]),
+                        os.path.join(folder, "spec/clients/Drive.java")], check=True)
+    return out
+
+
+def passes(arguments, column, row, what=None, edits=()):
+    """Whether the copy with this bug, or with none, passes the row."""
+    vesta, built = arguments
+    with tempfile.TemporaryDirectory(prefix="vesta-mutant-") as folder:
+        copy_of(folder)
+        plant(folder, column, what, edits)
+        done = subprocess.run([sys.executable, os.path.join(folder, "spec/clients/conformance.py"), os.path.abspath(vesta),
+                               build(folder, column, built), column, "--", row], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=300, env={**os.environ, "PYTHONPATH": os.path.join(folder, "spec/support")})
+        assert "ids were given, none of them twice" in done.stdout, done.stdout  # it came to its end
+        return done.returncode == 0
+
+
+def all_can_be_planted():
+    with tempfile.TemporaryDirectory(prefix="vesta-mutant-") as folder:
+        for column, what, _, *edits in BUGS:
+            copy_of(folder)
+            plant(folder, column, what, edits)
+    assert all(any(bug[:2] == one for bug in BUGS) for one in SAMPLE.items()), "the sample has what is no bug"
+
+
+def main():
+    vesta, built, *words = sys.argv[1:]
+    clean, survivors = set(), 0
+    all_can_be_planted()
+    for column, what, row, *edits in BUGS:
+        if words and column not in words and not (words == ["sample"] and SAMPLE[column] == what):
+            continue
+        if words != ["sample"] and (column, row) not in clean:  # in the sample: the suite is run as well
+            assert passes((vesta, built), column, row), "%s fails %r without a bug" % (column, row)
+            clean.add((column, row))
+        begun = time.monotonic()
+        survives = passes((vesta, built), column, row, what, edits)
+        survivors += survives
+        print("%s - %s: %s (%.1f s)" % ("not ok" if survives else "ok", column, what, time.monotonic() - begun), flush=True)
+    sys.exit(1 if survivors else 0)
+
+
+main()
