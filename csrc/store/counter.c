@@ -43,6 +43,20 @@ bool vs_counter_check_from(uint64_t from, struct vs_reply *reply) {
                      from);
 }
 
+void vs_share_answer(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply) {
+    assert(share->delta > 1);
+    assert(share->remainder < share->delta);
+    if (stands->delta == 0)
+        vs_answer(reply, VS_STORE_UNKNOWN, "what was written cannot be read back");
+    else if (stands->delta != share->delta || stands->remainder != share->remainder)
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "it was number %" PRIu64 " of %" PRIu64 " stores, and is named as %" PRIu64 " of %" PRIu64
+                  ": keep their order (" VS_SHARES ")",
+                  stands->remainder, stands->delta, share->remainder, share->delta);
+    else
+        vs_done(reply);
+}
+
 void vs_counter_check_untake(uint64_t from, uint64_t until) {
     assert(from < until);
     assert(until <= VS_NUMBER_MAX);

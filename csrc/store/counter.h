@@ -9,6 +9,8 @@
 #define VS_COUNTER_TABLE "leaf_alloc" /* where nobody says which */
 #define VS_COUNTER_TABLE_MAX 65       /* its name: [A-Za-z0-9_$]{1,64}, with its NUL */
 
+#define VS_SHARES "vesta_segment_share" /* shares, in a store that has tables: one row a table's name and tag */
+
 /* The table's name, which may stand in a statement between quotes; NULL with the reply filled. */
 const char *vs_counter_table(const char *table, struct vs_reply *reply);
 /* Whether the counter may be asked for: its tag's name.  False: REFUSED. */
@@ -21,6 +23,8 @@ bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_re
 /* A step that is to stand in a row, and a first number.  False: REFUSED. */
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply);
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply);
+/* What to answer where one share is remembered (delta 0: none, although it was written) and another asked for. */
+void vs_share_answer(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply);
 /* An untake's bounds are what its caller was granted once: asserted, not answered. */
 void vs_counter_check_untake(uint64_t from, uint64_t until);
 

@@ -30,6 +30,7 @@ static void check_row(const struct vs_store_ops *ops) {
     assert(!ops->take == !ops->tag_step);
     assert(!ops->take == !ops->lift);
     assert(!ops->reserve == !ops->settle);
+    assert(ops->take || !ops->share);
     assert(ops->take || !ops->reserve);
 }
 

@@ -32,6 +32,12 @@ struct vs_grant {
     int64_t held_until_ms;     /* reserve: `from` may be given again after this instant, by the store's clock */
 };
 
+/* Of several databases that grant a counter's numbers together: this one grants those congruent to `remainder` modulo
+ * `delta`. */
+struct vs_share {
+    uint64_t delta, remainder;
+};
+
 /* A number that was reserved, and the random token under which it was. */
 struct vs_reservation {
     uint64_t number, token[2];
@@ -188,6 +194,11 @@ struct vs_store_ops {
     /* Raises the counter to `floor` where it stands below, and leaves it alone elsewhere.  OK: no range that is granted
      * from here on begins below `floor`. */
     void (*lift)(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
+    /* Holds a counter's share against the one that the database remembers, and remembers it where there is none, so
+     * that no two hosts give the same numbers because they name the databases in another order.  OK: it is that one,
+     * durably. REFUSED: it is another.  NULL: this store remembers none. */
+    void (*share)(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                  struct vs_reply *reply);
     /* Makes a table of counters (NULL: leaf_alloc) where it is missing.  NULL: they come with their first tag. */
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };

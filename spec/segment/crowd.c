@@ -139,6 +139,53 @@ static void processes_that_are_killed(void) {
     check_tally(30 * times);
 }
 
+/* ------------------------------------------------------------------ databases in another order */
+
+/* What a host whose config names these databases, in this order, is told of that; "": it has numbers. */
+static void as_another_host(const char *maps, const char *const names[3], char *text, size_t size) {
+    struct vesta_segment_opts named = VESTA_SEGMENT_OPTS_INIT;
+    struct vesta_pause pause;
+    uint64_t number;
+    static char uris[3][200];
+    named.tag = "orders";
+    for (int i = 0; i < 3 && names[i]; i++) {
+        snprintf(uris[i], sizeof uris[i], "%s", uri_of(names[i]));
+        named.stores[i] = uris[i];
+    }
+    mkdir(in_folder(maps), 0700);
+    setenv("VESTA_MAPS", in_folder(maps), 1);
+    struct vesta_segment *seg = must_open_segment(named);
+    text[0] = '\0';
+    while (!strstr(text, "their order")) {
+        if (vesta_segment_next_wait(seg, &number, 100000, &pause) == VESTA_OK) {
+            text[0] = '\0';
+            break;
+        }
+        vesta_segment_pause_text(seg, &pause, text, size);
+    }
+    vesta_segment_close(seg);
+}
+
+static void another_order_of_databases_is_refused(void) {
+    char text[512];
+    start(2, 10);
+    add_tag(uri_of("three.db"), "orders", 1, 10);
+    as_another_host("a", (const char *const[3]){"one.db", "two.db"}, text, sizeof text);
+    CHECK_STR(text, "");
+    uint64_t one = counter_at(uri_of("one.db"), "orders"), two = counter_at(uri_of("two.db"), "orders");
+    as_another_host("b", (const char *const[3]){"two.db", "one.db"}, text, sizeof text);
+    CHECK_HAS(text, " of 2 stores, and is named as ");
+    as_another_host("c", (const char *const[3]){"two.db", "three.db"}, text, sizeof text); /* one of them refuses */
+    CHECK_HAS(text, "it was number 1 of 2 stores, and is named as 0 of 2");
+    as_another_host("d", (const char *const[3]){"one.db", "two.db", "three.db"}, text, sizeof text);
+    CHECK_HAS(text, " of 2 stores, and is named as ");
+    CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), one);
+    CHECK_EQ_U64(counter_at(uri_of("two.db"), "orders"), two);
+    CHECK_EQ_U64(counter_at(uri_of("three.db"), "orders"), 1); /* nothing is taken from the others, either */
+    as_another_host("e", (const char *const[3]){"one.db", "two.db"}, text, sizeof text);
+    CHECK_STR(text, "");
+}
+
 /* ------------------------------------------------------------------ two databases, of which one is away */
 
 /* Has the database locked, as one whose holder is stopped: calls of it time out. */
@@ -285,6 +332,8 @@ static const struct check_case cases[] = {
     {"children that are forked while ranges are fetched take no number twice", forks_of_a_process_at_work},
 #endif
     {"processes that are killed leave no number behind that is given again", processes_that_are_killed},
+    {"databases that are named in another order, or beside one more, are refused",
+     another_order_of_databases_is_refused},
     {"one of two databases may be away, and is asked again when it is back",
      one_of_two_databases_is_away_and_comes_back},
     {"strict numbers grow in the order of calls, across hosts whose processes are killed",

@@ -1,5 +1,6 @@
 /* counters.c -- what every store that has counters promises of them, asked of a real one:
  * store_counters URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has tags of its own. */
+#include "shares.h"
 #include "tagged.h"
 
 static enum vs_outcome take(struct vs_store *store, const char *tag, uint64_t step) {
@@ -477,6 +478,8 @@ static const struct check_case cases[] = {
     {"a lift raises a counter to its floor, once, and never lowers it", a_lift_never_lowers},
     {"a floor is asked for by the store's clock, and no number below it is granted",
      a_floor_is_asked_by_the_stores_clock},
+    {"whose share of a counter's numbers a database grants is remembered, and no other is taken",
+     a_share_is_remembered},
     {"names that look alike are different tags", names_that_look_alike},
     {"tags are listed, with what stands there", tags_are_listed},
     {"takers of several processes overlap nowhere, and leave nothing out", takers_overlap_nowhere},

@@ -18,7 +18,7 @@ for scheme in sys.argv[4:]:
 
     @claim(f"the contract of counters holds for {scheme}:")
     def _(scheme=scheme):
-        contract(COUNTERS, f"{scheme}:{box.name}/{scheme}", 15)
+        contract(COUNTERS, f"{scheme}:{box.name}/{scheme}", 16)
 
 
 @claim("a tag's file that is damaged, or another's, is refused and left as it is")

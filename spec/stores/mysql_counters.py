@@ -60,14 +60,14 @@ def _():
     with taker() as caller:
         assert took(caller.ask("take orders 0", "OK")) == (1, 11)
         has(caller.ask("add other 1 10", "REFUSED")["text"], "INSERT command denied")
-    assert db.sql("SHOW TABLES IN leaf").split() == ["leaf_alloc", "vesta_reservation"]  # nor is any other needed
+    assert db.sql("SHOW TABLES IN leaf").split() == ["leaf_alloc", "vesta_reservation", "vesta_segment_share"]  # nor is any other needed
 
 
 @claim("the contract of counters holds: in our table, in Leaf's own, in tinyid's own of any name")
 def _():
     db.sql(LEAF % "leaf_of_leaf" + ";" + TINYID % "tiny_id_info" + ";" + TINYID % "counters_of_ours")
     for table in ("-", "leaf_of_leaf", "tiny_id_info", "counters_of_ours"):
-        contract(COUNTERS, (uri("owner:o"), table), 15)
+        contract(COUNTERS, (uri("owner:o"), table), 16)
 
 
 @claim("the contract of reservations holds, beside our table, Leaf's own and tinyid's own")

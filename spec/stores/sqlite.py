@@ -51,8 +51,8 @@ def _():
 
 @claim("the contract of counters holds, in leaf_alloc and in a table of any other name")
 def _():
-    contract(COUNTERS, "sqlite:" + place(), 15)
-    contract(COUNTERS, ("sqlite:" + place(), "order$counters"), 15)
+    contract(COUNTERS, "sqlite:" + place(), 16)
+    contract(COUNTERS, ("sqlite:" + place(), "order$counters"), 16)
 
 
 @claim("the contract of reservations holds")

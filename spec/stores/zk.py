@@ -72,8 +72,8 @@ def _():
 
 @claim("the contract of counters holds, where anyone may write alike")
 def _():
-    contract(COUNTERS, uri(), 15)
-    contract(COUNTERS, uri("", root="/open", more="?acl=open"), 15)
+    contract(COUNTERS, uri(), 16)
+    contract(COUNTERS, uri("", root="/open", more="?acl=open"), 16)
 
 
 def took(got):

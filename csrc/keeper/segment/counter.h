@@ -55,6 +55,9 @@ struct vs_database {
 
 enum vs_leave { VS_LEAVE_NOT, VS_LEAVE_QUIETLY, VS_LEAVE_AND_GIVE_BACK };
 
+/* What a database says of the share that the order of the databases gives to it. */
+enum vs_share_state { VS_SHARE_UNASKED, VS_SHARE_FOUND, VS_SHARE_AWAY, VS_SHARE_REFUSED };
+
 /* A segment in one of its databases. */
 struct vs_part {
     struct vs_part *next; /* of the database's */
@@ -77,6 +80,7 @@ struct vs_part {
     int64_t turn_from_us; /* since when */
     /* for people, and for the other parts */
     _Atomic bool is_troubled;
+    _Atomic uint32_t share;                              /* enum vs_share_state */
     _Atomic bool is_refused;                             /* by the last answer */
     _Atomic uint64_t step, ranges, answers[VS_RENEWALS]; /* by enum vs_outcome */
     _Atomic int64_t fetch_us;                            /* how long the last one took; -1: there was none */
@@ -158,9 +162,15 @@ void vs_part_reset(struct vs_part *part);
 bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why);
 /* One call of the store, counted. */
 void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply);
+/* Its counter, as a store is told. */
+struct vs_counter vs_part_counter(const struct vs_part *part);
 /* Tells people what its refiller says. */
 void vs_part_report(struct vs_part *part);
 void vs_part_said(const struct vs_part *part, char out[VS_SAID_MAX]);
+
+/* share.c: whether ranges may be taken, as far as other hosts' order of the databases goes; else when to look again is
+ * set.  `store`, `why`: as vs_part_run's. */
+bool vs_share_is_found(struct vs_part *part, struct vs_store *store, const char *why);
 
 /* database.c */
 

@@ -51,6 +51,7 @@ void vs_part_reset(struct vs_part *part) {
     part->on_want = true;
     part->used_us = 0;
     atomic_store(&part->watches, false);
+    atomic_store(&part->share, VS_SHARE_UNASKED);
     atomic_store(&part->is_refused, false);
     part->turn = 0;
     atomic_store(&part->is_troubled, false);
@@ -121,9 +122,14 @@ static void take_share(struct vs_part *part, const struct vs_grant *grant, struc
              grant->delta, grant->remainder, part->index, count);
 }
 
+struct vs_counter vs_part_counter(const struct vs_part *part) {
+    const struct vesta_segment *seg = part->segment;
+    return (struct vs_counter){seg->table[0] ? seg->table : NULL, seg->tag};
+}
+
 void vs_part_take(struct vs_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply) {
     const struct vesta_segment *seg = part->segment;
-    struct vs_counter counter = {seg->table[0] ? seg->table : NULL, seg->tag};
+    struct vs_counter counter = vs_part_counter(part);
     int64_t from_us = now_us(part);
     vs_store_take(store, &counter, step, &seg->floor, reply);
     atomic_store(&part->fetch_us, now_us(part) - from_us);
@@ -154,8 +160,7 @@ static void do_take(struct vs_part *part, const struct asked *asked, const struc
 
 static void do_untake(struct vs_part *part, struct vs_store *store, const struct vs_refill_action *action,
                       struct vs_refill_event *ev) {
-    const struct vesta_segment *seg = part->segment;
-    struct vs_counter counter = {seg->table[0] ? seg->table : NULL, seg->tag};
+    struct vs_counter counter = vs_part_counter(part);
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     assert(action->unused.from < action->unused.until);
     if (store) store->ops->untake(store, &counter, action->unused.from, action->unused.until, &reply);
@@ -274,9 +279,10 @@ bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) 
     bool leaves = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
     assert(leaves || atomic_load(&part->leave) == VS_LEAVE_NOT);
     assert(part->refill.phase == VS_RF_REST); /* each run ends there, or is followed by a reset */
-    if (leaves) part->refill.said[0] = '\0';  /* what it says at the end is of the end */
     atomic_store(&part->watches, false);
-    atomic_exchange(&part->wanted, 0); /* before it is looked at: what comes later wakes it again */
+    if (!leaves && !vs_share_is_found(part, store, why)) return true;
+    if (leaves) part->refill.said[0] = '\0'; /* what it says at the end is of the end */
+    atomic_exchange(&part->wanted, 0);       /* before it is looked at: what comes later wakes it again */
     bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && may_ask(part, live->words);
     enum vs_refill_do last = run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);

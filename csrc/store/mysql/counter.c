@@ -433,7 +433,8 @@ void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uin
     if (fate != VS_FATE_TOLD) look_lifted(&call, floor);
 }
 
-/* As Leaf's own server makes it, but that tags are told apart by their bytes; and the table of reservations. */
+/* As Leaf's own server makes it, but that tags are told apart by their bytes; and the tables of reservations and
+ * shares. */
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};
@@ -448,6 +449,8 @@ void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_repl
                " UPDATE CURRENT_TIMESTAMP) ENGINE=InnoDB",
                name);
     self->shape.is = NULL;
-    if (!vs_mysql_send(self, &sql, reply) || !vs_mysql_make_reservations(self, reply)) return;
+    if (!vs_mysql_send(self, &sql, reply) || !vs_mysql_make_reservations(self, reply) ||
+        !vs_mysql_make_shares(self, reply))
+        return;
     if (begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) vs_done(reply);
 }

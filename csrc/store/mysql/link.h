@@ -121,6 +121,11 @@ void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter,
 void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply);
 
+/* share.c */
+bool vs_mysql_make_shares(struct mysql_store *self, struct vs_reply *reply);
+void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                    struct vs_reply *reply);
+
 /* reserve.c */
 bool vs_mysql_make_reservations(struct mysql_store *self, struct vs_reply *reply);
 void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],

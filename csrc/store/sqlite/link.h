@@ -61,6 +61,10 @@ void vs_sqlite_tag_step(struct vs_store *store, const struct vs_counter *counter
                         struct vs_reply *reply);
 void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
 
+/* share.c */
+void vs_sqlite_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                     struct vs_reply *reply);
+
 /* reserve.c */
 void vs_sqlite_reserve(struct vs_store *store, const struct vs_counter *counter, const uint64_t token[2],
                        int64_t hold_ms, struct vs_reply *reply);

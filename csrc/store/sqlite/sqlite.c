@@ -326,6 +326,7 @@ const struct vs_store_ops vs_store_sqlite = {
     .tag_add = vs_sqlite_tag_add,
     .tag_step = vs_sqlite_tag_step,
     .lift = vs_sqlite_lift,
+    .share = vs_sqlite_share,
     .reserve = vs_sqlite_reserve,
     .settle = vs_sqlite_settle,
 };

@@ -1,0 +1,60 @@
+/* share.c -- that all hosts name a segment's databases in one order: a database remembers which share of the numbers is
+ * its own, and who names it in another place is refused.  Before a process takes its first range, each database has
+ * said so, or has not answered; and where one refuses, nothing is taken from any, since who has one wrong may have
+ * given one of the others' numbers to it. */
+#include "keeper/segment/counter.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WAIT_US ((int64_t)10000)   /* another database is asked just now */
+#define REST_US ((int64_t)1000000) /* after an answer that a person must do something about, or none */
+
+#define BLOCKED "nothing is taken while "
+
+static bool rests(struct vs_part *part, int64_t us) {
+    const struct vesta_clock *clock = part->segment->clock;
+    vs_part_report(part);
+    part->due_us = clock->boot_us(clock->self) + us;
+    part->on_want = false;
+    return false;
+}
+
+static void ask(struct vs_part *part, struct vs_store *store, const char *why) {
+    const struct vs_share share = {.delta = part->segment->parts_count, .remainder = part->index};
+    struct vs_counter counter = vs_part_counter(part);
+    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    enum vs_share_state state = VS_SHARE_AWAY;
+    assert(share.remainder < share.delta);
+    if (store && !store->ops->share) reply.outcome = VS_STORE_OK; /* it remembers none */
+    if (store && store->ops->share) store->ops->share(store, &counter, &share, &reply);
+    if (reply.outcome == VS_STORE_OK) state = VS_SHARE_FOUND;
+    if (reply.outcome == VS_STORE_REFUSED) state = VS_SHARE_REFUSED;
+    atomic_store(&part->share, state);
+    atomic_store(&part->is_refused, state == VS_SHARE_REFUSED);
+    if (state != VS_SHARE_FOUND) atomic_fetch_add(&part->answers[reply.outcome], 1);
+    snprintf(part->refill.said, sizeof part->refill.said, "%s", store ? reply.text : why);
+}
+
+bool vs_share_is_found(struct vs_part *part, struct vs_store *store, const char *why) {
+    const struct vesta_segment *seg = part->segment;
+    assert(part->index < seg->parts_count);
+    if (seg->parts_count == 1) return true;
+    if (atomic_load(&part->share) != VS_SHARE_FOUND) ask(part, store, why);
+    if (atomic_load(&part->share) != VS_SHARE_FOUND) {
+        rests(part, REST_US);
+        atomic_store(&part->is_troubled, true); /* another one's turn */
+        return false;
+    }
+    for (uint32_t i = 0; i < seg->parts_count; i++) {
+        uint32_t state = atomic_load(&seg->part[i].share);
+        if (state == VS_SHARE_UNASKED) return rests(part, WAIT_US);
+        if (state != VS_SHARE_REFUSED) continue;
+        snprintf(part->refill.said, sizeof part->refill.said, BLOCKED "%.100s is refused", seg->part[i].shown);
+        atomic_store(&part->is_refused, true);
+        return rests(part, REST_US);
+    }
+    if (strncmp(part->refill.said, BLOCKED, strlen(BLOCKED)) == 0) part->refill.said[0] = '\0';
+    return true;
+}

@@ -1,0 +1,80 @@
+/* share.c -- which numbers of a counter a database grants, of several that grant them together, in MariaDB or MySQL.
+ *
+ *     vesta_segment_share (counters, tag, delta, remainder)
+ *
+ * counters is the name of the counter's table.  Leaf's own has no column for it, so this one stands beside it. */
+#include "store/mysql/counter.h"
+
+#include <inttypes.h>
+#include <mysqld_error.h>
+
+enum { COL_NONCE, COL_DELTA, COL_REMAINDER, COLUMNS };
+
+bool vs_mysql_make_shares(struct mysql_store *self, struct vs_reply *reply) {
+    struct vs_sql sql = {.length = 0};
+    vs_sql_add(&sql, "CREATE TABLE IF NOT EXISTS " VS_SHARES " (counters VARBINARY(64) NOT NULL, tag VARBINARY(64) NOT"
+                     " NULL, delta BIGINT NOT NULL, remainder BIGINT NOT NULL, PRIMARY KEY (counters, tag))"
+                     " ENGINE=InnoDB");
+    return vs_mysql_send(self, &sql, reply);
+}
+
+/* Whether the server said that there is no such table, or that this user may not do this to it. */
+static bool lacks_table(const struct vs_mysql_call *call) {
+    unsigned error = call->self->my ? mysql_errno(call->self->my) : 0;
+    return error == ER_NO_SUCH_TABLE || error == ER_TABLEACCESS_DENIED_ERROR;
+}
+
+/* One row comes, whatever is there.  False with the reply filled. */
+static bool look(const struct vs_mysql_call *call, struct vs_share *share) {
+    struct vs_sql sql = {.length = 0};
+    struct vs_rows rows;
+    vs_sql_add(&sql,
+               "SELECT %" PRIu64 ", s.delta, s.remainder FROM (SELECT 1) AS one LEFT JOIN " VS_SHARES
+               " AS s ON s.counters = '%s' AND s.tag = '%s' FOR UPDATE",
+               vs_mysql_nonce(call->self), call->table, call->tag);
+    if (!vs_mysql_rows(call->self, &sql, COLUMNS, &rows, call->reply)) return false;
+    int found = vs_mysql_fetch(call->self, &rows, call->reply);
+    if (found < 0) return false;
+    *share = (struct vs_share){.delta = 0};
+    bool is_whole = found == 1 && (!rows.row[COL_DELTA] || (vs_mysql_count(&rows, COL_DELTA, &share->delta) &&
+                                                            vs_mysql_count(&rows, COL_REMAINDER, &share->remainder)));
+    vs_mysql_rows_done(&rows);
+    return is_whole || vs_mysql_no_answer(call->self, "half an answer", call->reply);
+}
+
+/* False with the reply filled. */
+static bool insert(const struct vs_mysql_call *call, const struct vs_share *share) {
+    struct vs_sql sql = {.length = 0};
+    vs_sql_add(&sql,
+               "INSERT INTO " VS_SHARES " (counters, tag, delta, remainder) VALUES ('%s', '%s', %" PRIu64 ", %" PRIu64
+               ")",
+               call->table, call->tag, share->delta, share->remainder);
+    if (vs_mysql_call_write(call, &sql, 1) == VS_FATE_TOLD) return false;
+    vs_reply_clear(call->reply); /* done, or another was faster: what stands there is looked at */
+    return true;
+}
+
+/* What stands there in the end: as it was, or as it is written.  False with the reply filled. */
+static bool find_or_keep(const struct vs_mysql_call *call, const struct vs_share *share, struct vs_share *stands) {
+    if (!look(call, stands)) {
+        if (!lacks_table(call)) return false;
+        vs_reply_clear(call->reply);
+        if (!vs_mysql_make_shares(call->self, call->reply) || !look(call, stands)) return false;
+    }
+    return stands->delta || (insert(call, share) && look(call, stands));
+}
+
+void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
+                    struct vs_reply *reply) {
+    struct vs_mysql_call call;
+    struct vs_tag row;
+    struct vs_share stands;
+    if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
+    if (row.delta > 1) /* tinyid's rows say it themselves */
+        vs_done(reply);
+    else if (find_or_keep(&call, share, &stands))
+        vs_share_answer(&stands, share, reply);
+    else if (lacks_table(&call))
+        vs_answer(reply, VS_STORE_REFUSED,
+                  "cannot use " VS_SHARES ": run `vesta store init --segments`, and grant SELECT, INSERT, UPDATE");
+}
