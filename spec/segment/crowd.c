@@ -1,8 +1,10 @@
 /* crowd.c -- numbers of segments counted: threads, processes, forks, kill -9, two databases of which one is away.
  * segment_crowd [PART OF A CLAIM [TIMES]]: TIMES as many numbers and kills as a test has time for. */
 #include "counters.h"
+#include "keeper/segment/counter.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 
 #define EACH (2000 * times)
 static size_t times = 1;
@@ -111,6 +113,37 @@ static void forks_of_a_process_at_work(void) {
 }
 #endif
 
+#ifdef FORKS_BESIDE_THREADS
+/* clone(2) without libc: no fork handler runs, and the child may use nothing but memory; a tenth of a range is more
+ * than all of them take, so nobody is told to fetch one. */
+static void raw_clones(void) {
+    enum { CLONES = 4, TAKEN = 2000 };
+    static uint64_t numbers[TAKEN];
+    struct vesta_pause pause;
+    long pids[CLONES];
+    start(1, 1000000);
+    shared = must_open_segment(opts);
+    numbers[0] = number_of(shared);
+    tally_add(numbers, 1);
+    for (int i = 0; i < CLONES; i++) {
+        pids[i] = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+        if (pids[i] != 0) continue;
+        size_t have = 0;
+        for (int tries = 0; have < TAKEN && tries < 10000000; tries++)
+            have += vesta_segment_next(shared, &numbers[have], &pause) == VESTA_OK;
+        tally_add(numbers, have);
+        syscall(SYS_exit_group, have == TAKEN ? 0 : 9);
+    }
+    for (int n = 0; n < TAKEN; n++)
+        numbers[n] = number_of(shared);
+    tally_add(numbers, TAKEN);
+    for (int i = 0; i < CLONES; i++)
+        reap((pid_t)pids[i], false);
+    vesta_segment_close(shared);
+    check_tally(1 + (CLONES + 1) * TAKEN);
+}
+#endif
+
 /* ------------------------------------------------------------------ kills */
 
 static void draw_for_ever(uint64_t dice) {
@@ -138,6 +171,30 @@ static void processes_that_are_killed(void) {
     }
     check_tally(30 * times);
 }
+
+/* ------------------------------------------------------------------ a map that is truncated */
+
+#ifdef FORKS_BESIDE_THREADS /* a sanitizer takes SIGBUS for itself */
+/* A program takes SIGBUS for its maps, as vesta does, and goes on with numbers that nobody had. */
+static void a_map_that_is_cut_short_is_followed_by_another(void) {
+    start(1, 10);
+    NEED(vs_guard_on() == 0);
+    struct vesta_segment *seg = must_open_segment(opts);
+    uint64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int n = 0; n < 25; n++) {
+            uint64_t number = number_of(seg);
+            CHECK(number > last);
+            last = number;
+        }
+        char name[VS_MAP_NAME_MAX];
+        snprintf(name, sizeof name, "%s", atomic_load(&seg->live)->mapping.name);
+        CHECK(truncate(name, 0) == 0);
+    }
+    CHECK(number_of(seg) > last);
+    vesta_segment_close(seg);
+}
+#endif
 
 /* ------------------------------------------------------------------ databases in another order */
 
@@ -330,6 +387,8 @@ static const struct check_case cases[] = {
     {"processes of a host share one cursor, and take no number twice", processes_of_a_host},
 #ifdef FORKS_BESIDE_THREADS
     {"children that are forked while ranges are fetched take no number twice", forks_of_a_process_at_work},
+    {"children by clone(2) take no number twice", raw_clones},
+    {"a map that is cut short is followed by another", a_map_that_is_cut_short_is_followed_by_another},
 #endif
     {"processes that are killed leave no number behind that is given again", processes_that_are_killed},
     {"databases that are named in another order, or beside one more, are refused",

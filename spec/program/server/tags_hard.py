@@ -1,10 +1,14 @@
-"""tags_hard.py -- a server's hard days with tags: as many as it has descriptors for.
+"""tags_hard.py -- a server's hard days with tags: more of them than descriptors; a MariaDB that is killed in the midst of a
+write, a ZooKeeper that is killed, and back.
 """
 import re
 import resource
 import signal
+import threading
+import time
 
-from serving import Configured, claim, fails, main, same
+from served import LEAF, mariadb, mysql_uri, zk_uri, zookeeper
+from serving import Configured, bulks, claim, fails, main, same
 from tables import Table, config, until
 
 
@@ -86,6 +90,153 @@ def _(world):
     refused = Scarce(world, config(table, row), 220)
     done = world.run(*refused.args[refused.args.index("serve"):], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (220, 220)))
     fails(done, 1, "220 file descriptors are too few", "200 of them for tags", "LimitNOFILE=")
+
+
+
+# ------------------------------------------------------------------ real stores that are killed
+
+class Takers:
+    """Threads that take for ever; what each call gave, and when."""
+
+    def __init__(self, take, count=3):
+        self.calls, self.failed, self.over = [], [], threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=(take,)) for _ in range(count)]
+
+    def run(self, take):
+        try:
+            while not self.over.is_set():
+                began = time.monotonic()
+                numbers = take()
+                self.calls.append((began, time.monotonic(), numbers))
+        except BaseException as error:  # to be shown by the thread that judges
+            self.failed.append(error)
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def numbers(self):
+        return [number for _, _, numbers in list(self.calls) for number in numbers]
+
+    def more(self, count):
+        """Waits for so many more calls."""
+        goal = len(self.calls) + count
+        until(lambda: len(self.calls) >= goal or self.failed)
+        same(self.failed, [])
+
+
+def leaf_on_mariadb(row):
+    db = mariadb()
+    db.sql("CREATE DATABASE IF NOT EXISTS leaf; DROP TABLE IF EXISTS leaf.leaf_alloc; " + LEAF % "leaf" +
+           "; INSERT INTO leaf.leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 10)")
+    return db, ("return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', tags = '*', step_max = 10, wait_ms_max = 60000, %s } } }"
+                % (mysql_uri(name="leaf"), row))
+
+
+def kill_in_its_write(db, table):
+    """Ends MariaDB while it is in the midst of the server's own write, whose commit never comes, and starts it again."""
+    column = {"leaf_alloc": "step", "vesta_reservation": "number"}[table]
+    db.sql("SET GLOBAL long_query_time = 99; "  # which ends with the process, so that nobody sleeps behind its restart
+           "CREATE TRIGGER leaf.slow BEFORE UPDATE ON leaf.%s FOR EACH ROW SET NEW.%s = NEW.%s + SLEEP(IF(@@global.long_query_time > 50, 60, 0))"
+           % (table, column, column))
+    until(lambda: db.sql("SELECT id FROM information_schema.processlist WHERE state = 'User sleep'"))
+    db.stop(signal.SIGKILL)
+    db.start()
+    db.sql("DROP TRIGGER leaf.slow")
+
+
+def number_of_reply(data):
+    assert data.startswith(b":"), data
+    return [int(data[1:])]
+
+
+def grows_over_mariadbs_end(world, row):
+    db, text = leaf_on_mariadb(row)
+    with Configured(world, text) as server:
+        with Takers(lambda: number_of_reply(server.redis("INCR", "orders"))) as takers:
+            takers.more(40)
+            kill_in_its_write(db, "leaf_alloc")
+            takers.more(40)
+    same(takers.failed, [])
+    numbers = takers.numbers()
+    same(len(set(numbers)), len(numbers))
+    assert max(numbers) < int(db.sql("SELECT max_id FROM leaf.leaf_alloc WHERE biz_tag = 'orders'"))
+    return takers.calls
+
+
+@claim("MariaDB is killed between the UPDATE of a range and its commit, and comes back: no request is refused, no number twice")
+def _(world):
+    grows_over_mariadbs_end(world, "order = 'trend'")
+
+
+@claim("so in strict order, and numbers still rise from call to call")
+def _(world):
+    calls = sorted(grows_over_mariadbs_end(world, "order = 'strict'"))
+    for began, _, numbers in calls:
+        assert all(other < numbers[0] for _, ended, (other,) in calls if ended < began), numbers
+
+
+@claim("MariaDB is killed between a commit's UPDATE and its end, and comes back: what was committed is 1 to n, each once")
+def _(world):
+    db, text = leaf_on_mariadb("order = 'dense'")
+    done = world.run("store", "init", "--segments", "--store", mysql_uri(name="leaf"))
+    same((done.code, done.err), (0, ""))
+    db.sql("DELETE FROM leaf.vesta_reservation")
+
+    def invoice():
+        data = server.redis("VESTA.RESERVE", "orders", "1000")
+        found = re.fullmatch(rb"(?s).*number\r\n\$\d+\r\n(\d+)\r\n.*token\r\n\$32\r\n(\w+)\r\n.*", data)
+        assert found or data.startswith(b"-TRYAGAIN"), data
+        if not found:
+            return []
+        while True:
+            data = server.redis("VESTA.COMMIT", "orders", found[1].decode(), found[2].decode())
+            if data == b"+OK\r\n":
+                return [int(found[1])]
+            if data.startswith(b"-ERR"):  # it ran out meanwhile, and is another's: whose commit is counted
+                assert b"orders" in data, data
+                return []
+            assert data.startswith(b"-TRYAGAIN"), data
+
+    with Configured(world, text) as server:
+        with Takers(invoice, 4) as takers:
+            takers.more(20)
+            kill_in_its_write(db, "vesta_reservation")
+            takers.more(20)
+        same(takers.failed, [])
+        time.sleep(1.1)  # what nobody settled runs out
+        committed = takers.numbers()
+        for _ in range(50):
+            if sorted(committed) == list(range(1, len(committed) + 1)):
+                break
+            committed += invoice()
+        same(sorted(committed), list(range(1, len(committed) + 1)))
+
+
+@claim("ZooKeeper is killed and comes back: who asks waits, no number twice")
+def _(world):
+    zk = zookeeper()
+    for words in (("store", "init", "--namespace", "unused", "--layout", "snowflake"), ("segments", "add", "orders", "--step", "10")):
+        done = world.run(*words, "--store", zk_uri())
+        same((done.code, done.err), (0, ""))
+    text = ("return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', tags = '*', step_max = 10, wait_ms_max = 60000 } } }" % zk_uri())
+    with Configured(world, text) as server:
+        with Takers(lambda: bulks(server.redis("VESTA.NEXT", "orders", "5"))) as takers:
+            takers.more(40)
+            zk.stop(signal.SIGKILL)
+            time.sleep(0.5)
+            zk.start().ready()
+            takers.more(40)
+    same(takers.failed, [])
+    numbers = takers.numbers()
+    same(len(set(numbers)), len(numbers))
+    assert len(numbers) >= 400, len(numbers)
 
 
 main()
