@@ -124,7 +124,8 @@ static int list(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0)
-        return vs_usage("unexpected operand %s; there are `vesta segments` add, step, take and import",
+        return vs_usage("unexpected operand %s; there are `vesta segments` add, step, take, import and "
+                        "resume",
                         vs_shown_text(argv[0]));
     if ((rc = vs_places_open(&places, NULL)) == VS_GO)
         rc = watches ? watch(&places, looks, json) : look(&places, looks, json);
