@@ -8,6 +8,7 @@
 #include "store/reply.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 static struct vs_slice scheme_of(const char *uri) {
@@ -147,6 +148,23 @@ void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, 
     store->ops->ns_swap(store, old_ver, &next, reply);
 }
 
+#define BEFORE_ANY_MS INT64_C(946771200000) /* 2 January 2000 in every zone */
+
+/* Whether the counter, which now stands where a range was granted below the floor, has given numbers that no floor was
+ * ever under: whoever takes them would be raised as well, for good. */
+static bool is_anothers(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
+                        uint64_t least, struct vs_reply *reply) {
+    const struct vs_grant granted = reply->grant;
+    if (granted.from <= 2 || granted.from >= floor->at(floor->self, BEFORE_ANY_MS)) return false;
+    store->ops->untake(store, counter, granted.from, granted.until, reply);
+    if (reply->outcome == VS_STORE_CONFLICT) return true; /* it moves: perhaps another host has just lifted it */
+    vs_answer(reply, VS_STORE_REFUSED,
+              "tag '%s' has given numbers without a day, up to %" PRIu64 ", and would go on from %" PRIu64
+              " for everybody: make one of its own with vesta segments add",
+              counter->tag, granted.from - 1, least);
+    return true;
+}
+
 /* In this order: a floor that is asked for by the time of the take that brought the numbers cannot rise between them,
  * and the counter alone says who comes first. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
@@ -158,7 +176,7 @@ void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uin
         vs_answer(reply, VS_STORE_REFUSED, "there is no number for the time that the store's clock has");
         return;
     }
-    if (reply->grant.from >= least) return;
+    if (reply->grant.from >= least || is_anothers(store, counter, floor, least, reply)) return;
     store->ops->lift(store, counter, least, reply);
     if (reply->outcome == VS_STORE_OK) store->ops->take(store, counter, step, reply);
     if (reply->outcome == VS_STORE_OK && reply->grant.from < least)

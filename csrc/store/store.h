@@ -236,7 +236,8 @@ const char *vs_store_public(const char *uri, char *buf);
 /* Makes what the store stands on (`vesta store init`): reply->outcome. */
 void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 
-/* The least number that may be given at an instant; 0: none may be. */
+/* The least number that may be given at an instant; 0: none may be.  It only rises: a counter that has given numbers
+ * below what it was in the year 2000 is somebody else's, and is left alone. */
 struct vs_floor {
     uint64_t (*at)(void *self, int64_t unix_ms); /* NULL: there is no floor */
     void *self;

@@ -247,12 +247,13 @@ static void a_lift_never_lowers(void) {
 
 /* A floor that says what the case wants, and keeps the instant that it was asked for. */
 struct said {
-    uint64_t least;
+    uint64_t least, long_ago;
     int64_t asked_ms;
 };
 
 static uint64_t say_least(void *self, int64_t unix_ms) {
     struct said *said = self;
+    if (unix_ms < INT64_C(1000000000000)) return said->long_ago;
     said->asked_ms = unix_ms;
     return said->least;
 }
@@ -275,6 +276,10 @@ static void a_floor_is_asked_by_the_stores_clock(void) {
     IS(take_above(store, tag_name, 1, &said), VS_STORE_OK);
     GRANTED(4, 5);
     said.least = far;
+    said.long_ago = far / 2;
+    IS(take_above(store, tag_name, 3, &said), VS_STORE_REFUSED);
+    CHECK_HAS(reply.text, "numbers without a day, up to 4");
+    said.long_ago = 0;
     IS(take_above(store, tag_name, 3, &said), VS_STORE_OK);
     GRANTED(far, far + 3);
     said.least = 5; /* a clock that went back */
