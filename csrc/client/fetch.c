@@ -337,12 +337,14 @@ static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
     return NULL;
 }
 
+/* False, with errno: there is no thread. */
 static bool start(struct vs_fetcher *f) {
     sigset_t all, was;
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
     int rc = pthread_create(&f->thread, NULL, fetch_main, f);
     pthread_sigmask(SIG_SETMASK, &was, NULL);
+    errno = rc;
     return rc == 0;
 }
 
@@ -351,13 +353,14 @@ struct vs_fetcher *vs_fetch_started(struct vesta_client *client, int64_t now_us)
     if (shared->fetcher || now_us < shared->retry_us) return shared->fetcher;
     struct vs_fetcher *f = make_fetcher(client);
     if (f && start(f)) return shared->fetcher = f;
+    int why = errno;
     if (f) close(f->wake_fd);
     free(f);
     shared->retry_us = now_us + NO_THREAD_US;
     shared->source[0].errors++;
     shared->info.errors++;
     snprintf(shared->source[0].error, sizeof shared->source[0].error, "this process can have no thread to ask it: %s",
-             strerror(errno));
+             strerror(why));
     return NULL;
 }
 

@@ -176,6 +176,7 @@ void vs_shared_publish(struct vesta_client *client, int source, const struct vs_
     shared->asked_us = sent_us;
     shared->took_us = now_us - sent_us;
     shared->info.blocks++;
+    shared->source[VS_FALLBACK].is_up = source == VS_FALLBACK;
     shared->source[source].blocks++;
     shared->source[source].ids += block->count;
     shared->source[source].error[0] = '\0';

@@ -63,6 +63,7 @@ static void chain(void) {
     vesta_client_get_info(client, &info);
     CHECK(info.fallback_blocks >= 1);
     CHECK_EQ_U64(info.fallback_blocks, info.fallback.blocks);
+    CHECK(info.fallback.is_up);
     CHECK(info.fallback.ids > 0);
     atomic_store(&second.fault, GOOD);
     await_way(client, 2);
@@ -73,6 +74,7 @@ static void chain(void) {
         CHECK_EQ_U64(way(client), 1);
     vesta_client_get_info(client, &info);
     CHECK_EQ_U64(info.fallback_blocks, blocks);
+    CHECK(!info.fallback.is_up && info.server[0].is_up);
     vesta_client_close(client);
     vesta_close(gen);
     fault_server_end(&first);

@@ -251,7 +251,6 @@ static void told_at_once(void) {
     fault_server_end(&second);
 }
 
-/* Who fails is asked less and less often. */
 /* How often a server that fails is asked in so many ms by its back-off alone: 0.075 s, 0.15 s, 0.3 s ... at the least
  * lie between two of them. */
 static uint64_t by_back_off(int64_t took_ms) {
