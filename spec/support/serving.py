@@ -69,7 +69,7 @@ class Server:
         for _ in range(1000):
             try:
                 self.connect(self.http).close()
-                return
+                return self.get("/healthz")  # whoever is answered meets every listener
             except ConnectionRefusedError:
                 assert self.process.poll() is None, "the server ended with %r" % self.process.poll()
                 time.sleep(0.01)
@@ -132,6 +132,7 @@ class Configured(Server):
         super().__init__(world)
         if not os.path.isabs(config):
             config = write(world, config)
+        world.own_maps()
         addresses = self.args[2:6] if faces else []
         self.args = [VESTA, "serve", "-c", config, *addresses, *flags]
         self.env = environment(world.folder, **(env or {}))
