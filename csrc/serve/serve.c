@@ -165,8 +165,7 @@ static int run_serve(int argc, char **argv) {
     if (rc == VS_GO) rc = vs_take_handed(serving);
     if (rc == VS_GO) rc = check_listeners(serving);
     if (rc == VS_GO) {
-        for (int i = 0; i < 3; i++)
-            signal((int[]){SIGHUP, SIGUSR1, SIGUSR2}[i], SIG_IGN); /* until the loops watch for them */
+        vs_serve_hold_signals();
         rc = serve(serving);
         vs_policies_close(serving);
         if (serving->ended_us) vs_ending_close(serving);

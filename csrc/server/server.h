@@ -114,6 +114,10 @@ struct vs_serve_opts {
     void *self;
 };
 
+/* HUP, USR1 and USR2 wait from here on until vs_serve watches for them: a log that is rotated while the server starts
+ * is opened anew then.  Threads: the one that will call vs_serve, before it starts others. */
+void vs_serve_hold_signals(void);
+
 /* Serves until TERM or INT: then stops accepting, answers what is in flight and returns.  A second TERM or INT ends
  * the process at once.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);

@@ -285,4 +285,8 @@ class ZkLiar(Liar):
         return bytes(out)
 
     def fit(self, other, true):
-        return other[:4] + true[4:8] + other[8:] if len(true) > 20 and len(other) > 20 else other
+        if len(true) > 20 and len(other) > 20:
+            return other[:4] + true[4:8] + other[8:]
+        # One that is an error and no more is an error of any request's: with the number that is waited for, as two
+        # processes may come to count the same, nobody could know it for another's.
+        return other if other[4:8] != true[4:8] or other == true else other[:4] + bytes([other[4] ^ 0x40]) + other[5:]

@@ -92,6 +92,18 @@ static void drain_one(struct conn *c, uint64_t now) {
         vs_conn_finish(c);
 }
 
+/* The first two end the server. */
+static const int signals[VS_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+#define ENDS 2
+
+/* From here on a reload or a log's rotation must not end what is being given back. */
+static void unwatch_signals(struct server *server) {
+    for (int i = 0; i < VS_SIGNALS; i++)
+        uv_close((uv_handle_t *)&server->signal[i], NULL);
+    for (int i = ENDS; i < VS_SIGNALS; i++)
+        signal(signals[i], SIG_IGN);
+}
+
 static void close_loop(struct loop *loop) {
     pthread_mutex_lock(&waking);
     loop->closed = true;
@@ -101,8 +113,7 @@ static void close_loop(struct loop *loop) {
     uv_close((uv_handle_t *)&loop->rest, NULL);
     uv_close((uv_handle_t *)&loop->stop, NULL);
     uv_close((uv_handle_t *)&loop->wake, NULL);
-    for (int i = 0; loop == loop->server->loops[0] && i < VS_SIGNALS; i++)
-        uv_close((uv_handle_t *)&loop->server->signal[i], NULL);
+    if (loop == loop->server->loops[0]) unwatch_signals(loop->server);
 }
 
 /* For Date: the clock is asked twice a second, and not by requests. */
@@ -256,14 +267,25 @@ static void run_loop(void *arg) {
     (void)rc;
 }
 
+static void mask_others(int how) {
+    sigset_t others;
+    sigemptyset(&others);
+    for (int i = ENDS; i < VS_SIGNALS; i++)
+        sigaddset(&others, signals[i]);
+    pthread_sigmask(how, &others, NULL);
+}
+
+void vs_serve_hold_signals(void) {
+    mask_others(SIG_BLOCK);
+}
+
 static void watch_signals(struct server *server) {
-    static const int numbers[VS_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
     for (int i = 0; i < VS_SIGNALS; i++) {
-        bool ends = numbers[i] == SIGTERM || numbers[i] == SIGINT;
         uv_signal_init(&server->loops[0]->uv, &server->signal[i]);
         server->signal[i].data = server;
-        uv_signal_start(&server->signal[i], ends ? on_end : on_other, numbers[i]);
+        uv_signal_start(&server->signal[i], i < ENDS ? on_end : on_other, signals[i]);
     }
+    mask_others(SIG_UNBLOCK);
 }
 
 static void tell_limits(const struct vs_limits *l) {

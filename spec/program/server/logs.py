@@ -4,9 +4,10 @@ import os
 import re
 import signal
 import socket
+import threading
 import time
 
-from serving import Server, claim, fails, main, same, set_clock, shifted
+from serving import SLOW, Server, claim, fails, main, same, set_clock, shifted
 
 PAIR = re.compile(r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"=]+)(?: |$)')
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
@@ -118,6 +119,31 @@ def _(world):
         server.process.send_signal(signal.SIGHUP)
         server.listen("nothing to reload")
         assert re.fullmatch(r"\d+", server.get("/genid").body)
+
+
+@claim("USR1 that comes while the server starts is obeyed as soon as it serves")
+def _(world):
+    log = world.path("early.log")  # which is there before the first signal is watched for
+    server = Server(world, "--log-file", log, quiet=True)
+    rotator = threading.Thread(target=rotate, args=(server, log))
+    rotator.start()
+    with server:
+        rotator.join()
+        for _ in range(1000 * SLOW):
+            if os.path.exists(log):
+                break
+            time.sleep(0.01)
+        assert os.path.exists(log), "USR1 was lost"
+
+
+def rotate(server, log):
+    """As soon as there is a log it is moved away."""
+    for _ in range(20000 * SLOW):
+        if os.path.exists(log):
+            break
+        time.sleep(0.001)
+    os.rename(log, log + ".1")
+    server.process.send_signal(signal.SIGUSR1)
 
 
 @claim("HUP, USR1 and USR2 do not end a server that is still starting")
