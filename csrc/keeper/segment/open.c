@@ -90,10 +90,13 @@ void vs_live_close(struct vs_live *live) {
     struct vs_unused unused[2];
     int count;
     assert(live->words);
-    if (!vs_segment_close(live->words, unused, &count)) return;
-    memcpy(live->unused, unused, sizeof live->unused);
-    atomic_store(&live->unused_count, count);
-    vs_words_tell(live->words);
+    assert(!vs_process_is_locked());
+    vs_process_lock(); /* whoever comes second finds what the first has found, whole */
+    bool is_first = vs_segment_close(live->words, unused, &count);
+    if (is_first) memcpy(live->unused, unused, sizeof live->unused);
+    if (is_first) atomic_store(&live->unused_count, count);
+    vs_process_unlock();
+    if (is_first) vs_words_tell(live->words);
 }
 
 static int open_live(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
