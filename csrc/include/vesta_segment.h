@@ -60,7 +60,9 @@ struct vesta_segment_opts {
     unsigned flags; /* VESTA_NO_KEEPER, VESTA_FILE_KEEPER: this process starts no thread, another one fetches ranges */
     /* Of VESTA_STRICT: the least number that may be given at an instant of the database's clock, which is one for all
      * hosts; the counter is raised to it where it stands below.  A thread of the library calls it with each step, with
-     * floor_self; it must not block nor call the segment.  0: no number may be given then.  NULL: any may. */
+     * floor_self; it must not block nor call the segment.  0: no number may be given then.  It only rises: it is also
+     * asked for the year 2000, and a counter that has given numbers below that is another's, and refused.  NULL: any
+     * may. */
     uint64_t (*floor)(void *self, int64_t unix_ms);
     void *floor_self;
 };

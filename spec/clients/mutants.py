@@ -71,20 +71,18 @@ BUGS = [  # column, what, row, (before, after)...
 
 def copy_of(folder):
     for part in ("examples/clients", "lua", "spec/clients", "spec/support", "spec/vectors"):
-        shutil.copytree(os.path.join(ROOT, part), os.path.join(folder, part), dirs_exist_ok=True,
-                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(os.path.join(ROOT, part), os.path.join(folder, part), ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def plant(folder, column, what, edits):
-    path = os.path.join(folder, FILES[column])
-    with open(path) as source:
+def planted(column, what, edits):
+    """The client's text with the bug in it."""
+    with open(os.path.join(ROOT, FILES[column])) as source:
         text = source.read()
     for before, after in edits:
         if text.count(before) != 1:
             sys.exit("%s: %s: %s has %r %d times, not once" % (column, what, FILES[column], before, text.count(before)))
         text = text.replace(before, after)
-    with open(path, "w") as source:
-        source.write(text)
+    return text
 
 
 def build(folder, column, built):
@@ -103,7 +101,8 @@ def passes(arguments, column, row, what=None, edits=()):
     vesta, built = arguments
     with tempfile.TemporaryDirectory(prefix="vesta-mutant-") as folder:
         copy_of(folder)
-        plant(folder, column, what, edits)
+        with open(os.path.join(folder, FILES[column]), "w") as source:
+            source.write(planted(column, what, edits))
         done = subprocess.run([sys.executable, os.path.join(folder, "spec/clients/conformance.py"), os.path.abspath(vesta),
                                build(folder, column, built), column, "--", row], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=300, env={**os.environ, "PYTHONPATH": os.path.join(folder, "spec/support")})
@@ -112,10 +111,8 @@ def passes(arguments, column, row, what=None, edits=()):
 
 
 def all_can_be_planted():
-    with tempfile.TemporaryDirectory(prefix="vesta-mutant-") as folder:
-        for column, what, _, *edits in BUGS:
-            copy_of(folder)
-            plant(folder, column, what, edits)
+    for column, what, _, *edits in BUGS:
+        planted(column, what, edits)
     assert all(any(bug[:2] == one for bug in BUGS) for one in SAMPLE.items()), "the sample has what is no bug"
 
 
