@@ -2,6 +2,7 @@
 #ifndef VS_COMMAND_H
 #define VS_COMMAND_H
 
+#include "command/notation.h"
 #include "vesta.h"
 
 #include <stdbool.h>
@@ -25,6 +26,8 @@ void vs_say_as(const char *command);
 void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* From here on another one hears messages, instead of people at stderr. */
 void vs_say_by(void (*by)(const char *text));
+/* A person at the keyboard is told what the command waits for; a pipe is not. */
+void vs_say_waiting(const char *what);
 /* As vs_say, and a second line that points to the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether an error is the caller's own: what was written, not what the world is like. */
@@ -46,6 +49,8 @@ char *vs_out_room(size_t size);
 void vs_out_took(size_t length);
 /* Hands over what is complete; call before waiting. */
 void vs_out_flush(void);
+/* Whether stdout is a terminal that likes colour: NO_COLOR and TERM=dumb say no. */
+bool vs_out_has_colour(void);
 /* The reader is gone or the disk is full: writing more is useless. */
 bool vs_out_gone(void);
 /* The last flush; turns `code` into VS_FAILED, with a message, when a write failed for another reason than a reader
@@ -53,12 +58,19 @@ bool vs_out_gone(void);
 int vs_out_end(int code);
 /* `text` as a JSON string with its quotes. */
 void vs_out_json(const char *text);
+/* A foreign text for a terminal: control characters become '?'. */
+void vs_out_clean(const char *text);
 
 /* ---- input.c: ids from operands, or from stdin when there are none (or "-") */
 
-typedef int vs_id_fn(void *self, uint64_t id, const char *text);
-/* Calls fn for each id; returns the worst exit code of fn and of what could not be read. */
-int vs_each_id(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self);
+/* What is called for each; it returns an exit code. */
+struct vs_id_input {
+    enum vs_notation notation;
+    int (*take)(void *self, const struct vs_found_id *found);
+    void *self;
+};
+/* Returns the worst exit code of `take` and of what could not be read. */
+int vs_each_id(const struct vs_id_input *input, int count, char **operands);
 /* Splits name=value operands into `out`; value is digits.  Returns VS_DONE or an exit code after a message.
  * A time field may be given as an RFC 3339 time of `layout`. */
 int vs_read_values(const struct vesta_layout *layout, int count, char **operands, struct vesta_value *out);
@@ -76,6 +88,7 @@ void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct ves
 uint64_t vs_per_second(const struct vesta_layout *layout);
 /* "3 days ago", "in 2 hours".  Shape: buf of VS_AGO_MAX bytes. */
 #define VS_AGO_MAX 48
+const char *vs_span(uint64_t ms, char *buf); /* "3 days" */
 const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf);
 const char *vs_iso(int64_t unix_ms, char *buf); /* vesta_iso that returns its buffer */
 int64_t vs_now_ms(void);

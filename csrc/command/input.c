@@ -25,14 +25,17 @@ int vs_read_secret(const char *flag, const char *path, const char **out) {
     if (failed) return VS_FAILED;
     if (length > 0 && length < sizeof secret && secret[length - 1] == '\n') length--;
     if (length == 0 || length >= VS_PASSWORD_MAX || strcspn(secret, "\r\n") < length || memchr(secret, '\0', length))
-        return vs_usage("%s %s: a password is one line of 1 to %d bytes", flag, vs_shown_text(path), VS_PASSWORD_MAX - 1);
+        return vs_usage("%s %s: a password is one line of 1 to %d bytes", flag, vs_shown_text(path),
+                        VS_PASSWORD_MAX - 1);
     secret[length] = '\0';
     *out = secret;
     return VS_GO;
 }
 
-static const char *what_ids_are(enum vesta_base base) {
-    switch (base) {
+static const char *what_ids_are(enum vs_notation notation) {
+    if (notation == VS_ANY_NOTATION)
+        return "decimal digits, 0 to 18446744073709551615, or hex (0x..., or 16 digits), base32 (13) or base62 (11)";
+    switch (vs_base_of(notation)) {
     case VESTA_HEX: return "hex digits, at most 16, without 0x";
     case VESTA_BASE32: return "Crockford base32 digits, at most 13";
     case VESTA_BASE62: return "base62 digits, at most 11";
@@ -44,15 +47,33 @@ static int worse(int a, int b) {
     return a > b ? a : b;
 }
 
-static int each_operand(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self) {
-    int code = VS_DONE;
-    uint64_t id;
-    for (int i = 0; i < count && !vs_out_gone(); i++) {
-        if (vesta_parse(base, operands[i], strlen(operands[i]), &id) == VESTA_OK)
-            code = worse(code, fn(self, id, operands[i]));
-        else
-            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]), what_ids_are(base));
+#define LONE_DIGITS_MIN 15 /* of a decimal id somewhere in a line; shorter numbers there are mostly something else */
+
+/* A text that is an id, or in any notation a line of something that has some. */
+static bool take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
+    struct vs_found_id found;
+    struct vs_finder finder;
+    struct vs_slice word;
+    size_t from = 0, count = 0;
+    if (vs_id_read(input->notation, text, &found)) {
+        *code = worse(*code, input->take(input->self, &found));
+        return true;
     }
+    if (input->notation != VS_ANY_NOTATION || text.length == 0 || strchr("+-", *text.at)) return false;
+    vs_finder_begin(&finder, VESTA_DECIMAL, LONE_DIGITS_MIN);
+    while (vs_finder_next(&finder, text, &from, &word))
+        if (vs_id_read(VS_ANY_NOTATION, word, &found)) {
+            count++;
+            *code = worse(*code, input->take(input->self, &found));
+        }
+    return count > 0;
+}
+
+static int each_operand(const struct vs_id_input *input, int count, char **operands) {
+    int code = VS_DONE;
+    for (int i = 0; i < count && !vs_out_gone(); i++)
+        if (!take_text(input, (struct vs_slice){operands[i], strlen(operands[i])}, &code))
+            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]), what_ids_are(input->notation));
     return code;
 }
 
@@ -61,24 +82,20 @@ static bool is_space(char c) {
 }
 
 /* One id a line; blank lines are nothing, spaces around an id are not its business. */
-static int each_line(FILE *in, enum vesta_base base, vs_id_fn *fn, void *self) {
+static int each_line(const struct vs_id_input *input, FILE *in) {
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
     int code = VS_DONE;
-    uint64_t id;
     for (uint64_t number = 1; !vs_out_gone() && (n = getline(&line, &size, in)) >= 0; number++) {
         char *at = line, *end = line + n;
         while (at < end && is_space(*at))
             at++;
         while (end > at && is_space(end[-1]))
-            *--end = '\0';
-        if (at == end) continue;
-        if (vesta_parse(base, at, (size_t)(end - at), &id) == VESTA_OK) {
-            code = worse(code, fn(self, id, at));
-            continue;
-        }
-        vs_say("line %" PRIu64 ": %s is not an id: %s", number, vs_shown(at, (size_t)(end - at)), what_ids_are(base));
+            end--;
+        if (at == end || take_text(input, (struct vs_slice){at, (size_t)(end - at)}, &code)) continue;
+        vs_say("line %" PRIu64 ": %s is not an id: %s", number, vs_shown(at, (size_t)(end - at)),
+               what_ids_are(input->notation));
         code = VS_USAGE;
     }
     if (ferror(in)) {
@@ -89,10 +106,10 @@ static int each_line(FILE *in, enum vesta_base base, vs_id_fn *fn, void *self) {
     return code;
 }
 
-int vs_each_id(int count, char **operands, enum vesta_base base, vs_id_fn *fn, void *self) {
-    if (count == 0 && isatty(STDIN_FILENO)) vs_say("reading ids from stdin, one per line; Ctrl-D ends");
-    if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return each_line(stdin, base, fn, self);
-    return each_operand(count, operands, base, fn, self);
+int vs_each_id(const struct vs_id_input *input, int count, char **operands) {
+    if (count == 0) vs_say_waiting("ids from stdin, one per line");
+    if (count == 0 || (count == 1 && strcmp(operands[0], "-") == 0)) return each_line(input, stdin);
+    return each_operand(input, count, operands);
 }
 
 /* time=2015-05-28T08:05:39Z: the field's value at that instant. */

@@ -31,6 +31,9 @@ struct vs_option {
 #define VS_CHOICE(name, into, words, help)                                                                             \
     { name, 0, VS_OPT_CHOICE, into, words, help, 0, 0, NULL }
 #define VS_FORMAT(into, help) VS_CHOICE("format", into, "dec|hex|base32|base62", help " (default: dec)")
+/* Ids that are read: into an int, an enum vs_notation. */
+#define VS_NOTATION(into)                                                                                              \
+    VS_CHOICE("format", into, "any|dec|hex|base32|base62", "how the ids are written (default: any)")
 /* Into an enum whose first value is 1. */
 #define VS_ENUM(name, into, words, help)                                                                               \
     { name, 0, VS_OPT_CHOICE, into, words, help, 1, 0, NULL }

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -110,8 +111,18 @@ void vs_out_json(const char *text) {
     vs_out_write("\"", 1);
 }
 
+void vs_out_clean(const char *text) {
+    for (; *text; text++)
+        vs_out_write((unsigned char)*text < ' ' || *text == 127 ? "?" : text, 1);
+}
+
 void vs_out_flush(void) {
     drain(false);
+}
+
+bool vs_out_has_colour(void) {
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
 }
 
 bool vs_out_gone(void) {

@@ -37,7 +37,7 @@ uint64_t vs_per_second(const struct vesta_layout *layout) {
 
 /* ------------------------------------------------------------------ how long ago */
 
-static void write_span(uint64_t ms, char *buf, size_t size) {
+const char *vs_span(uint64_t ms, char *buf) {
     static const struct {
         const char *name;
         uint64_t ms, from_ms; /* used from this span on */
@@ -52,14 +52,15 @@ static void write_span(uint64_t ms, char *buf, size_t size) {
     int i = 0;
     while (ms < units[i].from_ms)
         i++;
-    snprintf(buf, size, "%" PRIu64 " %s", ms / units[i].ms, units[i].name);
+    snprintf(buf, VS_AGO_MAX, "%" PRIu64 " %s", ms / units[i].ms, units[i].name);
+    return buf;
 }
 
 const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf) {
-    char span[VS_AGO_MAX - 8];
+    char span[VS_AGO_MAX];
     uint64_t ms = then_ms > now_ms ? (uint64_t)then_ms - (uint64_t)now_ms : (uint64_t)now_ms - (uint64_t)then_ms;
-    write_span(ms, span, sizeof span);
-    snprintf(buf, VS_AGO_MAX, then_ms > now_ms ? "in %s" : "%s ago", span);
+    vs_span(ms, span);
+    snprintf(buf, VS_AGO_MAX, then_ms > now_ms ? "in %.40s" : "%.40s ago", span);
     return buf;
 }
 

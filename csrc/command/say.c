@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *speaker = NULL;
 
@@ -37,6 +38,10 @@ void vs_say(const char *format, ...) {
     va_start(args, format);
     say(format, args);
     va_end(args);
+}
+
+void vs_say_waiting(const char *what) {
+    if (isatty(STDIN_FILENO)) vs_say("reading %s; Ctrl-D ends, Ctrl-C cancels", what);
 }
 
 int vs_usage(const char *format, ...) {

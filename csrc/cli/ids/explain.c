@@ -1,30 +1,42 @@
-/* explain.c -- what an id says: `explain` under one layout, `guess` under all presets. */
+/* explain.c -- `explain`: what ids say, under the layout of their namespace, and who held their worker numbers. */
 #include "cli/cli.h"
+#include "cli/ids/compare.h"
+#include "cli/ids/holders.h"
+#include "cli/ids/marks.h"
 #include "cli/ids/numbers.h"
-#include "command/options.h"
+#include "id/id.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define GUESSES_MAX 64 /* more than there are presets */
+#define DAY_MS INT64_C(86400000)
+#define EARLY_MS (30 * DAY_MS) /* an id of a layout's first weeks is rare, and what a wrong layout often shows */
 
 struct reading {
+    struct vs_where where;
+    struct vs_holders holders;
     struct vesta_layout layout;
-    const char *name; /* the layout as the caller wrote it */
+    const char *name; /* the layout, as the caller or the namespace has it */
     int64_t now_ms;
-    int base, json;
+    int notation, json;
+    bool is_default; /* nobody said which layout */
     bool first;
+    uint64_t ids[2]; /* the first ones, */
+    size_t count;    /* of so many that were read */
 };
 
-static void print_json(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts) {
+static void print_json(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
+    const struct vesta_layout *layout = &reading->layout;
     char iso[VESTA_ISO_MAX];
     vs_outf("{\"id\":\"%" PRIu64 "\"", id);
     for (int i = 0; i < layout->field_count; i++)
         vs_outf(",\"%s\":%" PRIu64, layout->field[i].name, parts->values[i]);
     if (layout->worker >= 0 && strcmp(layout->field[layout->worker].name, "worker") != 0)
         vs_outf(",\"worker\":%" PRIu64, parts->worker);
-    vs_outf(",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"}\n", parts->unix_ms, vs_iso(parts->unix_ms, iso));
+    vs_outf(",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts->unix_ms, vs_iso(parts->unix_ms, iso));
+    vs_holders_json(&reading->holders, parts);
+    vs_outf("}\n");
 }
 
 static void print_forms(uint64_t id) {
@@ -35,100 +47,137 @@ static void print_forms(uint64_t id) {
     vs_outf("\n  hex %s   base32 %s   base62 %s\n", hex, base32, base62);
 }
 
-static int explain_id(void *self, uint64_t id, const char *text) {
+/* An id carries no mark of its layout; a time that cannot be is the one thing that gives a wrong one away. */
+static void print_doubt(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
+    struct vesta_candidate guess;
+    bool is_late = parts->unix_ms > reading->now_ms + DAY_MS;
+    bool is_early = reading->is_default && parts->unix_ms < reading->layout.epoch_ms + EARLY_MS;
+    if (!is_late && !is_early) return;
+    vs_outf("\n  !! The time is %s: is this the id's layout?\n",
+            is_late ? "in the future" : "in the first month that the layout has");
+    if (vesta_guess(id, reading->now_ms, &guess, 1) && strcmp(guess.preset->name, reading->name) != 0)
+        vs_outf("  !! `vesta guess %" PRIu64 "` says %s first.\n", id, guess.preset->name);
+    else
+        vs_outf("  !! `vesta guess %" PRIu64 "` shows which could have made it.\n", id);
+}
+
+static int explain_id(void *self, const struct vs_found_id *found) {
     struct reading *reading = self;
+    uint64_t id = found->id;
     struct vesta_parts parts;
     struct vesta_error err;
-    (void)text;
+    bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
     if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) return vs_report(&err);
+    if (reading->count < 2) reading->ids[reading->count] = id;
+    reading->count++;
     if (reading->json) {
-        print_json(&reading->layout, id, &parts);
+        print_json(reading, id, &parts);
         return VS_DONE;
     }
     if (!reading->first) vs_outf("\n");
     reading->first = false;
-    vs_outf("%" PRIu64 "  read as %s\n\n", id, reading->name);
+    vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
     vs_draw_id(&reading->layout, id, &parts, reading->now_ms);
     print_forms(id);
+    vs_holders_draw(&reading->holders, &parts);
+    print_doubt(reading, id, &parts);
     return VS_DONE;
 }
 
+/* Stores and generator files keep a layout as text; a preset's name says more to people. */
+static const char *name_of(const char *text) {
+    struct vesta_layout layout;
+    char canonical[VESTA_LAYOUT_TEXT_MAX];
+    for (int i = 0; vesta_preset_at(i); i++)
+        if (vesta_layout_parse(vesta_preset_at(i)->text, &layout, NULL) == VESTA_OK &&
+            vesta_layout_text(&layout, canonical) && strcmp(canonical, text) == 0)
+            return vesta_preset_at(i)->name;
+    return text;
+}
+
+/* The layout that the words, the config, the generator file or the store say, and who holds its numbers. */
+static int find_layout(struct reading *reading) {
+    struct vs_where *where = &reading->where;
+    int rc = vs_where_read(where);
+    if (rc == VS_GO) rc = vs_holders_read(&reading->holders, where);
+    if (rc != VS_GO) return rc;
+    reading->is_default = !where->text[VS_W_LAYOUT];
+    if (reading->is_default) where->text[VS_W_LAYOUT] = VS_LAYOUT_DEFAULT, where->from[VS_W_LAYOUT] = "default";
+    reading->name = name_of(where->text[VS_W_LAYOUT]);
+    rc = vs_read_layout(where->text[VS_W_LAYOUT], &reading->layout);
+    return rc == VS_DONE ? VS_GO : rc;
+}
+
+static int explain_ids(struct reading *reading, int compares, int argc, char **argv) {
+    struct vs_id_input input = {(enum vs_notation)reading->notation, explain_id, reading};
+    int rc = vs_each_id(&input, argc, argv);
+    if (reading->count != 2 || argc == 0) {
+        if (compares && rc == VS_DONE) return vs_usage("--compare takes two ids, not %zu", reading->count);
+        return rc;
+    }
+    if (compares || !reading->json) vs_compare_print(&reading->layout, reading->ids, reading->json);
+    return rc;
+}
+
+static int run_marks(const struct reading *reading, const char *since) {
+    struct vs_marks marks = {.layout = &reading->layout,
+                             .holders = &reading->holders,
+                             .now_ms = reading->now_ms,
+                             .since = since,
+                             .base =
+                                 reading->notation ? vs_base_of((enum vs_notation)reading->notation) : VESTA_DECIMAL,
+                             .json = reading->json};
+    return vs_marks_run(&marks);
+}
+
 static int run_explain(int argc, char **argv) {
-    struct reading reading = {.now_ms = vs_now_ms(), .first = true};
-    const char *form = NULL;
+    static struct reading reading;
+    const char *form = NULL, *since = NULL;
+    int compares = 0, effective = 0;
+    reading.now_ms = vs_now_ms();
+    reading.first = true;
     const struct vs_option table[] = {
-        VS_TEXT("layout", &reading.name, "TEXT|PRESET", "the layout that made the id (default: vesta-second)"),
+        VS_TEXT("layout", &reading.where.text[VS_W_LAYOUT], "TEXT|PRESET",
+                "the layout that made the id (default: the namespace's, else vesta-second)"),
+        VS_WHERE_OPTIONS(&reading.where),
+        VS_NOTATION(&reading.notation),
+        VS_SWITCH("compare", &compares, "with --json: an object about two ids, too"),
+        VS_TEXT("since", &since, "TIME", "with -: mark only ids made since then (default: ten years ago)"),
         VS_TEXT("form", &form, "TEXT", "read business numbers of this form instead, and check their check digits"),
-        VS_FORMAT(&reading.base, "how the ids are written"),
+        VS_SWITCH("effective", &effective, "show which layout and store are used and who said so, no ids"),
         VS_SWITCH("json", &reading.json, "print one JSON object per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (form && (reading.name || reading.base != VESTA_DECIMAL))
+    bool reads_text = argc == 1 && strcmp(argv[0], "-") == 0;
+    if (since && !reads_text) return vs_usage("--since goes with -, the ids in running text");
+    if (form && (reading.where.text[VS_W_LAYOUT] || reading.notation))
         return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
     if (form) return vs_explain_numbers(form, argc, argv, reading.json);
-    if (!reading.name) reading.name = VS_LAYOUT_DEFAULT;
-    if ((rc = vs_read_layout(reading.name, &reading.layout)) != VS_DONE) return rc;
-    return vs_each_id(argc, argv, (enum vesta_base)reading.base, explain_id, &reading);
-}
-
-static void print_guess(const struct vesta_candidate *guess, int64_t now_ms) {
-    struct vesta_layout layout;
-    char iso[VESTA_ISO_MAX], ago[VS_AGO_MAX], when[VESTA_ISO_MAX + VS_AGO_MAX];
-    if (vesta_layout_parse(guess->preset->text, &layout, NULL) != VESTA_OK) return;
-    snprintf(when, sizeof when, "%s, %s", vs_iso(guess->parts.unix_ms, iso), vs_ago(guess->parts.unix_ms, now_ms, ago));
-    vs_outf("  %-19s  %-40s", guess->preset->name, when);
-    for (int i = 0; i < layout.field_count; i++)
-        if (i != layout.time && !layout.field[i].fixed)
-            vs_outf(" %s=%" PRIu64, layout.field[i].name, guess->parts.values[i]);
-    vs_outf("\n");
-}
-
-static void print_guesses_json(uint64_t id, const struct vesta_candidate *guesses, size_t count) {
-    char iso[VESTA_ISO_MAX];
-    vs_outf("{\"id\":\"%" PRIu64 "\",\"guesses\":[", id);
-    for (size_t i = 0; i < count; i++)
-        vs_outf("%s{\"layout\":\"%s\",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64
-                ",\"iso\":\"%s\"}",
-                i ? "," : "", guesses[i].preset->name, guesses[i].parts.worker, guesses[i].parts.seq,
-                guesses[i].parts.unix_ms, vs_iso(guesses[i].parts.unix_ms, iso));
-    vs_outf("]}\n");
-}
-
-static int guess_id(void *self, uint64_t id, const char *text) {
-    struct reading *reading = self;
-    struct vesta_candidate guesses[GUESSES_MAX];
-    size_t count = vesta_guess(id, reading->now_ms, guesses, GUESSES_MAX);
-    (void)text;
-    if (reading->json)
-        print_guesses_json(id, guesses, count);
-    else {
-        vs_outf("%s%" PRIu64 "  %s\n", reading->first ? "" : "\n", id,
-                count ? "could be, likeliest first:" : "no preset could have made this id by now");
-        reading->first = false;
-        for (size_t i = 0; i < count; i++)
-            print_guess(&guesses[i], reading->now_ms);
+    if ((rc = find_layout(&reading)) == VS_GO) {
+        if (effective)
+            vs_where_print(&reading.where, reading.json), rc = VS_DONE;
+        else
+            rc = reads_text ? run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
     }
-    return count ? VS_DONE : VS_FAILED;
-}
-
-static int run_guess(int argc, char **argv) {
-    struct reading reading = {.now_ms = vs_now_ms(), .first = true};
-    const struct vs_option table[] = {
-        VS_FORMAT(&reading.base, "how the ids are written"),
-        VS_SWITCH("json", &reading.json, "print one JSON object per line"),
-        {0},
-    };
-    int rc = vs_options(table, &argc, argv);
-    if (rc != VS_GO) return rc;
-    return vs_each_id(argc, argv, (enum vesta_base)reading.base, guess_id, &reading);
+    vs_holders_free(&reading.holders);
+    vs_where_free(&reading.where);
+    return rc;
 }
 
 const struct vs_command vs_explain_command = {
-    "explain", run_explain, "take ids apart: fields, time, worker", "explain [OPTION...] [ID...]",
-    "Shows what the bits of an id mean.  Ids are operands, or lines of stdin.  An id carries no mark of\n"
-    "its layout: another --layout reads other fields out of it, and `vesta guess` says which are likely.\n"
+    "explain", run_explain, "take ids apart: fields, time, worker, holder",
+    "explain [OPTION...] [ID...]\n       vesta explain [OPTION...] -",
+    "Shows what the bits of an id mean.  Ids are operands, or lines of stdin, as they are at hand: decimal,\n"
+    "hex, base32, base62, negative, in quotes, or somewhere in a line.  Two ids are also compared.\n"
+    "\n"
+    "An id carries no mark of its layout: another --layout reads other fields out of it, and `vesta guess`\n"
+    "says which are likely.  Name the namespace (-c, --store, --path, --namespace, or VESTA_CONFIG,\n"
+    "VESTA_STORE, VESTA_NAMESPACE in the environment), and its layout is used, and the holder of the worker\n"
+    "number is told.\n"
+    "\n"
+    "With - the text of stdin is copied, and each id in it is marked.\n"
     "\n"
     "  $ vesta explain 2319542600899494910\n"
     "  2319542600899494910  read as vesta-second\n"
@@ -147,19 +196,8 @@ const struct vs_command vs_explain_command = {
     "  {\"id\":\"1138729511026688\",\"version\":0, ... \"worker\":1,\"unix_ms\":1432276864000,\n"
     "  \"iso\":\"2015-05-22T06:41:04Z\"}\n"
     "\n"
+    "  $ journalctl -u shop | vesta explain -c /etc/vesta/vesta.lua -\n"
+    "  ... saved order=2124694139118342144[2026-11-23T02:38:52.331Z worker=13 seq=0 web1 pid 812] ...\n"
+    "\n"
     "  $ vesta explain --form 'INV-{day:%Y%m%d}-{number:6}-{luhn}' INV-20261122-000421-2\n"
     "  INV-20261122-000421-2  number 421 of the day 2026-11-22, counter 22846752113557925\n"};
-
-const struct vs_command vs_guess_command = {
-    "guess", run_guess, "which known layouts could have made an id", "guess [OPTION...] [ID...]",
-    "Reads an id under every preset and lists those it fits, likeliest first, with the time and the\n"
-    "fields each would mean.  It is a guess: an id carries no mark of its layout.\n"
-    "\n"
-    "  $ vesta guess 1138729511026688\n"
-    "  1138729511026688  could be, likeliest first:\n"
-    "    vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago       version=0 method=0 machine=1 seq=0\n"
-    "    sonyflake            2014-09-08T20:32:15.680Z, 12 years ago   seq=0 machine=0\n"
-    "    ...\n"
-    "\n"
-    "  $ vesta guess 1138729511026688 --json\n"
-    "  {\"id\":\"1138729511026688\",\"guesses\":[{\"layout\":\"vesta-legacy-second\",\"worker\":1,...\n"};

@@ -152,6 +152,7 @@ int vs_ids_read(struct vs_ids *self, const char *file) {
         vs_say("cannot open %s: %s", vs_shown_text(file), strerror(errno));
         return VS_FAILED;
     }
+    if (is_stdin) vs_say_waiting("ids from stdin, one per line");
     char *buf = malloc(READ_ROOM);
     int rc = buf ? read_lines(&r, fd, buf) : no_memory(self);
     free(buf);

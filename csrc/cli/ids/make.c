@@ -1,6 +1,7 @@
 /* make.c -- ids by hand: `make` one from its fields, `range` of all that an interval can have. */
 #include "cli/cli.h"
 #include "cli/ids/numbers.h"
+#include "cli/ids/times.h"
 #include "command/options.h"
 
 #include <inttypes.h>
@@ -75,13 +76,14 @@ static int count_times(int argc, char **argv) {
 }
 
 static int read_times(int count, char **argv, int64_t *from_ms, int64_t *until_ms) {
-    struct vesta_error err;
-    if (count < 1) return vs_usage("give a time first, such as 2026-01-01T00:00:00Z or Unix milliseconds");
+    int64_t now_ms = vs_now_ms();
+    int rc;
+    if (count < 1) return vs_usage("give a time first, such as 2026-01-01, -1h or Unix milliseconds");
     if (count > 2) return vs_usage("unexpected operand %s; a range has one or two times", vs_shown_text(argv[2]));
-    if (vesta_time_parse(argv[0], from_ms, &err) != VESTA_OK) return vs_report(&err);
-    *until_ms = *from_ms;
+    if ((rc = vs_time_operand(argv[0], now_ms, from_ms)) != VS_GO) return rc;
+    *until_ms = *from_ms + vs_time_length(argv[0]);
     if (count == 1) return VS_DONE;
-    if (vesta_time_parse(argv[1], until_ms, &err) != VESTA_OK) return vs_report(&err);
+    if ((rc = vs_time_operand(argv[1], now_ms, until_ms)) != VS_GO) return rc;
     if (*until_ms <= *from_ms) return vs_usage("%s is not after %s", vs_shown_text(argv[1]), vs_shown_text(argv[0]));
     return VS_DONE;
 }
@@ -130,8 +132,9 @@ const struct vs_command vs_make_command = {
 const struct vs_command vs_range_command = {
     "range", run_range, "the smallest and largest ids of a time", "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
     "The ids that can be made from T0 until just before T1, for a WHERE id BETWEEN; without T1, those of\n"
-    "the one time unit of T0.  Times are RFC 3339 or Unix milliseconds.  There is one pair for each\n"
-    "combination of the fields above the time, unless you name their values.\n"
+    "the day T0, or of the one time unit of an instant.  Times are days (2026-01-31, of UTC; today), now,\n"
+    "-1h and the like (ms, s, m, h, d, w from now), RFC 3339 or Unix milliseconds.  There is one pair for\n"
+    "each combination of the fields above the time, unless you name their values.\n"
     "\n"
     "  $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z\n"
     "  2006515713438646272 2006878101304246271\n"

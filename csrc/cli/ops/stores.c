@@ -12,8 +12,11 @@ int vs_at_open(struct vs_at *at) {
     if (!at->uri) return vs_usage("--store is missing: %s", VS_STORE_FORMS);
     if (!at->name) at->name = "default";
     if (vs_namespace_check(at->name, &err) != VESTA_OK) return vs_report(&err);
-    struct vs_store_opts opts = {
-        .namespace_ = at->name, .group = -1, .clock = vs_clock_system(), .call_ms_max = VS_OPERATOR_CALL_MS};
+    struct vs_store_opts opts = {.namespace_ = at->name,
+                                 .group = -1,
+                                 .clock = vs_clock_system(),
+                                 .secret = at->secret,
+                                 .call_ms_max = VS_OPERATOR_CALL_MS};
     return vs_store_open(at->uri, &opts, &at->store, &err) == VESTA_OK ? VS_GO : vs_report(&err);
 }
 
@@ -101,9 +104,4 @@ int vs_at_list(struct vs_at *at, struct vs_workers *workers) {
     }
     workers->never = at->worker_max - used + 1 - at->ns.static_count;
     return VS_GO;
-}
-
-void vs_out_clean(const char *text) {
-    for (; *text; text++)
-        vs_out_write((unsigned char)*text < ' ' || *text == 127 ? "?" : text, 1);
 }

@@ -10,6 +10,7 @@
 
 struct vs_at {
     const char *uri, *name; /* of the namespace */
+    const char *secret;     /* NULL: what the URI says */
     struct vs_store *store;
     struct vs_ns_record ns; /* ver 0: it is not there */
     struct vesta_layout layout;
@@ -51,8 +52,5 @@ int vs_at_list(struct vs_at *at, struct vs_workers *workers);
 
 /* import.c: `vesta workers import`, with argv[0] = "workers". */
 int vs_workers_import(int argc, char **argv);
-
-/* A foreign text for a terminal: control characters become '?'. */
-void vs_out_clean(const char *text);
 
 #endif

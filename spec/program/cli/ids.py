@@ -1,9 +1,10 @@
 """ids.py -- explain, guess, make, range, fit, layout: exact outputs, and what they say to wrong input."""
 import json
+import time
 
 from harness import claim, fails, like, main, same
 
-NOT_IDS = ["-1", "+1", "0x10", "1e3", "1.5", "18446744073709551616", "9" * 400, "١٢", "12 34", "", "9223372036854775808x", "1\x1b[0m"]
+NOT_IDS = ["-0", "+1", "0x", "0x1ffffffffffffffff", "-9223372036854775809", "1e3", "1.5", "18446744073709551616", "9" * 400, "١٢", "12 34", "", "9223372036854775808x", "1\x1b[0m"]
 
 PUBLISHED = """\
 1138729511026688  read as vesta-legacy-second
@@ -51,11 +52,10 @@ def _(w):
     same(json.loads(w.run("explain", "--json", "--layout", "uid", str(218592000 << 35 | 7 << 13 | 5)).out)["iso"], "2023-04-23T16:00:00Z")
 
 
-@claim("explain reads stdin, blank lines, CRLF and spaces included, and - stands for it")
+@claim("explain reads stdin, blank lines, CRLF and spaces included")
 def _(w):
     want = w.run("explain", "--json", "1", "2").out
     same(w.run("explain", "--json", stdin="1\n\n  2 \r\n").out, want)
-    same(w.run("explain", "--json", "-", stdin="1\n2").out, want)
     same(w.run("explain", stdin="").out, "")
 
 
@@ -177,6 +177,30 @@ def _(w):
     same((made, low % 2**22), (high, 0))
 
 
+@claim("range takes days, now and times from now")
+def _(w):
+    def pair(*words):
+        done = w.run("range", "--layout", "snowflake", *words)
+        same((done.code, done.err), (0, ""))
+        return list(map(int, done.out.split()))
+    day = pair("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
+    same((pair("2026-01-01"), pair("2026-01-01", "2026-01-02")), (day, day))
+    same(pair("2026-02-28", "2026-03-01"), pair("2026-02-28"))
+    before = int(time.time() * 1000)
+    hour, until = pair("-1h", "now")
+    after = int(time.time() * 1000)
+    epoch = 1288834974657
+    assert before - 3600000 <= (hour >> 22) + epoch <= after - 3600000, (before, hour)
+    assert before <= (until >> 22) + 1 + epoch <= after + 1, (before, until, after)
+    for word, ms in (("-90m", -5400000), ("+2d", 172800000), ("-1w", -604800000), ("-5s", -5000), ("+0ms", 0)):
+        before = int(time.time() * 1000)
+        got = (pair(word)[0] >> 22) + epoch - ms
+        assert before <= got <= int(time.time() * 1000), (word, got)
+    low, high = pair("today")
+    same((high - low) >> 22, 86399999)
+    same(((low >> 22) + epoch) % 86400000, 0)
+
+
 @claim("range gives one pair for each combination of what stands above the time, and as JSON")
 def _(w):
     result = w.run("range", "2026-01-01T00:00:00Z")
@@ -189,6 +213,9 @@ def _(w):
 @claim("range refuses times that are none, backwards or outside the layout")
 def _(w):
     fails(w.run("range"), 2, "give a time first")
+    for text in ("-1", "-1y", "-h", "+", "-1hh", "--1h", "-1.5h", "1h", "-99999999999999999999d", "-9999999w", "2026-02-30", "2026-1-1",
+                 "2026-01-01x", "20260101-1", "-026-01-01", "Now", "", "-1h\x1b[2J", "9" * 4000):
+        same(w.run("range", "--layout", "snowflake", "--", text).code, 2)
     fails(w.run("range", "tomorrow"), 2, "tomorrow")
     fails(w.run("range", "2026-13-01T00:00:00Z"), 2, "2026-13-01T00:00:00Z")
     fails(w.run("range", "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"), 2, '"2026-01-01T00:00:00Z" is not after "2026-01-02T00:00:00Z"')

@@ -69,12 +69,12 @@ def _(w):
     fails(w.run("explain", "--layuot", "snowflake"), 2, 'unknown option "--layuot"', "did you mean --layout?", "vesta help explain")
     fails(w.run("explain", "--zzzzzz"), 2, 'unknown option "--zzzzzz"', "vesta help explain")
     fails(w.run("explain", "-z"), 2, 'unknown option "-z"')
-    fails(w.run("explain", "-c", "file"), 2, 'unknown option "-c"')
+    fails(w.run("make", "-c", "file"), 2, 'unknown option "-c"')
     fails(w.run("layout", "--json=yes"), 2, "--json takes no value")
     fails(w.run("explain", "--layout"), 2, "--layout needs a value")
     fails(w.run("explain", "--layout", "--json"), 2, "--layout needs a value")
     fails(w.run("explain", "--layout="), 2, "--layout needs a value")
-    fails(w.run("explain", "--format", "octal", "1"), 2, '"octal"', "dec|hex|base32|base62")
+    fails(w.run("explain", "--format", "octal", "1"), 2, '"octal"', "any|dec|hex|base32|base62")
 
 
 @claim("options and operands stand in any order, --name=value too, and -- ends the options")

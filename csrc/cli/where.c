@@ -1,0 +1,161 @@
+/* where.c -- which namespace a command is about; see where.h. */
+#include "cli/where.h"
+
+#include "keeper/file.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *flag, *variable;
+} words[VS_W_WORDS] = {
+    [VS_W_CONFIG] = {"config", "--config", "VESTA_CONFIG"},
+    [VS_W_NAMESPACE] = {"namespace", "--namespace", "VESTA_NAMESPACE"},
+    [VS_W_PATH] = {"path", "--path", NULL},
+    [VS_W_STORE] = {"store", "--store", "VESTA_STORE"},
+    [VS_W_LAYOUT] = {"layout", "--layout", NULL},
+};
+
+static void put(struct vs_where *where, enum vs_where_word word, const char *text, const char *from) {
+    if (!text || !*text || where->text[word]) return;
+    where->text[word] = text;
+    where->from[word] = from;
+}
+
+static void take_variable(struct vs_where *where, enum vs_where_word word) {
+    put(where, word, getenv(words[word].variable), words[word].variable);
+}
+
+/* A flag that says where outdoes every variable that says where. */
+static int take_environment(struct vs_where *where) {
+    bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
+    for (int i = 0; i < VS_W_WORDS; i++)
+        if (where->text[i]) where->from[i] = words[i].flag;
+    take_variable(where, VS_W_NAMESPACE);
+    if (is_told) return VS_GO;
+    take_variable(where, VS_W_CONFIG);
+    take_variable(where, VS_W_STORE);
+    if (!where->text[VS_W_CONFIG] || !where->text[VS_W_STORE]) return VS_GO;
+    return vs_usage("VESTA_CONFIG and VESTA_STORE are both set: unset one, or name the store with --store");
+}
+
+/* ------------------------------------------------------------------ the config */
+
+static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name) {
+    if (!name) return config->ns_count > 0 ? &config->ns[0] : NULL;
+    for (int i = 0; i < config->ns_count; i++)
+        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i];
+    return NULL;
+}
+
+static int no_namespace(const struct vs_where *where) {
+    char names[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < where->config->ns_count && used < sizeof names - VESTA_NAMESPACE_MAX - 2; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", where->config->ns[i].name);
+    if (!where->text[VS_W_NAMESPACE] || !used)
+        return vs_usage("%s has no namespace", vs_shown_text(where->text[VS_W_CONFIG]));
+    return vs_usage("%s has no namespace %s; it has %s", vs_shown_text(where->text[VS_W_CONFIG]),
+                    vs_shown_text(where->text[VS_W_NAMESPACE]), names);
+}
+
+static int take_config(struct vs_where *where) {
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vesta_error err;
+    for (int i = VS_W_PATH; i < VS_W_WORDS; i++)
+        if (where->text[i])
+            return vs_usage("%s has the %s of its namespaces: leave out %s, or %s", where->from[VS_W_CONFIG],
+                            words[i].name, where->from[i], where->from[VS_W_CONFIG]);
+    if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
+    const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
+    if (!ns) return no_namespace(where);
+    put(where, VS_W_NAMESPACE, ns->name, "the config, of which it is the first");
+    put(where, VS_W_PATH, ns->opts.path, "the config");
+    put(where, VS_W_STORE, ns->opts.store, "the config");
+    put(where, VS_W_LAYOUT, ns->opts.layout, "the config");
+    where->secret = ns->opts.secret;
+    return VS_GO;
+}
+
+/* ------------------------------------------------------------------ the generator file */
+
+static int no_file(const struct vs_where *where) {
+    if (where->text[VS_W_CONFIG]) return VS_GO; /* nobody has used it here: the config says enough */
+    if (where->text[VS_W_PATH])
+        vs_say("there is no generator file %s; `vesta gen --path` makes one", vs_shown_text(where->text[VS_W_PATH]));
+    else
+        vs_say("the namespace %s has no generator file on this machine (%s): name its store (--store URI), its config "
+               "(-c FILE) or its layout (--layout)",
+               vs_shown_text(where->text[VS_W_NAMESPACE]), where->path);
+    return VS_FAILED;
+}
+
+/* What vesta_open would find, by the same code; makes nothing. */
+static int take_file(struct vs_where *where) {
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    struct vs_settings settings;
+    struct vs_anchor anchor;
+    struct vesta_error err;
+    bool found;
+    opts.path = where->text[VS_W_PATH];
+    opts.namespace_ = where->text[VS_W_NAMESPACE];
+    opts.layout = where->text[VS_W_LAYOUT];
+    if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
+        vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
+        bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO; /* a file that is not ours */
+        return is_said ? VS_GO : vs_report(&err);
+    }
+    memcpy(where->path, settings.path, sizeof where->path);
+    if (!found || anchor.no_file) return no_file(where);
+    where->header = anchor.header;
+    put(where, VS_W_PATH, where->path, "its place in the folder for state");
+    put(where, VS_W_NAMESPACE, where->header.namespace_, "the generator file");
+    put(where, VS_W_STORE, where->header.store, "the generator file");
+    put(where, VS_W_LAYOUT, where->header.layout, "the generator file");
+    return VS_GO;
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+bool vs_where_is_named(const struct vs_where *where) {
+    return where->text[VS_W_CONFIG] || where->text[VS_W_NAMESPACE] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
+}
+
+int vs_where_read(struct vs_where *where) {
+    struct vesta_error err;
+    int rc = take_environment(where);
+    if (rc != VS_GO) return rc;
+    if (where->text[VS_W_NAMESPACE] && vs_namespace_check(where->text[VS_W_NAMESPACE], &err) != VESTA_OK)
+        return vs_report(&err);
+    if (where->text[VS_W_CONFIG]) rc = take_config(where);
+    bool is_in_file = where->text[VS_W_PATH] || !where->text[VS_W_STORE];
+    if (rc == VS_GO && vs_where_is_named(where) && is_in_file) rc = take_file(where);
+    return rc;
+}
+
+void vs_where_free(struct vs_where *where) {
+    vs_config_free(where->config);
+    where->config = NULL;
+}
+
+void vs_where_print(const struct vs_where *where, int json) {
+    char shown[VS_URI_MAX];
+    for (int i = 0; i < VS_W_WORDS; i++) {
+        const char *text = where->text[i];
+        if (!text) continue;
+        if (i == VS_W_STORE) text = vs_store_public(text, shown);
+        if (!json) {
+            vs_outf("%-9s  ", words[i].name);
+            vs_out_clean(text);
+            vs_outf("  by %s\n", where->from[i]);
+            continue;
+        }
+        vs_outf("{\"key\":\"%s\",\"value\":", words[i].name);
+        vs_out_json(text);
+        vs_outf(",\"from\":");
+        vs_out_json(where->from[i]);
+        vs_outf("}\n");
+    }
+}

@@ -1,0 +1,45 @@
+/* where.h -- which namespace a command is about, from whatever names it: a config, a generator file, a store, the
+ * environment.  Reads files, asks no store. */
+#ifndef VS_WHERE_H
+#define VS_WHERE_H
+
+#include "command/options.h"
+#include "config/config.h"
+#include "generator/map.h"
+
+enum vs_where_word { VS_W_CONFIG, VS_W_NAMESPACE, VS_W_PATH, VS_W_STORE, VS_W_LAYOUT, VS_W_WORDS };
+
+struct vs_where {
+    const char *text[VS_W_WORDS]; /* as the options said; then what holds, NULL where nothing does */
+    const char *from[VS_W_WORDS]; /* who said so: "--store", "VESTA_STORE", "the config" */
+    const char *secret;           /* the store's, where the config has it apart; else NULL */
+    struct vs_config *config;     /* what the texts lie in, */
+    struct vs_header header;      /* or the generator file's */
+    char path[VS_IDENTITY_MAX];
+};
+
+/* Rows of options. */
+/* clang-format off */
+#define VS_WHERE_CONFIG(where) \
+    {"config", 'c', VS_OPT_TEXT, &(where)->text[VS_W_CONFIG], "FILE", "a server's config, which has the namespace", 0, 0, NULL}
+#define VS_WHERE_OPTIONS(where) \
+    VS_WHERE_CONFIG(where), \
+    VS_TEXT("namespace", &(where)->text[VS_W_NAMESPACE], "NAME", \
+            "the namespace: of the config (default: its first), or of the store or this machine (default: default)"), \
+    VS_TEXT("path", &(where)->text[VS_W_PATH], "FILE", "its generator file"), \
+    VS_TEXT("store", &(where)->text[VS_W_STORE], "URI", "the store of its worker numbers")
+/* clang-format on */
+
+/* Takes the environment (VESTA_CONFIG, VESTA_STORE, VESTA_NAMESPACE) where the options say nothing, and completes what
+ * is known from the config and, where no store was named, from the generator file.  VS_GO, or an exit code after a
+ * message; end with vs_where_free either way. */
+int vs_where_read(struct vs_where *where);
+void vs_where_free(struct vs_where *where);
+
+/* Whether a namespace was named at all, be it by a store or a file. */
+bool vs_where_is_named(const struct vs_where *where);
+
+/* `--effective`: what holds, and who said so. */
+void vs_where_print(const struct vs_where *where, int json);
+
+#endif

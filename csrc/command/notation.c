@@ -1,0 +1,122 @@
+/* notation.c -- an id as people have it in hand: in any base, quoted, or somewhere in a line.  Pure. */
+#include "command/notation.h"
+
+#include "base/array.h"
+
+#include <string.h>
+
+#define COLOUR_MAX 24 /* bytes between the [ and the m of a colour */
+
+static const char *const names[] = {
+    [VESTA_DECIMAL] = "decimal", [VESTA_HEX] = "hex", [VESTA_BASE32] = "base32", [VESTA_BASE62] = "base62"};
+
+static bool is_digit(char c) {
+    return (unsigned)(unsigned char)c - '0' <= 9;
+}
+
+static bool is_letter(char c) {
+    return ((unsigned char)c | 32u) - 'a' < 26 || c == '_';
+}
+
+static bool take(enum vesta_base base, const char *text, size_t length, struct vs_found_id *out) {
+    if (vesta_parse(base, text, length, &out->id) != VESTA_OK) return false;
+    out->notation = names[base];
+    return true;
+}
+
+/* A language without unsigned numbers shows the upper half as negative ones. */
+static bool take_negative(const char *text, size_t length, struct vs_found_id *out) {
+    uint64_t n;
+    if (vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) != VESTA_OK || n == 0 || n > UINT64_C(1) << 63)
+        return false;
+    *out = (struct vs_found_id){-n, "signed"};
+    return true;
+}
+
+/* The fixed lengths of the bases tell them apart; digits alone are decimal. */
+static bool take_any(const char *text, size_t length, struct vs_found_id *out) {
+    static const struct {
+        enum vesta_base base;
+        size_t length;
+    } fixed[] = {{VESTA_HEX, 16}, {VESTA_BASE32, 13}, {VESTA_BASE62, 11}};
+    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x') return take(VESTA_HEX, text + 2, length - 2, out);
+    if (length > 1 && text[0] == '-') return take_negative(text, length, out);
+    if (take(VESTA_DECIMAL, text, length, out)) return true;
+    for (size_t i = 0; i < VS_COUNT(fixed); i++)
+        if (length == fixed[i].length) return take(fixed[i].base, text, length, out);
+    return false;
+}
+
+/* Quotes, brackets and commas around an id, as it stands in JSON, SQL or a shell. */
+static bool is_wrapping(char c) {
+    return strchr(" \t\r\n\"'`()[]{}<>,;:=", c) && c;
+}
+
+bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out) {
+    if (notation != VS_ANY_NOTATION) {
+        out->notation = NULL;
+        return vesta_parse(vs_base_of(notation), text.at, text.length, &out->id) == VESTA_OK;
+    }
+    while (text.length > 0 && is_wrapping(*text.at))
+        text.at++, text.length--;
+    while (text.length > 0 && is_wrapping(text.at[text.length - 1]))
+        text.length--;
+    return take_any(text.at, text.length, out);
+}
+
+/* ------------------------------------------------------------------ in running text */
+
+void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t length_min) {
+    static const size_t lengths[] = {[VESTA_DECIMAL] = 20, [VESTA_HEX] = 16, [VESTA_BASE32] = 13, [VESTA_BASE62] = 11};
+    *finder = (struct vs_finder){.base = base, .length_max = lengths[base]};
+    finder->length_min = base == VESTA_DECIMAL ? length_min : finder->length_max;
+    if (finder->length_min == 0) finder->length_min = 1;
+    for (int c = 0; c < 256; c++) {
+        uint64_t value;
+        finder->digit[c] = vesta_parse(base, (const char[]){(char)c}, 1, &value) == VESTA_OK;
+    }
+}
+
+/* Whether the letter at `at` ends what colours a terminal's text: ESC [ 1 ; 3 1 m. */
+static bool ends_colour(const char *text, size_t at) {
+    size_t low = at > COLOUR_MAX ? at - COLOUR_MAX : 0;
+    if (text[at] != 'm') return false;
+    while (at > low && (is_digit(text[at - 1]) || text[at - 1] == ';'))
+        at--;
+    return at > 1 && text[at - 1] == '[' && text[at - 2] == '\033';
+}
+
+/* Whether the digits between `begin` and `end` are a word, and not a piece of one, nor of a number with a fraction. */
+static bool is_word(const struct vs_finder *finder, struct vs_slice text, size_t begin, size_t end) {
+    const char *at = text.at;
+    if (end - begin < finder->length_min || end - begin > finder->length_max) return false;
+    if (begin > 0 && is_digit(at[begin - 1])) return false;
+    if (begin > 0 && is_letter(at[begin - 1]) && !ends_colour(at, begin - 1)) return false;
+    if (end < text.length && (is_letter(at[end]) || is_digit(at[end]))) return false;
+    if (begin > 1 && at[begin - 1] == '.' && is_digit(at[begin - 2])) return false;
+    if (end + 1 < text.length && at[end] == '.' && is_digit(at[end + 1])) return false;
+    for (size_t i = begin; i < end; i++)
+        if (is_digit(at[i])) return true;
+    return false; /* a word of letters alone is a word of a language */
+}
+
+/* Of every word that is long enough, one of the bytes that are looked at is a digit: so most are not looked at. */
+bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word) {
+    size_t low = *from;
+    for (size_t at = low + finder->length_min - 1; at < text.length; at += finder->length_min) {
+        if (!finder->digit[(unsigned char)text.at[at]]) continue;
+        size_t begin = at, end = at + 1;
+        while (begin > low && finder->digit[(unsigned char)text.at[begin - 1]])
+            begin--;
+        while (end < text.length && finder->digit[(unsigned char)text.at[end]])
+            end++;
+        if (is_word(finder, text, begin, end)) {
+            *word = (struct vs_slice){text.at + begin, end - begin};
+            *from = end;
+            return true;
+        }
+        low = end;
+        at = end - 1;
+    }
+    return false;
+}

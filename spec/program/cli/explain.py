@@ -1,0 +1,320 @@
+"""explain.py -- explain knows its namespace, takes ids as they are at hand, marks them in running text, compares two."""
+import json
+import os
+import random
+import re
+import subprocess
+
+from harness import SLOW, VESTA, claim, environment, fails, like, main, same
+
+ID = 2006515713438674944  # snowflake: 2026-01-01T00:00:00Z, worker 7, sequence 0
+CONFIG = """return {
+  namespaces = {
+    default = { layout = "vesta-milli", store = "file:%(state)s" },
+    orders = { layout = "snowflake", store = "file:%(state)s", path = "%(state)s/orders.gen" },
+    unused = { layout = "js53" },
+  },
+}"""
+
+
+def gen(w, *words):
+    done = w.run("gen", *words)
+    same(done.code, 0)
+    return done.out.split()
+
+
+def orders(w):
+    """A namespace that worker 7 has given ids of, and a config that has it."""
+    ids = gen(w, "--namespace", "orders", "--layout", "snowflake", "--worker", "7", "-n", "2")
+    with open(w.path("vesta.lua"), "w") as file:
+        file.write(CONFIG % {"state": w.path("state")})
+    return ids
+
+
+def explained(w, *words, **more):
+    done = w.run("explain", "--json", *words, **more)
+    same((done.code, done.err), (0, ""))
+    return json.loads(done.out)
+
+
+# ------------------------------------------------------------------ the namespace
+
+@claim("a config, a generator file, a store or a name finds the layout, and who holds the worker's number")
+def _(w):
+    first, _ = orders(w)
+    store, path = "file:" + w.path("state"), w.path("state", "orders.gen")
+    for words in (["-c", "vesta.lua", "--namespace", "orders"], ["--path", path], ["--namespace", "orders"],
+                  ["--store", store, "--namespace", "orders"]):
+        got = explained(w, *words, first)
+        same((got["worker"], got["seq"], got["namespace"], got["claims"], got["granted"]), (7, 0, "orders", 1, True))
+        assert got["state"] in ("held", "free"), got
+        assert " pid " in got["holder"] and got["identity"] == path, got
+    for variable, value in (("VESTA_CONFIG", "vesta.lua"), ("VESTA_STORE", store)):
+        same(explained(w, first, env={variable: value, "VESTA_NAMESPACE": "orders"})["namespace"], "orders")
+    text = w.run("explain", "--namespace", "orders", first).out
+    like(text, first + "  read as snowflake\n...\n  worker 7 of orders, by " + store + "\n    ...held by ...pid ...identity " + path +
+         "\n    ...it is the only one that ever claimed the number, so it made the id\n")
+
+
+@claim("an id that no one was granted is told from one that was")
+def _(w):
+    orders(w)
+    for worker, state in ((7, "held"), (8, "never")):
+        made = w.run("make", "--layout", "snowflake", "time=2070-01-01T00:00:00Z", "seq=0", "worker=%d" % worker).out.strip()
+        got = explained(w, "--namespace", "orders", made)
+        assert got["state"] in (state, "free") if worker == 7 else got["state"] == state, got
+        same(got.get("granted", False), False)
+        text = w.run("explain", "--namespace", "orders", made).out
+        assert "nobody was granted this id" in text if worker == 7 else "never leased" in text, text
+
+
+@claim("the second claim of a number leaves open who made the id; numbers given by hand have no holder")
+def _(w):
+    store = "file:" + w.path("state")
+    same(w.run("store", "init", "--store", store, "--namespace", "two", "--layout", "snowflake", "--static", "1000-1023").code, 0)
+    for name in "ab":
+        first, = gen(w, "--store", store, "--namespace", "two", "--layout", "snowflake", "--worker", "3", "--identity", "me", "--path",
+                     w.path(name + ".gen"))
+    got = explained(w, "--store", store, "--namespace", "two", first)
+    same((got["claims"], got["granted"]), (2, True))
+    assert "it is the 2nd to claim the number" in w.run("explain", "--store", store, "--namespace", "two", first).out
+    by_hand = w.run("make", "--layout", "snowflake", "time=2026-01-01T00:00:00Z", "seq=0", "worker=1001").out.strip()
+    same(explained(w, "--store", store, "--namespace", "two", by_hand)["state"], "static")
+
+
+@claim("--effective says what was resolved, and from where")
+def _(w):
+    orders(w)
+    rows = [json.loads(line) for line in w.run("explain", "--effective", "--json", "-c", "vesta.lua").lines()]
+    got = {row["key"]: (row["value"], row["from"]) for row in rows}
+    same(got["config"], ("vesta.lua", "--config"))
+    same(got["namespace"], ("default", "the config, of which it is the first"))
+    same(got["layout"], ("vesta-milli", "the config"))
+    same(w.run("explain", "--effective").out, "layout     vesta-second  by default\n")
+    text = w.run("explain", "--effective", env={"VESTA_NAMESPACE": "orders"}).out
+    assert "namespace  orders  by VESTA_NAMESPACE\n" in text and "by the generator file" in text, text
+    with open(w.path("secret.lua"), "w") as file:
+        file.write('return { namespaces = { a = { layout = "snowflake", store = "mysql://u:hunter2@127.0.0.1:1/x" } } }')
+    shown = w.run("explain", "--effective", "-c", "secret.lua")
+    assert "hunter2" not in shown.out + shown.err and "u:***@" in shown.out, shown.out + shown.err
+
+
+@claim("a store that does not answer is said, and the id is read all the same where the layout is known")
+def _(w):
+    with open(w.path("away.lua"), "w") as file:
+        file.write('return { namespaces = { a = { layout = "snowflake", store = "zk://127.0.0.1:1/x" } } }')
+    done = w.run("explain", "--json", "-c", "away.lua", str(ID))
+    same((done.code, json.loads(done.out)["worker"]), (0, 7))
+    assert "so who holds which number is not said" in done.err, done.err
+
+
+@claim("what does not fit together is refused, with what to do")
+def _(w):
+    first, _ = orders(w)
+    store = "file:" + w.path("state")
+    for words, code, parts in (
+            (["-c", "vesta.lua", "--layout", "snowflake", first], 2, ["--config has the layout", "leave out --layout"]),
+            (["-c", "vesta.lua", "--store", store, first], 2, ["leave out --store"]),
+            (["-c", "vesta.lua", "--namespace", "ordres", first], 2, ['no namespace "ordres"', "default, orders, unused"]),
+            (["-c", "missing.lua", first], 1, ["missing.lua"]),
+            (["-c", "/dev/null", first], 1, ["not a regular file"]),
+            (["--path", "missing.gen", first], 1, ['no generator file "missing.gen"', "vesta gen --path"]),
+            (["--path", "vesta.lua", first], 1, ["vesta.lua"]),
+            (["--namespace", "nothing", first], 1, ["no generator file on this machine", "--store URI", "-c FILE"]),
+            (["--namespace", "../x", first], 2, ["../x"]),
+            (["--namespace", "a" * 65, first], 2, ["namespace"]),
+            (["--store", "nothing:x", first], 2, ["nothing"]),
+            (["--store", store, "--namespace", "nothing", first], 1, ["not in the store", "vesta store show"]),
+            (["--store", store, "--namespace", "orders", "--layout", "twitter", first], 2, ["is not that of the namespace orders"]),
+            (["--namespace", "orders", "--layout", "twitter", first], 1, ["layout"]),
+            (["--since", "-1h", first], 2, ["--since goes with -"]),
+            (["--compare", first], 2, ["--compare takes two ids, not 1"])):
+        done = w.run("explain", "--json", *words)
+        same((words, done.code), (words, code))
+        for part in parts:
+            assert part in done.err, (words, done.err)
+    both = {"VESTA_CONFIG": "vesta.lua", "VESTA_STORE": store}
+    fails(w.run("explain", first, env=both), 2, "VESTA_CONFIG and VESTA_STORE are both set")
+    same(explained(w, "--layout", "snowflake", "--store", store, "--namespace", "orders", first, env=both)["worker"], 7)
+
+
+@claim("a time that cannot be points to guess")
+def _(w):
+    made = w.run("make", "--layout", "snowflake", "time=2070-01-01T00:00:00Z", "seq=0", "worker=7").out.strip()
+    like(w.run("explain", "--layout", "snowflake", made).out, "...!! The time is in the future: is this the id's layout?\n...vesta guess " + made + "...")
+    like(w.run("explain", "1138729511026688").out, "...first month...\n  !! `vesta guess 1138729511026688` says vesta-legacy-second first.\n")
+    assert "!!" not in w.run("explain", "2319542600899494910").out
+    assert "!!" not in w.run("explain", "--layout", "vesta-second", "1138729511026688").out
+
+
+# ------------------------------------------------------------------ ids as they are at hand
+
+@claim("an id may be in any notation, quoted, negative, or somewhere in a line")
+def _(w):
+    for text in ("1138729511026688", "00040bab20000000", "00040BAB20000000", "0x40bab20000000", "0X00040BAB20000000", "0010BNCG00000",
+                 "0010bncg00000", "005DLyEuNDU", '"1138729511026688"', "'00040bab20000000',", "[1138729511026688]", "id=1138729511026688",
+                 '{"id":"1138729511026688","n":5}', "saved order 1138729511026688 in 12 ms", " 1138729511026688\t"):
+        same((text, explained(w, text)["id"]), (text, "1138729511026688"))
+        same((text, explained(w, stdin=text + "\r\n")["id"]), (text, "1138729511026688"))
+    for text, want in (("-1", 2**64 - 1), ("-9223372036854775808", 2**63), ("0xffffffffffffffff", 2**64 - 1), ("FZZZZZZZZZZZZ", 2**64 - 1),
+                       ("LygHa16AHYF", 2**64 - 1), ("12345678901", 12345678901), ("1234567890123456", 1234567890123456)):
+        same((text, explained(w, "--layout", "a:1 time:41 worker:10 seq:12 unit=1ms epoch=0", text)["id"]), (text, str(want)))
+    text = w.run("explain", "00040bab20000000").out
+    assert text.startswith("1138729511026688  hex, read as vesta-second\n"), text
+    same(len(w.run("explain", "--json", "a 1138729511026688 b 1138729511026689").lines()), 2)
+    for text in ("G000000000000", "M0000000000", "0xg", "1138729511026688x", "x1138729511026688", "1.138729511026688", "12 34", "hello",
+                 "113872951102668_8", "99999999999999999999 99999999999999999999"):
+        fails(w.run("explain", text), 2, "is not an id")
+    fails(w.run("explain", "--format", "dec", "00040bab20000000"), 2, "is not an id")
+
+
+# ------------------------------------------------------------------ two ids
+
+def made(w, when, seq, worker, *more):
+    return w.run("make", "--layout", "snowflake", "time=" + when, "seq=%d" % seq, "worker=%d" % worker, *more).out.strip()
+
+
+@claim("two ids are compared: which is older, how far apart, and how sure that is")
+def _(w):
+    a, b = made(w, "2026-01-01T00:00:00Z", 5, 7), made(w, "2026-01-03T00:00:00Z", 1, 7)
+    for one, other in ((a, b), (b, a)):
+        like(w.run("explain", "--layout", "snowflake", one, other).out, "...\n" + a + " is older than " + b + "\n  2 days apart (172,800,000 ms)\n"
+             "  the same worker, 7: its ids ascend, so this is the order in which they were made\n")
+    c = made(w, "2026-01-03T00:00:00Z", 0, 3)
+    like(w.run("explain", "--layout", "snowflake", a, c).out, "...different workers, 7 and 3: the order is as good as their clocks agreed\n")
+    like(w.run("explain", "--layout", "snowflake", b, c).out, "...neither is known to be older\n  in the same millisecond, 1 sequence number apart\n"
+         "  different workers, 7 and 3: which came first, nothing in them tells\n")
+    like(w.run("explain", "--layout", "snowflake", a, a).out, "...\nboth are the same id\n")
+    legacy = [w.run("make", "--layout", "vesta-legacy-second", "time=%d" % t, "seq=0", "machine=%d" % m).out.strip() for t, m in ((5, 9), (6, 1))]
+    like(w.run("explain", "--layout", "vesta-legacy-second", *legacy).out, "...as numbers they sort the other way...")
+    got = json.loads(w.run("explain", "--json", "--compare", "--layout", "snowflake", b, a).lines()[2])
+    same(got, {"compare": [b, a], "equal": False, "older": a, "by": "worker", "apart_ms": 172800000, "apart_ticks": str((172800000 << 12) - 4),
+               "same_worker": True})
+    same(len(w.run("explain", "--json", "--layout", "snowflake", b, a).lines()), 2)
+    assert "older" not in w.run("explain", "--layout", "snowflake", a, b, c).out
+
+
+# ------------------------------------------------------------------ running text
+
+def marked(w, text, *words, **more):
+    done = w.run("explain", "--layout", "snowflake", *words, "-", stdin=text, **more)
+    same((done.code, done.err), (0, ""))
+    return done.out
+
+
+MARK = "[2026-01-01T00:00:00Z worker=7 seq=0]"
+
+
+@claim("explain - copies its text and marks the ids in it, and nothing else")
+def _(w):
+    text = "%d" % ID
+    for before, after in (("", ""), ("order=", "\n"), ('{"id":"', '"}\n'), ("a ", " b\n"), ("-", "-"), ("(", ")"), ("\x1b[1m", "\x1b[0m\n")):
+        same(marked(w, before + text + after), before + text + MARK + after)
+    same(marked(w, text + "," + text), text + MARK + "," + text + MARK)
+    for other in ("", "\n", "plain\n", "1795400000000\n", text + "x", "x" + text, text + "_", "1." + text, text + ".5", text + "0", "9" * 400,
+                  "18446744073709551615", "00000000000000000001", "0x" + text):
+        same(marked(w, other), other)
+    ids = orders(w)
+    out = w.run("explain", "--namespace", "orders", "-", stdin="made %s." % ids[0]).out
+    assert re.fullmatch(r"made %s\[20\S+Z worker=7 seq=0 \S+ pid \d+\]\." % ids[0], out), out
+
+
+@claim("explain - marks what was made since ten years ago, or since --since")
+def _(w):
+    old = made(w, "2012-01-01T00:00:00Z", 0, 7)
+    late = made(w, "2070-01-01T00:00:00Z", 0, 7)
+    same(marked(w, "%s %s" % (old, late)), "%s %s" % (old, late))
+    same(marked(w, "%s %s" % (old, late), "--since", "2012-01-01"), "%s[2012-01-01T00:00:00Z worker=7 seq=0] %s" % (old, late))
+    same(marked(w, str(ID), "--since", "2026-01-02"), str(ID))
+    for since in ("never", "-1y", "", "\x1b", "9" * 400, "2999-01-01"):
+        same(w.run("explain", "--layout", "snowflake", "--since", since, "-", stdin="x").code, 2)
+
+
+@claim("explain - reads the other notations where --format names one, and prints objects with --json")
+def _(w):
+    for form in ("hex", "base32", "base62"):
+        text = w.run("make", "--layout", "snowflake", "time=2026-01-01T00:00:00Z", "seq=0", "worker=7", "--format", form).out.strip()
+        same(marked(w, "at " + text + " end", "--format", form), "at " + text + MARK + " end")
+        same(marked(w, "at " + text + " end"), "at " + text + " end")
+    same(marked(w, "administrator encyclopedi", "--format", "base32"), "administrator encyclopedi")
+    rows = [json.loads(line) for line in marked(w, "a\nb %d\n\nc %d %d" % (ID, ID + 1, ID + 2), "--json").splitlines()]
+    same([(row["line"], row["id"], row["seq"]) for row in rows], [(2, str(ID), 0), (4, str(ID + 1), 1), (4, str(ID + 2), 2)])
+
+
+@claim("explain - marks the same ids wherever the reads end, in lines of any length and in bytes of any kind")
+def _(w):
+    rng = random.Random(11)
+    text, want = [], []
+    for _ in range(4000):
+        word = rng.choice([b"x" * rng.randrange(300), bytes(rng.randrange(1, 256) for _ in range(5)), b"2026-11-23T02:38:52.331Z", b"\0", b"\n"])
+        text += [word, b" %d " % ID]
+        want += [word, b" %d" % ID + MARK.encode() + b" "]
+    long = b"y" * (3 << 20)
+    text, want = b"".join(text) + long + b" %d" % ID, b"".join(want) + long + b" %d" % ID + MARK.encode()
+    reader = subprocess.Popen([VESTA, "explain", "--layout", "snowflake", "-"], stdin=subprocess.PIPE, stdout=open(w.path("out"), "wb"),
+                              cwd=w.folder, env=environment(w.folder))
+    at = 0
+    while at < len(text):
+        n = rng.choice((1, 7, 100, 4096, 65536, 1 << 20))
+        reader.stdin.write(text[at:at + n])
+        reader.stdin.flush()
+        at += n
+    reader.stdin.close()
+    same(reader.wait(timeout=60 * SLOW), 0)
+    with open(w.path("out"), "rb") as file:
+        got = file.read()
+    assert got == want, "differs at byte %d of %d" % (next((i for i in range(len(want)) if got[i:i + 1] != want[i:i + 1]), -1), len(want))
+
+
+@claim("explain - hands each line on before the next one comes")
+def _(w):
+    reader = subprocess.Popen([VESTA, "explain", "--layout", "snowflake", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              cwd=w.folder, env=environment(w.folder))
+    for i in range(3):
+        reader.stdin.write(b"%d\n" % ID)
+        reader.stdin.flush()
+        same(reader.stdout.readline().decode(), "%d%s\n" % (ID, MARK))
+    reader.stdin.close()
+    same(reader.stdout.read(), b"")
+    same(reader.wait(timeout=60 * SLOW), 0)
+    reader.stdout.close()
+
+
+@claim("explain - ends quietly when its reader has seen enough, and says when a disk is full")
+def _(w):
+    quiet = w.shell('yes %d | "$vesta" explain --layout snowflake - | head -n 1; exit ${PIPESTATUS[1]}' % ID)
+    same((quiet.code, quiet.err, quiet.out), (0, "", "%d%s\n" % (ID, MARK)))
+    fails(w.shell('echo %d | "$vesta" explain --layout snowflake - >/dev/full' % ID), 1, "cannot write the output")
+    fails(w.shell('"$vesta" explain --layout snowflake - </'), 1, "cannot read stdin: Is a directory")
+
+
+def on_terminal(w, *words, **more):
+    """What the program writes to a terminal, after Ctrl-D at an empty line."""
+    master, slave = os.openpty()
+    program = w.start(*words, stdin=slave, stdout=slave, stderr=slave, **more)
+    os.close(slave)
+    os.write(master, b"%d\n\x04" % ID)
+    said = b""
+    try:
+        while piece := os.read(master, 65536):
+            said += piece
+    except OSError:  # the terminal's last user has gone
+        pass
+    same(program.wait(timeout=60 * SLOW), 0)
+    os.close(master)
+    return said.decode()
+
+
+@claim("on a terminal: colour unless NO_COLOR or TERM=dumb says no, and a word that input is waited for")
+def _(w):
+    words = ["explain", "--layout", "snowflake", "-"]
+    said = on_terminal(w, *words, env={"TERM": "xterm"})
+    assert "reading text from stdin" in said and "Ctrl-D ends" in said and "\x1b[36m" + MARK + "\x1b[0m" in said, said
+    for env in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {}):
+        said = on_terminal(w, *words, env=env)
+        assert MARK in said and "\x1b" not in said, said
+    assert "reading ids from stdin" in on_terminal(w, "explain", "--layout", "snowflake", env={})
+    assert "reading ids from stdin" in on_terminal(w, "audit", env={})
+
+
+main()
