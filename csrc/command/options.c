@@ -85,6 +85,14 @@ static int store_choice(const struct vs_option *o, const char *text) {
     return VS_GO;
 }
 
+static int store_one_more(const struct vs_option *o, const char *text) {
+    struct vs_texts *texts = o->into;
+    if (!*text) return vs_usage("--%s needs a value: %s", o->name, o->value);
+    if (texts->count == VS_TEXTS_MAX) return vs_usage("--%s can be given %d times at most", o->name, VS_TEXTS_MAX);
+    texts->text[texts->count++] = text;
+    return VS_GO;
+}
+
 static int store(const struct vs_option *o, const char *text) {
     int rc = VS_GO;
     switch (o->kind) {
@@ -93,6 +101,7 @@ static int store(const struct vs_option *o, const char *text) {
         if (!*text) return vs_usage("--%s needs a value: %s", o->name, o->value);
         *(const char **)o->into = text;
         break;
+    case VS_OPT_TEXTS: rc = store_one_more(o, text); break;
     case VS_OPT_COUNT:
     case VS_OPT_AHEAD: rc = store_number(o, text); break;
     case VS_OPT_CHOICE: rc = store_choice(o, text); break;

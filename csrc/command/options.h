@@ -7,6 +7,7 @@
 enum vs_kind {
     VS_OPT_SWITCH, /* int: 1; takes no value */
     VS_OPT_TEXT,   /* const char * */
+    VS_OPT_TEXTS,  /* struct vs_texts: may be repeated */
     VS_OPT_COUNT,  /* uint64_t, digits only, from min to max */
     VS_OPT_AHEAD,  /* int64_t milliseconds to max, where 0 is stored as -1: vesta_opts' word for "not at all" */
     VS_OPT_CHOICE  /* int: min + the index of the word in `value`, "a|b|c" */
@@ -23,7 +24,15 @@ struct vs_option {
     int *given; /* set to 1 when the option was given; may be NULL */
 };
 
+#define VS_TEXTS_MAX 16
+struct vs_texts {
+    const char *text[VS_TEXTS_MAX];
+    size_t count;
+};
+
 /* Rows of the simple kinds. */
+#define VS_OPTION_TEXTS(name, into, value, help)                                                                       \
+    { name, 0, VS_OPT_TEXTS, into, value, help, 0, 0, NULL }
 #define VS_TEXT(name, into, value, help)                                                                               \
     { name, 0, VS_OPT_TEXT, into, value, help, 0, 0, NULL }
 #define VS_SWITCH(name, into, help)                                                                                    \

@@ -78,4 +78,31 @@ static inline int64_t vs_time_ms(const struct vesta_layout *layout, uint64_t tim
     return layout->epoch_ms + (int64_t)time * layout->unit_ms;
 }
 
+/* ------------------------------------------------------------------ guessing */
+
+/* A probability too small for a double: part * 2^exponent. */
+struct vs_chance {
+    double part;
+    int64_t exponent;
+};
+
+/* A layout that may have made ids; `share` of all the possibilities is its, from 0 to 1. */
+struct vs_suspect {
+    const char *name;
+    const struct vesta_layout *layout;
+    double share;
+    struct vs_chance chance;
+};
+
+struct vs_evidence {
+    const uint64_t *ids; /* of one layout, ascending */
+    size_t count;        /* at least 1 */
+    int64_t now_ms, made_ms;
+    bool has_made; /* the ids were made within a day of made_ms */
+};
+
+/* Keeps the suspects that can have made all of the ids, likeliest first; equals keep their order.  Returns the share of
+ * the possibility that it was none of them, or one with another epoch.  Time grows with the square of the ids. */
+double vs_guess_rank(const struct vs_evidence *evidence, struct vs_suspect *suspects, size_t *count);
+
 #endif

@@ -1,82 +1,262 @@
-/* guess.c -- `guess`: which layouts could have made ids. */
+/* guess.c -- `guess`: which layouts could have made ids, presets and those that the caller names, and how sure that is.
+ */
 #include "cli/cli.h"
-#include "command/options.h"
+#include "cli/ids/times.h"
+#include "cli/where.h"
+#include "id/id.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define GUESSES_MAX 64 /* more than there are presets */
+#define IDS_MAX 1000     /* more say no more about a layout, and cost the square */
+#define SUSPECTS_MAX 128 /* presets, --layout, a config's namespaces */
+#define SURE 0.75        /* less is no answer; without --made there is always doubt about the epoch */
+#define SHOWN_MIN 0.0005 /* of all shares; what is below is not shown beside ids that tell more */
 
-struct reading {
-    int64_t now_ms;
-    int notation, json;
+_Static_assert(SUSPECTS_MAX >= VS_TEXTS_MAX + VS_CONF_NAMESPACES_MAX + 32, "there is room for all that can be named");
+
+struct guessing {
+    struct vs_texts texts; /* of --layout */
+    const char *config_path, *made;
+    int notation, json, each;
+    struct vs_config *config;
+    struct vesta_layout layouts[SUSPECTS_MAX];
+    struct vs_suspect all[SUSPECTS_MAX], ranked[SUSPECTS_MAX];
+    size_t all_count, count;
+    uint64_t ids[IDS_MAX];
+    size_t id_count, passed; /* passed: more ids than there is room for */
+    struct vs_evidence evidence;
+    double none;
     bool first;
 };
 
-static void print_guess(const struct vesta_candidate *guess, int64_t now_ms) {
-    struct vesta_layout layout;
-    char iso[VESTA_ISO_MAX], ago[VS_AGO_MAX], when[VESTA_ISO_MAX + VS_AGO_MAX];
-    if (vesta_layout_parse(guess->preset->text, &layout, NULL) != VESTA_OK) return;
-    snprintf(when, sizeof when, "%s, %s", vs_iso(guess->parts.unix_ms, iso), vs_ago(guess->parts.unix_ms, now_ms, ago));
-    vs_outf("  %-19s  %-40s", guess->preset->name, when);
-    for (int i = 0; i < layout.field_count; i++)
-        if (i != layout.time && !layout.field[i].fixed)
-            vs_outf(" %s=%" PRIu64, layout.field[i].name, guess->parts.values[i]);
+/* ------------------------------------------------------------------ whom to ask */
+
+static int add(struct guessing *g, const char *name, const char *text) {
+    struct vesta_layout *layout = &g->layouts[g->all_count];
+    int rc = vs_read_layout(text, layout);
+    if (rc != VS_DONE) return rc;
+    g->all[g->all_count++] = (struct vs_suspect){.name = name, .layout = layout};
+    return VS_GO;
+}
+
+/* The caller's own stand first: among equals they are meant. */
+static int add_all(struct guessing *g) {
+    struct vs_conf_opts from = {.path = g->config_path};
+    struct vesta_error err;
+    int rc = VS_GO;
+    for (size_t i = 0; i < g->texts.count && rc == VS_GO; i++)
+        rc = add(g, g->texts.text[i], g->texts.text[i]);
+    if (rc == VS_GO && g->config_path && vs_config_read(&from, &g->config, &err) != VESTA_OK)
+        return vs_say("%s", err.text), VS_FAILED;
+    for (int i = 0; g->config && i < g->config->ns_count && rc == VS_GO; i++)
+        if (g->config->ns[i].opts.layout) rc = add(g, g->config->ns[i].name, g->config->ns[i].opts.layout);
+    for (int i = 0; vesta_preset_at(i) && rc == VS_GO; i++)
+        rc = add(g, vesta_preset_at(i)->name, vesta_preset_at(i)->text);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ what was found */
+
+static const char *percent(double share, char buf[16]) {
+    if (share > 0.99 && share < 1)
+        snprintf(buf, 16, ">99 %%");
+    else if (share < 0.01)
+        snprintf(buf, 16, "<1 %%");
+    else
+        snprintf(buf, 16, "%.0f %%", share * 100);
+    return buf;
+}
+
+/* What an answer is worth: layouts that read the same time out of the ids are one answer. */
+static double share_of_first(const struct guessing *g) {
+    const struct vesta_layout *best = g->ranked[0].layout;
+    double sum = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const struct vesta_layout *other = g->ranked[i].layout;
+        const struct vesta_field *a = &best->field[best->time], *b = &other->field[other->time];
+        if (a->shift == b->shift && a->width == b->width && best->unit_ms == other->unit_ms &&
+            best->epoch_ms == other->epoch_ms)
+            sum += g->ranked[i].share;
+    }
+    return sum;
+}
+
+static void print_fields(const struct vesta_layout *layout, uint64_t id) {
+    struct vesta_parts parts;
+    if (vesta_explain(layout, id, &parts, NULL) != VESTA_OK) return;
+    for (int i = 0; i < layout->field_count; i++)
+        if (i != layout->time && !layout->field[i].fixed)
+            vs_outf(" %s=%" PRIu64, layout->field[i].name, parts.values[i]);
+}
+
+static int by_value(const void *a, const void *b) {
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+struct summary {
+    int64_t from_ms, until_ms;
+    size_t workers;
+};
+
+/* What all ids say together under a layout. */
+static struct summary summary_of(const struct guessing *g, const struct vesta_layout *layout) {
+    struct summary s = {INT64_MAX, INT64_MIN, 0};
+    struct vesta_parts parts;
+    uint64_t workers[IDS_MAX];
+    for (size_t i = 0; i < g->id_count; i++) {
+        if (vesta_explain(layout, g->ids[i], &parts, NULL) != VESTA_OK) continue;
+        if (parts.unix_ms < s.from_ms) s.from_ms = parts.unix_ms;
+        if (parts.unix_ms > s.until_ms) s.until_ms = parts.unix_ms;
+        workers[i] = parts.worker;
+    }
+    qsort(workers, g->id_count, sizeof *workers, by_value);
+    for (size_t i = 0; i < g->id_count; i++)
+        s.workers += i == 0 || workers[i] != workers[i - 1];
+    return s;
+}
+
+static void print_suspect(const struct guessing *g, const struct vs_suspect *suspect) {
+    char iso[VESTA_ISO_MAX], until[VESTA_ISO_MAX], ago[VS_AGO_MAX], share[16], when[VESTA_ISO_MAX + VS_AGO_MAX];
+    struct summary s = summary_of(g, suspect->layout);
+    vs_outf("  %5s  %-19s  ", percent(suspect->share, share), suspect->name);
+    if (g->id_count == 1) {
+        snprintf(when, sizeof when, "%s, %s", vs_iso(s.from_ms, iso), vs_ago(s.from_ms, g->evidence.now_ms, ago));
+        vs_outf("%-38s", when);
+        print_fields(suspect->layout, g->ids[0]);
+    } else {
+        vs_outf("%s to %s", vs_iso(s.from_ms, iso), vs_iso(s.until_ms, until));
+        if (suspect->layout->worker >= 0) vs_outf(", %zu worker%s", s.workers, s.workers == 1 ? "" : "s");
+    }
     vs_outf("\n");
 }
 
-static void print_guesses_json(uint64_t id, const struct vesta_candidate *guesses, size_t count) {
+static void print_for_people(const struct guessing *g) {
+    char share[16], count[VS_GROUPED_MAX];
+    if (g->id_count == 1)
+        vs_outf("%" PRIu64 "  %s\n", g->ids[0],
+                g->count ? "could be, likeliest first:" : "none of the layouts could have made this id by now");
+    else
+        vs_outf("%s ids of one layout  %s\n", vs_grouped(g->id_count, count),
+                g->count ? "could be, likeliest first:" : "none of the layouts could have made all of them by now");
+    for (size_t i = 0; i < g->count; i++)
+        if (i == 0 || g->ranked[i].share >= SHOWN_MIN || g->id_count == 1) print_suspect(g, &g->ranked[i]);
+    if (g->count)
+        vs_outf("  %5s  none of these%s\n", percent(g->none, share),
+                g->evidence.has_made ? "" : ", or one of them with another epoch");
+    if (g->count && share_of_first(g) >= SURE) return;
+    vs_outf("\n  %s.  To know more:\n",
+            g->count ? "That is no answer yet" : "A layout that is not asked for may be missing");
+    if (g->id_count < 10) vs_outf("    give more ids of the same kind\n");
+    if (!g->evidence.has_made) vs_outf("    say when they were made: --made now, --made 2026-01-31\n");
+    vs_outf("    name layouts of your own: --layout TEXT, -c FILE\n");
+}
+
+static void print_suspect_json(const struct guessing *g, const struct vs_suspect *suspect) {
+    struct summary s = summary_of(g, suspect->layout);
+    struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
-    vs_outf("{\"id\":\"%" PRIu64 "\",\"guesses\":[", id);
-    for (size_t i = 0; i < count; i++)
-        vs_outf("%s{\"layout\":\"%s\",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64
-                ",\"iso\":\"%s\"}",
-                i ? "," : "", guesses[i].preset->name, guesses[i].parts.worker, guesses[i].parts.seq,
-                guesses[i].parts.unix_ms, vs_iso(guesses[i].parts.unix_ms, iso));
+    vs_outf("{\"layout\":");
+    vs_out_json(suspect->name);
+    vs_outf(",\"share\":%.6f", suspect->share);
+    if (g->id_count > 1)
+        vs_outf(",\"from_ms\":%" PRId64 ",\"until_ms\":%" PRId64 ",\"workers\":%zu}", s.from_ms, s.until_ms, s.workers);
+    else if (vesta_explain(suspect->layout, g->ids[0], &parts, NULL) == VESTA_OK)
+        vs_outf(",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"}", parts.worker,
+                parts.seq, parts.unix_ms, vs_iso(parts.unix_ms, iso));
+}
+
+static void print_json(const struct guessing *g) {
+    if (g->id_count == 1)
+        vs_outf("{\"id\":\"%" PRIu64 "\"", g->ids[0]);
+    else
+        vs_outf("{\"ids\":%zu", g->id_count);
+    vs_outf(",\"none\":%.6f,\"guesses\":[", g->none);
+    for (size_t i = 0; i < g->count; i++) {
+        if (i) vs_outf(",");
+        print_suspect_json(g, &g->ranked[i]);
+    }
     vs_outf("]}\n");
 }
 
-static int guess_id(void *self, const struct vs_found_id *found) {
-    struct reading *reading = self;
-    uint64_t id = found->id;
-    struct vesta_candidate guesses[GUESSES_MAX];
-    size_t count = vesta_guess(id, reading->now_ms, guesses, GUESSES_MAX);
-    if (reading->json)
-        print_guesses_json(id, guesses, count);
-    else {
-        vs_outf("%s%" PRIu64 "  %s\n", reading->first ? "" : "\n", id,
-                count ? "could be, likeliest first:" : "no preset could have made this id by now");
-        reading->first = false;
-        for (size_t i = 0; i < count; i++)
-            print_guess(&guesses[i], reading->now_ms);
+static int judge(struct guessing *g) {
+    qsort(g->ids, g->id_count, sizeof *g->ids, by_value);
+    g->evidence.count = g->id_count;
+    memcpy(g->ranked, g->all, sizeof g->ranked);
+    g->count = g->all_count;
+    g->none = vs_guess_rank(&g->evidence, g->ranked, &g->count);
+    if (!g->json && !g->first) vs_outf("\n");
+    g->first = false;
+    (g->json ? print_json : print_for_people)(g);
+    return g->count ? VS_DONE : VS_FAILED;
+}
+
+/* ------------------------------------------------------------------ the command */
+
+static int take_id(void *self, const struct vs_found_id *found) {
+    struct guessing *g = self;
+    if (g->id_count == IDS_MAX) {
+        g->passed++;
+        return VS_DONE;
     }
-    return count ? VS_DONE : VS_FAILED;
+    g->ids[g->id_count++] = found->id;
+    if (!g->each) return VS_DONE;
+    int rc = judge(g);
+    g->id_count = 0;
+    return rc;
+}
+
+static int guess_ids(struct guessing *g, int argc, char **argv) {
+    struct vs_id_input input = {(enum vs_notation)g->notation, take_id, g};
+    char passed[VS_GROUPED_MAX];
+    int rc = vs_each_id(&input, argc, argv);
+    if (g->passed) vs_say("the first %d ids are looked at, %s more are not", IDS_MAX, vs_grouped(g->passed, passed));
+    if (g->each || g->id_count == 0) return rc;
+    int judged = judge(g);
+    return rc > judged ? rc : judged;
 }
 
 static int run_guess(int argc, char **argv) {
-    struct reading reading = {.now_ms = vs_now_ms(), .first = true};
+    static struct guessing g;
     const struct vs_option table[] = {
-        VS_NOTATION(&reading.notation),
-        VS_SWITCH("json", &reading.json, "print one JSON object per line"),
+        VS_OPTION_TEXTS("layout", &g.texts, "TEXT", "a layout to be asked for besides the presets; may be repeated"),
+        {"config", 'c', VS_OPT_TEXT, &g.config_path, "FILE",
+         "a server's config, whose namespaces' layouts are asked for, too", 0, 0, NULL},
+        VS_TEXT("made", &g.made, "TIME", "the ids were made within a day of this time: -1h, 2026-01-31"),
+        VS_SWITCH("each", &g.each, "each id by itself, as if others were of other layouts"),
+        VS_NOTATION(&g.notation),
+        VS_SWITCH("json", &g.json, "print a JSON object; with --each one per line"),
         {0},
     };
+    g.first = true;
+    g.evidence = (struct vs_evidence){.ids = g.ids, .now_ms = vs_now_ms(), .has_made = false};
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    struct vs_id_input input = {(enum vs_notation)reading.notation, guess_id, &reading};
-    return vs_each_id(&input, argc, argv);
+    if (g.made && (rc = vs_time_operand(g.made, g.evidence.now_ms, &g.evidence.made_ms)) != VS_GO) return rc;
+    if (g.made) g.evidence.made_ms += vs_time_length(g.made) / 2;
+    g.evidence.has_made = g.made;
+    if ((rc = add_all(&g)) == VS_GO) rc = guess_ids(&g, argc, argv);
+    vs_config_free(g.config);
+    return rc;
 }
 
 const struct vs_command vs_guess_command = {
-    "guess", run_guess, "which known layouts could have made an id", "guess [OPTION...] [ID...]",
-    "Reads an id under every preset and lists those it fits, likeliest first, with the time and the\n"
-    "fields each would mean.  It is a guess: an id carries no mark of its layout.\n"
+    "guess", run_guess, "which layouts could have made ids, and how sure that is", "guess [OPTION...] [ID...]",
+    "Reads ids under every preset, and under layouts of your own, and lists those that could have made all\n"
+    "of them, likeliest first, each with its share of all possibilities.  It is a guess: an id carries no\n"
+    "mark of its layout.  What is looked for are habits: recent times near each other, low sequences, few\n"
+    "workers.  So more ids of one kind tell more, and that they were made lately (--made) tells most: the\n"
+    "bits say nothing about the epoch.\n"
     "\n"
     "  $ vesta guess 1138729511026688\n"
     "  1138729511026688  could be, likeliest first:\n"
-    "    vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago       version=0 method=0 machine=1 seq=0\n"
-    "    sonyflake            2014-09-08T20:32:15.680Z, 12 years ago   seq=0 machine=0\n"
-    "    ...\n"
+    "     80 %  vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago ...\n"
+    "     ...\n"
+    "     20 %  none of these, or one of them with another epoch\n"
     "\n"
-    "  $ vesta guess 1138729511026688 --json\n"
-    "  {\"id\":\"1138729511026688\",\"guesses\":[{\"layout\":\"vesta-legacy-second\",\"worker\":1,...\n"};
+    "  $ psql -Atc 'select id from orders limit 100' | vesta guess --layout 'snowflake epoch=2020-01-01T00:00:00Z'\n"
+    "  100 ids of one layout  could be, likeliest first:\n"
+    "  ...\n"};

@@ -1,0 +1,161 @@
+"""guess.py -- guess names the layout of ids where they tell it, and says so where they do not."""
+import json
+import random
+
+from harness import claim, fails, like, main, same
+
+NOW_MS = 1795219200000  # 2026-11-21; the program's clock is later, which makes no difference
+DAY_MS = 86400000
+
+
+def guessed(w, ids, *words, code=0):
+    done = w.run("guess", "--json", *words, stdin="\n".join(map(str, ids)))
+    same((done.code, done.err), (code, ""))
+    return json.loads(done.out)
+
+
+def split(epoch_ms, time_bits, *fields, unit=1):
+    """A generator: its fields below the time are (bits, value of (worker, dice))."""
+    def make(at_ms, worker, rng):
+        value = (at_ms - epoch_ms) // unit
+        assert 0 <= value < 1 << time_bits
+        for bits, of in fields:
+            value = value << bits | of(worker, rng) & ((1 << bits) - 1)
+        return value
+    return make
+
+
+def low(_, rng):
+    return 0 if rng.random() < .75 else rng.randrange(8)
+
+
+def chance(_, rng):
+    return rng.getrandbits(32)
+
+
+def worker(number, _):
+    return number * 31
+
+
+KNOWN = {
+    "snowflake": split(1288834974657, 41, (10, worker), (12, low)),
+    "sonyflake": split(1409529600000, 39, (8, low), (16, lambda n, _: n * 2570), unit=10),
+    "butterfly": split(1582300800000, 41, (8, chance), (13, worker), (1, chance)),
+    "yitter": split(1582136402000, 51, (6, worker), (6, lambda _, rng: 5 + rng.randrange(8))),
+    "vesta-second": split(1420041600000, 30, (20, lambda _, rng: rng.randrange(4096)), (10, worker), unit=1000),
+}
+FAMILY = {"leaf": "snowflake", "twitter": "snowflake", "butterfly-v1.0.1": "butterfly"}
+# As no preset has them: with random bits below the time, or with the worker above it.
+UNKNOWN = {
+    "instagram": split(1314220021721, 41, (13, worker), (10, chance)),
+    "mastodon": split(0, 48, (16, chance)),
+    "tsid": split(1577836800000, 42, (22, chance)),
+    "seata": lambda at, n, rng: (n * 31 % 1024) << 53 | (at - 1588435200000) << 12 | rng.randrange(4096),
+    "bluesky": lambda at, n, rng: (at * 1000 + rng.randrange(1000)) << 10 | rng.randrange(1024),
+    "microseconds": lambda at, n, rng: at * 1000 + rng.randrange(1000),
+    "any": lambda at, n, rng: rng.getrandbits(63),
+}
+DISCORD = split(1420070400000, 42, (5, worker), (5, lambda *_: 0), (12, low))
+DISCORD_LAYOUT = "time:42 machine:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z"
+
+
+def some(make, count, seed, until_ms=NOW_MS, span_ms=30 * DAY_MS):
+    rng = random.Random(seed)
+    return [make(until_ms - rng.randrange(span_ms), 1 + rng.randrange(4), rng) for _ in range(count)]
+
+
+@claim("thirty ids of a preset name it, whatever their order")
+def _(w):
+    for name, make in KNOWN.items():
+        for seed in range(3):
+            ids = some(make, 30, seed)
+            got = guessed(w, ids)
+            first = got["guesses"][0]["layout"]
+            same(FAMILY.get(first, first), name)
+            share = sum(g["share"] for g in got["guesses"] if FAMILY.get(g["layout"], g["layout"]) == name)
+            assert share > 0.75, (name, seed, got)
+            same(guessed(w, sorted(ids, key=str)), got)
+
+
+@claim("thirty ids of no preset are said to be of none")
+def _(w):
+    for name, make in UNKNOWN.items():
+        for seed in range(3):
+            ids = some(make, 30, seed)
+            done = w.run("guess", "--json", stdin="\n".join(map(str, ids)))
+            got = json.loads(done.out)
+            assert got["none"] > 0.75, (name, seed, got)
+
+
+@claim("one id is never a sure answer, and the answer says what to do")
+def _(w):
+    for make in (*UNKNOWN.values(), DISCORD):
+        for number in some(make, 5, 7):
+            done = w.run("guess", "--json", str(number))
+            got = json.loads(done.out)
+            assert all(g["share"] <= 0.8 for g in got["guesses"]) and (done.code == 0) == bool(got["guesses"]), (number, got)
+            same(round(got["none"] + sum(g["share"] for g in got["guesses"]), 3), 1.0)
+    text = w.run("guess", "175928847299117063").out  # Discord's documented example
+    like(text, "175928847299117063  could be, likeliest first:\n...none of these, or one of them with another epoch\n\n"
+         "  That is no answer yet.  To know more:\n    give more ids of the same kind\n    say when they were made: --made now, --made 2026-01-31\n"
+         "    name layouts of your own: --layout TEXT, -c FILE\n")
+
+
+@claim("when the ids were made tells epochs apart")
+def _(w):
+    ids = some(DISCORD, 5, 1, until_ms=1767225600000 + DAY_MS, span_ms=DAY_MS)
+    assert guessed(w, ids)["guesses"][0]["layout"] in ("twitter", "snowflake")
+    done = w.run("guess", "--json", "--made", "2026-01-01", *map(str, ids))
+    same((done.code, json.loads(done.out)["guesses"]), (1, []))
+    got = guessed(w, ids, "--made", "2026-01-01", "--layout", DISCORD_LAYOUT)
+    same(([g["layout"] for g in got["guesses"]], got["guesses"][0]["share"] > 0.99), ([DISCORD_LAYOUT], True))
+    same((got["guesses"][0]["workers"] <= 4, got["guesses"][0]["from_ms"] >= 1767225600000), (True, True))
+    like(w.run("guess", "--made", "2026-01-01", *map(str, ids)).out, "5 ids of one layout  none of the layouts could have made all of them...")
+
+
+@claim("layouts of one's own, and those of a config's namespaces, are asked for first")
+def _(w):
+    ids = some(DISCORD, 30, 2)
+    own = "snowflake time:42 worker:10 seq:12 sign:0"
+    fails(w.run("guess", "--layout", own, "1"), 2, "sign")
+    same(guessed(w, ids, "--layout", "js53", "--layout", DISCORD_LAYOUT)["guesses"][0]["layout"] in (DISCORD_LAYOUT, "twitter"), True)
+    with open(w.path("vesta.lua"), "w") as file:
+        file.write('return { namespaces = { chat = { layout = "%s" }, plain = {} } }' % DISCORD_LAYOUT)
+    names = [g["layout"] for g in guessed(w, ids, "-c", "vesta.lua")["guesses"]]
+    assert "chat" in names and "plain" not in names, names
+    same([g["layout"] for g in guessed(w, some(KNOWN["snowflake"], 5, 3), "--layout", "snowflake epoch=1288834974657")["guesses"]][0],
+         "snowflake epoch=1288834974657")
+
+
+@claim("--each takes each id by itself")
+def _(w):
+    rows = [json.loads(line) for line in w.run("guess", "--json", "--each", "1138729511026688", "2006515713438674944").lines()]
+    same([(row["id"], row["guesses"][0]["layout"]) for row in rows],
+         [("1138729511026688", "vesta-legacy-second"), ("2006515713438674944", "snowflake")])
+    same(w.run("guess", "--each", "1138729511026688", str(2**64 - 1)).code, 1)
+
+
+@claim("a thousand ids are looked at, and it is said that others are not")
+def _(w):
+    ids = some(KNOWN["snowflake"], 1002, 4)
+    done = w.run("guess", "--json", stdin="\n".join(map(str, ids)))
+    same((done.code, json.loads(done.out)["ids"]), (0, 1000))
+    assert "the first 1000 ids are looked at, 2 more are not" in done.err, done.err
+    same(guessed(w, [ids[0]] * 1000)["guesses"][0]["workers"], 1)
+
+
+@claim("wrong, empty and hostile values are refused")
+def _(w):
+    for words, part in ((["--layout", "nothing"], "nothing"), (["--layout", ""], "needs a value"), (["--made", "soon"], "soon"),
+                        (["--made", ""], "needs a value"), (["--made", "9" * 400], "is not a time"), (["--layout", "x" * 100000], ""),
+                        (["--layout", "a\x1b[2Jb"], ""), (["--layout", "js53"] * 17, "16 times at most"), (["--format", "oct"], "any|dec")):
+        fails(w.run("guess", *words, "1"), 2, part)
+    fails(w.run("guess", "-c", "missing.lua", "1"), 1, "missing.lua")
+    fails(w.run("guess", "hello"), 2, "is not an id")
+    same((w.run("guess", stdin="").code, w.run("guess", stdin="").out), (0, ""))
+    for number in (0, 1, 2**63 - 1, 2**63, 2**64 - 1):
+        assert w.run("guess", str(number)).code in (0, 1)
+        assert w.run("guess", "--made", "now", str(number), str(2**64 - 1)).code == 1
+
+
+main()
