@@ -61,6 +61,14 @@ void vs_out_json(const char *text);
 /* A foreign text for a terminal: control characters become '?'. */
 void vs_out_clean(const char *text);
 
+/* ---- wrap.c: texts in lines of VS_COLUMNS */
+
+#define VS_COLUMNS 80
+/* Words, from column `used` on, in lines that begin at column `indent`; ends the last line. */
+void vs_out_wrapped(const char *text, size_t indent, size_t used);
+/* Paragraphs, apart from lines that are set in: those stay as they are. */
+void vs_out_paragraphs(const char *text);
+
 /* ---- input.c: ids from operands, or from stdin when there are none (or "-") */
 
 /* What is called for each; it returns an exit code. */

@@ -18,10 +18,12 @@ static void print_option(const struct vs_option *o) {
     int n = o->letter ? snprintf(left, sizeof left, "-%c, --%s", o->letter, o->name)
                       : snprintf(left, sizeof left, "--%s", o->name);
     if (o->value) snprintf(left + n, sizeof left - (size_t)n, " %s", o->value);
-    if (strlen(left) > 24)
-        vs_outf("  %s\n  %-24s  %s\n", left, "", o->help);
-    else
-        vs_outf("  %-24s  %s\n", left, o->help);
+    if (strlen(left) > 24) {
+        vs_outf("  %s\n", left);
+        left[0] = '\0';
+    }
+    vs_outf("  %-24s  ", left);
+    vs_out_wrapped(o->help, 28, 28);
 }
 
 static const struct vs_command *running;
@@ -32,8 +34,9 @@ void vs_command_begin(const struct vs_command *command) {
 }
 
 static int print_help(const struct vs_option *table) {
-    vs_outf("vesta %s -- %s\n\nUsage: vesta %s\n\n%s\nOptions:\n", running->name, running->line, running->usage,
-            running->about);
+    vs_outf("vesta %s -- %s\n\nUsage: vesta %s\n\n", running->name, running->line, running->usage);
+    vs_out_paragraphs(running->about);
+    vs_outf("\nOptions:\n");
     for (; table->name; table++)
         print_option(table);
     print_option(&(struct vs_option){.name = "help", .letter = 'h', .help = "this text"});

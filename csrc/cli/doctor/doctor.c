@@ -107,10 +107,10 @@ const struct vs_command vs_doctor_command = {
     "Changes nothing, claims nothing.  Exit code 1 if something fails.\n"
     "\n"
     "  $ vesta doctor -c /etc/vesta/vesta.lua\n"
-    "  ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, off by 3 ms at most\n"
+    "  ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, ...\n"
     "  ...\n"
-    "  fail  state           /var/lib/vesta belongs to user 0, has mode 755 and is not writable for vesta: change "
-    "...\n"
+    "  fail  state           /var/lib/vesta belongs to user 0, has mode 755 and is\n"
+    "  not writable for vesta: change the owner with chown\n"
     "\n"
     "  $ vesta doctor --json\n"
     "  {\"state\":\"ok\",\"what\":\"clock\",\"says\":\"2026-11-21T19:32:16Z, synchronized ...\n"};

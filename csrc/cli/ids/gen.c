@@ -166,7 +166,7 @@ const struct vs_command vs_gen_command = {
     "says why when that takes longer than two seconds.\n"
     "\n"
     "  $ vesta gen\n"
-    "  vesta gen: drew the worker number 417 at random; it is kept in file:/var/lib/vesta\n"
+    "  vesta gen: drew the worker number 417 at random; it is kept in file:/...\n"
     "  403041233137828257\n"
     "\n"
     "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"

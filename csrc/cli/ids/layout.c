@@ -222,7 +222,7 @@ const struct vs_command vs_fit_command = {
     "Splits 63 bits so that each node can give that many ids per second, that many nodes can run at the\n"
     "same time, and the time field lasts that long; shows how much is left to spare.\n"
     "\n"
-    "  $ vesta fit --rate 50000/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z\n"
+    "  $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z\n"
     "  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z\n"
     "  ...\n"
     "\n"

@@ -299,8 +299,8 @@ const struct vs_command vs_bench_command = {
     "its ids are thrown away.  Takes a few seconds.\n"
     "\n"
     "  $ vesta bench\n"
-    "  vesta-second, clock pacing, 5 rounds of 100 ms: medians, and ratios within a round\n"
+    "  vesta-second, clock pacing, 5 rounds of 100 ms: medians, and ratios ...\n"
     "  ...\n"
-    "  $ vesta bench --pacing history --layout \"sign:1 time:31 seq:22 worker:10 unit=1s \\\n"
-    "    epoch=2026-01-01T00:00:00Z\"\n"
+    "  $ vesta bench --pacing history \\\n"
+    "    --layout \"time:31 seq:22 worker:10 unit=1s epoch=2026-01-01T00:00:00Z\"\n"
     "  ...\n"};

@@ -225,4 +225,5 @@ const struct vs_command vs_check_command = {
     "  ...\n"
     "\n"
     "  $ vesta check /etc/vesta/vesta.lua\n"
-    "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is not a key; did you mean wait_ms_max?\n"};
+    "  vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is not a\n"
+    "  key; did you mean wait_ms_max?\n"};

@@ -168,10 +168,10 @@ const struct vs_command vs_segments_command = {
     "without --yes it only shows what it would write.  `vesta help segments import` has its options.\n"
     "resume says that a counter which went back, and so stopped, has been put right.\n"
     "\n"
-    "  $ vesta segments add orders --from 1000 --step 500 --store sqlite:/var/lib/vesta/v.db\n"
+    "  $ vesta segments add orders --from 1000 --step 500 --store sqlite:/var/v.db\n"
     "  orders begins with 1,000, in steps of 500\n"
     "\n"
     "  $ vesta segments --store sqlite:/var/lib/vesta/v.db\n"
-    "  TAG                                    NEXT RANGE AT           STEP   GRANTED/S  UPDATED\n"
-    "  orders                                         1,000            500           -  2026-11-22T20:10:00.123Z\n"
+    "  TAG        NEXT RANGE AT         STEP  GRANTED/S  UPDATED\n"
+    "  orders             1,000          500          -  2026-11-22T20:10:00.123Z\n"
     "  1 tag in sqlite:/var/lib/vesta/v.db\n"};

@@ -23,7 +23,8 @@ def refused(w, text, want, **kw):
 
 def forms(w):
     """What a store's URI may say, by the help of the commands for stores."""
-    told = [line.split("URI", 1)[1].strip() for line in w.run("workers", "--help").lines() if line.startswith("  --store ")][0]
+    text = w.run("workers", "--help").out.split("  --store URI", 1)[1].split("\n  -", 1)[0]
+    told = " ".join(text.split())
     assert told.startswith("file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB"), told
     return told
 

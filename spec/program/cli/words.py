@@ -1,4 +1,6 @@
 """words.py -- the dispatcher and the options: help, suggestions, exit codes; the same for every command."""
+import re
+
 from harness import claim, fails, like, main, same
 
 COMMANDS = "explain make range guess fit layout audit".split()
@@ -28,9 +30,30 @@ def _(w):
         same(w.run(command, "-h").out, help_.out)
 
 
+def helps(w):
+    """The help of every command, and of every word behind one that has its own."""
+    for command in listed(w):
+        yield [command]
+        usage = w.run("help", command).out.split("\n\n")[1]
+        words = re.search(r"Usage: vesta %s ([a-z|]+\|[a-z|]+)" % command, usage)
+        behind = re.findall(r"^ *(?:Usage: )?vesta %s ([a-z]+)" % command, usage, re.M) + (words[1].split("|") if words else [])
+        for word in sorted(set(behind)):
+            yield [command, word]
+
+
+@claim("no line of any help is longer than 80 columns")
+def _(w):
+    seen = [["overview"]] + list(helps(w))
+    assert ["workers", "import"] in seen and ["segments", "take"] in seen and ["policy", "run"] in seen, seen
+    for words in seen:
+        done = w.run("help", *words) if words != ["overview"] else w.run("help")
+        same((words, done.code), (words, 0))
+        for line in done.lines():
+            assert len(line) <= 80 and not line.endswith(" "), (words, len(line), line)
+
+
 @claim("every word of a help that begins with -- is an option that the command knows")
 def _(w):
-    import re
     for command in listed(w):
         for option in set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", w.run("help", command).out, re.M)) - {"help"}:
             wrong = w.run(command, "--" + option, "--zzzzzz")  # the second ends it, whatever the command does

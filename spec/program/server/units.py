@@ -82,9 +82,9 @@ def _(world):
 @claim("the sockets of the unit are the default addresses, in the order in which they are taken")
 def _(world):
     listens = re.findall(r"(?m)^ListenStream=(.*)$", text_of("vesta.socket"))
-    usage = world.run("serve", "--help").out
-    assert re.search(r"--http .*default: %s" % re.escape(listens[0]), usage.replace("\n", " ")), usage
-    assert re.search(r"--resp .*default: %s" % re.escape(listens[1]), usage.replace("\n", " ")), usage
+    usage = " ".join(world.run("serve", "--help").out.split())
+    assert re.search(r"--http .*default: %s" % re.escape(listens[0]), usage), usage
+    assert re.search(r"--resp .*default: %s" % re.escape(listens[1]), usage), usage
 
 
 main()

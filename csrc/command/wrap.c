@@ -1,0 +1,63 @@
+/* wrap.c -- texts for people in lines of 80 columns.  Knows no command. */
+#include "command/command.h"
+
+#include <string.h>
+
+/* Of UTF-8: bytes that go on with a letter take no place. */
+static size_t width_of(const char *text, size_t length) {
+    size_t width = 0;
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+static size_t put_space(size_t count) {
+    vs_outf("%*s", (int)count, "");
+    return count;
+}
+
+/* Two spaces behind a sentence, as the source has them inside a line. */
+static size_t gap_behind(const char *from, const char *end) {
+    return end - from > 0 && strchr(".:", end[-1]) && end[0] == '\n' ? 2 : strspn(end, " ") > 1 ? 2 : 1;
+}
+
+void vs_out_wrapped(const char *text, size_t indent, size_t used) {
+    size_t gap = 0;
+    while (*(text += strspn(text, " \n"))) {
+        size_t length = strcspn(text, " \n"), width = width_of(text, length);
+        if (gap && used + gap + width > VS_COLUMNS) {
+            vs_outf("\n");
+            used = put_space(indent);
+            gap = 0;
+        }
+        used += put_space(gap) + width;
+        vs_out_write(text, length);
+        gap = gap_behind(text, text + length);
+        text += length;
+    }
+    vs_outf("\n");
+}
+
+/* The end of the paragraph that begins here: an empty line, or one that is set in. */
+static const char *end_of_paragraph(const char *at) {
+    while ((at = strchr(at, '\n')) && at[1] && at[1] != '\n' && at[1] != ' ')
+        at++;
+    return at;
+}
+
+void vs_out_paragraphs(const char *text) {
+    char paragraph[2048];
+    while (*text) {
+        const char *end = *text == ' ' || *text == '\n' ? strchr(text, '\n') : end_of_paragraph(text);
+        size_t length = end ? (size_t)(end - text) : strlen(text);
+        if (*text == ' ' || *text == '\n' || length >= sizeof paragraph) {
+            vs_out_write(text, length);
+            vs_outf("\n");
+        } else {
+            memcpy(paragraph, text, length);
+            paragraph[length] = '\0';
+            vs_out_wrapped(paragraph, 0, 0);
+        }
+        text += length + (end != NULL);
+    }
+}
