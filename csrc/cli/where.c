@@ -29,10 +29,10 @@ static void take_variable(struct vs_where *where, enum vs_where_word word) {
 }
 
 /* A flag that says where outdoes every variable that says where. */
-static int take_environment(struct vs_where *where) {
+int vs_where_environment(struct vs_where *where) {
     bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
     for (int i = 0; i < VS_W_WORDS; i++)
-        if (where->text[i]) where->from[i] = words[i].flag;
+        if (where->text[i] && !where->from[i]) where->from[i] = words[i].flag;
     take_variable(where, VS_W_NAMESPACE);
     if (is_told) return VS_GO;
     take_variable(where, VS_W_CONFIG);
@@ -125,13 +125,51 @@ bool vs_where_is_named(const struct vs_where *where) {
 
 int vs_where_read(struct vs_where *where) {
     struct vesta_error err;
-    int rc = take_environment(where);
+    int rc = vs_where_environment(where);
     if (rc != VS_GO) return rc;
     if (where->text[VS_W_NAMESPACE] && vs_namespace_check(where->text[VS_W_NAMESPACE], &err) != VESTA_OK)
         return vs_report(&err);
     if (where->text[VS_W_CONFIG]) rc = take_config(where);
     bool is_in_file = where->text[VS_W_PATH] || !where->text[VS_W_STORE];
-    if (rc == VS_GO && vs_where_is_named(where) && is_in_file) rc = take_file(where);
+    if (rc == VS_GO && vs_where_is_named(where) && is_in_file && !where->asks_no_file) rc = take_file(where);
+    return rc;
+}
+
+bool vs_where_has_flags(const struct vesta_opts *opts) {
+#define VS_OR_GIVEN(type, member, ...) || opts->member
+    return opts->has_worker VESTA_NAMESPACE_OPTIONS(VS_OR_GIVEN);
+#undef VS_OR_GIVEN
+}
+
+/* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
+static int take_opts(struct vs_where *where, struct vesta_opts *opts) {
+    struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG]};
+    struct vesta_error err;
+    if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
+    const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
+    if (!ns) return no_namespace(where);
+    *opts = ns->opts;
+    if (ns->policy.name) opts->flags |= VESTA_NO_KEEPER;
+    return VS_GO;
+}
+
+/* A config says how its namespaces are opened: another word beside it would be a riddle. */
+int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
+                                      [VS_W_NAMESPACE] = opts->namespace_,
+                                      [VS_W_PATH] = opts->path,
+                                      [VS_W_STORE] = opts->store}};
+    if (config_path && vs_where_has_flags(opts))
+        return vs_usage("--config says how what it has is opened: beside it only --namespace can be given");
+    int rc = vs_where_environment(&where);
+    if (rc != VS_GO) return rc;
+    if (where.text[VS_W_CONFIG] && vs_where_has_flags(opts))
+        return vs_usage("VESTA_CONFIG says how what it has is opened: unset it, or name the store or the path, too");
+    if (where.text[VS_W_CONFIG])
+        rc = take_opts(&where, opts);
+    else
+        opts->namespace_ = where.text[VS_W_NAMESPACE], opts->store = where.text[VS_W_STORE];
+    *config = where.config;
     return rc;
 }
 

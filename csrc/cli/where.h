@@ -13,6 +13,7 @@ struct vs_where {
     const char *text[VS_W_WORDS]; /* as the options said; then what holds, NULL where nothing does */
     const char *from[VS_W_WORDS]; /* who said so: "--store", "VESTA_STORE", "the config" */
     const char *secret;           /* the store's, where the config has it apart; else NULL */
+    bool asks_no_file;            /* a generator file is not looked at */
     struct vs_config *config;     /* what the texts lie in, */
     struct vs_header header;      /* or the generator file's */
     char path[VS_IDENTITY_MAX];
@@ -35,6 +36,17 @@ struct vs_where {
  * message; end with vs_where_free either way. */
 int vs_where_read(struct vs_where *where);
 void vs_where_free(struct vs_where *where);
+
+/* The environment alone; may be called before the others. */
+int vs_where_environment(struct vs_where *where);
+
+/* Whether a generator's flags say more than its namespace. */
+bool vs_where_has_flags(const struct vesta_opts *opts);
+
+/* How to open a generator: `opts` as its flags said, completed from the environment; where a config is named, by
+ * config_path or VESTA_CONFIG, all of it is the config's, which *config is then, and which lives as long as opts are
+ * used.  VS_GO, or an exit code after a message. */
+int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config);
 
 /* Whether a namespace was named at all, be it by a store or a file. */
 bool vs_where_is_named(const struct vs_where *where);

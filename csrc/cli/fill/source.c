@@ -1,30 +1,15 @@
 /* source.c -- a namespace's ids or a counter's numbers, by flags or by a config.  Knows no Redis. */
 #include "cli/fill/source.h"
 
-#include "command/options.h"
+#include "cli/where.h"
 #include "config/config.h"
 
 #include <string.h>
 
-/* The config's namespace of that name; its first where none was named. */
-static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name) {
-    if (!name) return config->ns_count > 0 ? &config->ns[0] : NULL;
-    for (int i = 0; i < config->ns_count; i++)
-        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i];
-    return NULL;
-}
-
-/* A config says how its namespaces are opened: another word beside it would be a riddle. */
-static bool has_flags(const struct vesta_opts *opts) {
-#define VS_OR_GIVEN(type, member, ...) || opts->member
-    return opts->has_worker VESTA_NAMESPACE_OPTIONS(VS_OR_GIVEN);
-#undef VS_OR_GIVEN
-}
-
 static int read_config(struct vs_source *source) {
     struct vs_conf_opts from = {.path = source->config_path};
     struct vesta_error err;
-    if (has_flags(&source->opts) || source->table)
+    if (vs_where_has_flags(&source->opts) || source->table)
         return vs_usage("--config says how what it has is opened: beside it only --namespace or --tag can be given");
     if (vs_config_read(&from, &source->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
     return VS_GO;
@@ -32,22 +17,10 @@ static int read_config(struct vs_source *source) {
 
 /* ------------------------------------------------------------------ a namespace */
 
-/* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
-static int choose_namespace(struct vs_source *source) {
-    const char *name = source->opts.namespace_;
-    const struct vs_conf_namespace *ns = find(source->config, name);
-    if (!ns)
-        return vs_usage("%s has no namespace %s", vs_shown_text(source->config_path),
-                        name ? vs_shown_text(name) : "at all");
-    source->opts = ns->opts;
-    if (ns->policy.name) source->opts.flags |= VESTA_NO_KEEPER;
-    return VS_GO;
-}
-
 static int open_namespace(struct vs_source *source) {
     struct vesta_error err;
     struct vesta_info info;
-    int rc = source->config ? choose_namespace(source) : VS_GO;
+    int rc = vs_where_opts(source->config_path, &source->opts, &source->config);
     if (rc != VS_GO) return rc;
     source->opts.any_worker = !source->opts.has_worker; /* counts only where there is no generator file yet */
     if (vesta_open(&source->opts, &source->gen, &err) != VESTA_OK) return vs_report(&err);
@@ -78,7 +51,7 @@ static int choose_row(const struct vs_source *source, struct vesta_segment_opts 
 static int check_flags(const struct vs_source *source) {
     struct vesta_opts opts = source->opts;
     opts.store = opts.group = NULL; /* which a counter has, too */
-    if (has_flags(&opts) || opts.namespace_)
+    if (vs_where_has_flags(&opts) || opts.namespace_)
         return vs_usage("--tag is of a counter: beside it stand --store, --table, --group or --config only");
     return source->opts.store || source->config_path ? VS_GO
                                                      : vs_usage("--tag needs the counter's --store, or -c FILE");
@@ -106,7 +79,7 @@ static int open_tag(struct vs_source *source) {
 int vs_source_open(struct vs_source *source) {
     int rc = source->tag ? check_flags(source) : VS_GO;
     if (rc == VS_GO && !source->tag && source->table) rc = vs_usage("--table goes with --tag");
-    if (rc == VS_GO && source->config_path) rc = read_config(source);
+    if (rc == VS_GO && source->config_path && source->tag) rc = read_config(source);
     if (rc != VS_GO) return rc;
     return source->tag ? open_tag(source) : open_namespace(source);
 }

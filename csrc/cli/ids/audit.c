@@ -2,7 +2,7 @@
  * duplicate can be shown with its lines. */
 #include "cli/cli.h"
 #include "cli/ids/audit.h"
-#include "command/options.h"
+#include "cli/ids/holders.h"
 #include "cli/ids/sort.h"
 
 #include <inttypes.h>
@@ -129,24 +129,33 @@ static int audit(const struct vs_ids *ids, const struct vesta_layout *layout, in
     return ids->bad_lines ? VS_USAGE : VS_DONE;
 }
 
+static int audit_files(const struct vesta_layout *layout, int count, char **files, int json) {
+    struct vs_ids ids = {0};
+    int rc = count ? VS_DONE : vs_ids_read(&ids, "-");
+    for (int i = 0; i < count && rc == VS_DONE; i++)
+        rc = vs_ids_read(&ids, files[i]);
+    if (rc == VS_DONE) rc = audit(&ids, layout, json);
+    vs_ids_free(&ids);
+    return rc;
+}
+
 static int run_audit(int argc, char **argv) {
-    const char *text = NULL;
-    int json = 0;
+    struct vs_where where = {.config = NULL};
+    int json = 0, rc;
     const struct vs_option table[] = {
-        VS_TEXT("layout", &text, "TEXT|PRESET", "the ids' layout: also look for oddities in their fields"),
+        VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
+                "the ids' layout: also look for oddities in their fields"),
+        VS_WHERE_OPTIONS(&where),
         VS_SWITCH("json", &json, "print a JSON object"),
         {0},
     };
     struct vesta_layout layout;
-    struct vs_ids ids = {0};
-    int rc = vs_options(table, &argc, argv);
-    if (rc != VS_GO) return rc;
-    if (text && (rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
-    rc = argc ? VS_DONE : vs_ids_read(&ids, "-");
-    for (int i = 0; i < argc && rc == VS_DONE; i++)
-        rc = vs_ids_read(&ids, argv[i]);
-    if (rc == VS_DONE) rc = audit(&ids, text ? &layout : NULL, json);
-    vs_ids_free(&ids);
+    if ((rc = vs_options(table, &argc, argv)) != VS_GO) return rc;
+    if ((rc = vs_where_environment(&where)) != VS_GO) return rc;
+    bool has_layout = where.text[VS_W_LAYOUT] || vs_where_is_named(&where);
+    rc = has_layout ? vs_where_layout(&where, &layout) : VS_DONE;
+    if (rc == VS_DONE) rc = audit_files(has_layout ? &layout : NULL, argc, argv, json);
+    vs_where_free(&where);
     return rc;
 }
 

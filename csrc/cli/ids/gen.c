@@ -1,7 +1,7 @@
 /* gen.c -- `gen` prints ids.  Waits through pauses with patience, and says why where a wait is long enough to be
  * noticed. */
 #include "cli/cli.h"
-#include "command/options.h"
+#include "cli/where.h"
 #include "os/clock.h"
 
 #include <inttypes.h>
@@ -139,6 +139,8 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
 static int run_gen(int argc, char **argv) {
     static struct run run;
     struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
+    struct vs_config *config = NULL;
+    const char *config_path = NULL;
     uint64_t wait_ms = WAIT_MS_DEFAULT;
     run.left = 1;
     const struct vs_option table[] = {
@@ -147,15 +149,19 @@ static int run_gen(int argc, char **argv) {
         VS_SWITCH("json", &run.json, "one JSON object per line, {\"id\":\"...\"}"),
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long to wait for an id (default: 10000)", 0, WAIT_MS_MAX,
          NULL},
+        {"config", 'c', VS_OPT_TEXT, &config_path, "FILE", "a server's config, which has the namespace", 0, 0, NULL},
         VS_GENERATOR_OPTIONS,
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
+    if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
     opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
-    return open_and_print(opts, &run);
+    rc = open_and_print(opts, &run);
+    vs_config_free(config);
+    return rc;
 }
 
 const struct vs_command vs_gen_command = {

@@ -45,6 +45,20 @@ void vs_holders_free(struct vs_holders *holders) {
     vs_at_close(&holders->at);
 }
 
+int vs_where_layout(struct vs_where *where, struct vesta_layout *layout) {
+    struct vs_at at = {.uri = NULL};
+    int rc = vs_where_read(where);
+    if (rc != VS_GO) return rc;
+    if (where->text[VS_W_LAYOUT] || !where->text[VS_W_STORE]) return vs_read_layout(where->text[VS_W_LAYOUT], layout);
+    at.uri = where->text[VS_W_STORE];
+    at.name = where->text[VS_W_NAMESPACE];
+    at.secret = where->secret;
+    if ((rc = vs_at_open(&at)) == VS_GO) rc = vs_at_need(&at);
+    if (rc == VS_GO) *layout = at.layout;
+    vs_at_close(&at);
+    return rc == VS_GO ? VS_DONE : rc;
+}
+
 static int by_worker(const void *key, const void *item) {
     uint64_t worker = *(const uint64_t *)key, other = ((const struct vs_listed *)item)->worker;
     return (worker > other) - (worker < other);

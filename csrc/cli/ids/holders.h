@@ -18,6 +18,10 @@ struct vs_holders {
 int vs_holders_read(struct vs_holders *holders, struct vs_where *where);
 void vs_holders_free(struct vs_holders *holders);
 
+/* The layout alone: what `where` comes to, else the store's, else the default.  VS_DONE, or an exit code after a
+ * message; end with vs_where_free either way. */
+int vs_where_layout(struct vs_where *where, struct vesta_layout *layout);
+
 /* The number's record, or NULL: it was never leased. */
 const struct vs_record *vs_holders_find(const struct vs_holders *holders, uint64_t worker);
 

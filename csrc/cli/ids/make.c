@@ -1,5 +1,6 @@
 /* make.c -- ids by hand: `make` one from its fields, `range` of all that an interval can have. */
 #include "cli/cli.h"
+#include "cli/ids/holders.h"
 #include "cli/ids/numbers.h"
 #include "cli/ids/times.h"
 #include "command/options.h"
@@ -10,11 +11,31 @@
 
 #define PAIRS_MAX 4096 /* printed at most; more means that a wide field stands above the time: name it */
 
+static int make_id(const struct vesta_layout *layout, int argc, char **argv, enum vesta_base base, int json) {
+    struct vesta_value values[2 * VESTA_FIELDS_MAX];
+    struct vesta_error err;
+    char digits[VESTA_FORMAT_MAX];
+    uint64_t id;
+    if (argc == 0)
+        return vs_usage("give the fields of the id: time=N seq=N %s=N",
+                        layout->worker < 0 ? "..." : layout->field[layout->worker].name);
+    if (argc > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values: no layout has so many fields", argc);
+    int rc = vs_read_values(layout, argc, argv, values);
+    if (rc != VS_DONE) return rc;
+    if (vesta_make(layout, values, (size_t)argc, &id, &err) != VESTA_OK) return vs_report(&err);
+    vesta_format(base, id, digits);
+    vs_outf(json ? "{\"id\":\"%s\"}\n" : "%s\n", digits);
+    return VS_DONE;
+}
+
 static int run_make(int argc, char **argv) {
-    const char *text = NULL, *form = NULL, *zone = NULL;
+    const char *form = NULL, *zone = NULL;
+    struct vs_where where = {.config = NULL};
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
-        VS_TEXT("layout", &text, "TEXT|PRESET", "the id's layout (default: vesta-second)"),
+        VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
+                "the id's layout (default: the namespace's, else vesta-second)"),
+        VS_WHERE_OPTIONS(&where),
         VS_FORMAT(&base, "how the id is written"),
         VS_SWITCH("json", &json, "print a JSON object"),
         VS_TEXT("form", &form, "TEXT", "write a business number of this form instead, from number=N and time=TIME"),
@@ -22,26 +43,16 @@ static int run_make(int argc, char **argv) {
         {0},
     };
     struct vesta_layout layout;
-    struct vesta_value values[2 * VESTA_FIELDS_MAX];
-    struct vesta_error err;
-    char digits[VESTA_FORMAT_MAX];
-    uint64_t id;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (form && (text || base != VESTA_DECIMAL))
+    if (form && (where.text[VS_W_LAYOUT] || base != VESTA_DECIMAL))
         return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
     if (form) return vs_make_number(form, zone, argc, argv, json);
     if (zone) return vs_usage("--zone goes with --form");
-    if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
-    if (argc == 0)
-        return vs_usage("give the fields of the id: time=N seq=N %s=N",
-                        layout.worker < 0 ? "..." : layout.field[layout.worker].name);
-    if (argc > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values: no layout has so many fields", argc);
-    if ((rc = vs_read_values(&layout, argc, argv, values)) != VS_DONE) return rc;
-    if (vesta_make(&layout, values, (size_t)argc, &id, &err) != VESTA_OK) return vs_report(&err);
-    vesta_format((enum vesta_base)base, id, digits);
-    vs_outf(json ? "{\"id\":\"%s\"}\n" : "%s\n", digits);
-    return VS_DONE;
+    if ((rc = vs_where_layout(&where, &layout)) == VS_DONE)
+        rc = make_id(&layout, argc, argv, (enum vesta_base)base, json);
+    vs_where_free(&where);
+    return rc;
 }
 
 /* ------------------------------------------------------------------ range */
@@ -88,33 +99,42 @@ static int read_times(int count, char **argv, int64_t *from_ms, int64_t *until_m
     return VS_DONE;
 }
 
+static int print_range(const struct vesta_layout *layout, int argc, char **argv, enum vesta_base base, int json) {
+    static struct vesta_pair room[PAIRS_MAX];
+    struct vesta_pairs pairs = {.pair = room, .max = PAIRS_MAX};
+    struct vesta_interval interval;
+    struct vesta_value values[2 * VESTA_FIELDS_MAX];
+    struct vesta_error err;
+    int times = count_times(argc, argv), fields = argc - times;
+    int rc = read_times(times, argv, &interval.from_ms, &interval.until_ms);
+    if (rc != VS_DONE) return rc;
+    if (fields > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values: no layout has so many fields", fields);
+    if ((rc = vs_read_values(layout, fields, argv + times, values)) != VS_DONE) return rc;
+    interval.given = values;
+    interval.given_count = (size_t)fields;
+    if (vesta_range(layout, &interval, &pairs, &err) != VESTA_OK) return vs_report(&err);
+    print_pairs(layout, pairs.pair, pairs.count, base, json);
+    return VS_DONE;
+}
+
 static int run_range(int argc, char **argv) {
-    const char *text = NULL;
+    struct vs_where where = {.config = NULL};
     int base = VESTA_DECIMAL, json = 0;
     const struct vs_option table[] = {
-        VS_TEXT("layout", &text, "TEXT|PRESET", "the ids' layout (default: vesta-second)"),
+        VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
+                "the ids' layout (default: the namespace's, else vesta-second)"),
+        VS_WHERE_OPTIONS(&where),
         VS_FORMAT(&base, "how the ids are written"),
         VS_SWITCH("json", &json, "print one JSON object per line"),
         {0},
     };
-    static struct vesta_pair room[PAIRS_MAX];
-    struct vesta_pairs pairs = {.pair = room, .max = PAIRS_MAX};
-    struct vesta_interval interval;
     struct vesta_layout layout;
-    struct vesta_value values[2 * VESTA_FIELDS_MAX];
-    struct vesta_error err;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if ((rc = vs_read_layout(text, &layout)) != VS_DONE) return rc;
-    int times = count_times(argc, argv), fields = argc - times;
-    if ((rc = read_times(times, argv, &interval.from_ms, &interval.until_ms)) != VS_DONE) return rc;
-    if (fields > 2 * VESTA_FIELDS_MAX) return vs_usage("%d values: no layout has so many fields", fields);
-    if ((rc = vs_read_values(&layout, fields, argv + times, values)) != VS_DONE) return rc;
-    interval.given = values;
-    interval.given_count = (size_t)fields;
-    if (vesta_range(&layout, &interval, &pairs, &err) != VESTA_OK) return vs_report(&err);
-    print_pairs(&layout, pairs.pair, pairs.count, (enum vesta_base)base, json);
-    return VS_DONE;
+    if ((rc = vs_where_layout(&where, &layout)) == VS_DONE)
+        rc = print_range(&layout, argc, argv, (enum vesta_base)base, json);
+    vs_where_free(&where);
+    return rc;
 }
 
 const struct vs_command vs_make_command = {

@@ -354,13 +354,13 @@ int vs_workers_import(int argc, char **argv) {
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
     if ((rc = check(&asked)) != VS_GO || (rc = check_butterfly(&asked)) != VS_GO || (rc = check_zone(&asked)) != VS_GO)
         return rc;
-    if ((rc = vs_at_open(&asked.at)) == VS_GO) {
+    if ((rc = vs_at_find(&asked.at, true)) == VS_GO && (rc = vs_at_open(&asked.at)) == VS_GO) {
         struct vs_at source = {.uri = asked.from.uri}; /* its name there need be none of ours */
         rc = vs_at_open(&source);
         asked.from.store = source.store;
         if (rc == VS_GO) rc = run(&asked);
         vs_at_close(&source);
     }
-    vs_at_close(&asked.at);
+    vs_at_free(&asked.at);
     return rc;
 }

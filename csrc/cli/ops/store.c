@@ -442,8 +442,13 @@ static int run_store(int argc, char **argv) {
     if (argc == 0) return vs_usage("the subcommand is missing: init, show, advance or lower");
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
     if ((rc = check_subcommand(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
-    asked.namespace_given = asked.at.name != NULL;
-    return run_subcommand(&asked, argv[0]);
+    if ((rc = vs_at_find(&asked.at, false)) == VS_GO) {
+        asked.namespace_given = asked.at.name != NULL;
+        if (asked.namespace_given && !asked.layout) asked.layout = asked.at.where.text[VS_W_LAYOUT];
+        rc = run_subcommand(&asked, argv[0]);
+    }
+    vs_at_free(&asked.at);
+    return rc;
 }
 
 const struct vs_command vs_store_command = {

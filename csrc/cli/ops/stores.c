@@ -6,10 +6,27 @@
 #include "os/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+int vs_at_find(struct vs_at *at, bool one) {
+    at->where = (struct vs_where){
+        .text = {[VS_W_CONFIG] = at->config_path, [VS_W_NAMESPACE] = at->name, [VS_W_STORE] = at->uri},
+        .asks_no_file = true};
+    int rc = vs_where_read(&at->where);
+    if (rc != VS_GO) return rc;
+    bool is_named = at->where.from[VS_W_NAMESPACE] && strncmp(at->where.from[VS_W_NAMESPACE], "the config", 10) != 0;
+    if (one || is_named) at->name = at->where.text[VS_W_NAMESPACE];
+    at->uri = at->where.text[VS_W_STORE];
+    at->secret = at->where.secret;
+    if (at->uri || !at->where.config) return VS_GO;
+    return vs_usage(
+        "the namespace %s of %s has no store: its numbers are of this machine; name it with --store file:DIR",
+        at->where.text[VS_W_NAMESPACE], vs_shown_text(at->where.text[VS_W_CONFIG]));
+}
 
 int vs_at_open(struct vs_at *at) {
     struct vesta_error err;
-    if (!at->uri) return vs_usage("--store is missing: %s", VS_STORE_FORMS);
+    if (!at->uri) return vs_usage("--store is missing: %s; or -c FILE", VS_STORE_FORMS);
     if (!at->name) at->name = "default";
     if (vs_namespace_check(at->name, &err) != VESTA_OK) return vs_report(&err);
     struct vs_store_opts opts = {.namespace_ = at->name,
@@ -23,6 +40,11 @@ int vs_at_open(struct vs_at *at) {
 void vs_at_close(struct vs_at *at) {
     if (at->store) at->store->ops->close(at->store);
     at->store = NULL;
+}
+
+void vs_at_free(struct vs_at *at) {
+    vs_at_close(at);
+    vs_where_free(&at->where);
 }
 
 int vs_at_told(const struct vs_at *at, const struct vs_reply *reply) {

@@ -3,14 +3,16 @@
 #ifndef VS_STORES_H
 #define VS_STORES_H
 
-#include "command/options.h"
+#include "cli/where.h"
 #include "store/store.h"
 
 #define VS_OPERATOR_CALL_MS 5000 /* a person waits longer than a keeper */
 
 struct vs_at {
-    const char *uri, *name; /* of the namespace */
-    const char *secret;     /* NULL: what the URI says */
+    const char *config_path; /* -c: where the others are, if they are not given */
+    struct vs_where where;   /* what their texts lie in */
+    const char *uri, *name;  /* of the namespace */
+    const char *secret;      /* NULL: what the URI says */
     struct vs_store *store;
     struct vs_ns_record ns; /* ver 0: it is not there */
     struct vesta_layout layout;
@@ -22,13 +24,19 @@ struct vs_at {
 /* Rows of options: every one of these commands has them. */
 /* clang-format off */
 #define VS_AT_OPTIONS(at) \
+    {"config", 'c', VS_OPT_TEXT, &(at)->config_path, "FILE", "a server's config, which has the store", 0, 0, NULL}, \
     VS_TEXT("store", &(at)->uri, "URI", VS_STORE_FORMS), \
-    VS_TEXT("namespace", &(at)->name, "NAME", "which namespace of it (default: default)")
+    VS_TEXT("namespace", &(at)->name, "NAME", "which namespace of it (default: default; of a config its first)")
 /* clang-format on */
 
+/* Completes what the options said from the config and the environment (see where.h); `one`: a namespace that nobody
+ * named is the config's first.  VS_GO, or an exit code after a message; end with vs_at_free either way. */
+int vs_at_find(struct vs_at *at, bool one);
 /* Checks what was given and opens the store; asks nobody yet.  VS_GO, or an exit code after a message. */
 int vs_at_open(struct vs_at *at);
 void vs_at_close(struct vs_at *at);
+/* The same, and ends what vs_at_find read. */
+void vs_at_free(struct vs_at *at);
 /* Reads the namespace's record into `ns`, and what its layout comes to.  VS_GO with ver 0: it is not there. */
 int vs_at_read(struct vs_at *at);
 /* The same, and it must be there. */

@@ -147,8 +147,9 @@ static int run_workers(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s; there is `vesta workers import`", vs_shown_text(argv[0]));
-    if ((rc = vs_at_open(&at)) == VS_GO) rc = watches ? watch(&at, json) : look(&at, json, false);
-    vs_at_close(&at);
+    if ((rc = vs_at_find(&at, true)) == VS_GO && (rc = vs_at_open(&at)) == VS_GO)
+        rc = watches ? watch(&at, json) : look(&at, json, false);
+    vs_at_free(&at);
     return rc;
 }
 

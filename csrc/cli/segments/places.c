@@ -42,7 +42,11 @@ static int read_config(struct vs_places *places, const char *tag) {
 }
 
 int vs_places_open(struct vs_places *places, const char *tag) {
-    int rc = VS_GO;
+    struct vs_where where = {.text = {NULL}};
+    bool is_told = places->config_path || places->uri || places->table;
+    int rc = is_told ? VS_GO : vs_where_environment(&where);
+    if (rc != VS_GO) return rc;
+    if (!is_told) places->config_path = where.text[VS_W_CONFIG], places->uri = where.text[VS_W_STORE];
     if (places->config_path)
         rc = read_config(places, tag);
     else if (places->uri)

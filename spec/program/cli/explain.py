@@ -82,6 +82,46 @@ def _(w):
     same(explained(w, "--store", store, "--namespace", "two", by_hand)["state"], "static")
 
 
+@claim("range, make, audit, gen, workers and store take the namespace from a config, too, and from the environment")
+def _(w):
+    first, second = orders(w)
+    store = "file:" + w.path("state")
+    for words, env in ((["-c", "vesta.lua", "--namespace", "orders"], {}), ([], {"VESTA_CONFIG": "vesta.lua", "VESTA_NAMESPACE": "orders"}),
+                       ([], {"VESTA_STORE": store, "VESTA_NAMESPACE": "orders"}), (["--store", store, "--namespace", "orders"], {"VESTA_CONFIG": "x"})):
+        low, high = map(int, w.run("range", "today", *words, env=env).out.split())
+        assert low <= int(first) <= high or low <= int(second) <= high or high - low > 1 << 40, (low, first, high)
+        same(w.run("make", *words, "time=2026-01-01T00:00:00Z", "seq=0", "worker=7", env=env).out, "%d\n" % ID)
+        audit = json.loads(w.run("audit", "--json", *words, stdin=first + "\n" + second, env=env).out)
+        same((audit["total"], audit["foreign"]), (2, 0))
+        table = json.loads(w.run("workers", "--json", *words, env=env).out)
+        same((table["namespace"], [row["worker"] for row in table["workers"]]), ("orders", [7]))
+        shown = json.loads(w.run("store", "show", "--json", *words, env=env).out)
+        same((shown["namespace"], shown["layout"][:15]), ("orders", "sign:1=0 time:4"))
+    for words, env in ((["-c", "vesta.lua", "--namespace", "orders"], {}), ([], {"VESTA_CONFIG": "vesta.lua", "VESTA_NAMESPACE": "orders"}),
+                       (["--namespace", "orders"], {"VESTA_CONFIG": "vesta.lua"}), ([], {"VESTA_NAMESPACE": "orders"})):
+        done = w.run("gen", *words, env=env)
+        same((done.code, explained(w, "--layout", "snowflake", done.out.strip())["worker"]), (0, 7))
+    same(explained(w, "--layout", "vesta-milli", w.run("gen", "-c", "vesta.lua").out.strip())["type"], 1)
+
+
+@claim("what a config and other words say together is refused by every command that takes one")
+def _(w):
+    orders(w)
+    store = "file:" + w.path("state")
+    for command in (["range", "now"], ["make", "time=1", "seq=1", "worker=1"], ["audit"], ["workers"], ["store", "show"], ["gen"]):
+        for words, part in ((["-c", "vesta.lua", "--store", store], "--config"), (["-c", "vesta.lua", "--namespace", "zzz"], "has no namespace"),
+                            (["-c", "vesta.lua", "--namespace", "\x1b[2J"], "\\x1b" if command == ["gen"] else ""), (["-c", ""], "needs a value")):
+            fails(w.run(*command, *words), 2, part)
+        fails(w.run(*command, "-c", "missing.lua"), 1, "missing.lua")
+        fails(w.run(*command, env={"VESTA_CONFIG": "missing.lua"}), 1, "missing.lua")
+        fails(w.run(*command, env={"VESTA_CONFIG": "vesta.lua", "VESTA_STORE": store}), 2, "both set")
+    fails(w.run("gen", "--layout", "snowflake", env={"VESTA_CONFIG": "vesta.lua"}), 2, "VESTA_CONFIG says")
+    fails(w.run("workers", "-c", "vesta.lua", "--namespace", "unused"), 2, "has no store")
+    made = w.run("store", "init", "-c", "vesta.lua", "--namespace", "default")
+    same(made.code, 0)
+    assert "namespace default was created: version:1 type:1=1" in made.out or "already exists" in made.out, made.out
+
+
 @claim("--effective says what was resolved, and from where")
 def _(w):
     orders(w)

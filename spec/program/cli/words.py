@@ -92,7 +92,7 @@ def _(w):
     fails(w.run("explain", "--layuot", "snowflake"), 2, 'unknown option "--layuot"', "did you mean --layout?", "vesta help explain")
     fails(w.run("explain", "--zzzzzz"), 2, 'unknown option "--zzzzzz"', "vesta help explain")
     fails(w.run("explain", "-z"), 2, 'unknown option "-z"')
-    fails(w.run("make", "-c", "file"), 2, 'unknown option "-c"')
+    fails(w.run("fit", "-c", "file"), 2, 'unknown option "-c"')
     fails(w.run("layout", "--json=yes"), 2, "--json takes no value")
     fails(w.run("explain", "--layout"), 2, "--layout needs a value")
     fails(w.run("explain", "--layout", "--json"), 2, "--layout needs a value")
