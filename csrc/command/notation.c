@@ -39,7 +39,8 @@ static bool take_any(const char *text, size_t length, struct vs_found_id *out) {
         enum vesta_base base;
         size_t length;
     } fixed[] = {{VESTA_HEX, 16}, {VESTA_BASE32, 13}, {VESTA_BASE62, 11}};
-    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x') return take(VESTA_HEX, text + 2, length - 2, out);
+    if (length > 2 && text[0] == '0' && (text[1] | 32) == 'x' && take(VESTA_HEX, text + 2, length - 2, out))
+        return true;
     if (length > 1 && text[0] == '-') return take_negative(text, length, out);
     if (take(VESTA_DECIMAL, text, length, out)) return true;
     for (size_t i = 0; i < VS_COUNT(fixed); i++)
@@ -90,7 +91,7 @@ static bool ends_colour(const char *text, size_t at) {
 static bool is_word(const struct vs_finder *finder, struct vs_slice text, size_t begin, size_t end) {
     const char *at = text.at;
     if (end - begin < finder->length_min || end - begin > finder->length_max) return false;
-    if (begin > 0 && is_digit(at[begin - 1])) return false;
+    if (ends_colour(at, end - 1) || (begin > 0 && is_digit(at[begin - 1]))) return false;
     if (begin > 0 && is_letter(at[begin - 1]) && !ends_colour(at, begin - 1)) return false;
     if (end < text.length && (is_letter(at[end]) || is_digit(at[end]))) return false;
     if (begin > 1 && at[begin - 1] == '.' && is_digit(at[begin - 2])) return false;
@@ -100,15 +101,19 @@ static bool is_word(const struct vs_finder *finder, struct vs_slice text, size_t
     return false; /* a word of letters alone is a word of a language */
 }
 
+static bool is_digit_of(const struct vs_finder *finder, const char *text, size_t at) {
+    return finder->digit[(unsigned char)text[at]];
+}
+
 /* Of every word that is long enough, one of the bytes that are looked at is a digit: so most are not looked at. */
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word) {
     size_t low = *from;
     for (size_t at = low + finder->length_min - 1; at < text.length; at += finder->length_min) {
-        if (!finder->digit[(unsigned char)text.at[at]]) continue;
+        if (!is_digit_of(finder, text.at, at)) continue;
         size_t begin = at, end = at + 1;
-        while (begin > low && finder->digit[(unsigned char)text.at[begin - 1]])
+        while (begin > low && is_digit_of(finder, text.at, begin - 1) && !ends_colour(text.at, begin - 1))
             begin--;
-        while (end < text.length && finder->digit[(unsigned char)text.at[end]])
+        while (end < text.length && is_digit_of(finder, text.at, end) && !ends_colour(text.at, end - 1))
             end++;
         if (is_word(finder, text, begin, end)) {
             *word = (struct vs_slice){text.at + begin, end - begin};
