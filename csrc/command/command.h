@@ -28,6 +28,14 @@ void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void vs_say_by(void (*by)(const char *text));
 /* A person at the keyboard is told what the command waits for; a pipe is not. */
 void vs_say_waiting(const char *what);
+/* What takes longer than two seconds: a line that is written over, at a terminal only, with percent and the time left
+ * where `all` is known (else 0).  Cheap enough to be called a thousand times a second. */
+struct vs_progress {
+    int64_t began_us, said_us;
+};
+void vs_progress_show(struct vs_progress *progress, const char *what, uint64_t done, uint64_t all);
+/* Takes the line away; whatever is said takes it away, too. */
+void vs_progress_end(void);
 /* As vs_say, and a second line that points to the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether an error is the caller's own: what was written, not what the world is like. */

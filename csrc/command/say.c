@@ -1,6 +1,9 @@
 /* say.c -- messages for people, on stderr.  Foreign text is quoted so that it can forge no line of its own. */
 #include "command/command.h"
 
+#include "os/clock.h"
+
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +14,50 @@ static const char *speaker = NULL;
 void vs_say_as(const char *command) {
     speaker = command;
 }
+
+/* ------------------------------------------------------------------ progress */
+
+#define QUIET_US 2000000 /* what is over by then needs no word */
+#define AGAIN_US 500000
+
+static bool progress_stands; /* a line without its end is the terminal's last */
+
+static void take_progress_away(void) {
+    if (progress_stands) fputs("\r\033[K", stderr);
+    progress_stands = false;
+}
+
+static bool is_seen(void) {
+    static int seen = -1;
+    if (seen < 0) seen = isatty(STDERR_FILENO);
+    return seen;
+}
+
+void vs_progress_show(struct vs_progress *p, const char *what, uint64_t done, uint64_t all) {
+    const struct vesta_clock *clock = vs_clock_system();
+    char count[VS_GROUPED_MAX], left[VS_AGO_MAX];
+    if (!is_seen()) return;
+    int64_t now_us = clock->boot_us(clock->self);
+    if (p->began_us == 0) p->began_us = now_us;
+    if (now_us < p->began_us + QUIET_US || now_us < p->said_us + AGAIN_US) return;
+    p->said_us = now_us;
+    vs_out_flush();
+    take_progress_away();
+    fprintf(stderr, "vesta %s: ", speaker ? speaker : "");
+    if (all > 0 && done > 0 && done <= all) {
+        double us = (double)(now_us - p->began_us) * ((double)(all - done) / (double)done);
+        fprintf(stderr, "%.0f %% of %s %s, %s left", 100.0 * (double)done / (double)all, vs_grouped(all, count), what,
+                us < 1e15 ? vs_span((uint64_t)(us / 1000), left) : "very long");
+    } else
+        fprintf(stderr, "%s %s so far", vs_grouped(done, count), what);
+    progress_stands = true;
+}
+
+void vs_progress_end(void) {
+    take_progress_away();
+}
+
+/* ------------------------------------------------------------------ messages */
 
 static void (*say_by)(const char *text) = NULL;
 
@@ -27,6 +74,7 @@ static void say(const char *format, va_list args) {
     }
     vs_out_flush(); /* what was said before on stdout stands before on a terminal too */
     flockfile(stderr);
+    take_progress_away();
     fprintf(stderr, speaker ? "vesta %s: " : "vesta: ", speaker);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #define IDS_MAX UINT64_C(1000000000000)
 #define WAIT_MS_DEFAULT 10000
@@ -20,7 +21,9 @@ struct run {
     uint64_t left;
     int64_t patience_us;
     int base, json;
-    bool told_worker;
+    uint64_t count; /* how many in all */
+    struct vs_progress progress;
+    bool told_worker, shows_progress;
     uint64_t ids[VESTA_BATCH_MAX];
 };
 
@@ -107,6 +110,7 @@ static int wait_for_id(struct run *run) {
     }
     if (said) vs_say("resumed after %.1f s", (double)(boot_us() - start) / 1e6);
     take(run, &id, 1);
+    if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
     return VS_DONE;
 }
 
@@ -116,6 +120,7 @@ static int print_ids(struct run *run) {
         size_t n = run->left < VESTA_BATCH_MAX ? (size_t)run->left : VESTA_BATCH_MAX, got;
         if (vesta_next_n(run->gen, run->ids, n, &got, &pause) == VESTA_OK) {
             take(run, run->ids, got);
+            if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
             continue;
         }
         int rc = wait_for_id(run);
@@ -130,7 +135,10 @@ static int open_and_print(const struct vesta_opts *opts, struct run *run) {
     if (vesta_open(opts, &run->gen, &err) != VESTA_OK) return vs_report(&err);
     vesta_get_info(run->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
+    run->count = run->left;
+    run->shows_progress = !isatty(STDOUT_FILENO); /* else the ids themselves are seen */
     int rc = print_ids(run);
+    vs_progress_end();
     vs_out_flush();
     vesta_close(run->gen);
     return rc;

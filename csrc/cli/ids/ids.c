@@ -1,6 +1,5 @@
 /* ids.c -- reads ids from files, millions a second, and remembers on which line each stood. */
 #include "cli/ids/audit.h"
-#include "os/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_ROOM (1 << 18)
 #define LINE_MAX_BYTES 65536 /* a longer line is no line of ids */
 #define BAD_NAMED_MAX 10
-#define PROGRESS_US 2000000 /* no word before, and then no more often */
 
 struct reader {
     struct vs_ids *out;
@@ -21,8 +20,9 @@ struct reader {
     uint64_t line;
     size_t column; /* length of the last id */
     bool marked;   /* the next id follows the last mark without a gap */
-    int64_t said_us;
-    bool is_shown;
+    struct vs_progress progress;
+    uint64_t size; /* of the file; 0: it is none */
+    char bytes_of[64];
 };
 
 static bool grow(void **array, size_t *room, size_t item) {
@@ -104,18 +104,6 @@ static ssize_t take_lines(struct reader *r, const char *buf, size_t used) {
     return at - buf;
 }
 
-/* For a person who waits; a script's error output says only what is wrong. */
-static void show_progress(struct reader *r) {
-    if (!isatty(STDERR_FILENO)) return;
-    const struct vesta_clock *clock = vs_clock_system();
-    int64_t now_us = clock->boot_us(clock->self);
-    char count[VS_GROUPED_MAX];
-    if (r->said_us == 0) r->said_us = now_us;
-    if (now_us - r->said_us < PROGRESS_US) return;
-    r->said_us = now_us;
-    vs_say("%s ids read so far, now %s", vs_grouped(r->out->count, count), r->file);
-}
-
 /* The bytes read into buf, 0 at the end, -1 after a message. */
 static ssize_t read_some(const char *file, int fd, char *buf, size_t size) {
     ssize_t n;
@@ -127,6 +115,7 @@ static ssize_t read_some(const char *file, int fd, char *buf, size_t size) {
 
 static int read_lines(struct reader *r, int fd, char *buf) {
     size_t used = 0;
+    uint64_t bytes = 0;
     ssize_t n, done;
     while ((n = read_some(r->file, fd, buf + used, READ_ROOM - used)) > 0) {
         used += (size_t)n;
@@ -138,7 +127,11 @@ static int read_lines(struct reader *r, int fd, char *buf) {
                    LINE_MAX_BYTES);
             return VS_USAGE;
         }
-        show_progress(r);
+        bytes += (uint64_t)n;
+        if (r->size)
+            vs_progress_show(&r->progress, r->bytes_of, bytes, r->size);
+        else
+            vs_progress_show(&r->progress, "ids read", r->out->count, 0);
     }
     if (n < 0) return VS_FAILED;
     return used ? take_rest(r, buf, used) : VS_DONE;
@@ -152,10 +145,15 @@ int vs_ids_read(struct vs_ids *self, const char *file) {
         vs_say("cannot open %s: %s", vs_shown_text(file), strerror(errno));
         return VS_FAILED;
     }
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) r.size = (uint64_t)st.st_size;
+    snprintf(r.bytes_of, sizeof r.bytes_of, "bytes of %.*s", (int)sizeof r.bytes_of - 16,
+             is_stdin ? "stdin" : vs_shown_text(file));
     if (is_stdin) vs_say_waiting("ids from stdin, one per line");
     char *buf = malloc(READ_ROOM);
     int rc = buf ? read_lines(&r, fd, buf) : no_memory(self);
     free(buf);
+    vs_progress_end();
     if (!is_stdin) close(fd);
     return rc;
 }

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ROOM (1 << 20)
@@ -27,6 +28,9 @@ struct text {
     const char *paint, *plain; /* around a mark */
     char when[VESTA_ISO_MAX];  /* of the last mark: ids of a line are often of one instant */
     int64_t when_ms;
+    struct vs_progress progress;
+    uint64_t bytes, size; /* read; of the file that stdin is, or 0 */
+    bool shows_progress;
 };
 
 /* The digits of the smallest id that there can be since then: what is shorter is none. */
@@ -124,7 +128,8 @@ static int copy(struct text *text, char *buf) {
     while (n > 0 && !vs_out_gone()) {
         while ((n = read(STDIN_FILENO, buf + used, ROOM - used)) < 0 && errno == EINTR)
             ;
-        if (n > 0) used += (size_t)n;
+        if (n > 0) used += (size_t)n, text->bytes += (uint64_t)n;
+        if (text->shows_progress) vs_progress_show(&text->progress, "bytes", text->bytes, text->size);
         size_t done = n > 0 ? whole(buf, used) : used;
         mark(text, (struct vs_slice){buf, done});
         if (n < ROOM / 2) vs_out_flush(); /* nothing more is there just now: who reads us shall not wait */
@@ -139,15 +144,19 @@ static int copy(struct text *text, char *buf) {
 int vs_marks_run(const struct vs_marks *marks) {
     struct text text = {
         .marks = marks, .since_ms = marks->now_ms - YEARS_MS, .until_ms = marks->now_ms + DAY_MS, .line = 1};
+    struct stat st;
     if (marks->since && vs_time_operand(marks->since, marks->now_ms, &text.since_ms) != VS_GO) return VS_USAGE;
     if (text.since_ms > text.until_ms) return vs_usage("--since %s is in the future", vs_shown_text(marks->since));
     text.paint = vs_out_has_colour() ? "\033[36m" : "";
     text.plain = *text.paint ? "\033[0m" : "";
     vs_finder_begin(&text.finder, marks->base, length_min(marks, text.since_ms));
     vs_say_waiting("text from stdin, in which ids are marked");
+    text.shows_progress = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && !isatty(STDOUT_FILENO);
+    if (text.shows_progress) text.size = (uint64_t)st.st_size;
     char *buf = malloc(ROOM);
     if (!buf) return vs_say("no memory"), VS_FAILED;
     int rc = copy(&text, buf);
+    vs_progress_end();
     free(buf);
     return rc;
 }

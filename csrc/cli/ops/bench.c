@@ -186,13 +186,16 @@ static void conclude(double ns[SUBJECTS][ROUNDS], struct result *results) {
 
 static int measure_all(struct bench *bench, struct result *results) {
     double ns[SUBJECTS][ROUNDS];
+    struct vs_progress progress = {.began_us = 0};
     for (int r = 0; r < ROUNDS; r++)
         for (size_t s = 0; s < SUBJECTS; s++) {
             ns[s][r] = measure(bench, &subjects[s]);
+            vs_progress_show(&progress, "measurements", (uint64_t)r * SUBJECTS + s + 1, ROUNDS * SUBJECTS);
             if (ns[s][r] > 0) continue;
             vs_say("the layout's time ran out; it is too short for a benchmark");
             return VS_FAILED;
         }
+    vs_progress_end();
     conclude(ns, results);
     return VS_DONE;
 }

@@ -122,7 +122,7 @@ def _(w):
     same((result.code, result.err), (0, ""))
     ours, terminal = pty.openpty()
     same(w.shell("(%s) 2>/dev/fd/%d" % (waits, terminal), pass_fds=[terminal]).code, 0)
-    same(os.read(ours, 4096).decode(), "vesta audit: 2 ids read so far, now stdin\r\n")
+    same(os.read(ours, 4096).decode(), "vesta audit: 2 ids read so far\r\x1b[K")
     os.close(ours)
     os.close(terminal)
 

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -270,6 +271,19 @@ def _(w):
     same((old.wait(), new.code), (0, 0))
     open(w.path("new"), "w").write(new.out)
     same(unique(w, "old", "new"), 600000)
+
+
+@claim("who waits at a terminal is told how far it is, and how long it still takes; a pipe is not")
+def _(w):
+    words = '"$vesta" gen -n 80 --worker 1 --layout "time:41 worker:18 seq:4 unit=1s epoch=2026-01-01T00:00:00Z"'  # 16 a second
+    ours, terminal = os.openpty()
+    same(w.shell("%s >/dev/null 2>/dev/fd/%d" % (words, terminal), pass_fds=[terminal]).code, 0)
+    said = os.read(ours, 65536).decode()
+    os.close(ours)
+    os.close(terminal)
+    assert re.match(r"vesta gen: \d+ % of 80 ids, \d+ \w+ left\r\x1b\[K", said) and said.endswith("\r\x1b[K"), said
+    quiet = w.shell(words + " | tail -n 1")
+    same((quiet.code, quiet.err), (0, ""))
 
 
 main()
