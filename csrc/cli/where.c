@@ -92,6 +92,16 @@ static int no_file(const struct vs_where *where) {
     return VS_FAILED;
 }
 
+static bool is_of_layout(const struct vs_where *where) {
+    struct vesta_layout asked, own;
+    if (!where->text[VS_W_LAYOUT]) return true;
+    if (vs_read_layout(where->text[VS_W_LAYOUT], &asked) != VS_DONE) return false;
+    if (vs_read_layout(where->header.layout, &own) == VS_DONE && own.fingerprint == asked.fingerprint) return true;
+    vs_usage("the layout %s of %s is not that of %s, %s: leave it out, or name the generator file that it is of",
+             vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], where->path, where->header.layout);
+    return false;
+}
+
 /* What vesta_open would find, by the same code; makes nothing. */
 static int take_file(struct vs_where *where) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
@@ -101,7 +111,6 @@ static int take_file(struct vs_where *where) {
     bool found;
     opts.path = where->text[VS_W_PATH];
     opts.namespace_ = where->text[VS_W_NAMESPACE];
-    opts.layout = where->text[VS_W_LAYOUT];
     if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
         vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
         bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO; /* a file that is not ours */
@@ -110,6 +119,7 @@ static int take_file(struct vs_where *where) {
     memcpy(where->path, settings.path, sizeof where->path);
     if (!found || anchor.no_file) return no_file(where);
     where->header = anchor.header;
+    if (!is_of_layout(where)) return VS_USAGE;
     put(where, VS_W_PATH, where->path, "its place in the folder for state");
     put(where, VS_W_NAMESPACE, where->header.namespace_, "the generator file");
     put(where, VS_W_STORE, where->header.store, "the generator file");

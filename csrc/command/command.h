@@ -57,8 +57,15 @@ char *vs_out_room(size_t size);
 void vs_out_took(size_t length);
 /* Hands over what is complete; call before waiting. */
 void vs_out_flush(void);
-/* Whether stdout is a terminal that likes colour: NO_COLOR and TERM=dumb say no. */
-bool vs_out_has_colour(void);
+/* What begins a colour on stdout, "" where it is no terminal, and where NO_COLOR or TERM=dumb say no.  VS_PLAIN ends
+ * it. */
+#define VS_RED vs_out_colour("\033[31m")
+#define VS_YELLOW vs_out_colour("\033[33m")
+#define VS_CYAN vs_out_colour("\033[36m")
+#define VS_PLAIN vs_out_colour("\033[0m")
+const char *vs_out_colour(const char *code);
+/* How wide the terminal is that stdout is; 0: it is none, or does not say. */
+size_t vs_out_columns(void);
 /* The reader is gone or the disk is full: writing more is useless. */
 bool vs_out_gone(void);
 /* The last flush; turns `code` into VS_FAILED, with a message, when a write failed for another reason than a reader

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,9 +121,20 @@ void vs_out_flush(void) {
     drain(false);
 }
 
-bool vs_out_has_colour(void) {
+static bool has_colour(void) {
     const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(none && *none) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+const char *vs_out_colour(const char *code) {
+    static int has = -1;
+    if (has < 0) has = has_colour();
+    return has ? code : "";
+}
+
+size_t vs_out_columns(void) {
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 bool vs_out_gone(void) {

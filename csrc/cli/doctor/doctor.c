@@ -20,7 +20,9 @@ void vs_doctor_found(struct vs_doctor *doctor, enum vs_health health, const char
     va_end(args);
     if (health == VS_SICK) doctor->sick = true;
     if (!doctor->json) {
-        vs_outf("%-4s  %-14s  %s%s%s\n", health_names[health], what, text, todo ? ": " : "", todo ? todo : "");
+        const char *paint = health == VS_SICK ? VS_RED : health == VS_WARN ? VS_YELLOW : "";
+        vs_outf("%s%-4s%s  %-14s  %s%s%s\n", paint, health_names[health], *paint ? VS_PLAIN : "", what, text,
+                todo ? ": " : "", todo ? todo : "");
         return;
     }
     vs_outf("{\"state\":\"%s\",\"what\":", health_names[health]);

@@ -53,12 +53,12 @@ static void print_doubt(const struct reading *reading, uint64_t id, const struct
     bool is_late = parts->unix_ms > reading->now_ms + DAY_MS;
     bool is_early = reading->is_default && parts->unix_ms < reading->layout.epoch_ms + EARLY_MS;
     if (!is_late && !is_early) return;
-    vs_outf("\n  !! The time is %s: is this the id's layout?\n",
+    vs_outf("\n%s  !! The time is %s: is this the id's layout?\n", VS_YELLOW,
             is_late ? "in the future" : "in the first month that the layout has");
     if (vesta_guess(id, reading->now_ms, &guess, 1) && strcmp(guess.preset->name, reading->name) != 0)
-        vs_outf("  !! `vesta guess %" PRIu64 "` says %s first.\n", id, guess.preset->name);
+        vs_outf("  !! `vesta guess %" PRIu64 "` says %s first.%s\n", id, guess.preset->name, VS_PLAIN);
     else
-        vs_outf("  !! `vesta guess %" PRIu64 "` shows which could have made it.\n", id);
+        vs_outf("  !! `vesta guess %" PRIu64 "` shows which could have made it.%s\n", id, VS_PLAIN);
 }
 
 static int explain_id(void *self, const struct vs_found_id *found) {

@@ -108,9 +108,10 @@ static void draw_proof(const struct vs_holders *holders, const struct vs_record 
     if (r->fingerprint != holders->at.ns.fingerprint)
         vs_outf("    the record is another layout's: it says nothing about this id\n");
     else if (tick_of(&holders->at.layout, parts) >= r->until)
-        vs_outf("    !! nobody was granted this id: all that were lie before %s.  It was made by hand, in another\n"
-                "    !! namespace, or before this store lost what it knew\n",
-                until_us == INT64_MAX ? "the layout's end" : vs_iso(until_us / 1000, iso));
+        vs_outf("%s    !! nobody was granted this id: all that were lie before\n"
+                "    !! %s.  It was made by hand, in another namespace,\n"
+                "    !! or before this store lost what it knew%s\n",
+                VS_YELLOW, until_us == INT64_MAX ? "the layout's end" : vs_iso(until_us / 1000, iso), VS_PLAIN);
     else if (r->epoch == 1)
         vs_outf("    it is the only one that ever claimed the number, so it made the id\n");
     else
@@ -127,8 +128,9 @@ void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts 
     } else if (vs_is_static(&holders->at.ns, parts->worker))
         vs_outf("    given out by hand: no lease is kept of it\n");
     else
-        vs_outf("    !! never leased: the id was made by hand, in another namespace, or before this store lost what\n"
-                "    !! it knew\n");
+        vs_outf("%s    !! never leased: the id was made by hand, in another namespace,\n"
+                "    !! or before this store lost what it knew%s\n",
+                VS_YELLOW, VS_PLAIN);
 }
 
 void vs_holders_json(const struct vs_holders *holders, const struct vesta_parts *parts) {

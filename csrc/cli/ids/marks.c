@@ -147,8 +147,8 @@ int vs_marks_run(const struct vs_marks *marks) {
     struct stat st;
     if (marks->since && vs_time_operand(marks->since, marks->now_ms, &text.since_ms) != VS_GO) return VS_USAGE;
     if (text.since_ms > text.until_ms) return vs_usage("--since %s is in the future", vs_shown_text(marks->since));
-    text.paint = vs_out_has_colour() ? "\033[36m" : "";
-    text.plain = *text.paint ? "\033[0m" : "";
+    text.paint = VS_CYAN;
+    text.plain = VS_PLAIN;
     vs_finder_begin(&text.finder, marks->base, length_min(marks, text.since_ms));
     vs_say_waiting("text from stdin, in which ids are marked");
     text.shows_progress = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && !isatty(STDOUT_FILENO);

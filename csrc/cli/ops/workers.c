@@ -43,6 +43,24 @@ static int64_t left_ms(const struct vs_at *at, const struct vs_record *r) {
 
 /* ------------------------------------------------------------------ for people */
 
+/* A narrow terminal has no room for the clock, nor for milliseconds. */
+#define NARROW 100
+#define WHO_AT 67 /* the last column's place, */
+#define WHO_AT_NARROW 51
+
+static bool is_narrow(void) {
+    return vs_out_columns() > WHO_AT_NARROW + 16 && vs_out_columns() < NARROW;
+}
+
+/* The holder and its identity, of which a terminal shows as much as it has room for. */
+static void print_who(const struct vs_record *r) {
+    char who[VS_HOLDER_MAX + VS_IDENTITY_MAX + 4];
+    size_t columns = vs_out_columns(), at = is_narrow() ? WHO_AT_NARROW : WHO_AT;
+    size_t length = (size_t)snprintf(who, sizeof who, "%s  %s", *r->holder ? r->holder : "-", r->identity);
+    if (columns > at + 3 && length > columns - at) memcpy(who + (columns - at - 3), "...", 4);
+    vs_out_clean(who);
+}
+
 static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
     const struct vs_record *r = &listed->record;
     enum vs_standing standing = vs_standing_of(r, at->store_ms);
@@ -51,23 +69,32 @@ static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
     if (standing == VS_STANDS_HELD) duration(left_ms(at, r), left, sizeof left);
     if (r->seen_ms && r->written_ms)
         snprintf(clock, sizeof clock, "%+.3f s", (double)(r->seen_ms - r->written_ms) / 1000);
-    if (until_ms(at, r, &ms)) vs_iso(ms, iso);
-    vs_outf("%6" PRIu64 "  %-7s  %8s  %10s  %-24s  ", listed->worker, vs_standing_name(standing), left, clock, iso);
-    vs_out_clean(*r->holder ? r->holder : "-");
-    vs_outf("  ");
-    vs_out_clean(r->identity);
+    if (until_ms(at, r, &ms)) vs_iso(is_narrow() ? ms - ms % 1000 : ms, iso);
+    const char *paint = standing == VS_STANDS_EXPIRED ? VS_YELLOW : "";
+    vs_outf("%6" PRIu64 "  %s%-7s%s  %8s  ", listed->worker, paint, vs_standing_name(standing), *paint ? VS_PLAIN : "",
+            left);
+    if (is_narrow())
+        vs_outf("%-20s  ", iso);
+    else
+        vs_outf("%10s  %-24s  ", clock, iso);
+    print_who(r);
     vs_outf("%s%s\n", r->fingerprint == at->ns.fingerprint ? "" : "  [another layout's]",
             listed->worker <= at->worker_max ? "" : "  [not a number of this layout]");
 }
 
 static void print_table(const struct vs_at *at, const struct vs_workers *workers) {
     char iso[VESTA_ISO_MAX], never[VS_GROUPED_MAX];
-    vs_outf("%6s  %-7s  %8s  %10s  %-24s  %s\n", "NUMBER", "STATE", "LEFT", "CLOCK", "USED BELOW", "HOLDER, IDENTITY");
+    if (is_narrow())
+        vs_outf("%6s  %-7s  %8s  %-20s  %s\n", "NUMBER", "STATE", "LEFT", "USED BELOW", "HOLDER, IDENTITY");
+    else
+        vs_outf("%6s  %-7s  %8s  %10s  %-24s  %s\n", "NUMBER", "STATE", "LEFT", "CLOCK", "USED BELOW",
+                "HOLDER, IDENTITY");
     for (size_t i = 0; i < workers->count; i++)
         print_row(at, &workers->listed[i]);
-    vs_outf("%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used; at %s by the store's clock\n",
+    vs_outf("%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used;%sat %s by the store's clock\n",
             at->name, workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED],
-            workers->standing[VS_STANDS_FREE], vs_grouped(workers->never, never), vs_iso(at->store_ms, iso));
+            workers->standing[VS_STANDS_FREE], vs_grouped(workers->never, never), is_narrow() ? "\n  " : " ",
+            vs_iso(at->store_ms, iso));
 }
 
 /* ------------------------------------------------------------------ for programs */
@@ -125,7 +152,8 @@ static int watch(struct vs_at *at, int json) {
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     while (!interrupted && !vs_out_gone()) {
-        look(at, json, redraw);
+        if (look(at, json, redraw) != VS_DONE && redraw)
+            vs_say("what stands above is old: it is looked for again each second");
         if (!interrupted) sleep(1);
     }
     return VS_DONE;
