@@ -19,6 +19,7 @@ packages_for() {
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
             store_packages
             echo openssl spin tzdata
+            echo man-db mandoc zsh fish
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo golang-go default-jdk-headless php-cli haproxy
             echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm systemd

@@ -22,11 +22,17 @@
     X(segments) \
     X(policy) \
     X(bench) \
-    X(audit)
+    X(audit) \
+    X(help)
 /* clang-format on */
 
 #define VS_COMMAND_DECLARED(name) extern const struct vs_command vs_##name##_command;
 VS_COMMANDS(VS_COMMAND_DECLARED)
 #undef VS_COMMAND_DECLARED
+
+/* main.c: the same as a list that ends with NULL; the one of that name, or NULL; runs argv[0]. */
+extern const struct vs_command *const vs_commands[];
+const struct vs_command *vs_command_find(const char *name);
+int vs_run(int argc, char **argv);
 
 #endif

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 64 /* of a command, --help among them */
-
 static void print_option(const struct vs_option *o) {
     char left[64];
     int n = o->letter ? snprintf(left, sizeof left, "-%c, --%s", o->letter, o->name)
@@ -33,13 +31,22 @@ void vs_command_begin(const struct vs_command *command) {
     vs_say_as(command->name);
 }
 
+const struct vs_option vs_option_help = {.name = "help", .letter = 'h', .help = "this text"};
+
+static void (*help_by)(const struct vs_command *command, const struct vs_option *table);
+
+void vs_help_by(void (*by)(const struct vs_command *command, const struct vs_option *table)) {
+    help_by = by;
+}
+
 static int print_help(const struct vs_option *table) {
+    if (help_by) return help_by(running, table), VS_DONE;
     vs_outf("vesta %s -- %s\n\nUsage: vesta %s\n\n", running->name, running->line, running->usage);
     vs_out_paragraphs(running->about);
     vs_outf("\nOptions:\n");
     for (; table->name; table++)
         print_option(table);
-    print_option(&(struct vs_option){.name = "help", .letter = 'h', .help = "this text"});
+    print_option(&vs_option_help);
     return VS_DONE;
 }
 
@@ -56,11 +63,11 @@ static const struct vs_option *find_letter(const struct vs_option *table, char l
 }
 
 static int unknown_option(const struct vs_option *table, const char *text) {
-    const char *names[OPTIONS_MAX] = {"help"};
+    const char *names[VS_OPTIONS_MAX] = {"help"};
     char word[32];
     size_t n = 1;
     for (; table->name; table++) {
-        assert(n + 1 < OPTIONS_MAX); /* the last place ends the list */
+        assert(n + 1 < VS_OPTIONS_MAX); /* the last place ends the list */
         names[n++] = table->name;
     }
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);

@@ -366,12 +366,14 @@ static int run_policy(int argc, char **argv) {
 }
 
 const struct vs_command vs_policy_command = {
-    "policy", run_policy, "try out the Lua policies that judge pauses", "policy check|run|test [OPTION...] ...",
+    "policy", run_policy, "try out the Lua policies that judge pauses", 
+    "policy check NAME|FILE... [OPTION...]\n       vesta policy run FUNCTION NAME|FILE [NAME=VALUE...] [OPTION...]\n"
+    "       vesta policy test FILE|FOLDER...",
     "A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,\n"
     "and the like: docs/policies.md.  Each subcommand runs it as a server does, within the same limits.\n"
     "\n"
-    "  check FILE|NAME...     whether it loads, and which functions it has\n"
-    "  run FUNCTION FILE|NAME [NAME=VALUE...]\n"
+    "  check NAME|FILE...     whether it loads, and which functions it has\n"
+    "  run FUNCTION NAME|FILE [NAME=VALUE...]\n"
     "                         what a function answers when given these values\n"
     "  test FILE|FOLDER...    specs (describe, it, assert), which require\n"
     "                         \"vesta.testing\"\n"

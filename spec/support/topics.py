@@ -1,0 +1,26 @@
+"""topics.py -- what `vesta help` knows of itself: commands, subcommands, options."""
+import re
+
+
+def commands(w):
+    return [line.split()[0] for line in w.run("help").lines() if line.startswith("  ")]
+
+
+def topics(w):
+    """Every command, and its subcommands as its usage has them."""
+    for command in commands(w):
+        yield (command,)
+        usage = re.search(r"^Usage: (.*?)\n\n", w.run("help", command).out, re.M | re.S)[1]
+        for words in re.findall(r"vesta %s ([a-z|]+)" % command, usage):
+            for word in words.split("|"):
+                yield (command, word)
+
+
+def option_rows(w, topic):
+    """(letter and name, what is said of it) of each option of a topic."""
+    rows = w.run("help", *topic).out.split("\nOptions:\n")[1]
+    return re.findall(r"^  ((?:-\w, )?--[a-z0-9-]+).*?(?:\n +|  +)(\S.*)$", rows, re.M)
+
+
+def options_of(w, topic):
+    return {name.split()[-1] for name, _ in option_rows(w, topic)}
