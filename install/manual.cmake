@@ -1,0 +1,20 @@
+# manual.cmake -- writes man1/*.1 and vesta.{bash,zsh,fish} into the folder that it runs in: what VESTA prints, for each
+# command that stands in COMMANDS, cli.h.  Run by cmake -P at build time.
+function(write_help file)
+  execute_process(COMMAND ${VESTA} help ${ARGN} OUTPUT_FILE ${file} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${VESTA} help ${ARGN}: ${code}")
+  endif()
+endfunction()
+
+file(MAKE_DIRECTORY man1)
+write_help(man1/vesta.1 --man)
+file(READ ${COMMANDS} text)
+string(REGEX MATCHALL "X\\([a-z]+\\)" rows "${text}")
+foreach(row ${rows})
+  string(REGEX REPLACE "X\\(([a-z]+)\\)" "\\1" command ${row})
+  write_help(man1/vesta-${command}.1 --man ${command})
+endforeach()
+foreach(shell bash zsh fish)
+  write_help(vesta.${shell} --completion ${shell})
+endforeach()
