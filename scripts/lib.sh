@@ -11,18 +11,23 @@ store_packages() {
 packages_for() {
     case $1 in
         run) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp liblua5.4-dev ;;
-        test)
+        deb) # the Build-Depends of debian/control, which a test compares
             packages_for run
+            store_packages
+            echo debhelper dpkg-dev fakeroot libhiredis-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+            ;;
+        test)
+            packages_for deb
             echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace make patch
             echo prometheus python3-prometheus-client
-            echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2 liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+            echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
-            store_packages
             echo openssl spin tzdata
             echo man-db mandoc zsh fish
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo golang-go default-jdk-headless php-cli haproxy
-            echo redis-server libhiredis-dev python3-redis lua-redis lua-nginx-redis nodejs npm systemd
+            echo lintian
+            echo redis-server python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;
     esac

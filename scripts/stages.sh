@@ -23,7 +23,7 @@ cli      | 10 | cli     | the program as a person calls it
 lua      | 12 | lua     | the Lua specs and examples under five interpreters
 rock     |  8 | rock    | luarocks builds the rock offline, for three Luas
 nginx    |  8 | nginx   | the nginx example under load, reloaded and with a worker killed
-install  |  8 | install | cmake --install, and the C example built through pkg-config
+install  | 12 | install | cmake --install and what it is used for; the Debian packages of a build
 docs     |  8 | docs    | the commands in README and docs give what is printed there
 '
 NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|sim|leases|prove' # no code of ours, or too slow by far

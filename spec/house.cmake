@@ -18,4 +18,7 @@ house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR}
 house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR})
 if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without our flags
   house_test(install install 300 ${HERE}/install/run ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  if(TARGET vesta_store_sqlite AND TARGET vesta_store_mysql AND TARGET vesta_store_zk AND TARGET vesta_wire_redis)
+    house_test(packages install 600 ${HERE}/packages/contents ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  endif()
 endif()

@@ -13,18 +13,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A line each in CMakeLists.txt, VS_BACKEND(scheme, Debian package).  Weak: NULL where the backend is not linked.
+/* A line each in CMakeLists.txt, VS_BACKEND(scheme, remedy).  Weak: NULL where the backend is not linked.
  * Hidden: never another copy's, from somewhere else in the process. */
-#define VS_BACKEND(scheme, package)                                                                                    \
+#define VS_BACKEND(scheme, remedy)                                                                                     \
     extern const struct vs_store_ops vs_store_##scheme __attribute__((weak, visibility("hidden")));
 #include "store/backends.h"
 #undef VS_BACKEND
 
 static struct backend {
-    const char *scheme, *package;
+    const char *scheme, *remedy;
     _Atomic(const struct vs_store_ops *) ops; /* linked or loaded; NULL: not yet */
 } backends[] = {
-#define VS_BACKEND(scheme, package) {#scheme, package, &vs_store_##scheme},
+#define VS_BACKEND(scheme, remedy) {#scheme, remedy, &vs_store_##scheme},
 #include "store/backends.h"
 };
 
@@ -121,8 +121,7 @@ const void *vs_module_load(const struct vs_module_file *file, struct vesta_error
         return NULL;
     }
     if (!find_file(file->name, path, sizeof path)) {
-        vs_fail(err, VESTA_EOPTION, "this build has no %s; build vesta again with Debian's %s installed", file->what,
-                file->package);
+        vs_fail(err, VESTA_EOPTION, "there is no %s here: %s", file->what, file->remedy);
         return NULL;
     }
     read_through(path);
@@ -138,7 +137,7 @@ const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_er
 
 static const struct vs_store_ops *load(const struct backend *b, struct vesta_error *err) {
     char name[64], what[64];
-    struct vs_module_file file = {name, "vs_store_module", what, b->package};
+    struct vs_module_file file = {name, "vs_store_module", what, b->remedy};
     snprintf(name, sizeof name, "store/%s", b->scheme);
     snprintf(what, sizeof what, "%s: store", b->scheme);
     const struct vs_module *module = vs_module_load(&file, err);

@@ -14,10 +14,10 @@ struct vs_module {
 
 /* A file beside this code that is loaded when it is first needed, because it needs somebody else's library. */
 struct vs_module_file {
-    const char *name;    /* "store/mysql" */
-    const char *symbol;  /* what it exports */
-    const char *what;    /* for messages: "mysql: store" */
-    const char *package; /* Debian's, without which it is not built */
+    const char *name;   /* "store/mysql" */
+    const char *symbol; /* what it exports */
+    const char *what;   /* for messages: "mysql: store" */
+    const char *remedy; /* what to do where there is no such file */
 };
 
 /* What it exports; the file stays loaded for ever.  NULL with err. */
