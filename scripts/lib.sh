@@ -14,7 +14,7 @@ packages_for() {
         deb) # the Build-Depends of debian/control, which a test compares
             packages_for run
             store_packages
-            echo debhelper dpkg-dev fakeroot libhiredis-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+            echo build-essential debhelper fakeroot libhiredis-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             ;;
         test)
             packages_for deb

@@ -1,6 +1,5 @@
 /* topic.c -- gathers what --help prints, from the tables that it is printed of: nothing is listed a second time. */
 #include "cli/help/topic.h"
-#include "base/array.h"
 #include "cli/cli.h"
 #include "policy/vm.h"
 
