@@ -64,4 +64,5 @@ const struct vs_command vs_help_command = {
     "\n"
     "  $ vesta help --man gen | man -l -\n"
     "\n"
-    "  $ vesta help --completion bash > ~/.local/share/bash-completion/completions/vesta\n"};
+    "  $ vesta help --completion bash \\\n"
+    "    > ~/.local/share/bash-completion/completions/vesta\n"};

@@ -61,8 +61,8 @@ def _(w):
 def _(w):
     text = " ".join(shown(w.run("help", "--man", "policy").out, 1000)[0].split())
     assert "./mine.lua: on_clock_back" in text and "--options '{ wait_ms_max = 1000 }'" in text, text
-    gen = w.run("help", "--man", "bench").out
-    assert "\n$ vesta bench \\-\\-pacing history \\-\\-layout \\(dqsign:1" in gen and "unit=1s \\e\n" in gen, gen
+    bench = w.run("help", "--man", "bench").out
+    assert "\n$ vesta bench \\-\\-pacing history \\e\n  \\-\\-layout \\(dqtime:31" in bench, bench
 
 
 @claim("help refuses what there is none of")
