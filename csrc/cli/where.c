@@ -1,6 +1,7 @@
 /* where.c -- which namespace a command is about; see where.h. */
 #include "cli/where.h"
 
+#include "base/array.h"
 #include "keeper/file.h"
 #include "store/store.h"
 
@@ -18,21 +19,28 @@ static const struct {
     [VS_W_LAYOUT] = {"layout", "--layout", NULL},
 };
 
-static void put(struct vs_where *where, enum vs_where_word word, const char *text, const char *from) {
+void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *text, enum vs_origin origin,
+                  const char *from) {
     if (!text || !*text || where->text[word]) return;
     where->text[word] = text;
+    where->origin[word] = origin;
     where->from[word] = from;
 }
 
 static void take_variable(struct vs_where *where, enum vs_where_word word) {
-    put(where, word, getenv(words[word].variable), words[word].variable);
+    vs_where_put(where, word, getenv(words[word].variable), VS_FROM_ENV, words[word].variable);
+}
+
+const char *vs_where_config(void) {
+    const char *path = getenv(words[VS_W_CONFIG].variable);
+    return path && *path ? path : NULL;
 }
 
 /* A flag that says where outdoes every variable that says where. */
 int vs_where_environment(struct vs_where *where) {
     bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
     for (int i = 0; i < VS_W_WORDS; i++)
-        if (where->text[i] && !where->from[i]) where->from[i] = words[i].flag;
+        if (where->text[i] && !where->from[i]) where->from[i] = words[i].flag, where->origin[i] = VS_FROM_FLAG;
     take_variable(where, VS_W_NAMESPACE);
     if (is_told) return VS_GO;
     take_variable(where, VS_W_CONFIG);
@@ -71,10 +79,10 @@ static int take_config(struct vs_where *where) {
     if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
     const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
     if (!ns) return no_namespace(where);
-    put(where, VS_W_NAMESPACE, ns->name, "the config, of which it is the first");
-    put(where, VS_W_PATH, ns->opts.path, "the config");
-    put(where, VS_W_STORE, ns->opts.store, "the config");
-    put(where, VS_W_LAYOUT, ns->opts.layout, "the config");
+    vs_where_put(where, VS_W_NAMESPACE, ns->name, VS_FROM_FILE, "the config, of which it is the first");
+    vs_where_put(where, VS_W_PATH, ns->opts.path, VS_FROM_FILE, "the config");
+    vs_where_put(where, VS_W_STORE, ns->opts.store, VS_FROM_FILE, "the config");
+    vs_where_put(where, VS_W_LAYOUT, ns->opts.layout, VS_FROM_FILE, "the config");
     where->secret = ns->opts.secret;
     return VS_GO;
 }
@@ -117,13 +125,14 @@ static int take_file(struct vs_where *where) {
         return is_said ? VS_GO : vs_report(&err);
     }
     memcpy(where->path, settings.path, sizeof where->path);
-    if (!found || anchor.no_file) return no_file(where);
+    if (where->may_lack_file) vs_where_put(where, VS_W_PATH, where->path, VS_FROM_DEFAULT, "default");
+    if (!found || anchor.no_file) return where->may_lack_file ? VS_GO : no_file(where);
     where->header = anchor.header;
     if (!is_of_layout(where)) return VS_USAGE;
-    put(where, VS_W_PATH, where->path, "its place in the folder for state");
-    put(where, VS_W_NAMESPACE, where->header.namespace_, "the generator file");
-    put(where, VS_W_STORE, where->header.store, "the generator file");
-    put(where, VS_W_LAYOUT, where->header.layout, "the generator file");
+    vs_where_put(where, VS_W_PATH, where->path, VS_FROM_DEFAULT, "default");
+    vs_where_put(where, VS_W_NAMESPACE, where->header.namespace_, VS_FROM_MAP, "the generator file");
+    vs_where_put(where, VS_W_STORE, where->header.store, VS_FROM_MAP, "the generator file");
+    vs_where_put(where, VS_W_LAYOUT, where->header.layout, VS_FROM_MAP, "the generator file");
     return VS_GO;
 }
 
@@ -188,22 +197,72 @@ void vs_where_free(struct vs_where *where) {
     where->config = NULL;
 }
 
-void vs_where_print(const struct vs_where *where, int json) {
-    char shown[VS_URI_MAX];
-    for (int i = 0; i < VS_W_WORDS; i++) {
-        const char *text = where->text[i];
-        if (!text) continue;
-        if (i == VS_W_STORE) text = vs_store_public(text, shown);
-        if (!json) {
-            vs_outf("%-9s  ", words[i].name);
-            vs_out_clean(text);
-            vs_outf("  by %s\n", where->from[i]);
-            continue;
-        }
-        vs_outf("{\"key\":\"%s\",\"value\":", words[i].name);
-        vs_out_json(text);
-        vs_outf(",\"from\":");
-        vs_out_json(where->from[i]);
-        vs_outf("}\n");
+/* ------------------------------------------------------------------ --effective */
+
+int vs_where_print(const struct vs_where *where) {
+    for (int i = 0; i < VS_W_WORDS; i++)
+        if (where->text[i])
+            vs_effective_print(&(struct vs_conf_value){.path = words[i].name,
+                                                       .text = where->text[i],
+                                                       .origin = where->origin[i],
+                                                       .variable = words[i].variable,
+                                                       .by = where->origin[i] ? where->from[i] : NULL},
+                               where->json);
+    return VS_DONE;
+}
+
+/* Of a config's values for the namespace those that a generator has, apart from what was found already. */
+static void print_option(void *self, const struct vs_conf_value *value) {
+#define MEMBER(type, member, kind, max, flag, ...) {#member, "--" flag},
+    static const struct { const char *name, *flag; } members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};
+#undef MEMBER
+    const struct vs_where *where = self;
+    const char *name = where->text[VS_W_NAMESPACE], *dot = strrchr(value->path, '.');
+    size_t length = strlen("namespaces."), name_length = strlen(name);
+    struct vs_conf_value row = *value;
+    if (!dot || strncmp(value->path, "namespaces.", length) != 0 || dot != value->path + length + name_length ||
+        strncmp(value->path + length, name, name_length) != 0)
+        return;
+    row.path = dot + 1;
+    for (int i = 0; i < VS_W_WORDS; i++)
+        if (where->text[i] && strcmp(words[i].name, row.path) == 0) return;
+    for (size_t i = 0; i < VS_COUNT(members); i++) {
+        if (strcmp(members[i].name, row.path) != 0) continue;
+        if (row.origin == VS_FROM_FLAG) row.by = members[i].flag;
+        vs_effective_print(&row, where->json);
     }
+}
+
+static int print_options(struct vs_where *where, const struct vesta_opts *opts) {
+    struct vesta_opts own = *opts;
+    struct vs_conf_opts from = {.opts = &own};
+    struct vs_config *config = where->config, *flags = NULL;
+    struct vesta_error err;
+    own.namespace_ = where->text[VS_W_NAMESPACE];
+    own.store = where->text[VS_W_STORE];
+    if (!config && vs_config_read(&from, &flags, &err) != VESTA_OK) return vs_report(&err);
+    vs_where_print(where);
+    int rc = vs_config_each(config ? config : flags, print_option, where);
+    vs_config_free(flags);
+    return rc == VESTA_OK ? VS_DONE : (vs_say("no memory"), VS_FAILED);
+}
+
+int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, int json) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
+                                      [VS_W_NAMESPACE] = opts->namespace_,
+                                      [VS_W_PATH] = opts->path,
+                                      [VS_W_STORE] = opts->store,
+                                      [VS_W_LAYOUT] = opts->layout},
+                             .may_lack_file = true,
+                             .json = json};
+    struct vesta_opts copy = *opts;
+    int rc = vs_where_opts(config_path, &copy, &where.config); /* refuses what cannot stand together */
+    vs_where_free(&where);
+    if (rc == VS_GO) rc = vs_where_environment(&where);
+    if (rc == VS_GO && !where.text[VS_W_CONFIG])
+        vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
+    if (rc == VS_GO) rc = vs_where_read(&where);
+    if (rc == VS_GO) rc = print_options(&where, opts);
+    vs_where_free(&where);
+    return rc;
 }

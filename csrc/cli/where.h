@@ -6,16 +6,20 @@
 #include "command/options.h"
 #include "config/config.h"
 #include "generator/map.h"
+#include "serve/effective.h"
 
 enum vs_where_word { VS_W_CONFIG, VS_W_NAMESPACE, VS_W_PATH, VS_W_STORE, VS_W_LAYOUT, VS_W_WORDS };
 
 struct vs_where {
     const char *text[VS_W_WORDS]; /* as the options said; then what holds, NULL where nothing does */
     const char *from[VS_W_WORDS]; /* who said so: "--store", "VESTA_STORE", "the config" */
-    const char *secret;           /* the store's, where the config has it apart; else NULL */
-    bool asks_no_file;            /* a generator file is not looked at */
-    struct vs_config *config;     /* what the texts lie in, */
-    struct vs_header header;      /* or the generator file's */
+    enum vs_origin origin[VS_W_WORDS];
+    const char *secret;       /* the store's, where the config has it apart; else NULL */
+    bool asks_no_file;        /* a generator file is not looked at */
+    bool may_lack_file;       /* there need be none */
+    int effective, json;      /* options: what holds is only shown, as JSON */
+    struct vs_config *config; /* what the texts lie in, */
+    struct vs_header header;  /* or the generator file's */
     char path[VS_IDENTITY_MAX];
 };
 
@@ -28,7 +32,8 @@ struct vs_where {
     VS_TEXT("namespace", &(where)->text[VS_W_NAMESPACE], "NAME", \
             "the namespace: of the config (default: its first), or of the store or this machine (default: default)"), \
     VS_TEXT("path", &(where)->text[VS_W_PATH], "FILE", "its generator file"), \
-    VS_TEXT("store", &(where)->text[VS_W_STORE], "URI", "the store of its worker numbers")
+    VS_TEXT("store", &(where)->text[VS_W_STORE], "URI", "the store of its worker numbers"), \
+    VS_EFFECTIVE(&(where)->effective)
 /* clang-format on */
 
 /* Takes the environment (VESTA_CONFIG, VESTA_STORE, VESTA_NAMESPACE) where the options say nothing, and completes what
@@ -39,6 +44,11 @@ void vs_where_free(struct vs_where *where);
 
 /* The environment alone; may be called before the others. */
 int vs_where_environment(struct vs_where *where);
+/* VESTA_CONFIG, or NULL. */
+const char *vs_where_config(void);
+/* Fills in what nobody said. */
+void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *text, enum vs_origin origin,
+                  const char *from);
 
 /* Whether a generator's flags say more than its namespace. */
 bool vs_where_has_flags(const struct vesta_opts *opts);
@@ -51,7 +61,9 @@ int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_co
 /* Whether a namespace was named at all, be it by a store or a file. */
 bool vs_where_is_named(const struct vs_where *where);
 
-/* `--effective`: what holds, and who said so. */
-void vs_where_print(const struct vs_where *where, int json);
+/* `--effective` of a command that has these words; and of one that opens a generator: the options of vs_where_opts,
+ * taken in the same way.  VS_DONE, or an exit code after a message. */
+int vs_where_print(const struct vs_where *where);
+int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, int json);
 
 #endif

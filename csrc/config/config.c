@@ -1,6 +1,7 @@
 /* config.c -- runs a config file and brings its sources together: flag > environment > file > default.
  * The file is Lua that returns data.  It sees env() and file() and no library, so there is nothing that could run long
  * but its own loops, and those have limits.  Knows Lua and the file system; what keys mean is the schema's. */
+#include "base/array.h"
 #include "base/error.h"
 #include "config/schema.h"
 #include "policy/vm.h"
@@ -245,6 +246,19 @@ static int read_flags(const struct vs_conf_reading *reading, struct vesta_error 
 
 /* ------------------------------------------------------------------ reading */
 
+#define GIVEN_ROW(type, member, ...) {"namespaces.*." #member, ns->opts.member},
+
+/* What the caller's own options say of the namespace was said by flags. */
+static void mark_given(struct vs_conf_namespace *ns) {
+    const struct {
+        const char *path;
+        bool given;
+    } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN_ROW){"namespaces.*.worker", ns->opts.has_worker}};
+    for (size_t i = 0; i < VS_COUNT(rows); i++)
+        for (int k = 0; rows[i].given && k < vs_conf_key_count; k++)
+            if (strcmp(vs_conf_keys[k].path, rows[i].path) == 0) *vs_conf_origin(&vs_conf_keys[k], ns) = VS_FROM_FLAG;
+}
+
 /* Who names no namespace means the one that every program has. */
 static int need_namespace(const struct vs_conf_reading *reading, struct vesta_error *err) {
     const struct vs_config *config = reading->config;
@@ -257,6 +271,7 @@ static int need_namespace(const struct vs_conf_reading *reading, struct vesta_er
     struct vs_conf_namespace *ns = entry;
     ns->opts = *opts;
     ns->store = opts->store;
+    mark_given(ns);
     return VESTA_OK;
 }
 

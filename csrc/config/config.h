@@ -31,7 +31,14 @@
 #define VS_CONF_NOTES_MAX 64
 #define VS_CONF_KEYS_MAX 80 /* rows of the schema */
 
-enum vs_origin { VS_FROM_DEFAULT, VS_FROM_FILE, VS_FROM_ENV, VS_FROM_FLAG };
+enum vs_origin {
+    VS_FROM_DEFAULT,
+    VS_FROM_FILE,
+    VS_FROM_ENV,
+    VS_FROM_FLAG,
+    VS_FROM_MAP /* a generator file */,
+    VS_FROM_STORE
+};
 
 struct vs_conf_list {
     int count;
@@ -155,6 +162,7 @@ struct vs_conf_value {
     const struct vs_conf_list *list; /* of a key that may have several values, else NULL */
     enum vs_origin origin;
     const char *variable; /* the environment variable of the key, or NULL */
+    const char *by;       /* in words, who said so, where more is known than the origin; or NULL */
     bool is_secret;
     bool is_bare; /* a number, true or false: JSON has it without quotes */
 };

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "lease/lease.h"
 #include "command/options.h"
+#include "serve/effective.h"
 #include "serve/serving.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
         *log_file, *policy, *wait_ms, *connections, *address_connections, *memory_mib, *start_wait_ms;
-    int single_host;
+    int single_host, effective, json;
 };
 
 /* ------------------------------------------------------------------ reading flags */
@@ -54,9 +55,12 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_TEXT("log-format", &flags->format, "logfmt|json", "how an event is written (default: logfmt)"),
         VS_TEXT("log-file", &flags->log_file, "FILE", "where events go (default: stderr); USR1 reopens it"),
         VS_GENERATOR_OPTIONS,
+        VS_EFFECTIVE(&flags->effective),
+        VS_SWITCH("json", &flags->json, "with --effective: JSON objects"),
         {NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL}};
     int rc = vs_options(table, argc, argv);
     if (rc != VS_GO) return rc;
+    if (flags->json && !flags->effective) return vs_usage("--json goes with --effective");
     return *argc > 0 ? vs_usage("unexpected operand %s", vs_shown_text(argv[0])) : VS_GO;
 }
 
@@ -190,6 +194,7 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     if (rc == VS_GO && serving->conf.path) rc = refuse_namespace_flags(&serving->opts, &flags);
     if (rc == VS_GO) rc = gather_flags(serving, &flags);
     if (rc == VS_GO) rc = read_config(serving);
+    if (rc == VS_GO && flags.effective) return vs_effective_config(serving->config, &serving->conf, flags.json);
     if (rc == VS_GO) take_config(serving);
     return rc;
 }

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/doctor/doctor.h"
 
-#include "command/options.h"
+#include "cli/where.h"
 #include "os/clock.h"
 
 #include <stdarg.h>
@@ -69,6 +69,31 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
 
 #define ADDRESSES 3
 
+/* Where the words say nothing of a namespace, the environment does. */
+static int find_config(const char **path, struct vesta_opts *ns) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = *path,
+                                      [VS_W_NAMESPACE] = ns->namespace_,
+                                      [VS_W_PATH] = ns->path,
+                                      [VS_W_STORE] = ns->store,
+                                      [VS_W_LAYOUT] = ns->layout}};
+    int rc = vs_where_environment(&where);
+    if (rc != VS_GO) return rc;
+    *path = where.text[VS_W_CONFIG];
+    if (*path) return VS_GO;
+    ns->namespace_ = where.text[VS_W_NAMESPACE];
+    ns->store = where.text[VS_W_STORE];
+    return VS_GO;
+}
+
+static int print_effective(const struct vs_doctor *doctor, const struct vs_conf_opts *opts) {
+    struct vs_config *config;
+    struct vesta_error err;
+    if (vs_config_read(opts, &config, &err) != VESTA_OK) return vs_report(&err);
+    int rc = vs_effective_config(config, opts, doctor->json);
+    vs_config_free(config);
+    return rc;
+}
+
 static int run_doctor(int argc, char **argv) {
     const char *path = NULL;
     struct vs_conf_flag flag[ADDRESSES] = {
@@ -84,6 +109,7 @@ static int run_doctor(int argc, char **argv) {
         VS_TEXT("http", &flag[0].text, "ADDR", "an HTTP address to be served, or off"),
         VS_TEXT("resp", &flag[1].text, "ADDR", "the same for the Redis protocol"),
         VS_TEXT("admin", &flag[2].text, "ADDR", "the same for the admin routes"),
+        VS_EFFECTIVE(&doctor.effective),
         VS_SWITCH("json", &doctor.json, "print JSON objects"),
         {0},
     };
@@ -96,7 +122,9 @@ static int run_doctor(int argc, char **argv) {
         return vs_usage("-c cannot be combined with --namespace, --path, --layout or --store: the config sets them");
     for (int i = 0; i < ADDRESSES; i++)
         if (flag[i].text) given[opts.flag_count++] = flag[i];
+    if ((rc = find_config(&path, &ns)) != VS_GO) return rc;
     opts.path = path;
+    if (doctor.effective) return print_effective(&doctor, &opts);
     vs_doctor_clock(&doctor);
     look_at_config(&doctor, &opts);
     return doctor.sick ? VS_FAILED : VS_DONE;

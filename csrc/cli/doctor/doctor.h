@@ -13,7 +13,7 @@
 enum vs_health { VS_FINE, VS_WARN, VS_SICK };
 
 struct vs_doctor {
-    int json;
+    int json, effective;
     bool sick;            /* something was found that must be set right */
     uint64_t incarnation; /* of the store that granted the leases of the namespace looked at; 0: none has */
     const struct vs_config *config;

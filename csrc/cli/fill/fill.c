@@ -1,6 +1,7 @@
 /* fill.c -- `vesta fill`: keeps a list in Redis between two marks.  An id is sent to Redis once: what became of it
  * where no answer came is nobody's to know, so it is never sent again. */
 #include "cli/cli.h"
+#include "serve/effective.h"
 #include "cli/fill/list.h"
 #include "cli/fill/source.h"
 #include "command/options.h"
@@ -33,7 +34,7 @@ struct fill {
     struct vs_list list;
     struct vs_source source;
     uint64_t low, high;
-    int base, json, once;
+    int base, json, once, effective;
     int64_t every_ms, said_ms, look_ms; /* when the line of counts was printed, when the list was looked at last */
     int64_t pushed_ms, empty_ms;        /* when ids were pushed, or not needed; when it was said that it was empty */
     int64_t length;                     /* of the list, as it was heard last; -1: never */
@@ -301,6 +302,7 @@ static int read_flags(struct fill *fill, int *argc, char **argv) {
         VS_TEXT("tag", &fill->source.tag, "TAG", "a counter in --store or -c FILE, instead of a namespace"),
         VS_TEXT("table", &fill->source.table, "NAME", "the counter's table (default: leaf_alloc)"),
         VS_GENERATOR_OPTIONS,
+        VS_EFFECTIVE(&fill->effective),
         {0},
     };
     int rc = vs_options(table, argc, argv);
@@ -316,6 +318,11 @@ static int run_fill(int argc, char **argv) {
     static struct fill fill = {.low = LOW_DEFAULT, .high = HIGH_DEFAULT, .source.opts = VESTA_OPTS_INIT};
     fill.list.redis.address = "127.0.0.1:6379";
     int rc = read_flags(&fill, &argc, argv);
+    if (rc == VS_GO && fill.effective) {
+        rc = vs_source_print(&fill.source, fill.json);
+        vs_source_close(&fill.source);
+        return rc;
+    }
     if (rc == VS_GO) rc = check(&fill);
     if (rc != VS_GO) return rc;
     vs_list_init(&fill.list);

@@ -74,12 +74,46 @@ static int open_tag(struct vs_source *source) {
     return VS_GO;
 }
 
+static int print_tag(const struct vs_source *source, int json) {
+    struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
+    opts.stores[0] = source->opts.store;
+    opts.table = source->table;
+    int rc = source->config ? choose_row(source, &opts) : VS_GO;
+    if (rc != VS_GO) return rc;
+    struct vs_conf_value row = {
+        .path = "config", .text = source->config_path, .origin = VS_FROM_FLAG, .by = "--config"};
+    if (row.text) vs_effective_print(&row, json);
+    row = (struct vs_conf_value){.path = "tag", .text = source->tag, .origin = VS_FROM_FLAG, .by = "--tag"};
+    vs_effective_print(&row, json);
+    row.origin = source->config ? VS_FROM_FILE : VS_FROM_FLAG;
+    for (int i = 0; i < VESTA_DATABASES_MAX && opts.stores[i]; i++) {
+        row.path = "store", row.text = opts.stores[i], row.by = source->config ? "the config" : "--store";
+        vs_effective_print(&row, json);
+    }
+    row.path = "table", row.text = opts.table ? opts.table : "leaf_alloc", row.by = NULL;
+    if (!opts.table) row.origin = VS_FROM_DEFAULT;
+    vs_effective_print(&row, json);
+    return VS_DONE;
+}
+
 /* ------------------------------------------------------------------ either */
 
-int vs_source_open(struct vs_source *source) {
+static int check_source(struct vs_source *source) {
     int rc = source->tag ? check_flags(source) : VS_GO;
     if (rc == VS_GO && !source->tag && source->table) rc = vs_usage("--table goes with --tag");
     if (rc == VS_GO && source->config_path && source->tag) rc = read_config(source);
+    return rc;
+}
+
+int vs_source_print(struct vs_source *source, int json) {
+    int rc = check_source(source);
+    if (rc == VS_GO)
+        rc = source->tag ? print_tag(source, json) : vs_where_print_opts(source->config_path, &source->opts, json);
+    return rc;
+}
+
+int vs_source_open(struct vs_source *source) {
+    int rc = check_source(source);
     if (rc != VS_GO) return rc;
     return source->tag ? open_tag(source) : open_namespace(source);
 }

@@ -19,6 +19,8 @@ struct vs_source {
     bool is_strict; /* its numbers come by asking the database */
 };
 
+/* `--effective`: where they would come from, and who said so.  VS_DONE, or an exit code after a message. */
+int vs_source_print(struct vs_source *source, int json);
 /* VS_GO, or an exit code after a message. */
 int vs_source_open(struct vs_source *source);
 void vs_source_close(struct vs_source *source);

@@ -139,22 +139,31 @@ static int audit_files(const struct vesta_layout *layout, int count, char **file
     return rc;
 }
 
+static int print_no_layout(int json) {
+    vs_effective_print(&(struct vs_conf_value){.path = "layout", .absent = "none: only duplicates are looked for"},
+                       json);
+    return VS_DONE;
+}
+
 static int run_audit(int argc, char **argv) {
     struct vs_where where = {.config = NULL};
-    int json = 0, rc;
+    int rc;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
                 "the ids' layout: also look for oddities in their fields"),
         VS_WHERE_OPTIONS(&where),
-        VS_SWITCH("json", &json, "print a JSON object"),
+        VS_SWITCH("json", &where.json, "print a JSON object"),
         {0},
     };
     struct vesta_layout layout;
     if ((rc = vs_options(table, &argc, argv)) != VS_GO) return rc;
     if ((rc = vs_where_environment(&where)) != VS_GO) return rc;
     bool has_layout = where.text[VS_W_LAYOUT] || vs_where_is_named(&where);
-    rc = has_layout ? vs_where_layout(&where, &layout) : VS_DONE;
-    if (rc == VS_DONE) rc = audit_files(has_layout ? &layout : NULL, argc, argv, json);
+    if (has_layout)
+        rc = vs_where_layout(&where, &layout);
+    else if (where.effective)
+        rc = print_no_layout(where.json);
+    if (rc == VS_GO) rc = audit_files(has_layout ? &layout : NULL, argc, argv, where.json);
     vs_where_free(&where);
     return rc;
 }

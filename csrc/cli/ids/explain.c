@@ -19,7 +19,7 @@ struct reading {
     struct vesta_layout layout;
     const char *name; /* the layout, as the caller or the namespace has it */
     int64_t now_ms;
-    int notation, json;
+    int notation;
     bool is_default; /* nobody said which layout */
     bool first;
     uint64_t ids[2]; /* the first ones, */
@@ -70,7 +70,7 @@ static int explain_id(void *self, const struct vs_found_id *found) {
     if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) return vs_report(&err);
     if (reading->count < 2) reading->ids[reading->count] = id;
     reading->count++;
-    if (reading->json) {
+    if (reading->where.json) {
         print_json(reading, id, &parts);
         return VS_DONE;
     }
@@ -102,7 +102,7 @@ static int find_layout(struct reading *reading) {
     if (rc == VS_GO) rc = vs_holders_read(&reading->holders, where);
     if (rc != VS_GO) return rc;
     reading->is_default = !where->text[VS_W_LAYOUT];
-    if (reading->is_default) where->text[VS_W_LAYOUT] = VS_LAYOUT_DEFAULT, where->from[VS_W_LAYOUT] = "default";
+    vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
     reading->name = name_of(where->text[VS_W_LAYOUT]);
     rc = vs_read_layout(where->text[VS_W_LAYOUT], &reading->layout);
     return rc == VS_DONE ? VS_GO : rc;
@@ -115,7 +115,7 @@ static int explain_ids(struct reading *reading, int compares, int argc, char **a
         if (compares && rc == VS_DONE) return vs_usage("--compare takes two ids, not %zu", reading->count);
         return rc;
     }
-    if (compares || !reading->json) vs_compare_print(&reading->layout, reading->ids, reading->json);
+    if (compares || !reading->where.json) vs_compare_print(&reading->layout, reading->ids, reading->where.json);
     return rc;
 }
 
@@ -126,14 +126,14 @@ static int run_marks(const struct reading *reading, const char *since) {
                              .since = since,
                              .base =
                                  reading->notation ? vs_base_of((enum vs_notation)reading->notation) : VESTA_DECIMAL,
-                             .json = reading->json};
+                             .json = reading->where.json};
     return vs_marks_run(&marks);
 }
 
 static int run_explain(int argc, char **argv) {
     static struct reading reading;
     const char *form = NULL, *since = NULL;
-    int compares = 0, effective = 0;
+    int compares = 0;
     reading.now_ms = vs_now_ms();
     reading.first = true;
     const struct vs_option table[] = {
@@ -144,8 +144,7 @@ static int run_explain(int argc, char **argv) {
         VS_SWITCH("compare", &compares, "with --json: an object about two ids, too"),
         VS_TEXT("since", &since, "TIME", "with -: mark only ids made since then (default: ten years ago)"),
         VS_TEXT("form", &form, "TEXT", "read business numbers of this form instead, and check their check digits"),
-        VS_SWITCH("effective", &effective, "show which layout and store are used and who said so, no ids"),
-        VS_SWITCH("json", &reading.json, "print one JSON object per line"),
+        VS_SWITCH("json", &reading.where.json, "print one JSON object per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
@@ -154,10 +153,10 @@ static int run_explain(int argc, char **argv) {
     if (since && !reads_text) return vs_usage("--since goes with -, the ids in running text");
     if (form && (reading.where.text[VS_W_LAYOUT] || reading.notation))
         return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
-    if (form) return vs_explain_numbers(form, argc, argv, reading.json);
+    if (form) return vs_explain_numbers(form, argc, argv, reading.where.json);
     if ((rc = find_layout(&reading)) == VS_GO) {
-        if (effective)
-            vs_where_print(&reading.where, reading.json), rc = VS_DONE;
+        if (reading.where.effective)
+            rc = vs_where_print(&reading.where);
         else
             rc = reads_text ? run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
     }

@@ -150,6 +150,7 @@ static int run_gen(int argc, char **argv) {
     struct vs_config *config = NULL;
     const char *config_path = NULL;
     uint64_t wait_ms = WAIT_MS_DEFAULT;
+    int effective = 0;
     run.left = 1;
     const struct vs_option table[] = {
         {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids (default: 1)", 1, IDS_MAX, NULL},
@@ -159,11 +160,13 @@ static int run_gen(int argc, char **argv) {
          NULL},
         {"config", 'c', VS_OPT_TEXT, &config_path, "FILE", "a server's config, which has the namespace", 0, 0, NULL},
         VS_GENERATOR_OPTIONS,
+        VS_EFFECTIVE(&effective),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
+    if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
     opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;

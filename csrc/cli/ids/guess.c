@@ -19,12 +19,12 @@ _Static_assert(SUSPECTS_MAX >= VS_TEXTS_MAX + VS_CONF_NAMESPACES_MAX + 32, "ther
 
 struct guessing {
     struct vs_texts texts; /* of --layout */
-    const char *config_path, *made;
-    int notation, json, each;
-    struct vs_config *config;
+    struct vs_where where; /* whose config's layouts are asked for */
+    const char *made;
+    int notation, json, each, effective;
     struct vesta_layout layouts[SUSPECTS_MAX];
     struct vs_suspect all[SUSPECTS_MAX], ranked[SUSPECTS_MAX];
-    size_t all_count, count;
+    size_t own_count, all_count, count; /* own: of those that the caller named */
     uint64_t ids[IDS_MAX];
     size_t id_count, passed; /* passed: more ids than there is room for */
     struct vs_evidence evidence;
@@ -44,15 +44,18 @@ static int add(struct guessing *g, const char *name, const char *text) {
 
 /* The caller's own stand first: among equals they are meant. */
 static int add_all(struct guessing *g) {
-    struct vs_conf_opts from = {.path = g->config_path};
+    struct vs_conf_opts from = {.path = g->where.text[VS_W_CONFIG]};
     struct vesta_error err;
+    struct vs_config *config = NULL;
     int rc = VS_GO;
     for (size_t i = 0; i < g->texts.count && rc == VS_GO; i++)
         rc = add(g, g->texts.text[i], g->texts.text[i]);
-    if (rc == VS_GO && g->config_path && vs_config_read(&from, &g->config, &err) != VESTA_OK)
+    if (rc == VS_GO && from.path && vs_config_read(&from, &config, &err) != VESTA_OK)
         return vs_say("%s", err.text), VS_FAILED;
-    for (int i = 0; g->config && i < g->config->ns_count && rc == VS_GO; i++)
-        if (g->config->ns[i].opts.layout) rc = add(g, g->config->ns[i].name, g->config->ns[i].opts.layout);
+    g->where.config = config;
+    for (int i = 0; config && i < config->ns_count && rc == VS_GO; i++)
+        if (config->ns[i].opts.layout) rc = add(g, config->ns[i].name, config->ns[i].opts.layout);
+    g->own_count = g->all_count;
     for (int i = 0; vesta_preset_at(i) && rc == VS_GO; i++)
         rc = add(g, vesta_preset_at(i)->name, vesta_preset_at(i)->text);
     return rc;
@@ -219,15 +222,37 @@ static int guess_ids(struct guessing *g, int argc, char **argv) {
     return rc > judged ? rc : judged;
 }
 
+/* VESTA_STORE is nobody's concern here. */
+static void find_config(struct guessing *g) {
+    if (g->where.text[VS_W_CONFIG])
+        g->where.from[VS_W_CONFIG] = "--config", g->where.origin[VS_W_CONFIG] = VS_FROM_FLAG;
+    vs_where_put(&g->where, VS_W_CONFIG, vs_where_config(), VS_FROM_ENV, "VESTA_CONFIG");
+    g->where.json = g->json;
+}
+
+/* The presets are asked for in any case. */
+static int print_effective(const struct guessing *g) {
+    int rc = vs_where_print(&g->where);
+    for (size_t i = 0; i < g->own_count; i++) {
+        char text[VESTA_LAYOUT_TEXT_MAX];
+        struct vs_conf_value row = {.path = "layout", .text = g->all[i].name, .origin = VS_FROM_FLAG, .by = "--layout"};
+        if (i >= g->texts.count) row.path = g->all[i].name, row.origin = VS_FROM_FILE, row.by = "the config";
+        if (i >= g->texts.count && vesta_layout_text(g->all[i].layout, text)) row.text = text;
+        vs_effective_print(&row, g->json);
+    }
+    return rc;
+}
+
 static int run_guess(int argc, char **argv) {
     static struct guessing g;
     const struct vs_option table[] = {
         VS_OPTION_TEXTS("layout", &g.texts, "TEXT", "a layout to be asked for besides the presets; may be repeated"),
-        {"config", 'c', VS_OPT_TEXT, &g.config_path, "FILE",
+        {"config", 'c', VS_OPT_TEXT, &g.where.text[VS_W_CONFIG], "FILE",
          "a server's config, whose namespaces' layouts are asked for, too", 0, 0, NULL},
         VS_TEXT("made", &g.made, "TIME", "the ids were made within a day of this time: -1h, 2026-01-31"),
         VS_SWITCH("each", &g.each, "each id by itself, as if others were of other layouts"),
         VS_NOTATION(&g.notation),
+        VS_EFFECTIVE(&g.effective),
         VS_SWITCH("json", &g.json, "print a JSON object; with --each one per line"),
         {0},
     };
@@ -238,8 +263,9 @@ static int run_guess(int argc, char **argv) {
     if (g.made && (rc = vs_time_operand(g.made, g.evidence.now_ms, &g.evidence.made_ms)) != VS_GO) return rc;
     if (g.made) g.evidence.made_ms += vs_time_length(g.made) / 2;
     g.evidence.has_made = g.made;
-    if ((rc = add_all(&g)) == VS_GO) rc = guess_ids(&g, argc, argv);
-    vs_config_free(g.config);
+    find_config(&g);
+    if ((rc = add_all(&g)) == VS_GO) rc = g.effective ? print_effective(&g) : guess_ids(&g, argc, argv);
+    vs_where_free(&g.where);
     return rc;
 }
 

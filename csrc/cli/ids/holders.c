@@ -34,8 +34,7 @@ int vs_holders_read(struct vs_holders *holders, struct vs_where *where) {
                         "name the namespace that it is of",
                         vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], at->name, at->ns.layout);
     }
-    where->text[VS_W_LAYOUT] = at->ns.layout;
-    where->from[VS_W_LAYOUT] = "the store";
+    vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");
     return VS_GO;
 }
 
@@ -45,18 +44,27 @@ void vs_holders_free(struct vs_holders *holders) {
     vs_at_close(&holders->at);
 }
 
+static int ask_store(struct vs_where *where, struct vs_at *at) {
+    at->uri = where->text[VS_W_STORE];
+    at->name = where->text[VS_W_NAMESPACE];
+    at->secret = where->secret;
+    int rc = vs_at_open(at);
+    if (rc == VS_GO) rc = vs_at_need(at);
+    if (rc == VS_GO) vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");
+    return rc;
+}
+
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout) {
     struct vs_at at = {.uri = NULL};
     int rc = vs_where_read(where);
-    if (rc != VS_GO) return rc;
-    if (where->text[VS_W_LAYOUT] || !where->text[VS_W_STORE]) return vs_read_layout(where->text[VS_W_LAYOUT], layout);
-    at.uri = where->text[VS_W_STORE];
-    at.name = where->text[VS_W_NAMESPACE];
-    at.secret = where->secret;
-    if ((rc = vs_at_open(&at)) == VS_GO) rc = vs_at_need(&at);
-    if (rc == VS_GO) *layout = at.layout;
+    if (rc == VS_GO && where->text[VS_W_STORE] && !where->text[VS_W_LAYOUT]) rc = ask_store(where, &at);
+    vs_where_put(where, VS_W_LAYOUT, VS_LAYOUT_DEFAULT, VS_FROM_DEFAULT, "default");
+    if (rc == VS_GO && where->effective)
+        rc = vs_where_print(where);
+    else if (rc == VS_GO && (rc = vs_read_layout(where->text[VS_W_LAYOUT], layout)) == VS_DONE)
+        rc = VS_GO;
     vs_at_close(&at);
-    return rc == VS_GO ? VS_DONE : rc;
+    return rc;
 }
 
 static int by_worker(const void *key, const void *item) {

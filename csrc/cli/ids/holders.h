@@ -18,8 +18,8 @@ struct vs_holders {
 int vs_holders_read(struct vs_holders *holders, struct vs_where *where);
 void vs_holders_free(struct vs_holders *holders);
 
-/* The layout alone: what `where` comes to, else the store's, else the default.  VS_DONE, or an exit code after a
- * message; end with vs_where_free either way. */
+/* The layout alone: what `where` comes to, else the store's, else the default.  VS_GO, or an exit code after a message,
+ * or after --effective; end with vs_where_free either way. */
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout);
 
 /* The number's record, or NULL: it was never leased. */

@@ -31,13 +31,13 @@ static int make_id(const struct vesta_layout *layout, int argc, char **argv, enu
 static int run_make(int argc, char **argv) {
     const char *form = NULL, *zone = NULL;
     struct vs_where where = {.config = NULL};
-    int base = VESTA_DECIMAL, json = 0;
+    int base = VESTA_DECIMAL;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
                 "the id's layout (default: the namespace's, else vesta-second)"),
         VS_WHERE_OPTIONS(&where),
         VS_FORMAT(&base, "how the id is written"),
-        VS_SWITCH("json", &json, "print a JSON object"),
+        VS_SWITCH("json", &where.json, "print a JSON object"),
         VS_TEXT("form", &form, "TEXT", "write a business number of this form instead, from number=N and time=TIME"),
         VS_TEXT("zone", &zone, "NAME", "the time zone whose days that number counts (default: UTC)"),
         {0},
@@ -47,10 +47,10 @@ static int run_make(int argc, char **argv) {
     if (rc != VS_GO) return rc;
     if (form && (where.text[VS_W_LAYOUT] || base != VESTA_DECIMAL))
         return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
-    if (form) return vs_make_number(form, zone, argc, argv, json);
+    if (form) return vs_make_number(form, zone, argc, argv, where.json);
     if (zone) return vs_usage("--zone goes with --form");
-    if ((rc = vs_where_layout(&where, &layout)) == VS_DONE)
-        rc = make_id(&layout, argc, argv, (enum vesta_base)base, json);
+    if ((rc = vs_where_layout(&where, &layout)) == VS_GO)
+        rc = make_id(&layout, argc, argv, (enum vesta_base)base, where.json);
     vs_where_free(&where);
     return rc;
 }
@@ -119,20 +119,20 @@ static int print_range(const struct vesta_layout *layout, int argc, char **argv,
 
 static int run_range(int argc, char **argv) {
     struct vs_where where = {.config = NULL};
-    int base = VESTA_DECIMAL, json = 0;
+    int base = VESTA_DECIMAL;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
                 "the ids' layout (default: the namespace's, else vesta-second)"),
         VS_WHERE_OPTIONS(&where),
         VS_FORMAT(&base, "how the ids are written"),
-        VS_SWITCH("json", &json, "print one JSON object per line"),
+        VS_SWITCH("json", &where.json, "print one JSON object per line"),
         {0},
     };
     struct vesta_layout layout;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if ((rc = vs_where_layout(&where, &layout)) == VS_DONE)
-        rc = print_range(&layout, argc, argv, (enum vesta_base)base, json);
+    if ((rc = vs_where_layout(&where, &layout)) == VS_GO)
+        rc = print_range(&layout, argc, argv, (enum vesta_base)base, where.json);
     vs_where_free(&where);
     return rc;
 }

@@ -1,12 +1,13 @@
 /* check.c -- `vesta check`: reads a config and says what is wrong with it, what it comes to, or what may stand in one.
  * Knows no key. */
 #include "cli/cli.h"
+#include "cli/where.h"
 #include "config/schema.h"
 #include "command/options.h"
-#include "os/files.h"
+#include "serve/effective.h"
+#include "store/store.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,76 +36,6 @@ static int print_keys(int json) {
         vs_outf("}\n");
     }
     return VS_DONE;
-}
-
-/* ------------------------------------------------------------------ effective values */
-
-static const char *origin_name(enum vs_origin origin) {
-    static const char *const names[] = {"default", "file", "env", "flag"};
-    return names[origin];
-}
-
-#define SHOWN_MAX 1100
-
-/* A URI without the password that may stand in it. */
-static const char *without_password(const char *text, char *buf) {
-    const char *from = strstr(text, "://"), *at = from ? strrchr(from, '@') : NULL;
-    const char *colon = at ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
-    if (!colon) return text;
-    snprintf(buf, SHOWN_MAX, "%.*s:(set)%s", (int)(colon - text), text, at);
-    return buf;
-}
-
-/* What may be shown of a value, or NULL where there is none. */
-static const char *shown(const struct vs_conf_value *value, char *buf) {
-    if (!value->text || value->list) return value->text;
-    return value->is_secret ? "(set)" : without_password(value->text, buf);
-}
-
-static void print_value(void *self, const struct vs_conf_value *value) {
-    char buf[SHOWN_MAX];
-    const char *text = shown(value, buf);
-    (void)self;
-    vs_outf("%-7s  %-32s  %s%s%s", origin_name(value->origin), value->path, text ? "" : "(",
-            text ? text : value->absent, text ? "" : ")");
-    vs_outf(value->origin == VS_FROM_ENV ? "  by %s\n" : "\n", value->variable);
-}
-
-static void print_list_json(const struct vs_conf_list *list) {
-    vs_outf("[");
-    for (int i = 0; i < list->count; i++) {
-        if (i) vs_outf(",");
-        vs_out_json(list->text[i]);
-    }
-    vs_outf("]");
-}
-
-static void print_value_json(void *self, const struct vs_conf_value *value) {
-    char buf[SHOWN_MAX];
-    const char *text = shown(value, buf);
-    (void)self;
-    vs_outf("{\"key\":");
-    vs_out_json(value->path);
-    vs_outf(",\"value\":");
-    if (value->list)
-        print_list_json(value->list);
-    else if (!text || value->is_bare)
-        vs_outf("%s", text ? text : "null");
-    else
-        vs_out_json(text);
-    vs_outf(",\"origin\":\"%s\"", origin_name(value->origin));
-    if (value->origin == VS_FROM_ENV) vs_outf(",\"variable\":\"%s\"", value->variable);
-    vs_outf("}\n");
-}
-
-/* Not a key, but what `<state>` means in the others. */
-static void print_state(int json) {
-    const char *set = getenv("VESTA_STATE");
-    char state[PATH_MAX];
-    if (vs_state_dir(state, sizeof state) != 0) return;
-    struct vs_conf_value value = {.path = "<state>", .text = state, .variable = "VESTA_STATE"};
-    value.origin = set && *set ? VS_FROM_ENV : VS_FROM_DEFAULT;
-    (json ? print_value_json : print_value)(NULL, &value);
 }
 
 /* ------------------------------------------------------------------ the summary */
@@ -145,7 +76,7 @@ static void print_summary(const struct vs_config *config) {
         vs_outf("  %-14s  %s", i ? "" : "namespaces", ns->name);
         vs_outf(": %s", ns->opts.layout ? ns->opts.layout : VS_LAYOUT_DEFAULT);
         if (ns->opts.has_worker) vs_outf(", worker %" PRIu64, ns->opts.worker);
-        if (ns->store) vs_outf(", store %s", without_password(ns->store, (char[SHOWN_MAX]){0}));
+        if (ns->store) vs_outf(", store %s", vs_store_public(ns->store, (char[VS_URI_MAX]){0}));
         if (ns->policy.name) vs_outf(", policy %s", ns->policy.name);
         vs_outf("\n");
     }
@@ -181,19 +112,30 @@ static int print_wrong(const struct vesta_error *err, int json) {
     return VS_FAILED;
 }
 
+static int check(const struct vs_conf_opts *opts, int effective, int json) {
+    struct vs_config *config;
+    struct vesta_error err;
+    int rc = VS_DONE;
+    if (vs_config_read(opts, &config, &err) != VESTA_OK) return print_wrong(&err, json);
+    if (effective)
+        rc = vs_effective_config(config, opts, json);
+    else
+        (json ? print_summary_json : print_summary)(config);
+    vs_config_free(config);
+    return rc;
+}
+
 static int run_check(int argc, char **argv) {
     const char *path = NULL;
     int effective = 0, keys = 0, json = 0;
     const struct vs_option table[] = {
         {"config", 'c', VS_OPT_TEXT, &path, "FILE",
          "the config, as other commands take it, in place of the operand FILE", 0, 0, NULL},
-        VS_SWITCH("effective", &effective, "every value in effect, and where it comes from"),
+        VS_EFFECTIVE(&effective),
         VS_SWITCH("keys", &keys, "list what a config may contain; takes no FILE"),
         VS_SWITCH("json", &json, "print JSON objects"),
         {0},
     };
-    struct vs_config *config;
-    struct vesta_error err;
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (keys && (argc || path || effective)) return vs_usage("--keys can be combined only with --json");
@@ -201,16 +143,9 @@ static int run_check(int argc, char **argv) {
     if (argc + (path != NULL) > 1)
         return vs_usage("unexpected operand %s; vesta check takes one config", vs_shown_text(argv[path ? 0 : 1]));
     if (argc > 0) path = argv[0];
+    if (!path) path = vs_where_config();
     if (!path) return vs_usage("no config is given: vesta check FILE");
-    if (vs_config_read(&(struct vs_conf_opts){.path = path}, &config, &err) != VESTA_OK) return print_wrong(&err, json);
-    if (effective) {
-        print_state(json);
-        if (vs_config_each(config, json ? print_value_json : print_value, NULL) != VESTA_OK) rc = VS_FAILED;
-    } else {
-        (json ? print_summary_json : print_summary)(config);
-    }
-    vs_config_free(config);
-    return rc == VS_FAILED ? (vs_say("no memory"), rc) : VS_DONE;
+    return check(&(struct vs_conf_opts){.path = path}, effective, json);
 }
 
 const struct vs_command vs_check_command = {

@@ -38,7 +38,7 @@ static const char *const deeds[] = {"mark", "raise", "same", "clash"};
 
 struct asked {
     struct vs_at at, from; /* from: where the original keeps its numbers; its name there */
-    int kind, json, yes, from_given, butterfly, butterfly_given;
+    int kind, yes, from_given, butterfly, butterfly_given;
     const char *zone; /* of the original's JVMs */
     int64_t zone_ms;  /* how far it is ahead of UTC; unused where the zone is the database's */
     uint64_t days;
@@ -122,7 +122,7 @@ static void print_one(const struct asked *asked, const struct vs_foreign *row, c
     char iso[VESTA_ISO_MAX];
     int64_t held_ms = held_until_ms(asked, row);
     bool is_ever = held_ms >= vesta_layout_end_ms(&asked->at.layout);
-    if (asked->json) {
+    if (asked->at.json) {
         vs_outf("{\"worker\":%" PRIu64 ",\"deed\":\"%s\",\"held\":%s", row->worker, deeds[deed],
                 wanted->held ? "true" : "false");
         if (wanted->held && !is_ever) vs_outf(",\"held_until_ms\":%" PRId64, held_ms);
@@ -144,7 +144,7 @@ static void print_one(const struct asked *asked, const struct vs_foreign *row, c
 
 static void print_end(const struct asked *asked, size_t count) {
     const uint64_t *done = asked->done;
-    if (asked->json) {
+    if (asked->at.json) {
         vs_outf("]");
         for (int i = 0; i < DEEDS; i++)
             vs_outf(",\"%s\":%" PRIu64, deeds[i], done[i]);
@@ -209,7 +209,7 @@ static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t
 static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t count,
                     const struct vs_workers *workers) {
     int rc = VS_GO;
-    if (asked->json) vs_outf("{\"from\":\"%s\",\"numbers\":[", kinds[asked->kind].name);
+    if (asked->at.json) vs_outf("{\"from\":\"%s\",\"numbers\":[", kinds[asked->kind].name);
     for (size_t i = 0; i < count && rc == VS_GO; i++) {
         struct vs_record wanted, now = *find(workers, rows[i].worker), judged;
         enum deed deed;
@@ -219,7 +219,7 @@ static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t c
         if (asked->yes) rc = write_one(asked, rows[i].worker, &now, &wanted, &deed);
         if (rc != VS_GO) break;
         asked->done[deed]++;
-        if (asked->json && i > 0) vs_outf(",");
+        if (asked->at.json && i > 0) vs_outf(",");
         print_one(asked, &rows[i], &wanted, &now, deed);
     }
     if (rc == VS_GO) print_end(asked, count);
@@ -345,7 +345,7 @@ int vs_workers_import(int argc, char **argv) {
          "how long numbers that the original never frees stay out of use (default: for ever)", 1, 36500, NULL},
         VS_SWITCH("yes", &asked.yes, "write the changes; without it nothing is written"),
         VS_SWITCH("dry-run", &(int){0}, "only show what would be written (the default)"),
-        VS_SWITCH("json", &asked.json, "print one JSON object"),
+        VS_SWITCH("json", &asked.at.json, "print one JSON object"),
         {0},
     };
     vs_say_as("workers import");

@@ -16,7 +16,7 @@
 struct asked {
     struct vs_at at;
     const char *layout, *static_;
-    int lease, json, yes, again, trust_clock, segments;
+    int lease, yes, again, trust_clock, segments;
     int lease_given, namespace_given;
 };
 
@@ -65,7 +65,7 @@ static int show_one(struct asked *asked) {
     int rc = vs_at_need(&asked->at);
     if (rc == VS_GO) rc = vs_at_list(&asked->at, &workers);
     if (rc != VS_GO) return rc;
-    (asked->json ? print_ns_json : print_ns)(asked, &workers);
+    (asked->at.json ? print_ns_json : print_ns)(asked, &workers);
     free(workers.listed);
     return VS_DONE;
 }
@@ -111,7 +111,7 @@ static int show_all(struct asked *asked) {
     for (size_t i = 0; i < names.count; i++) {
         vs_at_close(&asked->at);
         asked->at.name = names.name[i];
-        if (i && !asked->json) vs_outf("\n");
+        if (i && !asked->at.json) vs_outf("\n");
         int rc = vs_at_open(&asked->at);
         if (rc == VS_GO) rc = show_one(asked);
         if (rc == VS_DONE) continue;
@@ -192,7 +192,7 @@ static int keep_namespace(struct asked *asked) {
         vs_say("the namespace %s exists with other static numbers, or none: they stay as they are", asked->at.name);
         return VS_FAILED;
     }
-    if (asked->json) return VS_GO;
+    if (asked->at.json) return VS_GO;
     vs_outf("namespace %s already exists and stays as it is\n", asked->at.name);
     if (asked->again && !ns->floor_ms) vs_outf(counts_as_new);
     return VS_GO;
@@ -224,7 +224,7 @@ static int make_namespace(struct asked *asked) {
     rc = vs_at_read(&asked->at);
     if (rc == VS_GO && reply.outcome == VS_STORE_CONFLICT)
         return keep_namespace(asked); /* by somebody else, just now */
-    if (rc == VS_GO && !asked->json) print_made(asked, &fresh);
+    if (rc == VS_GO && !asked->at.json) print_made(asked, &fresh);
     return rc;
 }
 
@@ -243,13 +243,13 @@ static int init(struct asked *asked) {
         ops->tag_init(asked->at.store, NULL, &reply);
         if (reply.outcome != VS_STORE_OK) return vs_at_told(&asked->at, &reply);
     }
-    if (!asked->json) vs_outf("store is ready: %s; %s\n", ops->made, ops->rights);
-    if (asked->segments && !asked->json)
+    if (!asked->at.json) vs_outf("store is ready: %s; %s\n", ops->made, ops->rights);
+    if (asked->segments && !asked->at.json)
         vs_outf("%s\n", ops->tag_init ? "for segments, the table leaf_alloc is there: vesta segments add TAG"
                                       : "for segments, it makes what they need with the first vesta segments add TAG");
     if (!asked->namespace_given) return VS_DONE;
     int rc = make_namespace(asked);
-    if (rc == VS_GO && asked->json) return show_one(asked);
+    if (rc == VS_GO && asked->at.json) return show_one(asked);
     return rc == VS_GO ? VS_DONE : rc;
 }
 
@@ -434,7 +434,7 @@ static int run_store(int argc, char **argv) {
         VS_SWITCH("yes", &asked.yes, "advance, lower: do it without asking"),
         VS_SWITCH("trust-store-clock", &asked.trust_clock,
                   "advance, lower, init --again: the store's clock is right, and this machine's is off"),
-        VS_SWITCH("json", &asked.json, "print one JSON object"),
+        VS_SWITCH("json", &asked.at.json, "print one JSON object"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);

@@ -11,10 +11,16 @@
 int vs_at_find(struct vs_at *at, bool one) {
     at->where = (struct vs_where){
         .text = {[VS_W_CONFIG] = at->config_path, [VS_W_NAMESPACE] = at->name, [VS_W_STORE] = at->uri},
-        .asks_no_file = true};
+        .asks_no_file = true,
+        .json = at->json};
     int rc = vs_where_read(&at->where);
     if (rc != VS_GO) return rc;
-    bool is_named = at->where.from[VS_W_NAMESPACE] && strncmp(at->where.from[VS_W_NAMESPACE], "the config", 10) != 0;
+    if (one && !at->where.config) vs_where_put(&at->where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
+    if (at->effective && !at->where.text[VS_W_STORE])
+        vs_effective_print(&(struct vs_conf_value){.path = "store", .absent = "none: name one, or run it with -c"},
+                           at->json);
+    if (at->effective) return vs_where_print(&at->where);
+    bool is_named = at->where.text[VS_W_NAMESPACE] && at->where.origin[VS_W_NAMESPACE] != VS_FROM_FILE;
     if (one || is_named) at->name = at->where.text[VS_W_NAMESPACE];
     at->uri = at->where.text[VS_W_STORE];
     at->secret = at->where.secret;

@@ -19,6 +19,7 @@ struct vs_at {
     struct vs_shape shape;
     uint64_t worker_max;
     int64_t store_ms;
+    int effective, json; /* options */
 };
 
 /* Rows of options: every one of these commands has them. */
@@ -26,11 +27,13 @@ struct vs_at {
 #define VS_AT_OPTIONS(at) \
     {"config", 'c', VS_OPT_TEXT, &(at)->config_path, "FILE", "a server's config, which has the store", 0, 0, NULL}, \
     VS_TEXT("store", &(at)->uri, "URI", VS_STORE_FORMS), \
-    VS_TEXT("namespace", &(at)->name, "NAME", "which namespace of it (default: default; of a config its first)")
+    VS_TEXT("namespace", &(at)->name, "NAME", "which namespace of it (default: default; of a config its first)"), \
+    VS_EFFECTIVE(&(at)->effective)
 /* clang-format on */
 
 /* Completes what the options said from the config and the environment (see where.h); `one`: a namespace that nobody
- * named is the config's first.  VS_GO, or an exit code after a message; end with vs_at_free either way. */
+ * named is the config's first.  VS_GO, or an exit code after a message, or after --effective; end with vs_at_free either
+ * way. */
 int vs_at_find(struct vs_at *at, bool one);
 /* Checks what was given and opens the store; asks nobody yet.  VS_GO, or an exit code after a message. */
 int vs_at_open(struct vs_at *at);

@@ -161,7 +161,7 @@ static int watch(struct vs_at *at, int json) {
 
 static int run_workers(int argc, char **argv) {
     struct vs_at at = {0};
-    int json = 0, watches = 0;
+    int watches = 0;
     if (argc > 1 && strcmp(argv[1], "import") == 0) {
         argv[1] = argv[0];
         return vs_workers_import(argc - 1, argv + 1);
@@ -169,14 +169,14 @@ static int run_workers(int argc, char **argv) {
     const struct vs_option table[] = {
         VS_AT_OPTIONS(&at),
         VS_SWITCH("watch", &watches, "refresh every second until interrupted"),
-        VS_SWITCH("json", &json, "print a JSON object; with --watch one per line"),
+        VS_SWITCH("json", &at.json, "print a JSON object; with --watch one per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s; there is `vesta workers import`", vs_shown_text(argv[0]));
     if ((rc = vs_at_find(&at, true)) == VS_GO && (rc = vs_at_open(&at)) == VS_GO)
-        rc = watches ? watch(&at, json) : look(&at, json, false);
+        rc = watches ? watch(&at, at.json) : look(&at, at.json, false);
     vs_at_free(&at);
     return rc;
 }

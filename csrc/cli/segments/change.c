@@ -59,7 +59,7 @@ int vs_segments_add(int argc, char **argv) {
     change.tag = argv[0];
     if ((rc = vs_segments_check_tag(change.tag)) != VS_GO) return rc;
     rc = change_all(&change, add);
-    if (rc == VS_DONE)
+    if (rc == VS_DONE && !change.places.effective)
         vs_outf("%s begins with %s, in steps of %s\n", change.tag, vs_grouped(change.from, from),
                 vs_grouped(change.step, step));
     vs_places_close(&change.places);
@@ -80,7 +80,8 @@ int vs_segments_step(int argc, char **argv) {
         return vs_usage("the step is %s, which must be a whole number from 1 to %" PRIu64, vs_shown_text(argv[1]),
                         VS_RANGE_MAX);
     rc = change_all(&change, set_step);
-    if (rc == VS_DONE) vs_outf("%s has steps of %s\n", change.tag, vs_grouped(change.step, step));
+    if (rc == VS_DONE && !change.places.effective)
+        vs_outf("%s has steps of %s\n", change.tag, vs_grouped(change.step, step));
     vs_places_close(&change.places);
     return rc;
 }

@@ -23,7 +23,7 @@ struct asked {
     int sources;
     const char *table, *tag, *as;
     uint64_t step, ahead;
-    int yes, json;
+    int yes;
     uint64_t done[DEEDS];
 };
 
@@ -127,7 +127,7 @@ static int write_one(const struct vs_place *place, const struct found *found, en
 static void print_one(const struct asked *asked, const struct vs_place *place, const struct found *found,
                       enum deed deed) {
     char from[VS_GROUPED_MAX], step[VS_GROUPED_MAX];
-    if (asked->json) {
+    if (asked->places.json) {
         vs_outf("{\"store\":");
         vs_out_json(place->shown);
         vs_outf(",\"tag\":\"%s\",\"deed\":\"%s\",\"from\":\"%" PRIu64 "\",\"step\":%" PRIu64 ",\"written\":%s}\n",
@@ -204,7 +204,7 @@ static int run(struct asked *asked) {
         rc = import_into(asked, &asked->places.at[i]);
     if (rc == VS_GO && asked->yes) rc = check_rest(asked, 0); /* what was given while it was written */
     if (rc != VS_GO) return rc;
-    if (!asked->json)
+    if (!asked->places.json)
         vs_outf("%" PRIu64 " to add, %" PRIu64 " to raise, %" PRIu64 " already there; %s\n", asked->done[DEED_ADD],
                 asked->done[DEED_RAISE], asked->done[DEED_SAME],
                 asked->yes ? "done" : "nothing was written: add --yes to write");
@@ -243,7 +243,7 @@ int vs_segments_import(int argc, char **argv) {
          "begin so far above the source, which may move on (default: it must not)", 1, VS_NUMBER_MAX, NULL},
         VS_SWITCH("yes", &asked.yes, "write the changes; without it nothing is written"),
         VS_SWITCH("dry-run", &(int){0}, "only show what would be written (the default)"),
-        VS_SWITCH("json", &asked.json, "print one JSON object a tag"),
+        VS_SWITCH("json", &asked.places.json, "print one JSON object a tag"),
         {0},
     };
     vs_say_as("segments import");

@@ -41,18 +41,41 @@ static int read_config(struct vs_places *places, const char *tag) {
     return VS_GO;
 }
 
+static void print_row(const struct vs_places *places, const char *key, const char *text, const struct vs_where *where) {
+    enum vs_where_word word = places->config ? VS_W_CONFIG : VS_W_STORE;
+    struct vs_conf_value row = {.path = key, .text = text, .origin = VS_FROM_FILE, .by = "the config"};
+    if (!places->config || strcmp(key, "config") == 0) row.origin = where->origin[word], row.by = where->from[word];
+    vs_effective_print(&row, places->json);
+}
+
+/* The places, store and table in turn. */
+static int print_places(const struct vs_places *places, const struct vs_where *where) {
+    struct vs_conf_value table = {.path = "table", .text = "leaf_alloc", .origin = VS_FROM_DEFAULT};
+    if (places->config) print_row(places, "config", places->config_path, where);
+    for (int i = 0; i < places->count; i++) {
+        print_row(places, "store", places->at[i].uri, where);
+        if (places->at[i].table) table.text = places->at[i].table;
+        if (places->at[i].table) table.origin = places->config ? VS_FROM_FILE : VS_FROM_FLAG;
+        vs_effective_print(&table, places->json);
+    }
+    return VS_DONE;
+}
+
 int vs_places_open(struct vs_places *places, const char *tag) {
-    struct vs_where where = {.text = {NULL}};
-    bool is_told = places->config_path || places->uri || places->table;
-    int rc = is_told ? VS_GO : vs_where_environment(&where);
+    struct vs_where where = {.text = {[VS_W_CONFIG] = places->config_path, [VS_W_STORE] = places->uri}};
+    bool is_told = places->config_path;
+    int rc = vs_where_environment(&where);
     if (rc != VS_GO) return rc;
-    if (!is_told) places->config_path = where.text[VS_W_CONFIG], places->uri = where.text[VS_W_STORE];
+    places->config_path = where.text[VS_W_CONFIG], places->uri = where.text[VS_W_STORE];
+    if (places->config_path && !is_told && places->table)
+        return vs_usage("VESTA_CONFIG has the stores and tables: unset it, or name the store, too");
     if (places->config_path)
         rc = read_config(places, tag);
     else if (places->uri)
         places->at[places->count++] = (struct vs_place){.uri = places->uri, .table = places->table};
     else
         rc = vs_usage("--store is missing: %s; or -c FILE", VS_STORE_FORMS);
+    if (rc == VS_GO && places->effective) return print_places(places, &where);
     for (int i = 0; i < places->count && rc == VS_GO; i++)
         rc = vs_place_open(&places->at[i]);
     return rc;

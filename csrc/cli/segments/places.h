@@ -20,6 +20,7 @@ struct vs_places {
     struct vs_config *config;
     struct vs_place at[VS_PLACES_MAX];
     int count;
+    int effective, json; /* options */
 };
 
 /* Rows of options: every word of the command has them. */
@@ -27,11 +28,12 @@ struct vs_places {
 #define VS_PLACES_OPTIONS(places) \
     VS_TEXT("store", &(places)->uri, "URI", VS_STORE_FORMS), \
     VS_TEXT("table", &(places)->table, "NAME", "which of its tables (default: leaf_alloc)"), \
-    {"config", 'c', VS_OPT_TEXT, &(places)->config_path, "FILE", "a config: the tables of its segments", 0, 0, NULL}
+    {"config", 'c', VS_OPT_TEXT, &(places)->config_path, "FILE", "a config: the tables of its segments", 0, 0, NULL}, \
+    VS_EFFECTIVE(&(places)->effective)
 /* clang-format on */
 
 /* Opens them, and asks nobody yet; of a config those that have the tag (NULL: all).  VS_GO, or an exit code after a
- * message; close it either way. */
+ * message, or after --effective; close it either way. */
 int vs_places_open(struct vs_places *places, const char *tag);
 void vs_places_close(struct vs_places *places);
 /* One place by its URI. */

@@ -114,11 +114,11 @@ static int watch(struct vs_places *places, struct look *looks, int json) {
 static int list(int argc, char **argv) {
     static struct vs_places places;
     static struct look looks[VS_PLACES_MAX];
-    int json = 0, watches = 0;
+    int watches = 0;
     const struct vs_option table[] = {
         VS_PLACES_OPTIONS(&places),
         VS_SWITCH("watch", &watches, "refresh every second until interrupted"),
-        VS_SWITCH("json", &json, "print a JSON object for each table; with --watch again and again"),
+        VS_SWITCH("json", &places.json, "print a JSON object for each table; with --watch again and again"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
@@ -128,7 +128,7 @@ static int list(int argc, char **argv) {
                         "resume",
                         vs_shown_text(argv[0]));
     if ((rc = vs_places_open(&places, NULL)) == VS_GO)
-        rc = watches ? watch(&places, looks, json) : look(&places, looks, json);
+        rc = watches ? watch(&places, looks, places.json) : look(&places, looks, places.json);
     vs_places_close(&places);
     for (int i = 0; i < VS_PLACES_MAX; i++)
         free(looks[i].list.rows);

@@ -14,7 +14,6 @@ struct taking {
     struct vs_places places;
     const char *tag, *form_text, *zone_name;
     uint64_t count;
-    int json;
     struct vs_form form;
     struct vs_zone_file zone;
 };
@@ -49,7 +48,7 @@ static int print_all(const struct taking *taking, const struct vs_grant *grant) 
     for (uint64_t number = grant->from; number < grant->until && rc == VS_GO; number++) {
         rc = write_text(taking, number, text);
         if (rc != VS_GO) break;
-        if (taking->json) {
+        if (taking->places.json) {
             vs_outf("{\"text\":");
             vs_out_json(text);
             vs_outf(",\"counter\":\"%" PRIu64 "\"}\n", number);
@@ -85,7 +84,7 @@ int vs_segments_take(int argc, char **argv) {
         {"count", 'n', VS_OPT_COUNT, &taking.count, "N", "how many numbers (default: 1)", 1, NUMBERS_MAX, NULL},
         VS_TEXT("form", &taking.form_text, "TEXT", "how they are written: 'INV-{day:%Y%m%d}-{number:6}-{luhn}'"),
         VS_TEXT("zone", &taking.zone_name, "NAME", "the time zone whose days they count (default: UTC)"),
-        VS_SWITCH("json", &taking.json, "print one JSON object a number"),
+        VS_SWITCH("json", &taking.places.json, "print one JSON object a number"),
         VS_PLACES_OPTIONS(&taking.places),
         {0},
     };

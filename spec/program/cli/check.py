@@ -281,12 +281,12 @@ def _(w):
     text = "return { threads = 2, resp = { password = 's3cret' }, admin = { token = 's3cret', listen = '127.0.0.1:9' }, stores = " \
            "{ s = { uri = 'mysql://u:s3cret@h/d', password = 's3cret', auth = 's3cret' } } }"
     got = effective(w, text, env={"VESTA_THREADS": "3", "VESTA_LOG_LEVEL": "warn"})
-    same(got["threads"], {"key": "threads", "value": 3, "origin": "env", "variable": "VESTA_THREADS"})
-    same(got["log.level"], {"key": "log.level", "value": "warn", "origin": "env", "variable": "VESTA_LOG_LEVEL"})
+    same(got["threads"], {"key": "threads", "value": 3, "origin": "env", "variable": "VESTA_THREADS", "by": "VESTA_THREADS"})
+    same(got["log.level"], {"key": "log.level", "value": "warn", "origin": "env", "variable": "VESTA_LOG_LEVEL", "by": "VESTA_LOG_LEVEL"})
     same(got["resp.password"], {"key": "resp.password", "value": "(set)", "origin": "file"})
     same(got["admin.listen"], {"key": "admin.listen", "value": ["127.0.0.1:9"], "origin": "file"})
     same(got["http.listen"], {"key": "http.listen", "value": ["127.0.0.1:8088"], "origin": "default"})
-    same(got["stores.s.uri"]["value"], "mysql://u:(set)@h/d")
+    same(got["stores.s.uri"]["value"], "mysql://u:***@h/d")
     same(got["namespaces.default.worker"], {"key": "namespaces.default.worker", "value": None, "origin": "default"})
     same(got["<state>"]["variable"], "VESTA_STATE")
     uri = "return { stores = { s = { uri = '%s' } }, namespaces = { a = { store = 's' }, b = { store = 'mysql://u:s3cret@h/d' } } }"

@@ -1,0 +1,125 @@
+/* effective.c -- what holds, and who said so, for people and for programs; see effective.h. */
+#include "serve/effective.h"
+
+#include "base/array.h"
+#include "mapping/mapping.h"
+#include "os/files.h"
+#include "store/store.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *origin_name(enum vs_origin origin) {
+    static const char *const names[] = {"default", "file", "env", "flag", "map", "store"};
+    return names[origin];
+}
+
+/* What may be shown of a value, or NULL where there is none. */
+static const char *shown(const struct vs_conf_value *value, char buf[VS_URI_MAX]) {
+    if (!value->text || value->list) return value->text;
+    if (value->is_secret) return "(set)";
+    return strstr(value->text, "://") ? vs_store_public(value->text, buf) : value->text;
+}
+
+static const char *by(const struct vs_conf_value *value) {
+    return value->origin == VS_FROM_ENV && !value->by ? value->variable : value->by;
+}
+
+/* ------------------------------------------------------------------ a row */
+
+static void print_text(const struct vs_conf_value *value) {
+    char buf[VS_URI_MAX];
+    const char *text = shown(value, buf), *who = by(value);
+    vs_outf("%s%-7s%s  %-32s  %s", VS_CYAN, origin_name(value->origin), VS_PLAIN, value->path, text ? "" : "(");
+    vs_out_clean(text ? text : value->absent);
+    vs_outf("%s%s%s\n", text ? "" : ")", who ? "  by " : "", who ? who : "");
+}
+
+static void print_list_json(const struct vs_conf_list *list) {
+    vs_outf("[");
+    for (int i = 0; i < list->count; i++) {
+        if (i) vs_outf(",");
+        vs_out_json(list->text[i]);
+    }
+    vs_outf("]");
+}
+
+static void print_json(const struct vs_conf_value *value) {
+    char buf[VS_URI_MAX];
+    const char *text = shown(value, buf);
+    vs_outf("{\"key\":");
+    vs_out_json(value->path);
+    vs_outf(",\"value\":");
+    if (value->list)
+        print_list_json(value->list);
+    else if (!text || value->is_bare)
+        vs_outf("%s", text ? text : "null");
+    else
+        vs_out_json(text);
+    vs_outf(",\"origin\":\"%s\"", origin_name(value->origin));
+    if (value->origin == VS_FROM_ENV && value->variable) vs_outf(",\"variable\":\"%s\"", value->variable);
+    if (by(value)) {
+        vs_outf(",\"by\":");
+        vs_out_json(by(value));
+    }
+    vs_outf("}\n");
+}
+
+void vs_effective_print(const struct vs_conf_value *value, int json) {
+    (json ? print_json : print_text)(value);
+}
+
+/* ------------------------------------------------------------------ folders */
+
+static void print_folder(const char *name, const char *variable, const char *text, int json) {
+    const char *set = getenv(variable);
+    struct vs_conf_value value = {.path = name, .text = text, .variable = variable};
+    value.origin = set && *set ? VS_FROM_ENV : VS_FROM_DEFAULT;
+    vs_effective_print(&value, json);
+}
+
+void vs_effective_folders(int json) {
+    char state[PATH_MAX], maps[VS_MAPS_MAX];
+    if (vs_state_dir(state, sizeof state) == 0) print_folder("<state>", "VESTA_STATE", state, json);
+    if (vs_maps_dir(maps) == 0) print_folder("<maps>", "VESTA_MAPS", maps, json);
+}
+
+/* ------------------------------------------------------------------ a config */
+
+struct visit {
+    const struct vs_conf_opts *opts;
+    int json;
+};
+
+/* Whether `path` is of a flag's key: namespaces.*.policy is of the only one there is. */
+static bool is_of(const char *path, const char *key) {
+    const char *star = strchr(key, '*'), *dot = strrchr(path, '.');
+    if (!star) return strcmp(path, key) == 0;
+    return strncmp(path, key, (size_t)(star - key)) == 0 && dot && strcmp(dot, star + 1) == 0;
+}
+
+#define FLAG_ROW(type, member, kind, max, flag, ...) {"namespaces.*." #member, "--" flag},
+
+static const char *flag_of(const struct vs_conf_opts *opts, const char *path) {
+    static const struct { const char *key, *flag; } rows[] = {VESTA_NAMESPACE_OPTIONS(FLAG_ROW)};
+    for (int i = 0; i < opts->flag_count; i++)
+        if (is_of(path, opts->flag[i].key)) return opts->flag[i].flag;
+    for (size_t i = 0; i < VS_COUNT(rows); i++)
+        if (is_of(path, rows[i].key)) return rows[i].flag;
+    return NULL;
+}
+
+static void visit_value(void *self, const struct vs_conf_value *value) {
+    const struct visit *visit = self;
+    struct vs_conf_value row = *value;
+    if (row.origin == VS_FROM_FLAG) row.by = flag_of(visit->opts, row.path);
+    vs_effective_print(&row, visit->json);
+}
+
+int vs_effective_config(const struct vs_config *config, const struct vs_conf_opts *opts, int json) {
+    struct visit visit = {opts, json};
+    vs_effective_folders(json);
+    return vs_config_each(config, visit_value, &visit) == VESTA_OK ? VS_DONE : (vs_say("no memory"), VS_FAILED);
+}

@@ -1,0 +1,95 @@
+"""effective.py -- `--effective`: each command that can be told where something is says what it found, and who said so."""
+import json
+import re
+
+from harness import claim, fails, main, same
+from topics import option_rows, topics
+
+CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password = "hunter2" } },
+  namespaces = { orders = { layout = "snowflake", store = "sqlite:%s", lease = "strict" } },
+  segments = { { store = "db", tags = "*" } } }"""
+
+# What else a command needs before it gets there.
+MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
+        "segments import": ["leaf_alloc", "sqlite:/tmp/none.db"], "workers import": ["--from", "uid", "--source", "mysql://u@h/x"],
+        "store": ["show"], "check": []}
+
+
+def config(w):
+    with open(w.path("vesta.lua"), "w") as file:
+        file.write(CONFIG % (w.path("c.db"), w.path("l.db")))
+    same(w.run("store", "init", "--store", "sqlite:" + w.path("l.db"), "--namespace", "orders", "--layout", "snowflake").code, 0)
+    return w.path("vesta.lua")
+
+
+def asked(w, topic, *more, env=None):
+    return w.run(*topic, *MORE.get(" ".join(topic), []), "--effective", *more, env=env)
+
+
+def places(w):
+    """Each command and subcommand whose options say where something is."""
+    for topic in topics(w):
+        names = {re.match(r"(?:-\w, )?--([\w-]+)", option)[1] for option, _ in option_rows(w, topic)}
+        if names & {"config", "store"} - ({"config"} if topic[0] == "help" else set()):
+            yield topic, names
+
+
+@claim("whatever takes -c or --store has --effective, which shows the config and what it says, and who named it")
+def _(w):
+    path = config(w)
+    seen = 0
+    for topic, names in places(w):
+        assert "effective" in names, topic
+        if "config" not in names or topic in (["store", "init"],):
+            continue
+        for more, env, by in ((["-c", path], None, "--config"), ([], {"VESTA_CONFIG": path}, "VESTA_CONFIG")):
+            if topic[0] == "serve" and env:  # a server is told its config, and finds none
+                continue
+            shown = asked(w, topic, *more, env=env)
+            same((topic, shown.code, shown.err), (topic, 0, ""))
+            assert "hunter2" not in shown.out, shown.out
+            rows = shown.lines()
+            assert all(re.match(r"(default|file|env|flag|map|store) +\S+  +\S", row) for row in rows), rows
+            if topic[0] not in ("check", "serve", "doctor"):
+                assert re.search(r"(?m)^%s +config +%s  by %s$" % ("flag" if more else "env", re.escape(path), by), shown.out), shown.out
+            assert re.search(r"(?m)^file +\S+ ", shown.out), (topic, shown.out)
+            seen += 1
+    assert seen >= 20, seen
+
+
+@claim("a row names the flag, the variable, the config, the generator file, the store or the default")
+def _(w):
+    path = config(w)
+    out = asked(w, ["gen"], "--worker", "7", "--ahead-ms", "5", env={"VESTA_NAMESPACE": "web"}).out
+    assert re.search(r"(?m)^env +namespace +web  by VESTA_NAMESPACE$", out), out
+    assert re.search(r"(?m)^flag +worker +7  by --worker$", out) and re.search(r"(?m)^flag +ahead_ms_max +5  by --ahead-ms$", out), out
+    assert re.search(r"(?m)^default +path +\S+/web.gen$", out) and re.search(r"(?m)^default +lease +\(local if", out), out
+    same(w.run("gen", "--namespace", "web", "--layout", "snowflake", "--worker", "0").code, 0)
+    out = asked(w, ["gen"], "--namespace", "web").out
+    assert re.search(r"(?m)^map +layout +sign:1=0 .*  by the generator file$", out), out
+    rows = {row["key"]: row for row in map(json.loads, asked(w, ["gen"], "-c", path, "--json").lines())}
+    same((rows["lease"]["value"], rows["lease"]["origin"], rows["namespace"]["value"]), ("strict", "file", "orders"))
+    rows = [json.loads(row) for row in asked(w, ["range"], "--store", "sqlite:" + w.path("l.db"), "--namespace", "orders", "--json").lines()]
+    same([row["origin"] for row in rows if row["key"] == "layout"], ["store"])
+    out = asked(w, ["serve"], "--worker", "0", "--http", "off", "--policy", "borrow", env={"VESTA_THREADS": "3"}).out
+    for row in ("flag +namespaces.default.worker +0  by --worker", "flag +http.listen +\\(off\\)  by --http",
+                "flag +namespaces.default.policy +borrow  by --policy", "env +threads +3  by VESTA_THREADS", "env +<state> +.*  by VESTA_STATE"):
+        assert re.search("(?m)^%s$" % row, out), (row, out)
+
+
+@claim("nothing is opened, made, claimed or printed otherwise; what cannot stand together is refused as without it")
+def _(w):
+    path = config(w)
+    asked(w, ["gen"])
+    asked(w, ["segments", "add"], "--store", "sqlite:" + w.path("new.db"))
+    fails(w.shell("ls *.gen new.db"), 2)
+    fails(asked(w, ["gen"], "-c", path, "--worker", "7"), 2, "--config says how what it has is opened")
+    fails(asked(w, ["workers"], "-c", path, "--store", "sqlite:/x"), 2, "leave out --store, or --config")
+    fails(asked(w, ["gen"], "-c", w.path("none.lua")), 1, "none.lua")
+    fails(w.run("serve", "--json"), 2, "--json goes with --effective")
+    fails(w.run("segments", "--table", "t", env={"VESTA_CONFIG": path}), 2, "unset it, or name the store, too")
+    assert "default  store                             (none: name one" in asked(w, ["workers"]).out
+    assert "(none: only duplicates are looked for)" in asked(w, ["audit"]).out
+
+
+main()
