@@ -7,6 +7,10 @@ files["lua/vesta/judge.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
 files["lua/vesta/resty/"] = { std = "max+ngx_lua" }
 files["examples/openresty"] = { std = "max+ngx_lua" }
+files["examples/haproxy"] = { read_globals = { "core" } }
+files["examples/tarantool"] = { read_globals = { "box" } }
+files["examples/kong"] = { globals = { "kong" }, ignore = { "212/self" } }
+files["spec/beside"] = { std = "max+ngx_lua" }
 files["spec/lua/openresty"] = { std = "max+ngx_lua" }
 files["lua/vesta/policy"] = { -- what a policy may see
   std = "min",

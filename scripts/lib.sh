@@ -25,7 +25,7 @@ packages_for() {
             echo openssl spin tzdata
             echo man-db mandoc zsh fish
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
-            echo golang-go default-jdk-headless php-cli haproxy
+            echo golang-go default-jdk-headless php-cli haproxy tarantool
             echo lintian
             echo redis-server python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;

@@ -1,0 +1,36 @@
+--- vesta-id -- a plugin of Kong: each request has an id from vesta's servers, as has its answer.
+-- The request's own is kept where it is valid.  A request is not refused for want of a name: without one it goes on.
+local resty_client = require "vesta.resty.client"
+local is_request_id = require "vesta.resty".is_request_id
+
+local handler = { PRIORITY = 100001, VERSION = "0.1.0" } -- before correlation-id and what logs it
+
+local clients = {} -- of this worker, by what is configured: routes with the same servers share one
+
+local function client_of(conf)
+  local key = table.concat({ conf.name, conf.wait, conf.password or "", table.concat(conf.servers, " ") }, "\n")
+  clients[key] = clients[key]
+    or resty_client.new { servers = conf.servers, name = conf.name, wait = conf.wait, password = conf.password }
+  return clients[key]
+end
+
+function handler:access(conf)
+  local id = kong.request.get_header(conf.header_name)
+  if not is_request_id(id) then
+    local message
+    id, message = client_of(conf):next()
+    if not id then
+      kong.log.err("vesta-id: ", message)
+      kong.service.request.clear_header(conf.header_name) -- what is not valid goes no further
+      return
+    end
+    kong.service.request.set_header(conf.header_name, id)
+  end
+  kong.ctx.plugin.id = id
+end
+
+function handler:header_filter(conf)
+  if conf.echo_downstream and kong.ctx.plugin.id then kong.response.set_header(conf.header_name, kong.ctx.plugin.id) end
+end
+
+return handler

@@ -1,0 +1,13 @@
+-- A stand-in for apisix.core: what the plugin calls of it, with the meaning that APISIX's own files give it.
+return {
+  schema = { check = require "fields".check },
+  request = {
+    header = function(_, name)
+      local value = ngx.req.get_headers()[name]
+      return type(value) == "table" and value[1] or value
+    end,
+    set_header = function(_, name, value) ngx.req.set_header(name, value) end,
+  },
+  response = { set_header = function(name, value) ngx.header[name] = value end },
+  log = { error = function(...) ngx.log(ngx.ERR, ...) end },
+}

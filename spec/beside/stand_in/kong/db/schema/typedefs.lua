@@ -1,0 +1,2 @@
+-- A stand-in for Kong's typedefs.
+return { protocols_http = { type = "set" } }
