@@ -10,15 +10,21 @@ store_packages() {
 # One list a purpose.  docs/dependencies.md says what each is for.
 packages_for() {
     case $1 in
-        run) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp liblua5.4-dev ;;
+        build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev node-llhttp liblua5.4-dev ;;
+        use) echo curl redis-tools ;; # what the README's lines ask a server with
+        run)
+            packages_for build
+            packages_for use
+            ;;
         deb) # the Build-Depends of debian/control, which a test compares
-            packages_for run
+            packages_for build
             store_packages
             echo build-essential debhelper fakeroot libhiredis-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
             ;;
         test)
             packages_for deb
-            echo g++ clang libclang-rt-dev python3 git curl redis-tools procps strace make patch
+            packages_for use
+            echo g++ clang libclang-rt-dev python3 git procps strace make patch
             echo prometheus python3-prometheus-client
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
