@@ -13,6 +13,8 @@ house_test(atomics layers 300 Python3::Interpreter ${HERE}/includes/atomics.py $
 house_test(atomics_can_fail layers 300 Python3::Interpreter ${HERE}/includes/atomics.py --self-test ${PROJECT_SOURCE_DIR})
 house_test(docs_can_fail docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR} --self-test)
 house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR})
+house_test(docs_pages_can_fail docs 60 Python3::Interpreter ${HERE}/docs/pages.py --self-test)
+house_test(docs_pages docs 60 Python3::Interpreter ${HERE}/docs/pages.py)
 house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
 house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
 house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py --build FOLDER [FILE.md...] -- runs the examples in the documents (README.md and docs/*.md) and compares
-what they print.
+"""run.py --build FOLDER [FILE.md...] -- runs the examples in the documents (README.md and docs/*.md, in each language) and
+compares what they print.
 
     ```console             lines that begin with `$ ` are commands (a trailing backslash continues them), the lines
                            below a command are exactly what it prints, on stdout and stderr together
@@ -344,7 +344,8 @@ def main():
     options = parser.parse_args()
     if options.self_test:
         return report(self_test(options.build))
-    files = options.files or [f"{REPO}/README.md"] + sorted(glob.glob(f"{REPO}/docs/*.md"))
+    files = options.files or [path for pattern in ("README.md", "README.*.md", "docs/*.md", "docs/*/*.md")
+                              for path in sorted(glob.glob(os.path.join(REPO, pattern)))]
     return report(claim for path in files for claim in check(os.path.abspath(path), options.build))
 
 

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""pages.py [--self-test] -- what holds of the documents as a whole: each page is in the index, the page for whoever is on
+call knows every code and alert, and a page in another language has the commands of the English one.
+
+A console, Lua or C block is the same in both languages to the last byte, and in the same order, but for comments in it.
+"""
+import glob
+import os
+import re
+import sys
+import tempfile
+
+REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(REPO, "spec", "support"))
+from claims import report  # noqa: E402
+
+BLOCK = re.compile(r"^```(\w[^\n]*)\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"\]\(([^)#:\s]+)")
+
+
+def read(root, *names):
+    with open(os.path.join(root, *names), encoding="utf-8") as file:
+        return file.read()
+
+
+def index(root):
+    """Pages that the index does not name."""
+    pages = {os.path.basename(path) for path in glob.glob(os.path.join(root, "docs", "*.md"))} - {"README.md"}
+    return sorted("docs/README.md does not name " + page for page in pages - set(LINK.findall(read(root, "docs", "README.md"))))
+
+
+def on_call(root):
+    """Codes and alerts that are not on the page."""
+    page = read(root, "docs", "oncall.md")
+    codes = re.findall(r'\{"(\w+)", \d{3}, "', read(root, "csrc", "server", "problem.c"))
+    alerts = re.findall(r"- alert: (\w+)", read(root, "docs", "metrics.md"))
+    if len(codes) < 30 or len(alerts) < 5:
+        return ["only %d codes and %d alerts were found: have they moved?" % (len(codes), len(alerts))]
+    return ["docs/oncall.md does not say what to do about " + name for name in codes + alerts if "`%s`" % name not in page]
+
+
+def commands(text):
+    """The blocks without their comments."""
+    return [(language, re.sub(r"^(.*?\S)??[ \t]*(#|--|//) .*$", r"\1", body, flags=re.M) if language == "sh" else body)
+            for language, body in BLOCK.findall(text)]
+
+
+def twins(root):
+    """(page in another language, its English one)."""
+    for path in sorted(glob.glob(os.path.join(root, "README.*.md"))):
+        yield os.path.basename(path), "README.md"
+    for path in sorted(glob.glob(os.path.join(root, "docs", "*", "*.md"))):
+        yield os.path.relpath(path, root), os.path.join("docs", os.path.basename(path))
+
+
+def differences(root, twin, page):
+    """The first block that differs."""
+    theirs, ours = commands(read(root, twin)), commands(read(root, page))
+    for number, (a, b) in enumerate(zip(theirs, ours), 1):
+        if a != b:
+            lines = next(((x, y) for x, y in zip(a[1].split("\n"), b[1].split("\n")) if x != y), (a[0], b[0]))
+            return ["block %d of %s is no longer that of %s:" % (number, twin, page), "    %s" % lines[0], "    %s" % lines[1]]
+    return [] if len(theirs) == len(ours) else ["%s has %d blocks, %s has %d" % (twin, len(theirs), page, len(ours))]
+
+
+def house(root):
+    yield "docs/README.md names every page", index(root)
+    yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
+    for twin, page in twins(root):
+        yield "%s has the commands of %s" % (twin, page), differences(root, twin, page)
+
+
+CODES = "".join('{"code_%d", 503, "ERR"},\n' % i for i in range(30))
+KNOWN = " ".join("`code_%d`" % i for i in range(30)) + " ".join(" `Alert%d`" % i for i in range(5))
+RIGHT = {
+    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md)", "docs/a.md": "```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
+    "docs/xx/a.md": "```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
+    "docs/metrics.md": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/problem.c": CODES,
+    "README.md": "```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
+}
+WRONG = {
+    "a page that is not in the index": {"docs/new.md": ""},
+    "a code that is not on the page": {"csrc/server/problem.c": CODES + '{"new", 500, "ERR"},'},
+    "an alert that is not on the page": {"docs/metrics.md": RIGHT["docs/metrics.md"] + "- alert: New\n"},
+    "a table of codes that has moved": {"csrc/server/problem.c": ""},
+    "another command": {"docs/a.md": RIGHT["docs/a.md"].replace("$ x", "$ z")},
+    "another output": {"docs/a.md": RIGHT["docs/a.md"].replace("y\n", "z\n")},
+    "another command beside a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},
+    "a block more": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
+    "a README that differs": {"README.xx.md": "```c\ny\n```\n"},
+}
+
+
+def outcome(changes):
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in {**RIGHT, **changes}.items():
+            os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+            with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        return [line for _, wrong in house(root) for line in wrong]
+
+
+def self_test():
+    yield "what is right passes", outcome({})
+    for claim, changes in WRONG.items():
+        yield claim + " fails", [] if outcome(changes) else ["it passed"]
+
+
+sys.exit(report(self_test() if "--self-test" in sys.argv else house(REPO)))
