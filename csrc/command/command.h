@@ -36,6 +36,8 @@ struct vs_progress {
 void vs_progress_show(struct vs_progress *progress, const char *what, uint64_t done, uint64_t all);
 /* Takes the line away; whatever is said takes it away, too. */
 void vs_progress_end(void);
+/* A line of the same kind, about how things stand just now. */
+void vs_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As vs_say, and a second line that points to the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whether an error is the caller's own: what was written, not what the world is like. */
@@ -83,6 +85,38 @@ void vs_out_clean(const char *text);
 void vs_out_wrapped(const char *text, size_t indent, size_t used);
 /* Paragraphs, apart from lines that are set in: those stay as they are. */
 void vs_out_paragraphs(const char *text);
+/* The same as vs_out_wrapped in lines of the terminal, and one line elsewhere; control characters become '?'. */
+void vs_out_fitted(const char *text, size_t indent, size_t used);
+void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- table.c: tables, as wide as the terminal */
+
+/* Widths are negative where the text stands left; `narrow` is the width where the terminal has no room for all, 0: left
+ * out there.  What is left of a line is the last column's, whose width says how much it should have. */
+#define VS_TABLE_COLUMNS_MAX 12
+struct vs_column {
+    const char *title; /* NULL ends a table's columns */
+    int width, narrow;
+};
+struct vs_cell {
+    const char *text;
+    const char *paint; /* VS_YELLOW, ...; NULL: none */
+};
+void vs_table_head(const struct vs_column *columns);
+void vs_table_row(const struct vs_column *columns, const struct vs_cell *cells);
+bool vs_table_is_narrow(const struct vs_column *columns);
+
+/* ---- watch.c */
+
+/* `look` reads, and says what went wrong; where it returns VS_DONE there is something to print. */
+struct vs_watch {
+    int (*look)(void *self);
+    void (*print)(void *self);
+    void *self;
+    bool redraws; /* a screen of a terminal: over what stood there; and how old it is, is told */
+};
+/* Each second until Ctrl-C or TERM.  Returns VS_DONE. */
+int vs_watch(const struct vs_watch *watch);
 
 /* ---- input.c: ids from operands, or from stdin when there are none (or "-") */
 

@@ -142,7 +142,8 @@ static void draw_time(const struct vesta_parts *parts, int64_t now_ms) {
 static void draw_value(const struct vesta_layout *layout, int i, const struct vesta_parts *parts, int64_t now_ms) {
     vs_outf("%s %" PRIu64, layout->field[i].name, parts->values[i]);
     if (i == layout->time) draw_time(parts, now_ms);
-    if (i == layout->worker && strcmp(layout->field[i].name, "worker") != 0) vs_outf("  the worker");
+    bool has_room = vs_out_columns() == 0 || vs_out_columns() >= 96; /* for 64 bits, gaps, and this behind them */
+    if (has_room && i == layout->worker && strcmp(layout->field[i].name, "worker") != 0) vs_outf("  the worker");
     vs_outf("\n");
 }
 

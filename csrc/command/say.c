@@ -57,6 +57,20 @@ void vs_progress_end(void) {
     take_progress_away();
 }
 
+void vs_status(const char *format, ...) {
+    char text[512];
+    size_t columns = vs_out_columns();
+    va_list args;
+    if (!is_seen()) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    vs_out_flush();
+    take_progress_away();
+    fprintf(stderr, "%.*s", columns > 1 ? (int)columns - 1 : (int)sizeof text, text);
+    progress_stands = true;
+}
+
 /* ------------------------------------------------------------------ messages */
 
 static void (*say_by)(const char *text) = NULL;

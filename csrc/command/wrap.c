@@ -1,6 +1,8 @@
 /* wrap.c -- texts for people in lines of 80 columns.  Knows no command. */
 #include "command/command.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of UTF-8: bytes that go on with a letter take no place. */
@@ -21,11 +23,11 @@ static size_t gap_behind(const char *from, const char *end) {
     return end - from > 0 && strchr(".:", end[-1]) && end[0] == '\n' ? 2 : strspn(end, " ") > 1 ? 2 : 1;
 }
 
-void vs_out_wrapped(const char *text, size_t indent, size_t used) {
+static void put_wrapped(const char *text, size_t columns, size_t indent, size_t used) {
     size_t gap = 0;
     while (*(text += strspn(text, " \n"))) {
         size_t length = strcspn(text, " \n"), width = width_of(text, length);
-        if (gap && used + gap + width > VS_COLUMNS) {
+        if ((gap || used > indent) && used + gap + width > columns) {
             vs_outf("\n");
             used = put_space(indent);
             gap = 0;
@@ -36,6 +38,35 @@ void vs_out_wrapped(const char *text, size_t indent, size_t used) {
         text += length;
     }
     vs_outf("\n");
+}
+
+void vs_out_wrapped(const char *text, size_t indent, size_t used) {
+    put_wrapped(text, VS_COLUMNS, indent, used);
+}
+
+#define FITTED_MIN 20 /* columns for a text, however narrow the terminal is */
+
+void vs_out_fitted(const char *text, size_t indent, size_t used) {
+    char clean[2048];
+    size_t columns = vs_out_columns(), i = 0;
+    if (!columns) {
+        vs_out_clean(text);
+        vs_outf("\n");
+        return;
+    }
+    for (; text[i] && i + 1 < sizeof clean; i++)
+        clean[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+    clean[i] = '\0';
+    put_wrapped(clean, columns > indent + FITTED_MIN ? columns : indent + FITTED_MIN, indent, used);
+}
+
+void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) {
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    vs_out_fitted(text, indent, used);
 }
 
 /* The end of the paragraph that begins here: an empty line, or one that is set in. */

@@ -29,12 +29,16 @@ static const char *by(const struct vs_conf_value *value) {
 
 /* ------------------------------------------------------------------ a row */
 
+#define TEXT_AT 43 /* the column of a value, */
+#define INDENT 13  /* and of what there is no room for in its line */
+
 static void print_text(const struct vs_conf_value *value) {
     char buf[VS_URI_MAX];
     const char *text = shown(value, buf), *who = by(value);
-    vs_outf("%s%-7s%s  %-32s  %s", VS_CYAN, origin_name(value->origin), VS_PLAIN, value->path, text ? "" : "(");
-    vs_out_clean(text ? text : value->absent);
-    vs_outf("%s%s%s\n", text ? "" : ")", who ? "  by " : "", who ? who : "");
+    size_t length = strlen(value->path), used = TEXT_AT + (length > 32 ? length - 32 : 0);
+    vs_outf("%s%-7s%s  %-32s  ", VS_CYAN, origin_name(value->origin), VS_PLAIN, value->path);
+    vs_out_fittedf(INDENT, used, "%s%s%s%s%s", text ? "" : "(", text ? text : value->absent, text ? "" : ")",
+                   who ? "  by " : "", who ? who : "");
 }
 
 static void print_list_json(const struct vs_conf_list *list) {

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define TEXT_AT 22 /* the column of what was found */
+
 static const char *const health_names[] = {"ok", "warn", "fail"};
 
 void vs_doctor_found(struct vs_doctor *doctor, enum vs_health health, const char *what, const char *todo,
@@ -21,8 +23,8 @@ void vs_doctor_found(struct vs_doctor *doctor, enum vs_health health, const char
     if (health == VS_SICK) doctor->sick = true;
     if (!doctor->json) {
         const char *paint = health == VS_SICK ? VS_RED : health == VS_WARN ? VS_YELLOW : "";
-        vs_outf("%s%-4s%s  %-14s  %s%s%s\n", paint, health_names[health], *paint ? VS_PLAIN : "", what, text,
-                todo ? ": " : "", todo ? todo : "");
+        vs_outf("%s%-4s%s  %-14s  ", paint, health_names[health], *paint ? VS_PLAIN : "", what);
+        vs_out_fittedf(TEXT_AT, TEXT_AT, "%s%s%s", text, todo ? ": " : "", todo ? todo : "");
         return;
     }
     vs_outf("{\"state\":\"%s\",\"what\":", health_names[health]);

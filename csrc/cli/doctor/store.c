@@ -145,7 +145,8 @@ static void look_within(struct vs_doctor *doctor, const struct vs_conf_namespace
     if (!store->ops->inspect) return;
     store->ops->inspect(store, tell_found, &inspection, &reply);
     if (reply.outcome != VS_STORE_OK)
-        vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: it cannot be examined: %s", ns->name, reply.text);
+        vs_doctor_found(doctor, VS_SICK, "store", "give the user the rights that docs/stores.md names",
+                        "%s: it cannot be examined: %s", ns->name, reply.text);
 }
 
 static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, const struct vesta_layout *layout,
@@ -154,8 +155,9 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns
     store->ops->ns_read(store, &reply);
     if (reply.outcome != VS_STORE_OK) {
         vs_doctor_found(doctor, VS_SICK, "store",
-                        reply.outcome == VS_STORE_DOWN ? "start it, or check the network path to it" : NULL, "%s: %s",
-                        ns->name, reply.text);
+                        reply.outcome == VS_STORE_DOWN ? "start it, or check the network path to it"
+                                                       : "look at it with `vesta store show`",
+                        "%s: %s", ns->name, reply.text);
         return;
     }
     look_at_namespace(doctor, ns, layout, &reply.ns);

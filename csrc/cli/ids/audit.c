@@ -6,6 +6,7 @@
 #include "cli/ids/sort.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,8 @@ static void print_count(const char *name, uint64_t n) {
     vs_outf("%-12s %14s\n", name, vs_grouped(n, grouped));
 }
 
-static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, int json) {
+/* As JSON to stdout, or into `text`. */
+static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, char *text, size_t size) {
     const char *file;
     uint64_t line;
     uint64_t left = d->times < LINES_SHOWN ? d->times : LINES_SHOWN;
@@ -69,12 +71,12 @@ static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, 
     for (size_t i = 0; left > 0; i++) {
         if (ids->ids[i] != d->id) continue;
         vs_ids_where(ids, i, &file, &line);
-        if (json) {
+        if (!text) {
             vs_outf("%s{\"file\":", first ? "" : ",");
             vs_out_json(file);
             vs_outf(",\"line\":%" PRIu64 "}", line);
         } else
-            vs_outf("%s%s line %" PRIu64, first ? "" : ", ", file, line);
+            snprintf(text + strlen(text), size - strlen(text), "%s%s line %" PRIu64, first ? "" : ", ", file, line);
         first = false;
         left--;
     }
@@ -83,9 +85,11 @@ static void print_lines_of(const struct vs_ids *ids, const struct duplicate *d, 
 static void print_duplicates(const struct vs_ids *ids, const struct finding *found) {
     for (int i = 0; i < found->shown_count; i++) {
         const struct duplicate *d = &found->shown[i];
-        vs_outf("  %" PRIu64 "  %" PRIu64 " times: ", d->id, d->times);
-        print_lines_of(ids, d, 0);
-        vs_outf(d->times > LINES_SHOWN ? ", ...\n" : "\n");
+        char text[2000] = "";
+        print_lines_of(ids, d, text, sizeof text);
+        vs_outf("  ");
+        vs_out_fittedf(4, 2, "%" PRIu64 "  %" PRIu64 " times: %s%s", d->id, d->times, text,
+                       d->times > LINES_SHOWN ? ", ..." : "");
     }
 }
 
@@ -97,7 +101,7 @@ static void print_json(const struct vs_ids *ids, const struct finding *found, st
     for (int i = 0; i < found->shown_count; i++) {
         vs_outf("%s{\"id\":\"%" PRIu64 "\",\"times\":%" PRIu64 ",\"lines\":[", i ? "," : "", found->shown[i].id,
                 found->shown[i].times);
-        print_lines_of(ids, &found->shown[i], 1);
+        print_lines_of(ids, &found->shown[i], NULL, 0);
         vs_outf("]}");
     }
     vs_outf("]");
@@ -108,7 +112,9 @@ static void print_json(const struct vs_ids *ids, const struct finding *found, st
 static void print_report(const struct vs_ids *ids, const struct finding *found, struct vs_oddities *odd) {
     print_count("total", ids->count);
     print_count("distinct", found->distinct);
+    vs_outf("%s", found->duplicates ? VS_RED : "");
     print_count("duplicates", found->duplicates);
+    vs_outf("%s", found->duplicates ? VS_PLAIN : "");
     print_duplicates(ids, found);
     if (ids->bad_lines) print_count("unreadable", ids->bad_lines);
     if (odd) vs_oddities_print(odd, 0);

@@ -87,12 +87,17 @@ static double share_of_first(const struct guessing *g) {
     return sum;
 }
 
-static void print_fields(const struct vesta_layout *layout, uint64_t id) {
+#define LINE_AT 30 /* the column of what a layout says */
+#define TEXT_MAX 512
+
+static void append_fields(char text[TEXT_MAX], const struct vesta_layout *layout, uint64_t id) {
     struct vesta_parts parts;
     if (vesta_explain(layout, id, &parts, NULL) != VESTA_OK) return;
-    for (int i = 0; i < layout->field_count; i++)
+    for (int i = 0; i < layout->field_count; i++) {
+        size_t used = strlen(text);
         if (i != layout->time && !layout->field[i].fixed)
-            vs_outf(" %s=%" PRIu64, layout->field[i].name, parts.values[i]);
+            snprintf(text + used, TEXT_MAX - used, " %s=%" PRIu64, layout->field[i].name, parts.values[i]);
+    }
 }
 
 static int by_value(const void *a, const void *b) {
@@ -125,16 +130,18 @@ static struct summary summary_of(const struct guessing *g, const struct vesta_la
 static void print_suspect(const struct guessing *g, const struct vs_suspect *suspect) {
     char iso[VESTA_ISO_MAX], until[VESTA_ISO_MAX], ago[VS_AGO_MAX], share[16], when[VESTA_ISO_MAX + VS_AGO_MAX];
     struct summary s = summary_of(g, suspect->layout);
+    char text[TEXT_MAX];
     vs_outf("  %5s  %-19s  ", percent(suspect->share, share), suspect->name);
     if (g->id_count == 1) {
         snprintf(when, sizeof when, "%s, %s", vs_iso(s.from_ms, iso), vs_ago(s.from_ms, g->evidence.now_ms, ago));
-        vs_outf("%-38s", when);
-        print_fields(suspect->layout, g->ids[0]);
+        snprintf(text, sizeof text, "%-38s", when);
+        append_fields(text, suspect->layout, g->ids[0]);
     } else {
-        vs_outf("%s to %s", vs_iso(s.from_ms, iso), vs_iso(s.until_ms, until));
-        if (suspect->layout->worker >= 0) vs_outf(", %zu worker%s", s.workers, s.workers == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%s to %s", vs_iso(s.from_ms, iso), vs_iso(s.until_ms, until));
+        if (suspect->layout->worker >= 0)
+            snprintf(text + strlen(text), 64, ", %zu worker%s", s.workers, s.workers == 1 ? "" : "s");
     }
-    vs_outf("\n");
+    vs_out_fitted(text, LINE_AT, LINE_AT);
 }
 
 static void print_for_people(const struct guessing *g) {

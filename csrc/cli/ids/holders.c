@@ -94,14 +94,13 @@ static void draw_holder(const struct vs_holders *holders, const struct vs_record
     char ago[VS_AGO_MAX], iso[VESTA_ISO_MAX];
     int64_t end_ms = r->written_ms + r->lease_ms;
     enum vs_standing standing = vs_standing_of(r, holders->at.store_ms);
-    vs_outf("    %s ", standing == VS_STANDS_HELD ? "held by" : "last held by");
-    vs_out_clean(*r->holder ? r->holder : "somebody who gave no name");
-    vs_outf(", identity ");
-    vs_out_clean(*r->identity ? r->identity : "-");
-    vs_outf("\n    ");
+    vs_outf("    ");
+    vs_out_fittedf(6, 4, "%s %s, identity %s", standing == VS_STANDS_HELD ? "held by" : "last held by",
+                   *r->holder ? r->holder : "somebody who gave no name", *r->identity ? r->identity : "-");
+    vs_outf("    ");
     if (standing == VS_STANDS_HELD)
-        vs_outf("last renewed %s; its lease ends at %s unless renewed\n",
-                vs_ago(r->written_ms, holders->at.store_ms, ago), vs_iso(end_ms, iso));
+        vs_out_fittedf(4, 4, "last renewed %s; its lease ends at %s unless renewed",
+                       vs_ago(r->written_ms, holders->at.store_ms, ago), vs_iso(end_ms, iso));
     else if (standing == VS_STANDS_EXPIRED)
         vs_outf("not renewed since %s: its lease ended %s\n", vs_iso(r->written_ms, iso),
                 vs_ago(end_ms, holders->at.store_ms, ago));
@@ -129,7 +128,8 @@ static void draw_proof(const struct vs_holders *holders, const struct vs_record 
 void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts) {
     const struct vs_record *r = vs_holders_find(holders, parts->worker);
     if (!holders->is_known || holders->at.layout.worker < 0) return;
-    vs_outf("\n  worker %" PRIu64 " of %s, by %s\n", parts->worker, holders->at.name, holders->shown);
+    vs_outf("\n  ");
+    vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s, by %s", parts->worker, holders->at.name, holders->shown);
     if (r) {
         draw_holder(holders, r);
         draw_proof(holders, r, parts);

@@ -33,7 +33,8 @@ static int print_presets(int json, int64_t now_ms) {
         vs_iso(end_ms, iso);
         if (!json) {
             strcpy(iso + strcspn(iso, "T"), end_ms <= now_ms ? " (over)" : "");
-            vs_outf("%-19s  %-17s  %s\n", preset->name, iso, preset->about);
+            vs_outf("%-19s  %-17s  ", preset->name, iso);
+            vs_out_fitted(preset->about, 40, 40);
             continue;
         }
         vs_outf("{\"name\":\"%s\",\"text\":\"%s\",\"end\":\"%s\",\"over\":%s,\"about\":", preset->name, preset->text,

@@ -109,12 +109,14 @@ static void print_odd(const struct vs_oddities *self, const char *name, uint64_t
     char grouped[VS_GROUPED_MAX];
     const char *file;
     uint64_t line;
-    vs_outf("%-12s %14s", name, vs_grouped(count, grouped));
-    if (count) {
-        vs_ids_where(self->ids, at, &file, &line);
-        vs_outf("  %s; the first is %" PRIu64 ", %s line %" PRIu64, meaning, self->ids->ids[at], file, line);
+    vs_outf("%s%-12s %14s%s", count ? VS_YELLOW : "", name, vs_grouped(count, grouped), count ? VS_PLAIN : "");
+    if (count == 0) {
+        vs_outf("\n");
+        return;
     }
-    vs_outf("\n");
+    vs_ids_where(self->ids, at, &file, &line);
+    vs_outf("  ");
+    vs_out_fittedf(29, 29, "%s; the first is %" PRIu64 ", %s line %" PRIu64, meaning, self->ids->ids[at], file, line);
 }
 
 static void print_json(const struct vs_oddities *self) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MARGIN_MS 60000 /* how far the clocks of the original's machines may be ahead of the store's */
 #define DAY_MS INT64_C(86400000)
@@ -134,8 +135,7 @@ static void print_one(const struct asked *asked, const struct vs_foreign *row, c
                 !wanted->held ? ""
                 : is_ever     ? "the layout's end"
                               : vs_iso(held_ms, iso));
-        vs_out_clean(row->who);
-        vs_outf("\n");
+        vs_out_fitted(row->who, 52, 52);
     }
     if (deed == DEED_CLASH)
         vs_say("number %" PRIu64 " is in use by the original (%s) and is also held here by %s: one of them must stop",
@@ -151,10 +151,11 @@ static void print_end(const struct asked *asked, size_t count) {
         vs_outf(",\"found\":%zu,\"written\":%s}\n", count, asked->yes ? "true" : "false");
         return;
     }
-    vs_outf("%zu numbers found: %" PRIu64 " to mark, %" PRIu64 " to raise, %" PRIu64 " already marked, %" PRIu64
-            " in conflict; %s\n",
-            count, done[DEED_MARK], done[DEED_RAISE], done[DEED_SAME], done[DEED_CLASH],
-            asked->yes ? "done" : "nothing was written: add --yes to write");
+    vs_out_fittedf(2, 0,
+                   "%zu numbers found: %" PRIu64 " to mark, %" PRIu64 " to raise, %" PRIu64 " already marked, %" PRIu64
+                   " in conflict; %s",
+                   count, done[DEED_MARK], done[DEED_RAISE], done[DEED_SAME], done[DEED_CLASH],
+                   asked->yes ? "done" : "nothing was written: add --yes to write");
 }
 
 /* ------------------------------------------------------------------ the run */
@@ -208,6 +209,7 @@ static int fits(const struct asked *asked, const struct vs_foreign *rows, size_t
 
 static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t count,
                     const struct vs_workers *workers) {
+    struct vs_progress progress = {.began_us = 0};
     int rc = VS_GO;
     if (asked->at.json) vs_outf("{\"from\":\"%s\",\"numbers\":[", kinds[asked->kind].name);
     for (size_t i = 0; i < count && rc == VS_GO; i++) {
@@ -221,7 +223,9 @@ static int mark_all(struct asked *asked, const struct vs_foreign *rows, size_t c
         asked->done[deed]++;
         if (asked->at.json && i > 0) vs_outf(",");
         print_one(asked, &rows[i], &wanted, &now, deed);
+        if (!isatty(STDOUT_FILENO)) vs_progress_show(&progress, "numbers", i + 1, count); /* else they are seen */
     }
+    vs_progress_end();
     if (rc == VS_GO) print_end(asked, count);
     return rc == VS_GO ? (asked->done[DEED_CLASH] ? VS_FAILED : VS_DONE) : rc;
 }

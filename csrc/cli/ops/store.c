@@ -27,7 +27,8 @@ static void print_ns(const struct asked *asked, const struct vs_workers *workers
     char iso[VESTA_ISO_MAX], n[VS_GROUPED_MAX];
     int64_t ahead_ms = vs_at_ahead_ms(at->store_ms);
     vs_outf("namespace    %s\n", at->name);
-    vs_outf("layout       %s\n", at->ns.layout);
+    vs_outf("layout       ");
+    vs_out_fitted(at->ns.layout, 13, 13);
     vs_outf("fingerprint  %016" PRIx64 "\n", at->ns.fingerprint);
     vs_outf("incarnation  %016" PRIx64 "\n", at->ns.incarnation);
     vs_outf("floor        %s%s\n", at->ns.floor_ms ? "no lease starts before " : "none",
@@ -35,8 +36,9 @@ static void print_ns(const struct asked *asked, const struct vs_workers *workers
     if (at->ns.static_count)
         vs_outf("static       %" PRIu64 " to %" PRIu64 ": given out by hand, never chosen\n", at->ns.static_first,
                 at->ns.static_first + at->ns.static_count - 1);
-    vs_outf("clock        %s; this machine's is %.3f s %s\n", vs_iso(at->store_ms, iso),
-            (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead");
+    vs_outf("clock        ");
+    vs_out_fittedf(13, 13, "%s; this machine's is %.3f s %s", vs_iso(at->store_ms, iso),
+                   (double)(ahead_ms < 0 ? -ahead_ms : ahead_ms) / 1000, ahead_ms < 0 ? "behind" : "ahead");
     vs_outf("numbers      %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used\n",
             workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED], workers->standing[VS_STANDS_FREE],
             vs_grouped(workers->never, n));

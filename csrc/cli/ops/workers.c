@@ -4,18 +4,10 @@
 #include "cli/ops/stores.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number) {
-    (void)number;
-    interrupted = 1;
-}
 
 /* "11:59", "23:10:05" */
 static const char *duration(int64_t ms, char *buf, size_t size) {
@@ -44,57 +36,50 @@ static int64_t left_ms(const struct vs_at *at, const struct vs_record *r) {
 /* ------------------------------------------------------------------ for people */
 
 /* A narrow terminal has no room for the clock, nor for milliseconds. */
-#define NARROW 100
-#define WHO_AT 67 /* the last column's place, */
-#define WHO_AT_NARROW 51
+static const struct vs_column columns[] = {{"NUMBER", 6, 6}, {"STATE", -7, -7},        {"LEFT", 8, 8},
+                                           {"CLOCK", 10, 0}, {"USED BELOW", -24, -20}, {"HOLDER, IDENTITY", -35, -35},
+                                           {NULL, 0, 0}};
 
-static bool is_narrow(void) {
-    return vs_out_columns() > WHO_AT_NARROW + 16 && vs_out_columns() < NARROW;
-}
-
-/* The holder and its identity, of which a terminal shows as much as it has room for. */
-static void print_who(const struct vs_record *r) {
-    char who[VS_HOLDER_MAX + VS_IDENTITY_MAX + 4];
-    size_t columns = vs_out_columns(), at = is_narrow() ? WHO_AT_NARROW : WHO_AT;
-    size_t length = (size_t)snprintf(who, sizeof who, "%s  %s", *r->holder ? r->holder : "-", r->identity);
-    if (columns > at + 3 && length > columns - at) memcpy(who + (columns - at - 3), "...", 4);
-    vs_out_clean(who);
+/* The holder and its identity. */
+static const char *who_of(const struct vs_at *at, const struct vs_listed *listed, char *buf, size_t size) {
+    const struct vs_record *r = &listed->record;
+    snprintf(buf, size, "%s  %s%s%s", *r->holder ? r->holder : "-", r->identity,
+             r->fingerprint == at->ns.fingerprint ? "" : "  [another layout's]",
+             listed->worker <= at->worker_max ? "" : "  [not a number of this layout]");
+    for (char *c = buf; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    return buf;
 }
 
 static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
     const struct vs_record *r = &listed->record;
     enum vs_standing standing = vs_standing_of(r, at->store_ms);
-    char left[32] = "-", clock[32] = "-", iso[VESTA_ISO_MAX] = "the layout's end";
+    char number[24], left[32] = "-", clock[32] = "-", iso[VESTA_ISO_MAX] = "the layout's end";
+    char who[VS_HOLDER_MAX + VS_IDENTITY_MAX + 80];
     int64_t ms;
+    snprintf(number, sizeof number, "%" PRIu64, listed->worker);
     if (standing == VS_STANDS_HELD) duration(left_ms(at, r), left, sizeof left);
     if (r->seen_ms && r->written_ms)
         snprintf(clock, sizeof clock, "%+.3f s", (double)(r->seen_ms - r->written_ms) / 1000);
-    if (until_ms(at, r, &ms)) vs_iso(is_narrow() ? ms - ms % 1000 : ms, iso);
-    const char *paint = standing == VS_STANDS_EXPIRED ? VS_YELLOW : "";
-    vs_outf("%6" PRIu64 "  %s%-7s%s  %8s  ", listed->worker, paint, vs_standing_name(standing), *paint ? VS_PLAIN : "",
-            left);
-    if (is_narrow())
-        vs_outf("%-20s  ", iso);
-    else
-        vs_outf("%10s  %-24s  ", clock, iso);
-    print_who(r);
-    vs_outf("%s%s\n", r->fingerprint == at->ns.fingerprint ? "" : "  [another layout's]",
-            listed->worker <= at->worker_max ? "" : "  [not a number of this layout]");
+    if (until_ms(at, r, &ms)) vs_iso(vs_table_is_narrow(columns) ? ms - ms % 1000 : ms, iso);
+    vs_table_row(columns,
+                 (struct vs_cell[]){{number, NULL},
+                                    {vs_standing_name(standing), standing == VS_STANDS_EXPIRED ? VS_YELLOW : ""},
+                                    {left, NULL},
+                                    {clock, NULL},
+                                    {iso, NULL},
+                                    {who_of(at, listed, who, sizeof who), NULL}});
 }
 
 static void print_table(const struct vs_at *at, const struct vs_workers *workers) {
     char iso[VESTA_ISO_MAX], never[VS_GROUPED_MAX];
-    if (is_narrow())
-        vs_outf("%6s  %-7s  %8s  %-20s  %s\n", "NUMBER", "STATE", "LEFT", "USED BELOW", "HOLDER, IDENTITY");
-    else
-        vs_outf("%6s  %-7s  %8s  %10s  %-24s  %s\n", "NUMBER", "STATE", "LEFT", "CLOCK", "USED BELOW",
-                "HOLDER, IDENTITY");
+    vs_table_head(columns);
     for (size_t i = 0; i < workers->count; i++)
         print_row(at, &workers->listed[i]);
-    vs_outf("%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used;%sat %s by the store's clock\n",
-            at->name, workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED],
-            workers->standing[VS_STANDS_FREE], vs_grouped(workers->never, never), is_narrow() ? "\n  " : " ",
-            vs_iso(at->store_ms, iso));
+    vs_out_fittedf(
+        2, 0, "%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used; at %s by the store's clock",
+        at->name, workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED],
+        workers->standing[VS_STANDS_FREE], vs_grouped(workers->never, never), vs_iso(at->store_ms, iso));
 }
 
 /* ------------------------------------------------------------------ for programs */
@@ -133,51 +118,52 @@ static void print_json(const struct vs_at *at, const struct vs_workers *workers)
 
 /* ------------------------------------------------------------------ the command */
 
-static int look(struct vs_at *at, int json, bool redraw) {
+struct view {
+    struct vs_at at;
     struct vs_workers workers;
-    int rc = vs_at_need(at);
-    if (rc == VS_GO) rc = vs_at_list(at, &workers);
-    if (rc != VS_GO) return rc;
-    if (redraw) vs_outf("\033[H\033[J"); /* to the top, and clear */
-    (json ? print_json : print_table)(at, &workers);
-    free(workers.listed);
-    vs_out_flush();
-    return VS_DONE;
+};
+
+static int look(void *self) {
+    struct view *view = self;
+    free(view->workers.listed);
+    view->workers.listed = NULL;
+    int rc = vs_at_need(&view->at);
+    if (rc == VS_GO) rc = vs_at_list(&view->at, &view->workers);
+    return rc == VS_GO ? VS_DONE : rc;
 }
 
-/* A store that is away for a while is told of, and looked for again. */
-static int watch(struct vs_at *at, int json) {
-    const struct sigaction act = {.sa_handler = on_signal}; /* without SA_RESTART: a sleep ends */
-    bool redraw = !json && isatty(STDOUT_FILENO);
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
-    while (!interrupted && !vs_out_gone()) {
-        if (look(at, json, redraw) != VS_DONE && redraw)
-            vs_say("what stands above is old: it is looked for again each second");
-        if (!interrupted) sleep(1);
-    }
-    return VS_DONE;
+static void print(void *self) {
+    const struct view *view = self;
+    (view->at.json ? print_json : print_table)(&view->at, &view->workers);
+}
+
+static int look_once(struct view *view) {
+    int rc = look(view);
+    if (rc == VS_DONE) print(view);
+    return rc;
 }
 
 static int run_workers(int argc, char **argv) {
-    struct vs_at at = {0};
+    struct view view = {.workers.count = 0};
     int watches = 0;
     if (argc > 1 && strcmp(argv[1], "import") == 0) {
         argv[1] = argv[0];
         return vs_workers_import(argc - 1, argv + 1);
     }
     const struct vs_option table[] = {
-        VS_AT_OPTIONS(&at),
+        VS_AT_OPTIONS(&view.at),
         VS_SWITCH("watch", &watches, "refresh every second until interrupted"),
-        VS_SWITCH("json", &at.json, "print a JSON object; with --watch one per line"),
+        VS_SWITCH("json", &view.at.json, "print a JSON object; with --watch one per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s; there is `vesta workers import`", vs_shown_text(argv[0]));
-    if ((rc = vs_at_find(&at, true)) == VS_GO && (rc = vs_at_open(&at)) == VS_GO)
-        rc = watches ? watch(&at, at.json) : look(&at, at.json, false);
-    vs_at_free(&at);
+    struct vs_watch watching = {look, print, &view, !view.at.json && isatty(STDOUT_FILENO)};
+    if ((rc = vs_at_find(&view.at, true)) == VS_GO && (rc = vs_at_open(&view.at)) == VS_GO)
+        rc = watches ? vs_watch(&watching) : look_once(&view);
+    free(view.workers.listed);
+    vs_at_free(&view.at);
     return rc;
 }
 

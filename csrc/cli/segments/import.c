@@ -134,9 +134,9 @@ static void print_one(const struct asked *asked, const struct vs_place *place, c
                 found->tag, deeds[deed], found->from, found->step, asked->yes ? "true" : "false");
         return;
     }
-    vs_outf("%-24s  %-5s  %s%s, in steps of %s\n", found->tag, deeds[deed],
-            deed == DEED_SAME ? "is at or past " : "begins with ", vs_grouped(found->from, from),
-            vs_grouped(found->step, step));
+    vs_outf("%-24s  %-5s  ", found->tag, deeds[deed]);
+    vs_out_fittedf(33, 33, "%s%s, in steps of %s", deed == DEED_SAME ? "is at or past " : "begins with ",
+                   vs_grouped(found->from, from), vs_grouped(found->step, step));
 }
 
 static int import_one(struct asked *asked, const struct vs_place *place, const struct found *found,
@@ -156,9 +156,19 @@ static int import_one(struct asked *asked, const struct vs_place *place, const s
     return VS_GO;
 }
 
+static size_t count_rows(const struct asked *asked) {
+    size_t rows = 0;
+    for (int i = 0; i < asked->sources; i++)
+        for (size_t r = 0; r < asked->list[i].count; r++)
+            rows += !asked->tag || strcmp(asked->tag, asked->list[i].rows[r].tag) == 0;
+    return rows;
+}
+
 static int import_into(struct asked *asked, const struct vs_place *place) {
     struct vs_tag_list there;
     struct found found;
+    struct vs_progress progress = {.began_us = 0};
+    uint64_t looked_at = 0;
     bool is_first;
     int rc = vs_place_list(place, &there);
     for (int i = 0; i < asked->sources && rc == VS_GO; i++)
@@ -167,20 +177,14 @@ static int import_into(struct asked *asked, const struct vs_place *place) {
             if (asked->tag && strcmp(asked->tag, row->tag) != 0) continue;
             rc = gather(asked, i, row, &found, &is_first);
             if (rc == VS_GO && is_first) rc = import_one(asked, place, &found, &there);
+            if (!isatty(STDOUT_FILENO)) vs_progress_show(&progress, "tags", ++looked_at, count_rows(asked));
         }
+    vs_progress_end();
     free(there.rows);
     return rc;
 }
 
 /* ------------------------------------------------------------------ the run */
-
-static size_t count_rows(const struct asked *asked) {
-    size_t rows = 0;
-    for (int i = 0; i < asked->sources; i++)
-        for (size_t r = 0; r < asked->list[i].count; r++)
-            rows += !asked->tag || strcmp(asked->tag, asked->list[i].rows[r].tag) == 0;
-    return rows;
-}
 
 static int check_rows(const struct asked *asked) {
     for (int i = 0; i < asked->sources; i++)
@@ -205,9 +209,9 @@ static int run(struct asked *asked) {
     if (rc == VS_GO && asked->yes) rc = check_rest(asked, 0); /* what was given while it was written */
     if (rc != VS_GO) return rc;
     if (!asked->places.json)
-        vs_outf("%" PRIu64 " to add, %" PRIu64 " to raise, %" PRIu64 " already there; %s\n", asked->done[DEED_ADD],
-                asked->done[DEED_RAISE], asked->done[DEED_SAME],
-                asked->yes ? "done" : "nothing was written: add --yes to write");
+        vs_out_fittedf(2, 0, "%" PRIu64 " to add, %" PRIu64 " to raise, %" PRIu64 " already there; %s",
+                       asked->done[DEED_ADD], asked->done[DEED_RAISE], asked->done[DEED_SAME],
+                       asked->yes ? "done" : "nothing was written: add --yes to write");
     return VS_DONE;
 }
 

@@ -3,60 +3,76 @@
 #include "cli/segments/places.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* How a place stood when it was looked at last, for the speed. */
+/* How a place stands, and how it stood when it was looked at before, for the speed. */
 struct look {
-    struct vs_tag_list list;
-    int64_t at_ms; /* 0: never */
+    struct vs_tag_list list, before;
+    int64_t at_ms, before_ms; /* 0: never */
+    bool is_old;              /* it did not answer this time */
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number) {
-    (void)number;
-    interrupted = 1;
-}
+struct view {
+    struct vs_places places;
+    struct look looks[VS_PLACES_MAX];
+};
 
 /* Numbers a second that were granted since the last look; -1: not known. */
-static double speed(const struct look *before, const struct vs_tag *now, int64_t now_ms) {
-    const struct vs_tag *then = before->at_ms ? vs_place_find(&before->list, now->tag) : NULL;
-    if (!then || now_ms <= before->at_ms || now->max < then->max) return -1;
-    return (double)(now->max - then->max) * 1000 / (double)(now_ms - before->at_ms);
+static double speed(const struct look *look, const struct vs_tag *now) {
+    const struct vs_tag *then = look->before_ms ? vs_place_find(&look->before, now->tag) : NULL;
+    if (!then || look->at_ms <= look->before_ms || now->max < then->max) return -1;
+    return (double)(now->max - then->max) * 1000 / (double)(look->at_ms - look->before_ms);
 }
 
 /* ------------------------------------------------------------------ for people */
 
-static void print_row(const struct vs_tag *row, double a_second) {
-    char max[VS_GROUPED_MAX], step[VS_GROUPED_MAX], iso[VESTA_ISO_MAX] = "-", rate[32] = "-";
-    if (row->updated_ms) vs_iso(row->updated_ms, iso);
-    if (a_second >= 0) snprintf(rate, sizeof rate, "%.0f", a_second);
-    vs_outf("%-24s  %26s  %13s  %10s  %s", row->tag, row->max < 0 ? "below 0" : vs_grouped((uint64_t)row->max, max),
-            row->step < 0 ? "below 0" : vs_grouped((uint64_t)row->step, step), rate, iso);
-    if (row->delta != 1) vs_outf("  delta %" PRId64 ", remainder %" PRId64, row->delta, row->remainder);
-    vs_outf("\n");
+static const struct vs_column columns[] = {{"TAG", -24, -16},    {"NEXT RANGE AT", 26, 19}, {"STEP", 13, 7},
+                                           {"GRANTED/S", 10, 9}, {"UPDATED", -24, -20},     {NULL, 0, 0}};
+
+/* With commas between groups of digits, where there is room for them. */
+static const char *number(int64_t n, size_t room, char buf[VS_GROUPED_MAX]) {
+    if (n < 0) return "below 0";
+    vs_grouped((uint64_t)n, buf);
+    if (vs_table_is_narrow(columns) && strlen(buf) > room) snprintf(buf, VS_GROUPED_MAX, "%" PRId64, n);
+    return buf;
 }
 
-static void print_table(const struct vs_place *place, const struct vs_tag_list *list, const struct look *before,
-                        int64_t now_ms) {
-    vs_outf("%-24s  %26s  %13s  %10s  %s\n", "TAG", "NEXT RANGE AT", "STEP", "GRANTED/S", "UPDATED");
+static void print_row(const struct vs_tag *row, double a_second) {
+    char max[VS_GROUPED_MAX], step[VS_GROUPED_MAX], last[VESTA_ISO_MAX + 64] = "-", rate[32] = "-";
+    int64_t updated_ms = row->updated_ms;
+    if (updated_ms) vs_iso(vs_table_is_narrow(columns) ? updated_ms - updated_ms % 1000 : updated_ms, last);
+    if (a_second >= 0) snprintf(rate, sizeof rate, "%.0f", a_second);
+    if (row->delta != 1)
+        snprintf(last + strlen(last), 64, "  delta %" PRId64 ", remainder %" PRId64, row->delta, row->remainder);
+    vs_table_row(columns, (struct vs_cell[]){{row->tag, NULL},
+                                             {number(row->max, 19, max), NULL},
+                                             {number(row->step, 7, step), NULL},
+                                             {rate, NULL},
+                                             {last, NULL}});
+}
+
+static void print_table(const struct vs_place *place, const struct look *look) {
+    const struct vs_tag_list *list = &look->list;
+    char iso[VESTA_ISO_MAX];
+    vs_table_head(columns);
     for (size_t i = 0; i < list->count; i++)
-        print_row(&list->rows[i], speed(before, &list->rows[i], now_ms));
-    vs_outf("%zu %s in %s%s%s\n", list->count, list->count == 1 ? "tag" : "tags", place->shown,
-            place->table ? ", table " : "", place->table ? place->table : "");
+        print_row(&list->rows[i], speed(look, &list->rows[i]));
+    vs_out_fittedf(2, 0, "%zu %s in %s%s%s", list->count, list->count == 1 ? "tag" : "tags", place->shown,
+                   place->table ? ", table " : "", place->table ? place->table : "");
     if (list->passed)
-        vs_outf("%zu %s no tag of vesta's and passed over, such as '%s'\n", list->passed,
-                list->passed == 1 ? "row is" : "rows are", list->strange);
+        vs_out_fittedf(2, 0, "%zu %s no tag of vesta's and passed over, such as '%s'", list->passed,
+                       list->passed == 1 ? "row is" : "rows are", list->strange);
+    if (look->is_old) vs_outf("%sit does not answer: this is of %s%s\n", VS_YELLOW, vs_iso(look->at_ms, iso), VS_PLAIN);
 }
 
 /* ------------------------------------------------------------------ for programs */
 
-static void print_json(const struct vs_place *place, const struct vs_tag_list *list, const struct look *before,
-                       int64_t now_ms) {
+static void print_json(const struct vs_place *place, const struct look *look) {
+    const struct vs_tag_list *list = &look->list;
+    if (look->is_old) return;
     vs_outf("{\"store\":");
     vs_out_json(place->shown);
     if (place->table) {
@@ -66,7 +82,7 @@ static void print_json(const struct vs_place *place, const struct vs_tag_list *l
     vs_outf(",\"tags\":[");
     for (size_t i = 0; i < list->count; i++) {
         const struct vs_tag *row = &list->rows[i];
-        double a_second = speed(before, row, now_ms);
+        double a_second = speed(look, row);
         vs_outf("%s{\"tag\":\"%s\",\"max\":\"%" PRId64 "\",\"step\":%" PRId64 ",\"delta\":%" PRId64
                 ",\"remainder\":%" PRId64,
                 i ? "," : "", row->tag, row->max, row->step, row->delta, row->remainder);
@@ -79,46 +95,51 @@ static void print_json(const struct vs_place *place, const struct vs_tag_list *l
 
 /* ------------------------------------------------------------------ looking */
 
-static int look(struct vs_places *places, struct look *looks, int json) {
-    int rc = VS_DONE;
-    for (int i = 0; i < places->count; i++) {
-        struct look now = {.at_ms = vs_now_ms()};
-        if (vs_place_list(&places->at[i], &now.list) != VS_GO) {
-            free(now.list.rows);
-            rc = VS_FAILED;
-            continue;
-        }
-        if (i && !json) vs_outf("\n");
-        (json ? print_json : print_table)(&places->at[i], &now.list, &looks[i], now.at_ms);
-        free(looks[i].list.rows);
-        looks[i] = now;
-    }
-    vs_out_flush();
-    return rc;
-}
-
-/* A store that is away for a while is told of, and looked for again. */
-static int watch(struct vs_places *places, struct look *looks, int json) {
-    const struct sigaction act = {.sa_handler = on_signal}; /* without SA_RESTART: a sleep ends */
-    bool redraw = !json && isatty(STDOUT_FILENO);
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
-    while (!interrupted && !vs_out_gone()) {
-        if (redraw) vs_outf("\033[H\033[J"); /* to the top, and clear */
-        look(places, looks, json);
-        if (!interrupted) sleep(1);
-    }
+static int look_at(const struct vs_place *place, struct look *look) {
+    struct vs_tag_list now;
+    look->is_old = vs_place_list(place, &now) != VS_GO;
+    if (look->is_old) return free(now.rows), VS_FAILED;
+    free(look->before.rows);
+    look->before = look->list;
+    look->before_ms = look->at_ms;
+    look->list = now;
+    look->at_ms = vs_now_ms();
     return VS_DONE;
 }
 
+/* VS_DONE if any place answers. */
+static int look(void *self) {
+    struct view *view = self;
+    int rc = VS_FAILED;
+    for (int i = 0; i < view->places.count; i++)
+        if (look_at(&view->places.at[i], &view->looks[i]) == VS_DONE) rc = VS_DONE;
+    return rc;
+}
+
+static void print(void *self) {
+    struct view *view = self;
+    for (int i = 0, shown = 0; i < view->places.count; i++) {
+        if (!view->looks[i].at_ms) continue;
+        if (shown++ && !view->places.json) vs_outf("\n");
+        (view->places.json ? print_json : print_table)(&view->places.at[i], &view->looks[i]);
+    }
+}
+
+static int look_once(struct view *view) {
+    int rc = look(view);
+    print(view);
+    for (int i = 0; i < view->places.count; i++)
+        if (view->looks[i].is_old) rc = VS_FAILED;
+    return rc;
+}
+
 static int list(int argc, char **argv) {
-    static struct vs_places places;
-    static struct look looks[VS_PLACES_MAX];
+    static struct view view;
     int watches = 0;
     const struct vs_option table[] = {
-        VS_PLACES_OPTIONS(&places),
+        VS_PLACES_OPTIONS(&view.places),
         VS_SWITCH("watch", &watches, "refresh every second until interrupted"),
-        VS_SWITCH("json", &places.json, "print a JSON object for each table; with --watch again and again"),
+        VS_SWITCH("json", &view.places.json, "print a JSON object for each table; with --watch again and again"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
@@ -127,11 +148,13 @@ static int list(int argc, char **argv) {
         return vs_usage("unexpected operand %s; there are `vesta segments` add, step, take, import and "
                         "resume",
                         vs_shown_text(argv[0]));
-    if ((rc = vs_places_open(&places, NULL)) == VS_GO)
-        rc = watches ? watch(&places, looks, places.json) : look(&places, looks, places.json);
-    vs_places_close(&places);
-    for (int i = 0; i < VS_PLACES_MAX; i++)
-        free(looks[i].list.rows);
+    struct vs_watch watching = {look, print, &view, !view.places.json && isatty(STDOUT_FILENO)};
+    if ((rc = vs_places_open(&view.places, NULL)) == VS_GO) rc = watches ? vs_watch(&watching) : look_once(&view);
+    vs_places_close(&view.places);
+    for (int i = 0; i < VS_PLACES_MAX; i++) {
+        free(view.looks[i].list.rows);
+        free(view.looks[i].before.rows);
+    }
     return rc;
 }
 

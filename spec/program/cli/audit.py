@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import select
 import random
 
 from harness import SLOW, claim, cpu_s, fails, main, same
@@ -122,7 +123,10 @@ def _(w):
     same((result.code, result.err), (0, ""))
     ours, terminal = pty.openpty()
     same(w.shell("(%s) 2>/dev/fd/%d" % (waits, terminal), pass_fds=[terminal]).code, 0)
-    same(os.read(ours, 4096).decode(), "vesta audit: 2 ids read so far\r\x1b[K")
+    said, want = "", "vesta audit: 2 ids read so far\r\x1b[K"
+    while len(said) < len(want) and select.select([ours], [], [], 10)[0]:
+        said += os.read(ours, 4096).decode()
+    same(said, want)
     os.close(ours)
     os.close(terminal)
 

@@ -9,6 +9,7 @@ import subprocess
 import termios
 
 from harness import SLOW, VESTA, claim, environment, fails, like, main, same
+from terminal import look
 
 ID = 2006515713438674944  # snowflake: 2026-01-01T00:00:00Z, worker 7, sequence 0
 CONFIG = """return {
@@ -360,43 +361,27 @@ def _(w):
     assert "reading ids from stdin" in on_terminal(w, "audit", env={})
 
 
-def look_on_terminal(w, columns, *words, **env):
-    master, slave = os.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    program = w.start(*words, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, env=env)
-    os.close(slave)
-    said = b""
-    try:
-        while piece := os.read(master, 65536):
-            said += piece
-    except OSError:  # the terminal's last user has gone
-        pass
-    program.wait(timeout=60 * SLOW)
-    os.close(master)
-    return said.decode().replace("\r\n", "\n")
-
-
 @claim("the table of workers fits a terminal of 80 columns, and is whole in a pipe")
 def _(w):
     orders(w)
     words = ["workers", "--store", "file:" + w.path("state"), "--namespace", "orders"]
-    said = look_on_terminal(w, 80, *words)
+    said = look(w, 80, *words)
     assert all(len(line) <= 80 for line in said.split("\n")) and "CLOCK" not in said and "..." in said and "\x1b" not in said, said
     for columns in (1, 20, 60, 79, 81, 99):
-        assert "orders: 1 held" in look_on_terminal(w, columns, *words)
+        assert "orders: 1 held" in look(w, columns, *words)
     whole = w.run(*words).out
     assert w.path("state", "orders.gen") in whole and "CLOCK" in whole, whole
-    same(len(look_on_terminal(w, 400, *words).split("\n")), len(whole.split("\n")))
+    same(len(look(w, 400, *words).split("\n")), len(whole.split("\n")))
 
 
 @claim("what is wrong has a colour on a terminal, and none where NO_COLOR says so")
 def _(w):
     words = ["explain", "1138729511026688"]
-    assert "\x1b[33m  !! The time" in look_on_terminal(w, 80, *words, TERM="xterm")
+    assert "\x1b[33m  !! The time" in look(w, 80, *words, TERM="xterm")
     for env in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
-        assert "\x1b" not in look_on_terminal(w, 80, *words, **env)
+        assert "\x1b" not in look(w, 80, *words, **env)
     assert "\x1b" not in w.run(*words, env={"TERM": "xterm"}).out
-    doctor = look_on_terminal(w, 80, "doctor", "--path", "/nonexistent/x.gen", TERM="xterm")
+    doctor = look(w, 80, "doctor", "--path", "/nonexistent/x.gen", TERM="xterm")
     assert re.search(r"\x1b\[3[13]m(fail|warn)", doctor), doctor
 
 
