@@ -17,7 +17,7 @@
 #define ROOM (1 << 20)
 #define DAY_MS INT64_C(86400000)
 #define YEARS_MS (10 * INT64_C(31556952000))
-#define MARK_MAX 512
+#define MARK_MAX 512 /* bytes of a mark, its holder apart */
 
 struct text {
     const struct vs_marks *marks;
@@ -57,18 +57,30 @@ static const char *when_of(struct text *text, int64_t unix_ms) {
     return text->when;
 }
 
+static char *put(char *at, const char *text) {
+    return stpcpy(at, text);
+}
+
+static char *put_number(char *at, const char *name, uint64_t n) {
+    at = put(at, name);
+    return at + vesta_format(VESTA_DECIMAL, n, at);
+}
+
+/* By hand, since there may be millions: printf takes half of the time of all else together. */
 static void put_mark(struct text *text, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = text->marks->layout;
     const struct vs_record *r =
         text->marks->holders->is_known ? vs_holders_find(text->marks->holders, parts->worker) : NULL;
-    vs_outf("%s[%s", text->paint, when_of(text, parts->unix_ms));
-    if (layout->worker >= 0) vs_outf(" worker=%" PRIu64, parts->worker);
-    vs_outf(" seq=%" PRIu64, parts->seq);
+    char *from = vs_out_room(MARK_MAX), *at = put(put(put(from, text->paint), "["), when_of(text, parts->unix_ms));
+    if (layout->worker >= 0) at = put_number(at, " worker=", parts->worker);
+    at = put_number(at, " seq=", parts->seq);
+    vs_out_took((size_t)(at - from));
     if (r && *r->holder) {
-        vs_outf(" ");
+        vs_out_write(" ", 1);
         vs_out_clean(r->holder);
     }
-    vs_outf("]%s", text->plain);
+    from = vs_out_room(MARK_MAX);
+    vs_out_took((size_t)(put(put(from, "]"), text->plain) - from));
 }
 
 static void put_json(struct text *text, const char *at, uint64_t id, const struct vesta_parts *parts) {
