@@ -55,6 +55,8 @@ const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPAC
 struct server;
 struct vs_counts;
 struct vs_tag_set;
+struct vs_feed;
+struct vs_history;
 
 /* What is told of the tables of tags; an entry a row of the config's segments. */
 struct vs_tags_status {
@@ -86,6 +88,8 @@ struct vs_app {
     struct vs_budget *budget;                       /* of clients; made by vs_serve, the caller's to free */
     atomic_ullong clients;                          /* ever accepted */
     atomic_int waiting_by_policy;                   /* requests that wait for a policy now, VS_BY_POLICY_MAX at most */
+    struct vs_feed *feed; /* as the next, made by vs_serve: for who watches the server */
+    struct vs_history *history;
     struct server *server;                          /* loop.c's, while it serves */
     const struct vs_counts *counts[VS_THREADS_MAX]; /* of the loops, to be added up by vs_total */
     int loop_count;

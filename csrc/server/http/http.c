@@ -57,12 +57,26 @@ static size_t other_head(const struct vs_request *r, char *to) {
     return (size_t)n;
 }
 
+/* Of what has no end but the connection's: no length, and HTTP/1.0 reads it as well. */
+static size_t stream_head(const struct vs_request *r, char *to) {
+    return (size_t)snprintf(to, HEAD_RESERVE,
+                            "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%s"
+                            "X-Accel-Buffering: no\r\nConnection: close\r\n\r\n",
+                            r->type, r->session->scratch->http.date);
+}
+
 /* Puts the head in front of the body that stands HEAD_RESERVE behind `start`. */
 static void finish(const struct vs_request *r, const struct vs_http *http, size_t start, bool close) {
     struct vs_out *out = r->out;
     char *head = out->at + start, *body = head + HEAD_RESERVE;
     const struct vs_scratch *scratch = r->session->scratch;
     size_t length = out->used - start - HEAD_RESERVE, n = scratch->http.ok_length[r->json];
+    if (r->session->is_viewer) {
+        out->used = start + stream_head(r, head);
+        memmove(out->at + out->used, body, length);
+        out->used += length;
+        return;
+    }
     if (r->status != 200 || r->type || r->allow)
         n = other_head(r, head);
     else
@@ -123,7 +137,7 @@ static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
 
 /* Completes a reply; returns the step's answer, `used` where the connection goes on. */
 static int end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
-    bool close = is_broken || !http->keep_alive || r->session->draining;
+    bool close = (is_broken || !http->keep_alive || r->session->draining) && !r->session->is_viewer;
     finish(r, http, start, close);
     vs_count_request(r);
     return close ? VS_STEP_CLOSE : used;

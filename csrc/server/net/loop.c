@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "os/process.h"
+#include "server/monitor/feed.h"
+#include "server/monitor/history.h"
 #include "server/net/net.h"
 #include "server/problem.h"
 
@@ -66,6 +68,8 @@ static bool sits_on_memory(struct conn *c, uint64_t now) {
 }
 
 static void look_at(struct conn *c, uint64_t now) {
+    vs_conn_show(c);
+    if (uv_is_closing(&c->io.handle)) return;
     uint64_t idle_ms = c->loop->server->opts->idle_ms[c->session.protocol];
     bool shed = sits_on_memory(c, now), idle = !c->waits && now - c->active_ms >= (c->lingering ? LINGER_MS : idle_ms);
     if (idle || is_torn(c) || says_no_password(c, now))
@@ -124,10 +128,12 @@ static void tell_time(struct loop *loop) {
 
 static void on_sweep(uv_timer_t *timer) {
     struct loop *loop = timer->data;
+    struct vs_app *app = loop->server->opts->app;
     uint64_t now = uv_now(&loop->uv);
     /* release: pairs with vs_serve_passed */
     atomic_store_explicit(&loop->beat_ms, now, memory_order_release);
     tell_time(loop);
+    if (loop == loop->server->loops[0]) vs_history_look(app->history, app);
     for (int i = 0; loop->drain_ms && i < VS_LISTENERS_MAX; i++)
         vs_listener_close(&loop->listener[i]);
     for (struct conn *c = TAILQ_FIRST(&loop->conns), *next; c; c = next) {
@@ -319,15 +325,31 @@ static int make_budget(const struct vs_serve_opts *opts, struct vesta_error *err
     return VESTA_OK;
 }
 
+static void free_monitor(struct vs_app *app) {
+    vs_feed_free(app->feed);
+    vs_history_free(app->history);
+    app->feed = NULL;
+    app->history = NULL;
+}
+
+static int make_monitor(struct vs_app *app, struct vesta_error *err) {
+    app->feed = vs_feed_new();
+    app->history = vs_history_new(app->ns_count);
+    return app->feed && app->history ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory for the admin's view");
+}
+
 int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct server server = {.opts = opts};
     int rc = 0, running = 1;
     assert(opts->threads >= 1 && opts->threads <= VS_THREADS_MAX);
-    if ((rc = make_budget(opts, err)) != VESTA_OK) return rc;
+    if ((rc = make_budget(opts, err)) != VESTA_OK || (rc = make_monitor(opts->app, err)) != VESTA_OK) return rc;
     signal(SIGPIPE, SIG_IGN);
     for (int i = 0; i < opts->threads && rc == 0; i++)
         rc = make_loop(&server);
-    if (server.count == 0) return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
+    if (server.count == 0) {
+        free_monitor(opts->app);
+        return vs_fail(err, VESTA_ENOMEM, "cannot start a loop: %s", uv_strerror(rc));
+    }
     watch_signals(&server);
     set_server(opts->app, &server);
     if (rc == 0) opts->ready(opts->self);
@@ -344,6 +366,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err) {
     }
     set_server(opts->app, NULL);
     opts->app->loop_count = 0;
+    free_monitor(opts->app);
     for (int i = 0; i < server.count; i++) {
         free(server.loops[i]->spare);
         free(server.loops[i]);

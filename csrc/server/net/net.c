@@ -3,6 +3,7 @@
  * A connection's bytes are parsed where they were read, in the loop's buffer; what a request still lacks is kept in a
  * buffer of its own, so an idle connection costs no buffer.  All replies to one read go out in one write. */
 #include "server/net/net.h"
+#include "server/monitor/feed.h"
 #include "server/problem.h"
 
 #include <assert.h>
@@ -173,6 +174,15 @@ static bool flush(struct conn *c, bool now) {
     return false;
 }
 
+/* One that has not read the last event yet is not sent another: it misses some, and holds no more than one. */
+void vs_conn_show(struct conn *c) {
+    struct vs_session *session = &c->session;
+    if (!session->is_viewer || c->writing || c->last || c->lingering) return;
+    c->loop->out.used = 0;
+    vs_feed_put(session->app->feed, session->app, &session->seen, &c->loop->out);
+    if (flush(c, true)) c->active_ms = uv_now(&c->loop->uv);
+}
+
 /* ------------------------------------------------------------------ waiting for an id */
 
 static void on_retry(uv_timer_t *timer);
@@ -306,7 +316,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     bool blocked = false;
     c->came_ns = 0;
     out->used = 0;
-    while (!blocked && (at < length || c->session.waiting.request)) {
+    while (!blocked && !c->session.is_viewer && (at < length || c->session.waiting.request)) {
         used = step(c, data, length, &at, out);
         if (used <= 0 && used != VS_STEP_AGAIN) break;
         if (out->size - out->used >= VS_REPLY_MAX) continue;
@@ -316,6 +326,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     if (!blocked) flush(c, true);
     count_durations(c, since_ns);
     if (uv_is_closing(&c->io.handle)) return;
+    if (c->session.is_viewer) at = length;
     if (at > 0 || c->have == 0) c->partial_ms = uv_now(&loop->uv);
     if (used == VS_STEP_CLOSE) {
         c->last = true;
@@ -363,6 +374,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
         vs_conn_end(c);
     }
     if (got <= 0 || c->lingering) return;
+    if (c->session.is_viewer) return; /* it may say what it likes */
     c->active_ms = uv_now(&c->loop->uv);
     if (c->have == 0) {
         work(c, buf->base, (size_t)got);

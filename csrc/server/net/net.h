@@ -100,6 +100,9 @@ void vs_listeners_tell(struct server *server, uint64_t now_ms);
  * for all, so that the next client is refused instead of waiting for nobody. */
 void vs_listener_close(struct listener *listener);
 
+/* Sends who watches the newest event, unless it has it. */
+void vs_conn_show(struct conn *conn);
+
 /* Closes at once; the memory goes when libuv is done with it. */
 void vs_conn_end(struct conn *conn);
 

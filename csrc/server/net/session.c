@@ -1,5 +1,6 @@
 /* session.c -- what is held for a connection: memory, and the request that waits.  Knows no socket and no protocol. */
 #include "server/net/session.h"
+#include "server/monitor/feed.h"
 #include "server/resp/multi.h"
 
 #include <assert.h>
@@ -40,6 +41,8 @@ void vs_session_settle(struct vs_session *s) {
 void vs_session_end(struct vs_session *s) {
     vs_session_settle(s);
     vs_multi_end(s);
+    if (s->is_viewer) vs_feed_leave(s->app->feed);
+    s->is_viewer = false;
 }
 
 bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {

@@ -70,6 +70,8 @@ struct vs_session {
     bool resp3;             /* RESP: what the client asked for with HELLO */
     bool known;             /* RESP: it said the password */
     struct vs_multi *multi; /* RESP: the transaction that was begun; NULL: none */
+    bool is_viewer;         /* HTTP: what it reads from now on are events, */
+    uint64_t seen;          /* ... of which this was the last */
 };
 
 /* RESP: a password is needed, and was not said yet. */

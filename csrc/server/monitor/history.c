@@ -1,0 +1,123 @@
+/* history.c -- the last hour, in stretches of 10 s.  Knows no socket; counts nothing itself.
+ *
+ * The counts only grow: a ring keeps how they stood at the end of each stretch, and the differences are told.  A
+ * stretch has its place by uptime, which no clock's step moves; one in which the server did not run stays empty. */
+#include "server/monitor/history.h"
+#include "server/counts.h"
+#include "server/tags.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define POINTS (VS_HISTORY_STEPS + 1) /* of one more, to subtract from */
+
+struct point {
+    uint64_t ids, refused;
+};
+
+struct vs_history {
+    pthread_mutex_t lock;
+    int columns;             /* the namespaces, and the tags behind them */
+    int64_t stretch[POINTS]; /* which one it is, counted since boot; 0: none */
+    int64_t last;            /* the newest; 0: none */
+    int64_t last_unix_us;    /* when it was written down */
+    struct point point[];    /* POINTS rows of `columns` */
+};
+
+struct vs_history *vs_history_new(int namespaces) {
+    size_t columns = (size_t)namespaces + 1;
+    struct vs_history *history = calloc(1, sizeof *history + POINTS * columns * sizeof history->point[0]);
+    if (!history) return NULL;
+    pthread_mutex_init(&history->lock, NULL);
+    history->columns = (int)columns;
+    return history;
+}
+
+void vs_history_free(struct vs_history *history) {
+    if (!history) return;
+    pthread_mutex_destroy(&history->lock);
+    free(history);
+}
+
+/* ------------------------------------------------------------------ writing down */
+
+static struct point of_namespace(const struct vs_app *app, int ns) {
+    const struct vs_counts *first = app->counts[0];
+    struct vesta_pause pause;
+    struct point point = {.refused = vs_namespace_refused(&app->ns[ns], &pause)};
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        point.ids += vs_total(app, &first->ids[ns][protocol]);
+    return point;
+}
+
+/* Those that were taken away counted, too. */
+static struct point of_tags(struct vs_app *app) {
+    struct vs_tags_status gone = {0};
+    const struct vs_tag_set *set = vs_tags_now(app);
+    if (app->tags_status) app->tags_status(app->tags_self, &gone);
+    struct point point = {.refused = gone.gone_pauses};
+    for (size_t i = 0; set && i < set->count; i++) {
+        struct vs_tag_total total = vs_tag_total(app, set->at[i]);
+        point.refused += total.pauses;
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+            point.ids += total.given[protocol];
+    }
+    for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        point.ids += gone.gone_given[protocol];
+    return point;
+}
+
+void vs_history_look(struct vs_history *history, struct vs_app *app) {
+    int64_t stretch = app->clock->boot_us(app->clock->self) / (VS_HISTORY_STEP_S * 1000000) + 1;
+    if (stretch == history->last) return; /* only this thread writes it */
+    pthread_mutex_lock(&history->lock);
+    struct point *row = &history->point[stretch % POINTS * history->columns];
+    for (int i = 0; i < history->columns - 1; i++)
+        row[i] = of_namespace(app, i);
+    row[history->columns - 1] = of_tags(app);
+    history->stretch[stretch % POINTS] = history->last = stretch;
+    history->last_unix_us = app->clock->unix_us(app->clock->self);
+    pthread_mutex_unlock(&history->lock);
+}
+
+/* ------------------------------------------------------------------ telling */
+
+static struct point at(const struct vs_history *history, int64_t stretch, int column) {
+    const struct point *row = &history->point[stretch % POINTS * history->columns];
+    struct point sum = {0, 0};
+    for (int i = column < 0 ? 0 : column; i < (column < 0 ? history->columns : column + 1); i++)
+        sum.ids += row[i].ids, sum.refused += row[i].refused;
+    return sum;
+}
+
+static bool is_known(const struct vs_history *history, int64_t stretch) {
+    return stretch > 0 && history->stretch[stretch % POINTS] == stretch;
+}
+
+/* A number a stretch, the oldest first; null for one that nobody saw both ends of. */
+static void put_row(const struct vs_history *history, int column, bool is_refused, struct vs_out *out) {
+    for (int64_t to = history->last - VS_HISTORY_STEPS + 1; to <= history->last; to++) {
+        if (to != history->last - VS_HISTORY_STEPS + 1) vs_put(out, ",", 1);
+        if (!is_known(history, to) || !is_known(history, to - 1)) {
+            vs_put_text(out, "null");
+            continue;
+        }
+        struct point end = at(history, to, column), begin = at(history, to - 1, column);
+        vs_put_uint(out, is_refused ? end.refused - begin.refused : end.ids - begin.ids);
+    }
+    vs_put(out, "]", 1);
+}
+
+void vs_history_put(struct vs_history *history, const struct vs_app *app, int ns, struct vs_out *out) {
+    pthread_mutex_lock(&history->lock);
+    vs_put(out, "{", 1);
+    if (ns >= 0) vs_json_text(out, "namespace", app->ns[ns].name);
+    vs_json_int(out, "step_ms", VS_HISTORY_STEP_S * 1000);
+    vs_json_int(out, "until_unix_ms", history->last_unix_us / 1000);
+    vs_json_open(out, "ids", '[');
+    put_row(history, ns, false, out);
+    vs_json_open(out, "refused", '[');
+    put_row(history, ns, true, out);
+    vs_put_text(out, "}\n");
+    pthread_mutex_unlock(&history->lock);
+}

@@ -1,0 +1,120 @@
+/* status.c -- the state of the server as JSON.  Knows no socket and no request. */
+#include "server/monitor/status.h"
+#include "server/counts.h"
+#include "server/problem.h"
+#include "server/tags.h"
+
+#include <unistd.h>
+
+#define NAMESPACE_BYTES_MAX 3500 /* of one namespace's status */
+_Static_assert(VS_NAMESPACES_MAX *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
+
+/* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
+static void put_wide(struct vs_out *out, const char *name, uint64_t value) {
+    char digits[VESTA_FORMAT_MAX];
+    vesta_format(VESTA_DECIMAL, value, digits);
+    vs_json_text(out, name, digits);
+}
+
+static void put_counts(struct vs_out *out, const struct vs_app *app, int at) {
+    const struct vs_counts *first = app->counts[0];
+    vs_json_open(out, "ids", '{');
+    vs_json_uint(out, "resp", vs_total(app, &first->ids[at][VS_RESP]));
+    vs_json_uint(out, "http", vs_total(app, &first->ids[at][VS_HTTP]));
+    vs_put(out, "}", 1);
+    vs_json_open(out, "pauses", '{');
+    for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++)
+        vs_json_uint(out, vesta_why_name((enum vesta_why)why), vs_total(app, &first->pauses[at][why]));
+    vs_put(out, "}", 1);
+}
+
+static void put_pause(struct vs_out *out, const struct vs_namespace *ns) {
+    struct vesta_pause pause;
+    char text[256];
+    bool ready = vs_namespace_is_ready(ns, &pause);
+    vs_json_bool(out, "ready", ready);
+    if (ready) return;
+    if (!vs_namespace_is_open(ns)) {
+        char not_open[VS_NAMESPACE_WHY_MAX];
+        vs_json_text(out, "why", "not_open");
+        vs_json_text(out, "detail", vs_namespace_why(ns, not_open));
+        return;
+    }
+    vesta_pause_text(ns->gen[VS_RESP], &pause, text, sizeof text);
+    vs_json_text(out, "why", vesta_why_name(pause.why));
+    vs_json_text(out, "detail", text);
+}
+
+static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
+    const struct vs_namespace *ns = &app->ns[at];
+    struct vesta_info info;
+    char layout[VESTA_LAYOUT_TEXT_MAX];
+    vesta_get_info(ns->gen[VS_RESP], &info);
+    vesta_layout_text(ns->layout, layout);
+    vs_json_bool(out, "holds_lease", info.holds_lease);
+    vs_json_text(out, "layout", layout);
+    vs_json_text(out, "pacing", info.pacing == VESTA_PACING_HISTORY ? "history" : "clock");
+    if (info.holds_lease) {
+        put_wide(out, "worker", info.worker);
+        put_wide(out, "tick", info.tick);
+        put_wide(out, "limit", info.limit);
+        vs_json_int(out, "lease_end_ms", info.lease_end_ms);
+    }
+    vs_json_uint(out, "leases_of_file", info.slots_used);
+    put_counts(out, app, at);
+    if (*info.keeper) vs_json_text(out, "keeper", info.keeper);
+    if (*info.warning) vs_json_text(out, "warning", info.warning);
+}
+
+static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) {
+    vs_json_open(out, NULL, '{');
+    vs_json_text(out, "name", app->ns[at].name);
+    put_pause(out, &app->ns[at]);
+    if (vs_namespace_is_open(&app->ns[at])) put_info(out, app, at);
+    vs_put(out, "}", 1);
+}
+
+static void put_policy(struct vs_out *out, const struct vs_app *app) {
+    struct vs_policies_status policies;
+    if (!app->policies.status) return;
+    app->policies.status(app->policies.self, &policies);
+    vs_json_open(out, "policies", '{');
+    vs_json_uint(out, "generation", policies.generation);
+    vs_json_bool(out, "stuck", policies.stuck);
+    vs_json_bool(out, "reload_ok", policies.reload_ok);
+    vs_json_int(out, "reload_unix_ms", policies.reload_unix_ms);
+    if (*policies.last_error) {
+        vs_json_text(out, "last_error", policies.last_error);
+        vs_json_int(out, "last_error_unix_ms", policies.last_error_unix_ms);
+    }
+    vs_put(out, "}", 1);
+}
+
+/* Answers by their code, those that there were. */
+static void put_requests(struct vs_out *out, const struct vs_app *app) {
+    vs_json_open(out, "requests", '{');
+    for (int code = 0; vs_code_name(code); code++) {
+        uint64_t sum = 0;
+        for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
+            sum += vs_total(app, &app->counts[0]->requests[protocol][code]);
+        if (sum > 0) vs_json_uint(out, vs_code_name(code), sum);
+    }
+    vs_put(out, "}", 1);
+}
+
+void vs_put_status(struct vs_out *out, const struct vs_app *app, bool draining) {
+    vs_put(out, "{", 1);
+    vs_json_text(out, "version", VESTA_VERSION);
+    vs_json_uint(out, "pid", (uint64_t)getpid());
+    vs_json_int(out, "unix_ms", app->clock->unix_us(app->clock->self) / 1000);
+    vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
+    vs_json_bool(out, "draining", draining);
+    vs_json_int(out, "connections", vs_budget_open(app->budget, VS_PROTOCOLS));
+    vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
+    put_requests(out, app);
+    put_policy(out, app);
+    vs_json_open(out, "namespaces", '[');
+    for (int i = 0; i < app->ns_count; i++)
+        put_namespace(out, app, i);
+    vs_put_text(out, "]}");
+}

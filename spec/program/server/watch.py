@@ -1,0 +1,142 @@
+"""watch.py -- the admin's events: the server's state once a second, for many, of whom none can hold up another."""
+import json
+import signal
+import socket
+import time
+
+from serving import SLOW, Server, claim, get, main, same, until_closed
+
+VIEWERS_MAX = 32
+
+
+class Watched(Server):
+    def __init__(self, world, *flags, **more):
+        self.path = world.path("admin.sock")
+        super().__init__(world, "--admin", "unix:" + self.path, *flags, **more)
+
+    def begin(self, path="/admin/events", method="GET"):
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(20 * SLOW)
+        sock.connect(self.path)
+        sock.sendall(get(path, method=method))
+        return sock
+
+    def ask(self, path):
+        with self.begin(path) as sock:
+            sock.shutdown(socket.SHUT_WR)
+            head, _, body = until_closed(sock).decode().partition("\r\n\r\n")
+            return head, json.loads(body)
+
+
+class Viewer:
+    """Who watches: the events, one after the other, as a browser reads them."""
+
+    def __init__(self, server):
+        self.sock = server.begin()
+        self.bytes = b""
+        self.head = self.until(b"\r\n\r\n").decode()
+
+    def until(self, end):
+        while end not in self.bytes:
+            more = self.sock.recv(65536)
+            if not more:
+                raise EOFError(self.bytes)
+            self.bytes += more
+        part, _, self.bytes = self.bytes.partition(end)
+        return part
+
+    def event(self):
+        lines = dict(line.split(": ", 1) for line in self.until(b"\n\n").decode().split("\n"))
+        same(lines["event"], "status")
+        return int(lines["id"]), json.loads(lines["data"])
+
+
+@claim("an event is the server's state; they are numbered, come once a second, and are the same for all")
+def _(world):
+    with Watched(world) as server:
+        first, second = Viewer(server), Viewer(server)
+        assert first.head.startswith("HTTP/1.1 200 ") and "Content-Type: text/event-stream" in first.head, first.head
+        assert "Content-Length" not in first.head and "no-store" in first.head, first.head
+        seen = [first.event() for _ in range(3)]
+        numbers = [number for number, _ in seen]
+        same(numbers, list(range(numbers[0], numbers[0] + 3)))
+        assert seen[2][1]["unix_ms"] - seen[0][1]["unix_ms"] >= 1800, seen
+        server.get("/v1/ids?n=20")
+        while first.event()[1]["namespaces"][0]["ids"]["http"] != 20:
+            pass
+        both = {number: state for number, state in seen}
+        number, state = second.event()
+        while number not in both:
+            number, state = second.event()
+        same(state, both[number])
+        same(set(state) - {"policies"}, set(server.ask("/admin/status")[1]) - {"policies"})
+
+
+@claim("a viewer that reads nothing holds up nobody, and holds no more than the socket and one event")
+def _(world):
+    with Watched(world) as server:
+        deaf = [server.begin() for _ in range(4)]
+        viewer = Viewer(server)
+        before = server.rss_kb()
+        for _ in range(4):
+            viewer.event()
+            same(server.get("/genid").status, 200)
+        assert server.rss_kb() - before < 20000, (before, server.rss_kb())
+        for sock in deaf:
+            sock.close()
+
+
+@claim("as many as may watch, and one more is told so; who leaves makes room")
+def _(world):
+    with Watched(world) as server:
+        viewers = [Viewer(server) for _ in range(VIEWERS_MAX)]
+        with server.begin() as sock:
+            sock.shutdown(socket.SHUT_WR)
+            reply = until_closed(sock)
+        assert reply.startswith(b"HTTP/1.1 503 ") and b'"code":"overloaded"' in reply and b"%d watch" % VIEWERS_MAX in reply, reply
+        viewers.pop().sock.close()
+        viewers.append(again(server))
+        viewers[-1].event()
+        with server.begin(method="HEAD") as sock:  # and takes no place
+            sock.shutdown(socket.SHUT_WR)
+            assert b" 200 OK" in until_closed(sock)
+
+
+def again(server):
+    for _ in range(200 * SLOW):
+        try:
+            viewer = Viewer(server)
+        except (EOFError, ConnectionError):
+            viewer = None
+        if viewer and " 200 " in viewer.head:
+            return viewer
+        time.sleep(0.05)
+    raise AssertionError("the place of one who left stays taken")
+
+
+@claim("the end of the server is the end of the events; what a viewer sends is not read as requests")
+def _(world):
+    with Watched(world) as server:
+        viewer = Viewer(server)
+        tick = server.tick()
+        viewer.sock.sendall(get("/admin/drain", method="POST") + b"GET GET GET\r\n\r\n" * 1000)
+        viewer.event()
+        same(server.tick(), tick + 1)  # its own
+        server.process.send_signal(signal.SIGTERM)
+        same(server.process.wait(20 * SLOW), 0)
+        until_closed(viewer.sock)
+
+
+@claim("the history has a number for each ten seconds of an hour; of a name that there is not, it says so")
+def _(world):
+    with Watched(world) as server:
+        for query, names in (("", False), ("?ns=default", True)):
+            head, said = server.ask("/admin/history" + query)
+            assert " 200 " in head, head
+            same(("namespace" in said, said["step_ms"], len(said["ids"]), len(said["refused"])), (names, 10000, 360, 360))
+        for query in ("?ns=nobody", "?ns=", "?ns=%00", "?ns=" + "x" * 4000):
+            head, said = server.ask("/admin/history" + query)
+            same((said["status"], said["code"]), (404, "unknown_name"))
+
+
+main()

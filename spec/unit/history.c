@@ -1,0 +1,108 @@
+/* history.c -- the last hour of a server as it is told: each stretch's ids and refusals, by namespace and together, and
+ * nothing for a stretch that nobody saw. */
+#include "check.h"
+#include "hand_clock.h"
+#include "server/counts.h"
+#include "server/monitor/history.h"
+
+static struct vs_app app = {.clock = &fake, .ns_count = 2, .loop_count = 2};
+static struct vs_counts counts[2];
+static struct vs_history *history;
+static char text[VS_REPLY_MAX];
+
+static void begin(void) {
+    memset(counts, 0, sizeof counts);
+    app.counts[0] = &counts[0], app.counts[1] = &counts[1];
+    for (int i = 0; i < app.ns_count; i++) {
+        snprintf(app.ns[i].name, sizeof app.ns[i].name, "ns%d", i);
+        atomic_store(&app.ns[i].refused, 0);
+    }
+    boot_now_us = 1000 * 1000000LL;
+    history = vs_history_new(app.ns_count);
+    vs_history_look(history, &app);
+}
+
+static void pass(int seconds) {
+    boot_now_us += seconds * 1000000LL;
+    unix_now_us += seconds * 1000000LL;
+    vs_history_look(history, &app);
+}
+
+static const char *told(int ns) {
+    struct vs_out out = {.at = text, .size = sizeof text};
+    vs_history_put(history, &app, ns, &out);
+    text[out.used] = '\0';
+    return text;
+}
+
+static int count_of(const char *part) {
+    int count = 0;
+    for (const char *at = told(-1); (at = strstr(at, part)); at += strlen(part))
+        count++;
+    return count;
+}
+
+static void tells_what_each_stretch_gave(void) {
+    begin();
+    vs_add(&counts[0].ids[0][VS_RESP], 5);
+    vs_add(&counts[1].ids[0][VS_HTTP], 6);
+    vs_add(&counts[1].ids[1][VS_HTTP], 100);
+    pass(10);
+    vs_add(&counts[0].ids[0][VS_RESP], 2);
+    atomic_store(&app.ns[1].refused, 3);
+    pass(10);
+    CHECK_HAS(told(0), "{\"namespace\":\"ns0\",\"step_ms\":10000,\"until_unix_ms\":");
+    CHECK_HAS(text, "null,11,2],\"refused\":[null");
+    CHECK_HAS(text, "null,0,0]}");
+    CHECK_HAS(told(1), "null,100,0],");
+    CHECK_HAS(text, "null,0,3]}");
+    CHECK_HAS(told(-1), "null,111,2],");
+    CHECK_HAS(text, "null,0,3]}");
+    vs_history_free(history);
+}
+
+static void looks_within_a_stretch_change_nothing(void) {
+    begin();
+    vs_add(&counts[0].ids[0][VS_RESP], 5);
+    for (int i = 0; i < 9; i++)
+        pass(1);
+    CHECK_HAS(told(0), "null,null]}");
+    pass(1);
+    CHECK_HAS(told(0), "null,5],");
+    vs_history_free(history);
+}
+
+/* Of a machine that slept, or a loop that stood still. */
+static void a_gap_stays_empty(void) {
+    begin();
+    pass(10);
+    vs_add(&counts[0].ids[0][VS_RESP], 7);
+    pass(40);
+    vs_add(&counts[0].ids[0][VS_RESP], 8);
+    pass(10);
+    CHECK_HAS(told(0), "null,0,null,null,null,null,8],");
+    pass(VS_HISTORY_STEPS * 10 * 2);
+    CHECK(!strstr(told(0), "8"));
+    vs_history_free(history);
+}
+
+static void an_hour_is_kept_and_no_more(void) {
+    begin();
+    for (int i = 0; i < VS_HISTORY_STEPS + 7; i++) {
+        vs_add(&counts[0].ids[0][VS_RESP], (uint64_t)i + 1);
+        pass(10);
+    }
+    CHECK_EQ_I64(count_of("null"), 0);
+    CHECK_HAS(told(0), "\"ids\":[8,9,10,");
+    CHECK_HAS(text, ",366,367],");
+    vs_history_free(history);
+}
+
+static const struct check_case cases[] = {
+    {"ids and refusals are told by the stretch, by namespace and together", tells_what_each_stretch_gave},
+    {"looks within a stretch change nothing", looks_within_a_stretch_change_nothing},
+    {"a stretch that nobody saw stays empty", a_gap_stays_empty},
+    {"an hour is kept, and no more", an_hour_is_kept_and_no_more},
+};
+
+CHECK_MAIN(cases)
