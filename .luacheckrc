@@ -3,7 +3,7 @@ max_line_length = 120
 exclude_files = { "build/", "build.luarocks/" }
 files["spec/**/*_spec.lua"] = { std = "max+busted" }
 files["lua/vesta/init.lua"] = { read_globals = { "ngx" } }
-files["lua/vesta/judge.lua"] = { read_globals = { "ngx" } }
+files["lua/vesta/policy.lua"] = { read_globals = { "ngx" } }
 files["lua/vesta/resty.lua"] = { std = "max+ngx_lua" }
 files["lua/vesta/resty/"] = { std = "max+ngx_lua" }
 files["examples/openresty"] = { std = "max+ngx_lua" }
@@ -14,7 +14,8 @@ files["spec/beside"] = { std = "max+ngx_lua" }
 files["spec/lua/openresty"] = { std = "max+ngx_lua" }
 files["lua/vesta/policy"] = { -- what a policy may see
   std = "min",
-  read_globals = { "split", "hash32", "ip4", "read_options", "judge_option", "is_free", "survey", "judge_peers" },
+  read_globals = { "split", "hash32", "ip4", "read_options", "judge_option", "is_free", "survey", "judge_peers", "log",
+    "env", "localtime" },
 }
 files["examples/config"] = { read_globals = { "env", "file" } } -- what a config may see
 files["spec/clients"] = { std = "max+ngx_lua" }

@@ -6,6 +6,7 @@ local testing = {}
 ---What a world may be given; each is a field of it afterwards, which a test may set.
 ---@class vesta.testing.options
 ---@field policy string|vesta.named_policy|vesta.policy
+---@field env? table<string, string|false> the variables that the policy may read; false: it is not set
 ---@field layout? string preset or layout text; "vesta-milli"
 ---@field namespace? string "default"
 ---@field worker? integer the number that is held; 1
@@ -31,6 +32,7 @@ local testing = {}
 
 ---@class vesta.testing.world: vesta.testing.options
 ---@field records table<integer, vesta.testing.record> by worker number
+---@field said string[] what the policy said with log(), first to last
 local world = {}
 
 ---A world with a policy in it.  Raises where the policy cannot be loaded.

@@ -358,6 +358,7 @@ function gen:close() end
 ---@field ahead_ms_max? integer how far ids may run ahead of the clock; 0: not at all
 ---@field wait_ms_max? number how long a call may wait for an id; 100 (2000 for a lease), and 0 inside nginx
 ---@field policy? string|vesta.named_policy|vesta.policy asked about a pause that outlasts wait_ms_max
+---@field policy_env? string[] the environment's variables that the policy may read
 ---@field unsafe_private? boolean an anonymous cursor outside every guarantee: for tests
 
 ---@class vesta.guess_row

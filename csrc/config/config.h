@@ -8,6 +8,7 @@
  *   values.c   a value of Lua becomes a value of the config
  *   walk.c     the file's table, walked by the schema; errors that name the key path, a suggestion and the line
  *   whole.c    what must hold between keys; notes
+ *   policies.c policies, and what they may read of the environment
  *   segments.c which row may have a tag, and where
  *   origin.c   effective values, each with where it came from; what differs between two configs
  *
@@ -70,6 +71,7 @@ struct vs_conf_namespace { /* namespaces.NAME */
     int64_t wait_ms_max;        /* how long a request may wait before the policy is asked; -1: the server's default */
     int64_t policy_wait_ms_max; /* how long a policy may keep it waiting, in all */
     struct vs_conf_policy policy;
+    struct vs_conf_list policy_env; /* variables that its policy may read */
 };
 
 enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };

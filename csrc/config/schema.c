@@ -8,6 +8,7 @@
 #include "number/form.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define DAY_MS 86400000
@@ -130,6 +131,13 @@ const struct vs_conf_key vs_conf_keys[] = {
         .is_live = true,
         .absent = "none: the fixed rules hold",
         .help = "the policy that judges pauses: a shipped one, a file, or { NAME, option = value }"},
+    {.path = "namespaces.*.policy_env",
+     .kind = VS_CONF_LIST,
+     .offset = NAMESPACE(policy_env),
+     .max = VS_POLICY_ENV_MAX,
+     .is_live = true,
+     .absent = "none",
+     .help = "the environment's variables that the policy may read with env(name)"},
     {.path = "namespaces.*.wait_ms_max",
      .kind = VS_CONF_INTEGER,
      .offset = NAMESPACE(wait_ms_max),
@@ -435,6 +443,13 @@ const struct vs_conf_key vs_conf_keys[] = {
      .help = "the tokens of which tinyid's clients must send one"},
 };
 const int vs_conf_key_count = VS_COUNT(vs_conf_keys);
+const struct vs_conf_key *vs_conf_key_of(const char *path) {
+    for (int i = 0; i < vs_conf_key_count; i++)
+        if (strcmp(vs_conf_keys[i].path, path) == 0) return &vs_conf_keys[i];
+    assert(!"a key of the schema");
+    return NULL;
+}
+
 _Static_assert(VS_COUNT(vs_conf_keys) <= VS_CONF_KEYS_MAX, "origins have room for every key");
 
 #define PART(member, limit, struct_)                                                                                   \

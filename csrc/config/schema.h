@@ -44,6 +44,7 @@ struct vs_conf_key {
 };
 extern const struct vs_conf_key vs_conf_keys[];
 extern const int vs_conf_key_count;
+const struct vs_conf_key *vs_conf_key_of(const char *path); /* which is one of them */
 
 /* A table whose entries have names (*) or places (#): "stores.*.", ... */
 struct vs_conf_part {
@@ -134,6 +135,9 @@ const char *vs_conf_hint(const char *text, int line);
  * code. */
 int vs_conf_blame(const struct vs_conf_reading *reading, const struct vs_conf_key *key, void *base,
                   struct vesta_error *err);
+/* The same about the row of a path, with the text that is wrong. */
+#define VS_CONF_WRONG(r, path, base, err, ...)                                                                         \
+    (vs_fail(err, VESTA_EOPTION, __VA_ARGS__), vs_conf_blame(r, vs_conf_key_of(path), base, err))
 int vs_conf_blame_path(const struct vs_conf_reading *reading, const char *path, struct vesta_error *err);
 /* "/etc/vesta/vesta.lua:7: " in front. */
 int vs_conf_blame_line(const struct vs_conf_source *source, int line, struct vesta_error *err);
@@ -146,5 +150,7 @@ int vs_conf_walk(struct lua_State *L, const struct vs_conf_reading *reading, str
 
 /* What must hold between keys. */
 int vs_conf_whole(const struct vs_conf_reading *reading, struct vesta_error *err);
+/* policies.c: part of that. */
+int vs_conf_policies(const struct vs_conf_reading *reading, struct vesta_error *err);
 
 #endif

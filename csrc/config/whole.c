@@ -4,29 +4,16 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "id/id.h"
-#include "policy/policy.h"
 #include "config/schema.h"
 #include "keeper/options.h"
 #include "number/form.h"
 #include "os/clock.h"
-#include "policy/policies.h"
 #include "store/store.h"
 
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The row of a path, for blame. */
-static const struct vs_conf_key *key_of(const char *path) {
-    for (int i = 0; i < vs_conf_key_count; i++)
-        if (strcmp(vs_conf_keys[i].path, path) == 0) return &vs_conf_keys[i];
-    assert(!"a key of the schema");
-    return NULL;
-}
-
-#define WRONG(r, path, base, err, ...)                                                                                 \
-    (vs_fail(err, VESTA_EOPTION, __VA_ARGS__), vs_conf_blame(r, key_of(path), base, err))
 
 /* ------------------------------------------------------------------ stores */
 
@@ -70,7 +57,7 @@ static void note_secret(const struct vs_conf_reading *r, const struct vs_conf_st
 static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err) {
     for (int i = 0; i < r->config->store_count; i++) {
         struct vs_conf_store *store = &r->config->store[i];
-        if (!store->uri) return WRONG(r, "stores.*.uri", store, err, "is missing: %s", VS_STORE_FORMS);
+        if (!store->uri) return VS_CONF_WRONG(r, "stores.*.uri", store, err, "is missing: %s", VS_STORE_FORMS);
         note_secret(r, store, "auth");
         note_secret(r, store, "password");
     }
@@ -80,12 +67,13 @@ static int check_stores(const struct vs_conf_reading *r, struct vesta_error *err
 /* The URI as it is opened: with what the store's other keys say of the way there. */
 static int complete_uri(const struct vs_conf_reading *r, struct vs_conf_store *store, const char **out,
                         struct vesta_error *err) {
-    const struct vs_conf_key *tls = key_of("stores.*.tls");
+    const struct vs_conf_key *tls = vs_conf_key_of("stores.*.tls");
     bool said = *vs_conf_origin(tls, store) != VS_FROM_DEFAULT;
     *out = store->uri;
     const struct vs_store_ops *ops = vs_store_of(store->uri, NULL);
     if (!said || !ops || !ops->tls) return VESTA_OK;
-    if (*ops->tls) return store->tls ? WRONG(r, "stores.*.tls", store, err, "is verify, but %s", ops->tls) : VESTA_OK;
+    if (*ops->tls)
+        return store->tls ? VS_CONF_WRONG(r, "stores.*.tls", store, err, "is verify, but %s", ops->tls) : VESTA_OK;
     char *uri;
     int length =
         asprintf(&uri, "%s%stls=%s", store->uri, strchr(store->uri, '?') ? "&" : "?", store->tls ? "verify" : "off");
@@ -117,17 +105,18 @@ static int resolve_named(const struct vs_conf_reading *r, struct vs_conf_segment
     const char *path = s->store ? "segments.#.store" : "segments.#.stores";
     struct vs_conf_store *store = find_store(r->config, name);
     if (!store)
-        return WRONG(r, path, s, err, "has '%s', which is not a store; %s", VS_QUOTE(name, strlen(name)),
-                     STORE_NAMES(r->config));
+        return VS_CONF_WRONG(r, path, s, err, "has '%s', which is not a store; %s", VS_QUOTE(name, strlen(name)),
+                             STORE_NAMES(r->config));
     if (complete_uri(r, store, &s->uri[s->uri_count], err) != VESTA_OK) return err->code;
     if (vs_store_check(s->uri[s->uri_count], &why) != VESTA_OK)
-        return WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
+        return VS_CONF_WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text);
     if (!vs_store_of(store->uri, NULL)->take)
-        return WRONG(r, path, s, err, "has '%s', which holds no counters; these do: %s", name,
-                     vs_store_list(holds_counters, NULL, (char[VS_STORE_LIST_MAX]){0}));
+        return VS_CONF_WRONG(r, path, s, err, "has '%s', which holds no counters; these do: %s", name,
+                             vs_store_list(holds_counters, NULL, (char[VS_STORE_LIST_MAX]){0}));
     if (s->order == VS_CONF_DENSE && !vs_store_of(store->uri, NULL)->reserve)
-        return WRONG(r, path, s, err, "has '%s', which holds no reservations, as dense needs them; these do: %s", name,
-                     vs_store_list(holds_reservations, NULL, (char[VS_STORE_LIST_MAX]){0}));
+        return VS_CONF_WRONG(r, path, s, err,
+                             "has '%s', which holds no reservations, as dense needs them; these do: %s", name,
+                             vs_store_list(holds_reservations, NULL, (char[VS_STORE_LIST_MAX]){0}));
     s->secret[s->uri_count++] = secret_of(store);
     return VESTA_OK;
 }
@@ -139,16 +128,16 @@ static int resolve_store(const struct vs_conf_reading *r, struct vs_conf_namespa
     if (!ns->store) return VESTA_OK;
     struct vs_conf_store *store = find_store(r->config, ns->store);
     if (!store && !strchr(ns->store, ':'))
-        return WRONG(r, "namespaces.*.store", ns, err, "is '%s', which is not a store; %s",
-                     VS_QUOTE(ns->store, strlen(ns->store)), STORE_NAMES(r->config));
-    const struct vs_conf_key *uri = key_of("stores.*.uri");
+        return VS_CONF_WRONG(r, "namespaces.*.store", ns, err, "is '%s', which is not a store; %s",
+                             VS_QUOTE(ns->store, strlen(ns->store)), STORE_NAMES(r->config));
+    const struct vs_conf_key *uri = vs_conf_key_of("stores.*.uri");
     if (store && complete_uri(r, store, &ns->opts.store, err) != VESTA_OK) return err->code;
     ns->opts.secret = store ? secret_of(store) : NULL;
     if (!store && uri->check(ns->opts.store, err) != VESTA_OK)
-        return vs_conf_blame(r, key_of("namespaces.*.store"), ns, err);
+        return vs_conf_blame(r, vs_conf_key_of("namespaces.*.store"), ns, err);
     if (vs_store_check(ns->opts.store, &why) == VESTA_OK) return VESTA_OK;
-    return store ? WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text)
-                 : WRONG(r, "namespaces.*.store", ns, err, "cannot be used: %s", why.text);
+    return store ? VS_CONF_WRONG(r, "stores.*.uri", store, err, "cannot be used: %s", why.text)
+                 : VS_CONF_WRONG(r, "namespaces.*.store", ns, err, "cannot be used: %s", why.text);
 }
 
 /* ------------------------------------------------------------------ namespaces */
@@ -160,12 +149,12 @@ static int check_layout(const struct vs_conf_reading *r, struct vs_conf_namespac
     char warning[256];
     if (!ns->opts.layout || vesta_layout_parse(ns->opts.layout, &layout, &why) != VESTA_OK) return VESTA_OK;
     if (vs_check_lifetime(&layout, vs_clock_system(), warning, sizeof warning, &why) != VESTA_OK)
-        return WRONG(r, "namespaces.*.layout", ns, err, "cannot give ids: %s", why.text);
+        return VS_CONF_WRONG(r, "namespaces.*.layout", ns, err, "cannot give ids: %s", why.text);
     if (*warning) vs_conf_add_note(r->config, "namespaces.%s.layout: %s", ns->name, warning);
     if (ns->opts.has_worker && vs_worker_check(&layout, ns->opts.worker, &why) != VESTA_OK)
-        return WRONG(r, "namespaces.*.worker", ns, err, "does not fit the layout: %s", why.text);
+        return VS_CONF_WRONG(r, "namespaces.*.worker", ns, err, "does not fit the layout: %s", why.text);
     if (ns->opts.fields && vs_fields_parse(&layout, ns->opts.fields, values, &why) != VESTA_OK)
-        return WRONG(r, "namespaces.*.fields", ns, err, "does not fit the layout: %s", why.text);
+        return VS_CONF_WRONG(r, "namespaces.*.fields", ns, err, "does not fit the layout: %s", why.text);
     return VESTA_OK;
 }
 
@@ -175,7 +164,7 @@ static int check_together(const struct vs_conf_reading *r, struct vs_conf_namesp
     const char *member;
     if (vs_opts_together(&ns->opts, &member, &why) == VESTA_OK) return VESTA_OK;
     snprintf(path, sizeof path, "namespaces.*.%s", member);
-    return WRONG(r, path, ns, err, "%s", why.text);
+    return VS_CONF_WRONG(r, path, ns, err, "%s", why.text);
 }
 
 static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error *err) {
@@ -186,8 +175,8 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
         struct vs_conf_namespace *ns = &config->ns[i];
         for (int j = 0; j < i; j++)
             if (ns->opts.path && config->ns[j].opts.path && strcmp(ns->opts.path, config->ns[j].opts.path) == 0)
-                return WRONG(r, "namespaces.*.path", ns, err, "is the file of namespaces.%s too; each needs its own",
-                             config->ns[j].name);
+                return VS_CONF_WRONG(r, "namespaces.*.path", ns, err,
+                                     "is the file of namespaces.%s too; each needs its own", config->ns[j].name);
         if (ns->opts.group && !getgrnam(ns->opts.group))
             vs_conf_add_note(config, "namespaces.%s.group: there is no group %s on this machine", ns->name,
                              ns->opts.group);
@@ -200,43 +189,26 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
     return rc;
 }
 
-/* ------------------------------------------------------------------ policies */
-
-/* Within the limits that a server sets: what `vesta check` finds well a server takes, without trying it again. */
-static int check_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
-    const struct vesta_clock *clock = vs_clock_system();
-    for (int i = 0; i < r->config->ns_count; i++) {
-        struct vs_conf_namespace *ns = &r->config->ns[i];
-        struct vesta_error why;
-        if (!ns->policy.name) continue;
-        int rc = vs_policy_read(ns->policy.name, ns->policy.options, &ns->policy.text, &why);
-        if (rc == VESTA_OK) rc = vs_policy_try(&ns->policy.text, ns->name, clock->unix_us(clock->self) / 1000, &why);
-        if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
-        if (rc != VESTA_OK) return WRONG(r, "namespaces.*.policy", ns, err, "cannot be used: %s", why.text);
-    }
-    return VESTA_OK;
-}
-
 /* ------------------------------------------------------------------ segments */
 
 /* A name means one thing. */
 static int check_tags(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
     const struct vs_config *config = r->config;
     if (s->tags.count == 0)
-        return WRONG(r, "segments.#.tags", s, err, "is missing: %s", key_of("segments.#.tags")->help);
+        return VS_CONF_WRONG(r, "segments.#.tags", s, err, "is missing: %s", vs_conf_key_of("segments.#.tags")->help);
     if (s->tags.count > 1 && vs_conf_segment_has(s, "*"))
-        return WRONG(r, "segments.#.tags", s, err, "has '*' beside other tags; it means all of them");
+        return VS_CONF_WRONG(r, "segments.#.tags", s, err, "has '*' beside other tags; it means all of them");
     for (int i = 0; i < config->ns_count; i++)
         if (vs_conf_segment_has(s, config->ns[i].name))
-            return WRONG(r, "segments.#.tags", s, err,
-                         "has '%s', which is a namespace too; GET %s would mean two things", config->ns[i].name,
-                         config->ns[i].name);
+            return VS_CONF_WRONG(r, "segments.#.tags", s, err,
+                                 "has '%s', which is a namespace too; GET %s would mean two things", config->ns[i].name,
+                                 config->ns[i].name);
     for (const struct vs_conf_segment *other = config->segment; other < s; other++)
         for (int t = 0; t < s->tags.count; t++)
             if (!vs_conf_segment_is_any(s) && vs_conf_segment_has(other, s->tags.text[t]))
-                return WRONG(r, "segments.#.tags", s, err,
-                             "has '%s', and so has segments[%s].tags; each tag has one table", s->tags.text[t],
-                             other->name);
+                return VS_CONF_WRONG(r, "segments.#.tags", s, err,
+                                     "has '%s', and so has segments[%s].tags; each tag has one table", s->tags.text[t],
+                                     other->name);
     return VESTA_OK;
 }
 
@@ -244,39 +216,42 @@ static int check_form(const struct vs_conf_reading *r, struct vs_conf_segment *s
     struct vs_form form = {.period = VS_FORM_NEVER};
     if (s->form && vs_form_parse(s->form, &form, err) != VESTA_OK) return VESTA_EOPTION;
     if (s->zone && form.period == VS_FORM_NEVER)
-        return WRONG(r, "segments.#.zone", s, err, "is set, and there is no form with a day, month or year for it");
+        return VS_CONF_WRONG(r, "segments.#.zone", s, err,
+                             "is set, and there is no form with a day, month or year for it");
     if (s->form && s->order == VS_CONF_DENSE)
-        return WRONG(r, "segments.#.form", s, err, "is not for order dense, whose numbers are reserved in digits");
+        return VS_CONF_WRONG(r, "segments.#.form", s, err,
+                             "is not for order dense, whose numbers are reserved in digits");
     if (form.period == VS_FORM_NEVER) return VESTA_OK;
     if (s->order != VS_CONF_STRICT)
-        return WRONG(
+        return VS_CONF_WRONG(
             r, "segments.#.form", s, err,
             "has a day, month or year, and needs order = \"strict\": in trend a range is taken long before its "
             "numbers are given, so they would bear a day that is over");
     if (vs_conf_segment_is_any(s))
-        return WRONG(r, "segments.#.form", s, err,
-                     "has a day, month or year, and needs tags by name: their counters are raised with each, and '*' "
-                     "has those of others too");
+        return VS_CONF_WRONG(
+            r, "segments.#.form", s, err,
+            "has a day, month or year, and needs tags by name: their counters are raised with each, and '*' "
+            "has those of others too");
     return VESTA_OK;
 }
 
 static int check_segment(const struct vs_conf_reading *r, struct vs_conf_segment *s, struct vesta_error *err) {
     int rc = VESTA_OK;
     if (!s->store == !s->stores.count)
-        return WRONG(r, "segments.#.store", s, err, "%s",
-                     s->store ? "and stores are both set; only one may be" : "is missing; set it, or stores");
+        return VS_CONF_WRONG(r, "segments.#.store", s, err, "%s",
+                             s->store ? "and stores are both set; only one may be" : "is missing; set it, or stores");
     if (s->store) rc = resolve_named(r, s, s->store, err);
     for (int i = 0; rc == VESTA_OK && i < s->stores.count; i++)
         rc = resolve_named(r, s, s->stores.text[i], err);
     if (rc == VESTA_OK && s->order == VS_CONF_STRICT && s->uri_count > 1)
-        return WRONG(r, "segments.#.stores", s, err,
-                     "are several, and strict is of one: two databases agree on no order");
+        return VS_CONF_WRONG(r, "segments.#.stores", s, err,
+                             "are several, and strict is of one: two databases agree on no order");
     if (rc == VESTA_OK && s->order == VS_CONF_DENSE && s->uri_count > 1)
-        return WRONG(r, "segments.#.stores", s, err,
-                     "are several, and dense is of one: over several there would be gaps");
+        return VS_CONF_WRONG(r, "segments.#.stores", s, err,
+                             "are several, and dense is of one: over several there would be gaps");
     if (rc == VESTA_OK && s->step > s->step_max)
-        return WRONG(r, "segments.#.step", s, err, "is %lld, and step_max is %lld", (long long)s->step,
-                     (long long)s->step_max);
+        return VS_CONF_WRONG(r, "segments.#.step", s, err, "is %lld, and step_max is %lld", (long long)s->step,
+                             (long long)s->step_max);
     if (rc == VESTA_OK) rc = check_tags(r, s, err);
     return rc == VESTA_OK ? check_form(r, s, err) : rc;
 }
@@ -349,32 +324,34 @@ static int check_numbered(const struct vs_conf_reading *r, const char *path, con
                           struct vesta_error *err) {
     char why[VS_NUMBERED_WHY_MAX];
     if (vs_config_is_numbered(r->config, !r->source.path, why, sizeof why)) return VESTA_OK;
-    return WRONG(r, path, r->config, err, "has %s: %s", address, why);
+    return VS_CONF_WRONG(r, path, r->config, err, "has %s: %s", address, why);
 }
 
 static int check_address(const struct vs_conf_reading *r, size_t which, const char *address, struct vesta_error *err) {
     struct vesta_error why;
     const char *path = listens[which].path;
     int local = vs_address_is_local(address, &why);
-    if (local < 0) return WRONG(r, path, r->config, err, "has a wrong address: %s", why.text);
+    if (local < 0) return VS_CONF_WRONG(r, path, r->config, err, "has a wrong address: %s", why.text);
     for (size_t i = 0; i < which; i++)
         for (int k = 0; k < listen_of(r->config, i)->count; k++)
             if (strcmp(listen_of(r->config, i)->text[k], address) == 0)
-                return WRONG(r, path, r->config, err, "has %s, and so has %s; each needs its own", address,
-                             listens[i].path);
+                return VS_CONF_WRONG(r, path, r->config, err, "has %s, and so has %s; each needs its own", address,
+                                     listens[i].path);
     if (which == 2)
         return is_unix(address) || r->config->admin_token
                    ? VESTA_OK
-                   : WRONG(r, path, r->config, err,
-                           "has %s, but there is no token: set %s, or listen on unix:PATH, whose file mode decides who "
-                           "may connect",
-                           address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
+                   : VS_CONF_WRONG(
+                         r, path, r->config, err,
+                         "has %s, but there is no token: set %s, or listen on unix:PATH, whose file mode decides who "
+                         "may connect",
+                         address, r->source.path ? "admin.token" : "VESTA_ADMIN_TOKEN in the environment");
     if (local) return VESTA_OK;
     if (which == 1 && !r->config->resp_password)
-        return WRONG(r, path, r->config, err,
-                     "has %s, which other machines can reach, but there is no password: %s, or listen on 127.0.0.1 or "
-                     "unix:PATH",
-                     address, r->source.path ? "set resp.password" : "give --resp-password-file FILE");
+        return VS_CONF_WRONG(
+            r, path, r->config, err,
+            "has %s, which other machines can reach, but there is no password: %s, or listen on 127.0.0.1 or "
+            "unix:PATH",
+            address, r->source.path ? "set resp.password" : "give --resp-password-file FILE");
     return check_numbered(r, path, address, err);
 }
 
@@ -383,7 +360,7 @@ static int check_listens(const struct vs_conf_reading *r, struct vesta_error *er
         struct vs_conf_list *list = listen_of(r->config, i);
         for (int k = 0; k < list->count; k++)
             if (strcmp(list->text[k], "off") == 0 && list->count > 1)
-                return WRONG(r, listens[i].path, r->config, err, "has \"off\" among addresses");
+                return VS_CONF_WRONG(r, listens[i].path, r->config, err, "has \"off\" among addresses");
         if (list->count && strcmp(list->text[0], "off") == 0) list->count = 0;
         for (int k = 0; k < list->count; k++) {
             int rc = check_address(r, i, list->text[k], err);
@@ -392,14 +369,15 @@ static int check_listens(const struct vs_conf_reading *r, struct vesta_error *er
     }
     if (r->config->http.count == 0 && r->config->resp.count == 0 &&
         !getenv("LISTEN_FDS")) /* sockets that are handed over */
-        return WRONG(r, "http.listen", r->config, err, "is off, and so is resp.listen: nothing would be served");
+        return VS_CONF_WRONG(r, "http.listen", r->config, err,
+                             "is off, and so is resp.listen: nothing would be served");
     return VESTA_OK;
 }
 
 int vs_conf_whole(const struct vs_conf_reading *r, struct vesta_error *err) {
     int rc = check_stores(r, err);
     if (rc == VESTA_OK) rc = check_namespaces(r, err);
-    if (rc == VESTA_OK) rc = check_policies(r, err);
+    if (rc == VESTA_OK) rc = vs_conf_policies(r, err);
     if (rc == VESTA_OK) rc = check_segments(r, err);
     if (rc == VESTA_OK) rc = check_listens(r, err);
     if (rc != VESTA_OK) return rc;

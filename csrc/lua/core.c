@@ -164,6 +164,7 @@ int luaopen_vesta_core(lua_State *L) {
     vs_lua_open_choice(L);
     vs_lua_open_segment(L);
     vs_lua_open_client(L);
+    vs_lua_open_zone(L);
     vs_lua_set_text(L, "VERSION", VESTA_VERSION);
     push_calls(L);
     lua_setfield(L, -2, "calls");

@@ -224,3 +224,19 @@ int64_t vs_zone_day(const struct vs_zone *zone, int64_t unix_ms) {
     int64_t unix_s = floor_div(unix_ms, 1000);
     return floor_div(unix_s + vs_zone_ahead_s(zone, unix_s), DAY_S);
 }
+
+struct vs_zone_time vs_zone_time(const struct vs_zone *zone, int64_t unix_ms) {
+    int64_t unix_s = floor_div(unix_ms, 1000), ahead_s = vs_zone_ahead_s(zone, unix_s);
+    int64_t shown_s = unix_s + ahead_s, day = floor_div(shown_s, DAY_S);
+    int second = (int)(shown_s - day * DAY_S);
+    struct vs_date date = vs_date_of(day);
+    return (struct vs_zone_time){.year = date.year,
+                                 .ahead_s = ahead_s,
+                                 .month = date.month,
+                                 .day = date.day,
+                                 .hour = second / 3600,
+                                 .minute = second / 60 % 60,
+                                 .second = second % 60,
+                                 .weekday = 1 + (int)(((day + 4) % 7 + 7) % 7), /* 1970-01-01 was a Thursday */
+                                 .day_of_year = date.day_of_year};
+}

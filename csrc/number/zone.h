@@ -44,6 +44,28 @@ int64_t vs_zone_ahead_s(const struct vs_zone *zone, int64_t unix_s);
 /* The zone's day at an instant, in days since 1970-01-01. */
 int64_t vs_zone_day(const struct vs_zone *zone, int64_t unix_ms);
 
+/* What the zone's calendar and clocks show at an instant.  Each instant has one answer.  Where clocks are put forward,
+ * no instant shows what they leave out; where they are put back, two instants show the same, and ahead_s tells them
+ * apart. */
+struct vs_zone_time {
+    int64_t year, ahead_s; /* ahead_s: seconds ahead of UTC */
+    int month, day, hour, minute, second;
+    int weekday, day_of_year; /* both from 1 on; 1 is Sunday */
+};
+/* Its members, with the names that Lua's os.date("*t") has for them. */
+#define VS_ZONE_TIME_ROWS(ROW)                                                                                         \
+    ROW("year", year)                                                                                                  \
+    ROW("month", month)                                                                                                \
+    ROW("day", day)                                                                                                    \
+    ROW("hour", hour)                                                                                                  \
+    ROW("min", minute)                                                                                                 \
+    ROW("sec", second)                                                                                                 \
+    ROW("wday", weekday)                                                                                               \
+    ROW("yday", day_of_year)                                                                                           \
+    ROW("offset_s", ahead_s)
+/* Threads: any. */
+struct vs_zone_time vs_zone_time(const struct vs_zone *zone, int64_t unix_ms);
+
 /* A zone and its file's bytes, which stay where they are. */
 struct vs_zone_file {
     struct vs_zone zone;

@@ -38,6 +38,11 @@ void vs_vm_close(struct vs_vm *vm) {
     free(vm);
 }
 
+void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self) {
+    vm->heard = heard;
+    vm->hearer = self;
+}
+
 bool vs_policy_has(const struct vs_vm *vm, int policy, enum vs_hook hook) {
     assert(policy >= 0 && policy < vm->count && hook < VS_HOOKS);
     return vm->policy[policy].hook[hook] != LUA_NOREF;
@@ -136,12 +141,27 @@ static void take_table(lua_State *L, const struct load *load) {
     lua_pop(L, 1);
 }
 
+/* Pushes a function that returns the table that a text is of. */
+static void push_data(lua_State *L, const char *data, const char *what) {
+    const char *text = lua_pushfstring(L, "return %s", data), *chunk = lua_pushfstring(L, "=%s", what);
+    lua_newtable(L);
+    vs_sandbox_seal(L, "global ", what);
+    vs_lua_compile(L, text, strlen(text), chunk);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+}
+
+static void push_environment(lua_State *L, const char *env) {
+    lua_pushnil(L);
+    if (!env) return;
+    push_data(L, env, "environment");
+    lua_call(L, 0, 1);
+    lua_replace(L, -2);
+}
+
 /* The options' text becomes a function, so that no call sees what another did to its ctx.options. */
 static void take_options(lua_State *L, const struct load *load) {
-    const char *text = lua_pushfstring(L, "return %s", load->text->options);
-    lua_newtable(L);
-    vs_sandbox_seal(L, "global ", "options");
-    vs_lua_compile(L, text, strlen(text), "=options");
+    push_data(L, load->text->options, "options");
     lua_pushvalue(L, -1);
     lua_call(L, 0, 1);
     if (!lua_istable(L, -1))
@@ -174,7 +194,9 @@ enum { LOAD = 1, READER, RESULT, RULES };
 
 static int load_body(lua_State *L) {
     const struct load *load = lua_touserdata(L, LOAD);
-    vs_sandbox_push(L);
+    push_environment(L, load->text->env);
+    vs_world_set(L, load->policy);
+    vs_sandbox_push(L, vs_world);
     lua_getfield(L, -1, "read_options");
     lua_insert(L, READER);
     vs_lua_compile(L, load->text->text, load->text->length, load->text->chunk);
@@ -197,7 +219,7 @@ int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int
         return vs_fail(err, VESTA_EOPTION, "%s: more than %d policies", text->chunk + 1, VS_POLICIES_MAX);
     struct vs_policy *made = &vm->policy[vm->count];
     struct vesta_error why = {0};
-    *made = (struct vs_policy){.options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF};
+    *made = (struct vs_policy){.options = LUA_NOREF, .whole = LUA_NOREF, .rules = LUA_NOREF, .vm = vm};
     for (int hook = 0; hook < VS_HOOKS; hook++)
         made->hook[hook] = LUA_NOREF;
     int rc = vs_lua_open(&vm->limits, &made->lua, err);
@@ -245,11 +267,13 @@ static size_t size_of(const char *text) {
 
 /* In one piece of memory, which begins with the chunk. */
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *out, struct vesta_error *err) {
-    char *at = malloc(size_of(from->chunk) + size_of(from->options) + size_of(from->name) + from->length);
+    char *at =
+        malloc(size_of(from->chunk) + size_of(from->options) + size_of(from->name) + size_of(from->env) + from->length);
     if (!at) return vs_fail(err, VESTA_ENOMEM, "no memory");
     at = copy_text(from->chunk, at, &out->chunk);
     at = copy_text(from->options, at, &out->options);
     at = copy_text(from->name, at, &out->name);
+    at = copy_text(from->env, at, &out->env);
     out->text = memcpy(at, from->text, from->length);
     out->length = from->length;
     return VESTA_OK;
@@ -258,6 +282,16 @@ int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text
 void vs_policy_text_free(struct vs_policy_text *text) {
     free((char *)text->chunk);
     *text = (struct vs_policy_text){0};
+}
+
+int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_error *err) {
+    struct vs_policy_text granted = *text, copy;
+    granted.env = env;
+    int rc = vs_policy_text_copy(&granted, &copy, err);
+    if (rc != VESTA_OK) return rc;
+    vs_policy_text_free(text);
+    *text = copy;
+    return VESTA_OK;
 }
 
 static int read_file(const char *path, const char *options, struct vs_policy_text *out, struct vesta_error *err) {
@@ -269,7 +303,9 @@ static int read_file(const char *path, const char *options, struct vs_policy_tex
     if (!text) return vs_fail(err, VESTA_ENOMEM, "no memory");
     int rc = vs_source_read(&(struct vs_source){"the policy", path}, text, size, &length, err);
     if (rc == VESTA_OK)
-        rc = vs_policy_text_copy(&(struct vs_policy_text){chunk, text, length, options, path}, out, err);
+        rc = vs_policy_text_copy(
+            &(struct vs_policy_text){.chunk = chunk, .text = text, .length = length, .options = options, .name = path},
+            out, err);
     free(text);
     return rc;
 }
@@ -282,7 +318,8 @@ int vs_policy_read(const char *name, const char *options, struct vs_policy_text 
     if (!shipped) return unknown_policy(name, err);
     char chunk[64];
     snprintf(chunk, sizeof chunk, "@%s.lua", name);
-    const struct vs_policy_text text = {chunk, shipped->text, shipped->length, options, name};
+    const struct vs_policy_text text = {
+        .chunk = chunk, .text = shipped->text, .length = shipped->length, .options = options, .name = name};
     return vs_policy_text_copy(&text, out, err);
 }
 

@@ -6,6 +6,7 @@
  *   policy.c   loading a policy and checking its table
  *   declared.c what it declares of its options
  *   ctx.c      what its functions are told
+ *   world.c    what they may ask of the world, and say to it: log, env, localtime
  *   call.c     calling its functions, reading verdicts
  *   rehearse.c calling them before they are put to work, in situations as they come
  *   shipped.c  the policies that come with vesta, as text (made from lua/vesta/policy at build time)
@@ -36,6 +37,12 @@ struct vs_vm;
 int vs_vm_open(const struct vs_vm_limits *limits, struct vs_vm **vm, struct vesta_error *err);
 void vs_vm_close(struct vs_vm *vm);
 
+/* Who listens to what the policies of a vm say with log(): called within a call of theirs, by its thread, and not
+ * often: a line costs SAY_WORK instructions (world.c).  `said` is one line of calm text.  Without it nobody does. */
+typedef void vs_heard_fn(void *self, int policy, const char *said);
+void vs_vm_listen(struct vs_vm *vm, vs_heard_fn *heard, void *self);
+#define VS_HEARD_MAX 512 /* bytes of one line, with its NUL; more is cut, and ends in "..." */
+
 /* Loads a policy: a shipped one by its name ("wait"), else a file by its path (which has a '/' or ends in ".lua").
  * `options` is Lua text of a table ("{first=0,last=923}") or NULL; the policy gets it as ctx.options.
  * Errors: VESTA_ENAME: no such policy, with the names there are; VESTA_EOPTION: not a policy, with file and line;
@@ -48,11 +55,19 @@ struct vs_policy_text {
     const char *chunk, *text;
     size_t length;
     const char *options, *name; /* name: as it was asked for; may be NULL */
+    const char *env; /* Lua text of a table, of the variables that it may read: {REGION="eu",ROLE=false}, false where
+                        there is none of that name; NULL: it may read none */
 };
 /* Own: free with vs_policy_text_free. */
 int vs_policy_read(const char *name, const char *options, struct vs_policy_text *text, struct vesta_error *err);
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *text, struct vesta_error *err);
 void vs_policy_text_free(struct vs_policy_text *text);
+/* Gives it an environment: the text of that table, which may be NULL. */
+int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_error *err);
+/* Such a text, of the process's environment.  Own: free.  Shape: each name as a program may set one.
+ * Errors: VESTA_EOPTION: what is no variable's name; VESTA_ENOMEM. */
+#define VS_POLICY_ENV_MAX 32
+int vs_policy_env(const char *const *name, int count, char **env, struct vesta_error *err);
 int vs_policy_load_text(struct vs_vm *vm, const struct vs_policy_text *text, int *policy, struct vesta_error *err);
 
 /* The i-th policy that comes with vesta, by name; NULL behind the last. */

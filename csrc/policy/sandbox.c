@@ -15,12 +15,27 @@
 
 /* ------------------------------------------------------------------ views */
 
+/* What there is instead of what most who write Lua reach for. */
+static const char *way_of(const char *name) {
+    static const char *const ways[][2] = {
+        {"print", "; use log(text)"},
+        {"os", "; ctx.now_ms is the time, localtime(ms, zone) shows it by a zone's clocks, env(name) is a variable"},
+        {"io", "; use log(text)"},
+        {"require", "; a policy is one file"}};
+    for (size_t i = 0; i < VS_COUNT(ways); i++)
+        if (strcmp(ways[i][0], name) == 0) return ways[i][1];
+    return "";
+}
+
 /* Upvalues: the table, prefix, whose. */
 static int read_view(lua_State *L) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    return luaL_error(L, "%s%s is not declared, and not among what %s may use", lua_tostring(L, lua_upvalueindex(2)),
-                      luaL_tolstring(L, 2, NULL), lua_tostring(L, lua_upvalueindex(3)));
+    const char *prefix = lua_tostring(L, lua_upvalueindex(2)), *whose = lua_tostring(L, lua_upvalueindex(3));
+    const char *name = luaL_tolstring(L, 2, NULL);
+    bool has_way = strcmp(whose, "policies") == 0 && strcmp(prefix, "global ") == 0;
+    return luaL_error(L, "%s%s is not declared, and not among what %s may use%s", prefix, name, whose,
+                      has_way ? way_of(name) : "");
 }
 
 /* The same upvalues. */
@@ -200,8 +215,9 @@ static void take_helpers(lua_State *L) {
     lua_pop(L, 1);
 }
 
-void vs_sandbox_push(lua_State *L) {
+void vs_sandbox_push(lua_State *L, const luaL_Reg *more) {
     lua_newtable(L);
+    luaL_setfuncs(L, more, 0);
     take(L, LUA_GNAME, luaopen_base, base);
     take_sealed(L, LUA_TABLIBNAME, "table.", luaopen_table, table_library);
     lua_pop(L, 1);

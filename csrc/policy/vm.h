@@ -43,9 +43,9 @@ void vs_lua_work(lua_State *L, uint64_t elements);
 /* What pcall asks: raises again if the budget is spent, so that no caught error is a way out. */
 void vs_lua_go_on(lua_State *L, int status);
 
-/* Pushes the globals of a policy: a read-only view of the whitelisted libraries, of `split`, `hash32` and `ip4`.
+/* Pushes the globals of a policy: a read-only view of the whitelisted libraries, of the helpers, and of `more`.
  * Raises. */
-void vs_sandbox_push(lua_State *L);
+void vs_sandbox_push(lua_State *L, const luaL_Reg *more);
 
 /* Replaces the table at the top of the stack by a read-only view of it.  Reading a name that is not there and writing
  * any raise, with file and line; `prefix` stands before the name ("string.", "global "), `whose` says who looks

@@ -62,13 +62,25 @@ local function policy(value)
   return value
 end
 
+-- The variables that a policy may read.
+local function policy_env(value)
+  if type(value) ~= "table" then return nil, "a list of variables' names" end
+  for key, name in pairs(value) do
+    if type(key) ~= "number" or type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
+      return nil, 'a list of variables\' names, like { "REGION" }'
+    end
+  end
+  return value
+end
+
 local KINDS = {
   text = options.text, layout = layout, secret = options.text, fields = fields, word = options.word,
   whole = options.whole, whole_ms = options.whole_ms, flag = options.flag,
 }
 
 -- By name: what a generator takes in every language, and what Lua adds.
-local OPTIONS = { wait_ms_max = { check = options.wait }, policy = { check = policy } }
+local OPTIONS = { wait_ms_max = { check = options.wait }, policy = { check = policy },
+  policy_env = { check = policy_env } }
 for _, row in ipairs(core.options()) do
   row.check = KINDS[row.kind]
   OPTIONS[row.name] = row

@@ -16,9 +16,7 @@ local function refused_start(policy, reason)
 end
 
 --- One line for whoever runs this program.
-function judge.warn(line)
-  if type(ngx) == "table" and ngx.log then ngx.log(ngx.WARN, line) else io.stderr:write(line, "\n") end
-end
+judge.warn = policies.warn
 
 -- Once for a policy: it fails again with every pause.
 local function warn_of(policy, problem)
@@ -35,7 +33,7 @@ function judge.chooses(policy) return judge.names_worker(policy) or policies.has
 
 --- Loads the policy of vesta.open's options and asks whether to start.  Gives it, or nil, message, code.
 function judge.start(options, now_ms)
-  local policy, message, code = policies.load(options.policy)
+  local policy, message, code = policies.load(options.policy, { policy_env = options.policy_env })
   if not policy then return nil, message, code end
   if not policies.has(policy, "on_start") or judge.chooses(policy) then return policy end -- or when the peers are known
   local ok, word, _, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })

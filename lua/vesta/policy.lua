@@ -34,10 +34,10 @@ end
 
 ---------------------------------------------------------------- text for people
 
+local function cut(text, bytes) return (text:sub(1, bytes):gsub("%c", "?")) end
+
 -- A policy's own words, for a log or a message: one line, and not a long one.
-local function plain(text)
-  return (text:sub(1, TEXT_MAX):gsub("%c", "?"))
-end
+local function plain(text) return cut(text, TEXT_MAX) end
 
 local function shown(value)
   return type(value) == "string" and '"' .. plain(value) .. '"'
@@ -78,10 +78,16 @@ local function copy_of(library, into)
   return into
 end
 
-local function seal(env)
+-- What there is instead of what most who write Lua reach for.
+local WAYS = {
+  print = "; use log(text)", io = "; use log(text)", require = "; a policy is one file",
+  os = "; ctx.now_ms is the time, localtime(ms, zone) shows it by a zone's clocks, env(name) is a variable",
+}
+
+local function seal(env, ways)
   return setmetatable(env, {
     __index = function(_, name)
-      error(shown(name) .. " is not declared, and not among what policies may use", 2)
+      error(shown(name) .. " is not declared, and not among what policies may use" .. (ways and ways[name] or ""), 2)
     end,
     __newindex = function(_, name)
       error("assignment to undeclared " .. shown(name) .. ": declare it with local", 2)
@@ -89,13 +95,77 @@ local function seal(env)
   })
 end
 
-local function environment()
+---------------------------------------------------------------- what a policy may ask of the world, and say to it
+
+local LINES_MAX = 10 -- that a policy may say in a second
+local SAID_MAX = 500 -- bytes of one
+
+--- One line for whoever runs this program, as important as nginx's "warn" or "notice".
+function policy.warn(line, level)
+  if type(ngx) == "table" and ngx.log then ngx.log(ngx[level or "WARN"], line) else io.stderr:write(line, "\n") end
+end
+
+-- log(text) of a policy: to what its host gave, else to stderr or nginx's log, so many lines a second.
+local function log_of(name, host)
+  local second, lines, dropped = nil, 0, 0
+  return function(text)
+    if type(text) ~= "string" and type(text) ~= "number" then
+      error("log: a text is expected, not " .. shown(text), 2)
+    end
+    local line = cut(tostring(text), SAID_MAX)
+    if host.log then return host.log(line) end
+    local now = os.time()
+    if now ~= second then second, lines = now, 0 end
+    lines = lines + 1
+    if lines > LINES_MAX then
+      dropped = dropped + 1
+      return
+    end
+    policy.warn(("vesta: policy %s says: %s%s"):format(plain(name), line,
+      dropped > 0 and (" (and %d lines before that were dropped)"):format(dropped) or ""), "NOTICE")
+    dropped = 0
+  end
+end
+
+-- env(name) of a policy: the variables that its host lists, or a table of them.
+local function env_of(host)
+  local allowed = {}
+  for _, name in ipairs(host.policy_env or {}) do allowed[name] = true end
+  return function(name)
+    if type(name) ~= "string" then error("env: a variable's name is expected, not " .. shown(name), 2) end
+    if host.env and host.env[name] ~= nil then return host.env[name] or nil end
+    if allowed[name] then return os.getenv(name) end
+    error(("env: policies may not read %s: name it in policy_env, unless it is a secret"):format(plain(name)), 2)
+  end
+end
+
+-- localtime(ms, zone) of a policy: C reads the zone's file, once.
+local function localtime_of()
+  local zones = {}
+  return function(ms, name)
+    if type(ms) ~= "number" then error("localtime: milliseconds are expected, not " .. shown(ms), 2) end
+    if type(name) ~= "string" then error("localtime: a zone's name is expected, not " .. shown(name), 2) end
+    if not zones[name] then
+      local has_core, core = pcall(require, "vesta.core")
+      if not has_core then error("localtime needs the rock, or vesta policy test", 2) end
+      local is_name, zone, message = pcall(core.zone, name)
+      if not is_name or not zone then error("localtime: " .. (message or zone), 2) end
+      zones[name] = zone
+    end
+    local ok, time = pcall(zones[name].time, zones[name], ms)
+    if not ok then error("localtime: " .. tostring(time), 2) end
+    return time
+  end
+end
+
+local function environment(name, host)
   local env = copy_of("_G", {})
+  env.log, env.env, env.localtime = log_of(name, host), env_of(host), localtime_of()
   env.string = seal(copy_of("string", { find = find }))
   env.table = seal(copy_of("table", {}))
   env.math = seal(copy_of("math", {}))
-  for name, helper in pairs(helpers) do env[name] = helper end
-  return seal(env)
+  for helper_name, helper in pairs(helpers) do env[helper_name] = helper end
+  return seal(env, WAYS)
 end
 
 ---------------------------------------------------------------- loading
@@ -120,10 +190,14 @@ local function read_shipped(name)
   return nil, "vesta/policy/" .. name .. ".lua is not in any folder of package.path"
 end
 
+--- Whether it is a policy's path, and not a shipped one's name.
+function policy.is_path(name)
+  return (name:find("/", 1, true) or name:sub(-4) == ".lua") and not name:find("\0", 1, true)
+end
+
 -- A policy's text and where it stands.
 local function read(name)
-  local is_path = (name:find("/", 1, true) or name:sub(-4) == ".lua") and not name:find("\0", 1, true)
-  if is_path then
+  if policy.is_path(name) then
     local text, message = read_file(name)
     return text, text and name or message, "io"
   end
@@ -146,10 +220,10 @@ local function compile(text, chunk, env)
 end
 
 -- What a policy's file returns: true and that, or false, message, code.
-local function run_file(name)
+local function run_file(name, host)
   local text, path, code = read(name)
   if not text then return false, path, code end
-  local run, message = compile(text, "@" .. path, environment())
+  local run, message = compile(text, "@" .. path, environment(name, host))
   if not run then return false, message, "bad_option" end
   local ok, result = pcall(run)
   if not ok then return false, error_text(result), "bad_option" end
@@ -199,8 +273,10 @@ local function copy_without(key_left_out, from)
 end
 
 --- Loads a policy: a shipped one's name, a path, { name or path, option = ... }, or a table of functions with api = 1.
+-- `host` says where its log() goes, if not to stderr: log = function(text); which variables env() gives: policy_env =
+-- { "NAME" } of the process, or env = { NAME = "value" or false }.
 -- Gives { name =, functions =, options = }, or nil, message, code.
-function policy.load(spec)
+function policy.load(spec, host)
   if type(spec) == "table" and rawget(spec, 1) == nil then
     local functions, wrong = check(spec)
     local options
@@ -213,7 +289,7 @@ function policy.load(spec)
   if type(name) ~= "string" then
     return nil, "a policy's name or path comes first in its table, not " .. shown(name), "bad_option"
   end
-  local ok, result, code = run_file(name)
+  local ok, result, code = run_file(name, host or {})
   local functions, options, wrong = nil, nil, result
   if ok then functions, wrong = check(result) end
   if functions then options, wrong = whole_options(result, copy_without(1, spec)) end

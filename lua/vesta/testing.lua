@@ -54,15 +54,29 @@ world.__index = world
 -- What a world may be given, and has as fields afterwards; a test may set them at any time.
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
---- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }.
+-- A policy's relative path is of the folder of the spec that asks for it, wherever that is run; level 3 is the spec.
+local function beside_spec(given)
+  local name = type(given) == "table" and rawget(given, 1) or given
+  local folder = debug.getinfo(3, "S").source:match "^@(.*/)"
+  if not folder or type(name) ~= "string" or not policies.is_path(name) or name:sub(1, 1) == "/" then return given end
+  local found = { folder .. name:gsub("^%./", "") }
+  for key, value in pairs(type(given) == "table" and given or {}) do
+    if key ~= 1 then found[key] = value end
+  end
+  return found
+end
+
+--- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }; `env` has the
+-- variables that the policy may read, { REGION = "eu", ROLE = false }: false is not set.  What it says with log() is in
+-- world.said, a list.
 function testing.world(given)
   if type(given) ~= "table" or not given.policy then
     error("testing.world: a table with a policy is expected, like { policy = \"borrow\" }", 2)
   end
-  local self = { records = {}, is_store_up = true }
+  local self = { records = {}, is_store_up = true, said = {} }
   for key, value in pairs(DEFAULTS) do self[key] = value end
   for key, value in pairs(given) do
-    if DEFAULTS[key] == nil and key ~= "policy" then
+    if DEFAULTS[key] == nil and key ~= "policy" and key ~= "env" then
       error("testing.world: there is no " .. nearest(tostring(key), DEFAULTS), 2)
     end
     self[key] = value
@@ -71,7 +85,8 @@ function testing.world(given)
   self.range, self.unit_ticks, self.unit_ms = { first = 0, last = workers - 1 }, unit_ticks, unit_ms
   self.seen_ms, self.ahead_ms, self.up_ms = self.now_ms, 0, 0
   local message
-  self.policy, message = policies.load(given.policy)
+  self.policy, message = policies.load(beside_spec(given.policy),
+    { env = given.env or {}, log = function(text) self.said[#self.said + 1] = text end })
   if not self.policy then error(message, 2) end
   return setmetatable(self, world)
 end

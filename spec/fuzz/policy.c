@@ -43,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int policy, beside;
     char *text = text_of(data, size);
     MUST(vs_vm_open(&small, &vm, &err) == VESTA_OK);
-    const struct vs_policy_text ours = {"@good.lua", good, strlen(good), NULL, NULL},
-                                foreign = {"@p.lua", text, size, NULL, NULL};
+    const struct vs_policy_text ours = {.chunk = "@good.lua", .text = good, .length = strlen(good)},
+                                foreign = {.chunk = "@p.lua", .text = text, .length = size};
     MUST(vs_policy_load_text(vm, &ours, &beside, &err) == VESTA_OK);
     if (vs_policy_load_text(vm, &foreign, &policy, &err) == VESTA_OK) {
         for (int hook = 0; hook < VS_HOOKS; hook++)

@@ -29,7 +29,7 @@ PARAMETERS_MAX = 5  # those behind a format are not counted
 
 # Whom a folder knows stands in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are no archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
-TOPS = {"lua": ["keeper"], "cli": ["serve", "number"]}
+TOPS = {"lua": ["keeper", "number"], "cli": ["serve", "number"]}
 README_LINES = (5, 15)
 
 # The one header in which two folders meet that do not know each other.

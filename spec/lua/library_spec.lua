@@ -50,7 +50,7 @@ local function named(path, from, until_, pattern)
 end
 
 describe("the options of vesta.open", function()
-  local known = { wait_ms_max = true, policy = true } -- Lua's own
+  local known = { wait_ms_max = true, policy = true, policy_env = true } -- Lua's own
   for _, row in ipairs(require "vesta.core".options()) do known[row.name] = true end
 
   it("have each a type in library/vesta.lua", function()

@@ -78,6 +78,46 @@ static void is_told_what_happened(void) {
     clear_desk();
 }
 
+static int count_in(const char *text, const char *part) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+static void says_ten_lines_a_second_and_how_many_not(void) {
+    set_desk("local n = 0 return { api = 1, on_clock_back = function(ctx)\n"
+             "  for i = 1, 25 do n = n + 1 log('line ' .. n .. ' \\n' .. ('x'):rep(2000)) end return 'refuse' end }");
+    CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
+    CHECK_EQ_I64(count_in(told(), "msg=\"a policy says\""), 10);
+    CHECK_HAS(told(), "namespace=default policy=");
+    CHECK_HAS(told(), "text=\"line 1 \\\\x0axxx");
+    CHECK(!strstr(told(), "dropped="));
+    pass_ms(1000);
+    ask(0, &desk.back);
+    CHECK_HAS(told(), "line 26 ");
+    CHECK_HAS(told(), "dropped=15");
+    pass_ms(999);
+    vs_control_tell_dropped(desk.control); /* the thread rests */
+    CHECK_EQ_I64(count_in(told(), "a policy said more"), 0);
+    pass_ms(1);
+    vs_control_tell_dropped(desk.control);
+    vs_control_tell_dropped(desk.control);
+    CHECK_EQ_I64(count_in(told(), "a policy said more"), 1);
+    clear_desk();
+}
+
+/* Each line costs the call a thousand instructions, heard or not: 500000 are 500 lines. */
+static void saying_without_end_ends(void) {
+    set_desk("local n = 0 return { api = 1, on_clock_back = function(ctx) if ctx.back_ms < 100 then return 'wait' end\n"
+             "  while true do log 'x' end end }");
+    CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
+    CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_INSTRUCTIONS), 1);
+    uint64_t dropped = desk.control->saying[0].dropped;
+    CHECK(dropped > 400 && dropped < 500);
+    clear_desk();
+}
+
 /* ------------------------------------------------------------------ carrying out */
 
 static int ids_now(void) {
@@ -286,6 +326,9 @@ static const struct check_case cases[] = {
     {"a verdict is about the slot that paused", is_about_the_slot_that_paused},
     {"where there is no function nobody is asked", has_no_say_without_a_function},
     {"a function is told what happened", is_told_what_happened},
+    {"a policy says ten lines a second, and the log says how many more there were",
+     says_ten_lines_a_second_and_how_many_not},
+    {"a policy that says lines without end is ended", saying_without_end_ends},
     {"borrow: the slot runs ahead, so far and no further", borrows},
     {"wait: for how long, from each request's own now", says_how_long_to_wait},
     {"switch counts as refuse for a number given by hand, and that is said once",

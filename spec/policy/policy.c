@@ -271,8 +271,10 @@ static void each_call_has_its_own_options(void) {
     struct vesta_error err = {.text = ""};
     int policy = -1;
     NEED(vm != NULL);
-    const struct vs_policy_text source = {"@p.lua", text, strlen(text), "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}",
-                                          NULL};
+    const struct vs_policy_text source = {.chunk = "@p.lua",
+                                          .text = text,
+                                          .length = strlen(text),
+                                          .options = "{n = 1, list = {2, 3}, deep = {er = {x = 4}}}"};
     vs_policy_load_text(vm, &source, &policy, &err);
     CHECK_STR(err.text, "");
     for (int i = 0; policy >= 0 && i < 3; i++) {
@@ -299,7 +301,8 @@ static void options_arrive_whole(void) {
     for (size_t i = 0; i < 2 * VS_COUNT(cases); i++) {
         struct vs_verdict verdict = {0};
         int policy = (int)i / 2;
-        const struct vs_policy_text source = {"@p.lua", text, strlen(text), cases[i / 2].given, NULL};
+        const struct vs_policy_text source = {
+            .chunk = "@p.lua", .text = text, .length = strlen(text), .options = cases[i / 2].given};
         if (i % 2 == 0) vs_policy_load_text(vm, &source, &policy, &err);
         CHECK_STR(err.text, "");
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);

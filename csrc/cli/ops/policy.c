@@ -19,6 +19,8 @@
 
 struct asked {
     const char *options; /* Lua text of ctx.options */
+    const char *names;   /* of variables, with commas */
+    char *env;           /* their table */
     int json;
 };
 
@@ -28,10 +30,47 @@ static int say_error(const struct vesta_error *err) {
     return VS_FAILED;
 }
 
-static int load(const char *name, const char *options, struct vs_vm **vm, int *policy) {
+/* "REGION,ROLE" */
+static int read_env(struct asked *asked) {
+    const char *name[VS_POLICY_ENV_MAX];
     struct vesta_error err;
+    int count = 0, rc = VS_DONE;
+    if (!asked->names) return VS_DONE;
+    char *names = strdup(asked->names), *rest = names;
+    for (char *at; names && (at = strsep(&rest, ","));)
+        if (count < VS_POLICY_ENV_MAX)
+            name[count++] = at;
+        else
+            rc = vs_usage("--env names more than %d variables", VS_POLICY_ENV_MAX);
+    if (!names || (rc == VS_DONE && vs_policy_env(name, count, &asked->env, &err) != VESTA_OK))
+        rc = names ? vs_usage("--env: %s", err.text) : VS_FAILED;
+    free(names);
+    return rc;
+}
+
+static int read_text(const struct asked *asked, const char *name, struct vs_policy_text *text,
+                     struct vesta_error *err) {
+    int rc = vs_policy_read(name, asked->options, text, err);
+    if (rc != VESTA_OK) return rc;
+    if ((rc = vs_policy_grant(text, asked->env, err)) != VESTA_OK) vs_policy_text_free(text);
+    return rc;
+}
+
+/* What a policy says while it is tried by hand is for who tries it. */
+static void hear(void *self, int policy, const char *said) {
+    (void)policy;
+    vs_say("%s says: %s", (const char *)self, said);
+}
+
+static int load(const struct asked *asked, const char *name, struct vs_vm **vm, int *policy) {
+    struct vesta_error err;
+    struct vs_policy_text text = {0};
     if (vs_vm_open(NULL, vm, &err) != VESTA_OK) return say_error(&err);
-    if (vs_policy_load(*vm, name, options, policy, &err) == VESTA_OK) return VS_DONE;
+    vs_vm_listen(*vm, hear, (void *)name);
+    int rc = read_text(asked, name, &text, &err);
+    if (rc == VESTA_OK) rc = vs_policy_load_text(*vm, &text, policy, &err);
+    vs_policy_text_free(&text);
+    if (rc == VESTA_OK) return VS_DONE;
     vs_vm_close(*vm);
     return say_error(&err);
 }
@@ -196,9 +235,8 @@ static int check(const struct asked *asked, int count, char **names) {
     for (int i = 0; i < count; i++) {
         struct vs_policy_text text = {0};
         struct vesta_error err;
-        int done = vs_policy_read(names[i], asked->options, &text, &err) == VESTA_OK
-                       ? check_text(names[i], &text, asked->json)
-                       : say_error(&err);
+        int done = read_text(asked, names[i], &text, &err) == VESTA_OK ? check_text(names[i], &text, asked->json)
+                                                                       : say_error(&err);
         vs_policy_text_free(&text);
         if (done != VS_DONE) worst = VS_FAILED;
     }
@@ -258,7 +296,7 @@ static int run(const struct asked *asked, int count, char **operands) {
     ctx.count = vs_ctx_fill(ctx.field, hook, vs_now_ms());
     for (int i = 2; i < count && rc == VS_DONE; i++)
         rc = set_field(hook, &ctx, operands[i]);
-    if (rc == VS_DONE && (rc = load(operands[1], asked->options, &vm, &policy)) == VS_DONE) {
+    if (rc == VS_DONE && (rc = load(asked, operands[1], &vm, &policy)) == VS_DONE) {
         if (vs_policy_has(vm, policy, hook)) {
             rc = call(asked, vm, policy, hook, &ctx);
         } else {
@@ -348,17 +386,23 @@ static int run_policy(int argc, char **argv) {
     struct asked asked = {.options = NULL};
     const struct vs_option table[] = {
         VS_TEXT("options", &asked.options, "'{...}'", "the policy's options, as Lua: '{ borrow_ms_max = 500 }'"),
+        VS_TEXT("env", &asked.names, "NAME,...", "variables of the environment that it may read (check and run)"),
         VS_SWITCH("json", &asked.json, "print one JSON object per line (check and run)"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc == 0) return vs_usage("the subcommand is missing: check, run or test");
-    if (strcmp(argv[0], "check") == 0) return check(&asked, argc - 1, argv + 1);
-    if (strcmp(argv[0], "run") == 0) return run(&asked, argc - 1, argv + 1);
     if (strcmp(argv[0], "test") == 0) {
-        if (asked.options || asked.json) return vs_usage("test takes no options: the specs give each policy its own");
+        if (asked.options || asked.names || asked.json)
+            return vs_usage("test takes no options: the specs give each policy its own");
         return test(argc - 1, argv + 1);
+    }
+    bool is_check = strcmp(argv[0], "check") == 0;
+    if (is_check || strcmp(argv[0], "run") == 0) {
+        if ((rc = read_env(&asked)) == VS_DONE) rc = (is_check ? check : run)(&asked, argc - 1, argv + 1);
+        free(asked.env);
+        return rc;
     }
     const char *near = vs_nearest(argv[0], subcommands);
     if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(argv[0]), near);
@@ -366,7 +410,7 @@ static int run_policy(int argc, char **argv) {
 }
 
 const struct vs_command vs_policy_command = {
-    "policy", run_policy, "try out the Lua policies that judge pauses", 
+    "policy", run_policy, "try out the Lua policies that judge pauses",
     "policy check NAME|FILE... [OPTION...]\n       vesta policy run FUNCTION NAME|FILE [NAME=VALUE...] [OPTION...]\n"
     "       vesta policy test FILE|FOLDER...",
     "A policy is a Lua file with functions that say what to do when the clock goes back, when ids run out,\n"

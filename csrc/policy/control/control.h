@@ -4,7 +4,8 @@
  *   control.c  the thread, what it is asked for, how the policies are
  *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
  *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
- *   reload.c   a set of policies: loaded, put in the place of the old one */
+ *   reload.c   a set of policies: loaded, put in the place of the old one
+ *   say.c      what policies say with log(), as lines of the log */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
 

@@ -41,8 +41,17 @@ struct vs_leasing {
     char why[VS_OVER_MAX];
 };
 
+/* What a namespace's policy says with log(): so many lines a second, the rest is counted. */
+#define VS_SAID_LINES_MAX 10
+struct vs_saying {
+    int64_t from_us; /* when this second began */
+    int lines;
+    uint64_t dropped; /* and not told yet */
+};
+
 struct vs_policy_set {
     struct vs_vm *vm;
+    struct vs_control *control; /* for what is said */
     struct vs_policy_text text[VS_CONTROL_NAMESPACES_MAX];
     int policy[VS_CONTROL_NAMESPACES_MAX]; /* -1: none */
 };
@@ -58,10 +67,11 @@ struct vs_control {
     bool switch_told;          /* the thread's own */
     int64_t looked_us;         /* the thread's own: when it looked at the leases */
     struct vs_leasing leasing[VS_CONTROL_NAMESPACES_MAX];
-    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
-    _Atomic int64_t busy_since_us;                     /* a call runs since then, in its thread's time; 0: none does */
-    atomic_bool stuck;                                 /* as it was last told */
-    pthread_mutex_t lock;                              /* over what follows */
+    struct vs_saying saying[VS_CONTROL_NAMESPACES_MAX]; /* the thread's own */
+    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX];  /* 1 << enum vs_hook of the functions that the set has */
+    _Atomic int64_t busy_since_us;                      /* a call runs since then, in its thread's time; 0: none does */
+    atomic_bool stuck;                                  /* as it was last told */
+    pthread_mutex_t lock;                               /* over what follows */
     pthread_cond_t event;
     bool ending, reload, look;
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
@@ -103,6 +113,11 @@ struct vs_failure {
 };
 /* It failed: says so, and sets when it may be called again. */
 void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off);
+
+/* say.c: what policies say, for the log; `self` is a struct vs_policy_set. */
+void vs_control_hear(void *self, int policy, const char *said);
+/* Tells of what was dropped in seconds that are over. */
+void vs_control_tell_dropped(struct vs_control *c);
 
 /* leases.c: the thread looks at the leases, every now and then and when a keeper asks; without the lock. */
 #define VS_LOOK_MS 100

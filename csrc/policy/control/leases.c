@@ -263,6 +263,7 @@ static void look_at_store(struct vs_control *c, int ns) {
 }
 
 void vs_control_look(struct vs_control *c) {
+    vs_control_tell_dropped(c);
     for (int i = 0; i < c->opts.ns_count; i++)
         if (atomic_load(&c->gen[i])) {
             tell_fixed(c, i);

@@ -39,6 +39,8 @@ int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct 
         vs_policy_set_free(set);
         return rc;
     }
+    set->control = c;
+    vs_vm_listen(set->vm, vs_control_hear, set); /* from here on: a file is loaded more often than it is used */
     *out = set;
     return VESTA_OK;
 }

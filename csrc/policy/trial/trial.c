@@ -18,13 +18,27 @@ static const char CLASS[] = "vesta.sandboxed";
 struct sandboxed {
     struct vs_vm *vm; /* of its own: a spec may load as many as it likes, and each begins anew */
     int policy;
+    lua_State *L; /* of the spec that asks it just now */
+    int log;      /* reference to the spec's function for what it says, or LUA_NOREF */
 };
 
 static int close_sandboxed(lua_State *L) {
     struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     vs_vm_close(self->vm);
     self->vm = NULL;
+    luaL_unref(L, LUA_REGISTRYINDEX, self->log);
+    self->log = LUA_NOREF;
     return 0;
+}
+
+/* The two Luas are two: an error of the spec's function is not the policy's. */
+static void hear(void *arg, int policy, const char *said) {
+    const struct sandboxed *self = arg;
+    (void)policy;
+    if (self->log == LUA_NOREF) return;
+    lua_rawgeti(self->L, LUA_REGISTRYINDEX, self->log);
+    lua_pushstring(self->L, said);
+    if (lua_pcall(self->L, 1, 0, 0) != LUA_OK) lua_pop(self->L, 1);
 }
 
 static int push_problem(lua_State *L, const struct vesta_error *err) {
@@ -32,16 +46,32 @@ static int push_problem(lua_State *L, const struct vesta_error *err) {
     return 2;
 }
 
-/* load(name, options): the policy, or nil and what is wrong with it. */
+static int load(struct sandboxed *self, const char *name, const char *options, const char *env,
+                struct vesta_error *err) {
+    struct vs_policy_text text = {0};
+    int rc = vs_vm_open(NULL, &self->vm, err);
+    if (rc == VESTA_OK) vs_vm_listen(self->vm, hear, self);
+    if (rc == VESTA_OK) rc = vs_policy_read(name, options, &text, err);
+    if (rc == VESTA_OK) rc = vs_policy_grant(&text, env, err);
+    if (rc == VESTA_OK) rc = vs_policy_load_text(self->vm, &text, &self->policy, err);
+    vs_policy_text_free(&text);
+    return rc;
+}
+
+/* load(name, options, env, log): the policy, or nil and what is wrong with it. */
 static int sandbox_load(lua_State *L) {
-    const char *name = luaL_checkstring(L, 1), *options = luaL_checkstring(L, 2);
+    const char *name = luaL_checkstring(L, 1), *options = luaL_checkstring(L, 2), *env = luaL_checkstring(L, 3);
     struct vesta_error err;
+    lua_settop(L, 4);
     struct sandboxed *self = lua_newuserdatauv(L, sizeof *self, 0);
-    *self = (struct sandboxed){0};
+    *self = (struct sandboxed){.L = L, .log = LUA_NOREF};
     luaL_setmetatable(L, CLASS);
-    if (vs_vm_open(NULL, &self->vm, &err) == VESTA_OK &&
-        vs_policy_load(self->vm, name, options, &self->policy, &err) == VESTA_OK)
-        return 1;
+    lua_pushvalue(L, 4);
+    if (lua_isfunction(L, -1))
+        self->log = luaL_ref(L, LUA_REGISTRYINDEX);
+    else
+        lua_pop(L, 1);
+    if (load(self, name, options, env, &err) == VESTA_OK) return 1;
     lua_pushnil(L);
     return push_problem(L, &err);
 }
@@ -113,12 +143,13 @@ static size_t read_ctx(lua_State *L, struct vs_ctx *ctx) {
 
 /* ask(policy, hook, ctx): true, word, milliseconds, reason; or false and what is wrong. */
 static int sandbox_ask(lua_State *L) {
-    const struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
+    struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     enum vs_hook hook = check_hook(L);
     struct vs_ctx ctx[CTX_MAX];
     struct vs_verdict verdict;
     struct vesta_error err;
     const struct vs_hook_input input = {hook, ctx, read_ctx(L, ctx)};
+    self->L = L;
     enum vs_call_result result = vs_policy_call(self->vm, self->policy, &input, &verdict, &err);
     lua_pushboolean(L, result == VS_CALL_OK);
     if (result != VS_CALL_OK) return push_problem(L, &err);

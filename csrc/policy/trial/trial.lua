@@ -25,16 +25,18 @@ end
 
 local load_here, has_here, ask_here = policies.load, policies.has, policies.ask
 
-function policies.load(spec)
+function policies.load(spec, host)
   local name = type(spec) == "table" and rawget(spec, 1) or spec
-  if type(name) ~= "string" then return load_here(spec) end -- functions of the spec's own
+  if type(name) ~= "string" then return load_here(spec, host) end -- functions of the spec's own
   local options = {}
   for key, value in pairs(type(spec) == "table" and spec or {}) do
     if key ~= 1 then options[key] = value end
   end
   local ok, text = pcall(literal, options, 1)
   if not ok then return nil, text, "bad_option" end
-  local sandboxed, message = sandbox.load(name, text)
+  local has_env, env = pcall(literal, host and host.env or {}, 1)
+  if not has_env then return nil, env, "bad_option" end
+  local sandboxed, message = sandbox.load(name, text, env, host and host.log)
   if not sandboxed then return nil, message, "bad_option" end
   return { name = name, sandboxed = sandboxed }
 end
@@ -113,6 +115,7 @@ assert = setmetatable(asserts, { -- luacheck: ignore 121
 
 ---------------------------------------------------------------- the runner
 
+local searched = package.path
 local passed, failed = 0, 0
 local inside = {} -- the descriptions that are open, each with what to do before its claims
 
@@ -161,6 +164,7 @@ os.exit = function() error("a spec does not end the program", 2) end -- luacheck
 
 return function(path)
   local run, message = loadfile(path, "t")
+  package.path = (path:match "^.*/" or "./") .. "?.lua;" .. searched -- what it requires may stand beside it
   if run then
     inside = {}
     local ok, raised = xpcall(run, traceback)

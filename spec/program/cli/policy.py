@@ -80,6 +80,40 @@ def _(w):
     same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  x: from 0 to 1"])  # as it declares them
 
 
+@claim("run gives a policy the variables that --env names, and shows what it says")
+def _(w):
+    mine = policy(w, "log('in ' .. env 'REGION') log 'a\\nb' return 'refuse', tostring(env 'NONE')")
+    result = w.run("policy", "run", "on_clock_back", mine, "--env", "REGION,NONE", env={"REGION": "eu"})
+    same((result.code, result.lines()[0]), (0, "refuse: nil"))
+    same(result.err, "vesta policy: ./mine.lua says: in eu\nvesta policy: ./mine.lua says: a\\x0ab\n")
+    same(w.run("policy", "check", mine, "--env", "REGION,NONE", env={"REGION": "eu"}).out, "./mine.lua: on_clock_back\n")
+    fails(w.run("policy", "run", "on_clock_back", mine), 1, "mine.lua:2: env: policies may not read REGION: name it in policy_env")
+    for names in (",", "A,,B", "A B", "1A", "A=1", "*", "\xff", "A" * 129):
+        fails(w.run("policy", "run", "on_clock_back", mine, "--env", names), 2, "is not a variable's name")
+    fails(w.run("policy", "run", "on_clock_back", mine, "--env", ",".join("A%d" % i for i in range(33))), 2, "more than 32")
+    fails(w.run("policy", "test", "--env", "A", mine), 2, "test takes no options")
+    fails(w.run("policy", "check", policy(w, "print 'x'")), 1, "global print is not declared, and not among what policies may use; use log(text)")
+
+
+@claim("a spec finds its policy, and what it requires, beside itself, wherever it is run")
+def _(w):
+    os.makedirs(w.path("specs/deep"))
+    write(w, "specs/deep/mine.lua", "return { api = 1, on_exhausted = function() return 'refuse', 'beside' end }")
+    write(w, "specs/deep/words.lua", "return { word = 'beside' }")
+    write(w, "mine.lua", "return { api = 1, on_exhausted = function() return 'refuse', 'elsewhere' end }")
+    for name in ("./mine.lua", "mine.lua", "../deep/mine.lua"):
+        write(w, "specs/deep/mine_spec.lua", """local testing = require "vesta.testing"
+          it("is found", function() local world = testing.world { policy = { "%s" } }
+            assert.equal(require "words".word, select(3, world:verdict "on_exhausted")) end)""" % name)
+        for where in ("specs/deep", "specs/deep/mine_spec.lua", w.path("specs/deep"), "./specs/deep/mine_spec.lua"):
+            result = w.run("policy", "test", where)
+            same((result.code, result.out), (0, "ok - is found\n1 passed, 0 failed\n"))
+    write(w, "specs/deep/mine_spec.lua", 'it("is not there", function() require "vesta.testing".world { policy = "./none.lua" } end)')
+    result = w.run("policy", "test", "specs/deep")
+    same(result.code, 1)
+    assert "cannot open the policy specs/deep/none.lua" in result.out, result.out
+
+
 @claim("the known generators' policies choose a number, and judge what their originals judge")
 def _(w):
     more = {"butterfly": ", on_clock_back, on_exhausted", "leaf": ", on_clock_back, on_start", "twitter": ", on_clock_back, on_start",

@@ -78,7 +78,7 @@ def _(world):
                              ("--store", "file:/x", "NAME.store"), ("--namespace", "x", "namespaces.NAME"),
                              ("--fields", "a=1", "NAME.fields"), ("--pacing", "clock", "NAME.pacing"),
                              ("--ahead-ms", "0", "NAME.ahead_ms_max"), ("--wait-ms", "1", "NAME.wait_ms_max"),
-                             ("--policy", "wait", "NAME.policy")):
+                             ("--policy", "wait", "NAME.policy"), ("--policy-env", "X", "NAME.policy_env")):
         fails(world.run("serve", "-c", path, flag, value), 2, flag + " and --config cannot be combined", key)
 
 
@@ -94,6 +94,24 @@ def _(world):
     fails(world.run("serve", "--admin", "127.0.0.1:1", "--worker", "1"), 2, "--admin has 127.0.0.1:1, but there is no token")
     fails(world.run("serve", env={"VESTA_THREADS": "x"}), 2, "VESTA_THREADS is 'x', which must be a whole number")
     assert not os.path.exists(world.path("state"))
+
+
+@claim("a policy reads the variables that policy_env names, says so in the log, and no secret is among them")
+def _(world):
+    with open(world.path("p.lua"), "w") as file:
+        file.write("local r = env 'REGION' return { api = 1, choose_worker = function(ctx)\n"
+                   "log('region ' .. r .. ', role ' .. tostring(env 'ROLE')) return 7 end }")
+    text = "return { namespaces = { a = { policy = './p.lua', policy_env = %s } }, resp = { password = env('PW', 'hidden') } }"
+    with Configured(world, text % "{ 'REGION', 'ROLE' }", env={"REGION": "eu \"1\""}) as server:
+        assert 'namespace=a policy=' in server.said and 'text="region eu \\"1\\", role nil"' in server.said, server.said
+    for names, env, said in (("{ 'ROLE' }", {}, "env: policies may not read REGION: name it in policy_env"),
+                             ("{ 'VESTA_RESP_PASSWORD' }", {}, "policy_env names VESTA_RESP_PASSWORD, which is the secret resp.password"),
+                             ("{ 'REGION', 'DBPW' }", {"PW": "p4ss", "DBPW": "p4ss"}, "policy_env names DBPW, which is the secret resp.password"),
+                             ("{ 'A=B' }", {}, "policy_env: 'A=B' is not a variable's name"), ("'*'", {}, "'*' is not a variable's name"),
+                             ("{ '' }", {}, "policy_env"), ("{ '%s' }" % ("X" * 200), {}, "is not a variable's name"), ("{ 5 }", {}, "policy_env"), ("{}", {}, "empty list")):
+        result = world.run("serve", "-c", write(world, text % names), env=dict(env, REGION="eu"))
+        same(result.code, 1)
+        assert said in result.err and "p4ss" not in result.err, (names, result.err)
 
 
 @claim("the password is the config's; a file of it that others may read is a warning in the log")
