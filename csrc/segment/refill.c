@@ -188,6 +188,7 @@ static void give_back(struct vs_refill *refill, struct vs_refill_action *out) {
 static void step_close(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_CLOSED);
     assert(!ev->found || ev->unused_count <= 2);
+    say(refill, "%s", ""); /* what it says at the end is of the end */
     memcpy(refill->unused, ev->unused, sizeof refill->unused);
     /* a counter that went back may have come to our end again with others' numbers */
     refill->unused_count = ev->found && !ev->stopped ? ev->unused_count : 0;

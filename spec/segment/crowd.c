@@ -382,6 +382,36 @@ static void strict_numbers_grow_in_the_order_of_calls(void) {
     munmap(calls, sizeof *calls);
 }
 
+static _Atomic bool is_busy;
+
+/* Its thread looks at a part again and again, and so just when the words are closed. */
+static void *keep_busy(void *self) {
+    struct vs_part *part = self;
+    while (atomic_load(&is_busy)) {
+        atomic_store(&part->wanted, 1);
+        vs_database_poke(part->database);
+        usleep(20);
+    }
+    return NULL;
+}
+
+static void that_a_rest_stays_unused_is_always_said(void) {
+    struct vesta_error err = {.text = ""};
+    pthread_t busy;
+    start(1, 1000);
+    struct vesta_segment *seg = must_open_segment(opts);
+    atomic_store(&is_busy, true);
+    CHECK(pthread_create(&busy, NULL, keep_busy, &seg->part[0]) == 0);
+    for (int i = 0; i < 600; i++) {
+        number_of(seg);
+        raise_counter(uri_of("one.db"), "orders", 10);
+        CHECK_EQ_I64(vesta_segment_release(seg, &err), VESTA_EIO);
+    }
+    atomic_store(&is_busy, false);
+    pthread_join(busy, NULL);
+    vesta_segment_close(seg);
+}
+
 static const struct check_case cases[] = {
     {"threads of a process take no number twice", threads_of_a_process},
     {"processes of a host share one cursor, and take no number twice", processes_of_a_host},
@@ -395,6 +425,7 @@ static const struct check_case cases[] = {
      another_order_of_databases_is_refused},
     {"one of two databases may be away, and is asked again when it is back",
      one_of_two_databases_is_away_and_comes_back},
+    {"that a rest stays unused is said, whatever its thread does meanwhile", that_a_rest_stays_unused_is_always_said},
     {"strict numbers grow in the order of calls, across hosts whose processes are killed",
      strict_numbers_grow_in_the_order_of_calls},
 };

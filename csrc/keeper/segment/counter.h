@@ -150,7 +150,8 @@ void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered
 /* Who waits on these words is to look again. */
 void vs_words_tell(struct vs_segment *words);
 
-/* Ends the words of a map; what is left of their ranges is then for the parts to give back. */
+/* Ends the words of a map; what is left of their ranges is then for the parts to give back.  With the process lock
+ * held: whoever comes second finds what the first has found, whole. */
 void vs_live_close(struct vs_live *live);
 
 /* part.c: what its thread does for a part. */
@@ -180,12 +181,25 @@ struct vs_database *vs_database_enter(const char *uri, const char *secret, int g
 void vs_database_leave(struct vs_database *database);
 /* Starts its thread in this process, if there is none.  With the process lock held.  0, or an errno. */
 int vs_database_start(struct vs_database *database);
-/* Gives its thread a part.  With the process lock held. */
-void vs_database_hand_over(struct vs_part *part);
+/* A thread was told to let a part go. */
+struct vs_leaving {
+    bool is_awaited; /* false: it had not got it */
+    uint32_t left;   /* the part's, before */
+};
+
+/* Gives its thread a part; `how`: to give back what is the part's, and let it go.  With the process lock held. */
+struct vs_leaving vs_database_hand_over(struct vs_part *part, enum vs_leave how);
 /* Its thread is to look. */
 void vs_database_poke(struct vs_database *database);
-/* Takes the part away from its thread, if that has it, and waits.  Call without the process lock. */
-void vs_part_take_back(struct vs_part *part, enum vs_leave how);
+/* Tells the part's thread, if that has it, to let it go.  With the process lock held. */
+struct vs_leaving vs_part_leave(struct vs_part *part, enum vs_leave how);
+/* Waits until it has.  Call without the process lock. */
+void vs_part_await(struct vs_part *part, const struct vs_leaving *leaving);
+
+/* ending.c: takes all parts away from their threads, and waits.  `live`: nothing more comes from there, and each part
+ * gives back what is left of its ranges; NULL: they leave all as it is.  Call without the process lock.  0, or an
+ * errno: a thread could not be started for it. */
+int vs_segment_end(struct vesta_segment *seg, struct vs_live *live);
 
 /* strict.c */
 

@@ -163,19 +163,21 @@ void vs_database_poke(struct vs_database *database) {
     vs_futex_wake(&database->work);
 }
 
-void vs_database_hand_over(struct vs_part *part) {
+struct vs_leaving vs_database_hand_over(struct vs_part *part, enum vs_leave how) {
     struct vs_database *db = part->database;
+    struct vs_leaving leaving = {true, atomic_load(&part->left)};
     assert(vs_process_is_locked());
     assert(db->runs_in == vs_process_token());
     assert(!atomic_load(&part->is_handed));
     vs_part_reset(part);
-    atomic_store(&part->leave, VS_LEAVE_NOT);
+    atomic_store(&part->leave, how);
     atomic_store(&part->is_handed, true);
     struct vs_part *first = atomic_load(&db->handed_over);
     do
         part->next = first;
     while (!atomic_compare_exchange_weak(&db->handed_over, &first, part));
     vs_database_poke(db);
+    return leaving;
 }
 
 /* In a forked child all that the parent's thread had, and was about to do, is forgotten. */
@@ -246,16 +248,20 @@ void vs_database_leave(struct vs_database *db) {
     free(db);
 }
 
-void vs_part_take_back(struct vs_part *part, enum vs_leave how) {
+struct vs_leaving vs_part_leave(struct vs_part *part, enum vs_leave how) {
+    struct vs_leaving leaving = {false, atomic_load(&part->left)};
     assert(how != VS_LEAVE_NOT);
-    assert(!vs_process_is_locked()); /* its thread may need that to come to its end */
-    vs_process_lock();
-    uint32_t left = atomic_load(&part->left);
-    bool is_handed = part->database->runs_in == vs_process_token() && atomic_load(&part->is_handed);
-    if (is_handed) atomic_store(&part->leave, how);
-    vs_process_unlock();
-    if (!is_handed) return;
+    assert(vs_process_is_locked());
+    leaving.is_awaited =
+        part->database && part->database->runs_in == vs_process_token() && atomic_load(&part->is_handed);
+    if (!leaving.is_awaited) return leaving;
+    atomic_store(&part->leave, how);
     vs_database_poke(part->database);
-    while (atomic_load(&part->left) == left)
-        vs_futex_wait(&part->left, left, NAP_US);
+    return leaving;
+}
+
+void vs_part_await(struct vs_part *part, const struct vs_leaving *leaving) {
+    assert(!vs_process_is_locked()); /* its thread may need that to come to its end */
+    while (leaving->is_awaited && atomic_load(&part->left) == leaving->left)
+        vs_futex_wait(&part->left, leaving->left, NAP_US);
 }

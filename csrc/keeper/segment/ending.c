@@ -12,34 +12,44 @@ static bool is_stopped(const struct vesta_segment *seg, const struct vs_segment 
     return atomic_load(&words->stopped) & ((UINT32_C(1) << seg->parts_count) - 1);
 }
 
-/* A part that has something to give back, and whose thread does not run in this process. */
-static int wake_for(struct vesta_segment *seg, const struct vs_live *live, struct vesta_error *err) {
+/* Parts that have something to give back, and whose thread does not run in this process, or has not got them. */
+static int hand_over_rests(struct vesta_segment *seg, const struct vs_live *live, struct vs_leaving *leaving) {
     int failed = 0;
-    vs_process_lock();
     for (int i = 0; i < atomic_load(&live->unused_count) && !failed; i++) {
         uint32_t database = live->unused[i].database;
-        if (database >= seg->parts_count) continue; /* somebody has written into the map */
+        if (database >= seg->parts_count || leaving[database].is_awaited) continue; /* or somebody wrote into the map */
         struct vs_part *part = &seg->part[database];
         failed = vs_database_start(part->database);
-        if (!failed && !atomic_load(&part->is_handed)) vs_database_hand_over(part);
+        if (!failed) leaving[database] = vs_database_hand_over(part, VS_LEAVE_AND_GIVE_BACK);
     }
+    return failed;
+}
+
+/* The threads are told first: one that found the words closed, and was not told to leave, would go on in a new map, and
+ * forget what became of the rest. */
+int vs_segment_end(struct vesta_segment *seg, struct vs_live *live) {
+    struct vs_leaving leaving[VS_DATABASES_MAX];
+    assert(seg->parts_count <= VS_DATABASES_MAX);
+    vs_process_lock();
+    for (uint32_t i = 0; i < seg->parts_count; i++)
+        leaving[i] = vs_part_leave(&seg->part[i], live ? VS_LEAVE_AND_GIVE_BACK : VS_LEAVE_QUIETLY);
+    if (live) vs_live_close(live);
+    int failed = live ? hand_over_rests(seg, live, leaving) : 0;
     vs_process_unlock();
-    return failed ? vs_fail(err, VESTA_EIO, "cannot start a thread: %s", strerror(failed)) : VESTA_OK;
+    for (uint32_t i = 0; i < seg->parts_count; i++)
+        vs_part_await(&seg->part[i], &leaving[i]);
+    return failed;
 }
 
 /* Nothing more comes from these words; what is left of them goes back. */
 static int give_back(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
     char said[VS_SAID_MAX] = "";
-    assert(!vs_process_is_locked());
-    vs_live_close(live);
-    int rc = wake_for(seg, live, err);
-    for (uint32_t i = 0; i < seg->parts_count; i++) {
-        vs_part_take_back(&seg->part[i], VS_LEAVE_AND_GIVE_BACK);
-        if (!said[0]) vs_part_said(&seg->part[i], said);
-    }
+    int failed = vs_segment_end(seg, live);
+    for (uint32_t i = 0; i < seg->parts_count && !said[0]; i++)
+        vs_part_said(&seg->part[i], said);
     vs_mapping_remove(&live->mapping);
-    if (rc != VESTA_OK || !said[0]) return rc;
-    return vs_fail(err, VESTA_EIO, "'%s': %s", seg->tag, said);
+    if (failed) return vs_fail(err, VESTA_EIO, "cannot start a thread: %s", strerror(failed));
+    return said[0] ? vs_fail(err, VESTA_EIO, "'%s': %s", seg->tag, said) : VESTA_OK;
 }
 
 int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err) {

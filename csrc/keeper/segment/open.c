@@ -90,13 +90,11 @@ void vs_live_close(struct vs_live *live) {
     struct vs_unused unused[2];
     int count;
     assert(live->words);
-    assert(!vs_process_is_locked());
-    vs_process_lock(); /* whoever comes second finds what the first has found, whole */
-    bool is_first = vs_segment_close(live->words, unused, &count);
-    if (is_first) memcpy(live->unused, unused, sizeof live->unused);
-    if (is_first) atomic_store(&live->unused_count, count);
-    vs_process_unlock();
-    if (is_first) vs_words_tell(live->words);
+    assert(vs_process_is_locked());
+    if (!vs_segment_close(live->words, unused, &count)) return;
+    memcpy(live->unused, unused, sizeof live->unused);
+    atomic_store(&live->unused_count, count);
+    vs_words_tell(live->words);
 }
 
 static int open_live(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
@@ -356,11 +354,7 @@ void vesta_segment_close(struct vesta_segment *seg) {
     vs_process_unlock();
     if (!last) return;
     struct vs_live *live = atomic_load(&seg->live);
-    bool gives_back = is_lost(seg, live);
-    if (gives_back) vs_live_close(live);
-    for (uint32_t i = 0; i < seg->parts_count; i++)
-        if (seg->part[i].database)
-            vs_part_take_back(&seg->part[i], gives_back ? VS_LEAVE_AND_GIVE_BACK : VS_LEAVE_QUIETLY);
+    (void)vs_segment_end(seg, is_lost(seg, live) ? live : NULL); /* what is not given back stays unused */
     leave_databases(seg);
     vs_process_lock();
     struct vesta_segment **at = &segments;

@@ -1,6 +1,7 @@
 /* part.c -- a segment in one of its databases: carries out what its refiller decides, against the store, the shared
  * words and the clock.  Called by the database's thread alone. */
 #include "keeper/segment/counter.h"
+#include "os/lock.h"
 #include "os/random.h"
 
 #include <assert.h>
@@ -187,7 +188,9 @@ static void do_publish(struct vs_part *part, struct vs_live *live, const struct 
 
 /* What another part, or who ended the segment, has found when it closed the words is given back by whose it is. */
 static void do_close(struct vs_part *part, struct vs_live *live, struct vs_refill_event *ev) {
+    vs_process_lock();
     vs_live_close(live);
+    vs_process_unlock();
     assert(vs_words_are_closed(live->words));
     for (int i = 0; i < atomic_load(&live->unused_count); i++)
         if (live->unused[i].database == part->index) ev->unused[ev->unused_count++] = live->unused[i];
@@ -281,8 +284,7 @@ bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) 
     assert(part->refill.phase == VS_RF_REST); /* each run ends there, or is followed by a reset */
     atomic_store(&part->watches, false);
     if (!leaves && !vs_share_is_found(part, store, why)) return true;
-    if (leaves) part->refill.said[0] = '\0'; /* what it says at the end is of the end */
-    atomic_exchange(&part->wanted, 0);       /* before it is looked at: what comes later wakes it again */
+    atomic_exchange(&part->wanted, 0); /* before it is looked at: what comes later wakes it again */
     bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && may_ask(part, live->words);
     enum vs_refill_do last = run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);

@@ -27,7 +27,7 @@ static void hand_over(struct vesta_segment *seg) {
     vs_lock_byte(atomic_load(&seg->live)->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     for (uint32_t i = 0; i < seg->parts_count && seg->keeps; i++)
         if (vs_database_start(seg->part[i].database) == 0 && !is_handed(&seg->part[i]))
-            vs_database_hand_over(&seg->part[i]);
+            (void)vs_database_hand_over(&seg->part[i], VS_LEAVE_NOT);
 }
 
 /* `waits`: the caller has no number.  Else a thread that will look in a moment is not woken for it. */
