@@ -321,8 +321,8 @@ VESTA_API int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_b
 /* The i-th id of a block, i < block->count; the layout is that of the generator that gave it.  Threads: any. */
 VESTA_API uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i);
 
-/* As vesta_next, but sleeps through pauses for up to wait_us_max in all, spinning only the last microseconds, and
- * starts or wakes the keeper where a lease is needed.  Threads: any; blocks.
+/* As vesta_next, but sleeps through pauses for up to wait_us_max in all, spinning only the last microseconds.  Starts
+ * this process's keeper, and wakes it where a lease is needed.  Threads: any; blocks.
  * Errors: VESTA_EPAUSE with the last pause. */
 VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause);
 

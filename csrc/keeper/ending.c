@@ -26,7 +26,7 @@ static uint64_t open_worker(struct vs_map *map) {
 
 static int start_keeper(struct vs_file *file, struct vesta_error *err) {
     vs_process_lock();
-    int failed = vs_keeper_start(file);
+    int failed = vs_keeper_start(file, VS_AT_ONCE);
     vs_process_unlock();
     return failed ? vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed)) : VESTA_OK;
 }

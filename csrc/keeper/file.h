@@ -44,11 +44,13 @@ struct vs_file {
     char secret[VS_SECRET_MAX]; /* the last handle's word; "": the URI says it.  Process lock */
     pthread_t thread;
     /* vs_process_token: of the process that `thread` runs in, after fork() it is the parent's; of the one in which
-     * somebody ends it just now; 0: none.  Process lock */
-    uint64_t keeper_in, joining_in;
-    _Atomic uint32_t stop;  /* enum vs_stop */
-    _Atomic int64_t cut_us; /* where it is to end: no call of a store waits past that; 0: none is cut */
-    struct vs_kept kept;    /* the thread's own while it runs, else under the process lock */
+     * somebody ends it just now; 0: none.  Written under the process lock */
+    _Atomic uint64_t keeper_in;
+    uint64_t joining_in;
+    _Atomic uint32_t stands_by; /* futex: 1 while the thread waits whether it is needed at all */
+    _Atomic uint32_t stop;      /* enum vs_stop */
+    _Atomic int64_t cut_us;     /* where it is to end: no call of a store waits past that; 0: none is cut */
+    struct vs_kept kept;        /* the thread's own while it runs, else under the process lock */
     struct vs_question question;
 };
 
@@ -61,8 +63,8 @@ struct vs_past {
 
 /* This folder's part of a handle. */
 struct vs_handle {
-    struct vs_file *file; /* process lock; NULL where is_private */
-    struct vs_past *past; /* process lock */
+    struct vs_file *_Atomic file; /* written under the process lock; NULL where is_private */
+    struct vs_past *past;         /* process lock */
     bool is_private;
     bool keeps;   /* it may start this process's keeper */
     bool chooses; /* VESTA_CHOOSES */
@@ -77,8 +79,10 @@ struct vs_handle {
  * nobody's way. */
 enum vs_byte { VS_BYTE_KEEPER, VS_BYTE_HERE, VS_BYTE_IN_OFFICE };
 
-/* Starts this process's keeper of a file, or wakes it.  Call with the process lock held.  0, or an errno. */
-int vs_keeper_start(struct vs_file *file);
+/* Starts this process's keeper of a file, where it has none: to work at once, or when it has stood by for a moment.
+ * Call with the process lock held.  0, or an errno. */
+enum vs_begin { VS_AT_ONCE, VS_STAND_BY };
+int vs_keeper_start(struct vs_file *file, enum vs_begin begin);
 /* Tells everyone's keeper that a lease is wanted. */
 void vs_keeper_want(struct vs_map *map);
 /* Ends this process's keeper and waits for it: its last word.  Call without the process lock. */

@@ -321,10 +321,21 @@ static bool is_over(const struct vs_shared *shared) {
     return stopped == VESTA_CLOSED || (stopped == VESTA_FAILSTOP && !atomic_load(&shared->failed_in));
 }
 
+/* False: the thread had begun its work. */
+static bool end_standing_by(struct vs_file *file) {
+    bool stood = atomic_exchange(&file->stands_by, 0);
+    if (stood) vs_futex_wake(&file->stands_by);
+    return stood;
+}
+
 static void *keeper_main(void *arg) {
     struct vs_file *file = arg;
     struct vs_shared *shared = &file->mapping.map->shared;
     struct seat seat = {0};
+    vs_futex_wait(&file->stands_by, 1, ELECTION_US);
+    end_standing_by(file);
+    /* who gives some ids of a lease that is there, and ends, needs no store */
+    if (atomic_load(&file->stop) == VS_HAND_OVER) return NULL;
     do {
         uint32_t want = atomic_load_explicit(&shared->want, memory_order_acquire);
         bool seated = take_seat(file, &seat), stays = true;
@@ -348,16 +359,20 @@ void vs_keeper_want(struct vs_map *map) {
     vs_futex_wake(&map->shared.want);
 }
 
-int vs_keeper_start(struct vs_file *file) {
+int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
     assert(vs_process_is_locked());
     assert(file->handles > 0);
     assert(file->closing_in != vs_process_token());
-    if (file->keeper_in == vs_process_token()) return 0;
+    if (file->keeper_in == vs_process_token()) {
+        if (begin == VS_AT_ONCE) end_standing_by(file);
+        return 0;
+    }
     sigset_t all, was;
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* a forked child has not inherited it */
     atomic_store(&file->stop, VS_KEEP_ON);
     atomic_store(&file->cut_us, 0);
     file->kept.ms = 0;
+    atomic_store(&file->stands_by, begin == VS_STAND_BY);
     atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was); /* the thread inherits this: signals are the program's business */
@@ -388,7 +403,7 @@ static void end_thread(struct vs_file *file, enum vs_stop how) {
     int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* what was under way is nobody's concern any more */
     atomic_store(&file->cut_us, file->clock->boot_us(file->clock->self) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
-    vs_keeper_want(file->mapping.map);
+    if (!end_standing_by(file)) vs_keeper_want(file->mapping.map);
     pthread_join(file->thread, NULL);
 }
 

@@ -186,7 +186,7 @@ int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
      * enough to say that a lease is wanted, and to come again. */
     if (vs_process_trylock()) {
         if (is_left(handle)) rc = move_on(gen, err);
-        if (rc == VESTA_OK && handle->keeps) failed = vs_keeper_start(handle->file);
+        if (rc == VESTA_OK && handle->keeps) failed = vs_keeper_start(handle->file, VS_AT_ONCE);
         vs_process_unlock();
     }
     if (rc == VESTA_EPAUSE) /* somebody is closing the successor just now */

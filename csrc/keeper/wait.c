@@ -1,11 +1,28 @@
 /* wait.c -- waiting for ids: sleeps through the pauses of a generator, for callers that may sleep. */
 #include "keeper/file.h"
 #include "os/clock.h"
+#include "os/lock.h"
+#include "os/process.h"
 
 #include <assert.h>
 
 /* A sleep this short would overshoot: the last of a wait is spun away by asking again. */
 #define SPIN_US 70
+
+/* Whether the keeper of this process is there, or none may be. */
+static bool is_kept(const struct vesta_gen *gen) {
+    const struct vs_handle *handle = gen->handle;
+    if (!handle || handle->is_private || !handle->keeps) return true;
+    return atomic_load(&atomic_load(&handle->file)->keeper_in) == vs_process_token();
+}
+
+/* Who issues on a lease that is there never asks for one.  If the keepers of all others ended, nobody would renew it,
+ * or see that newcomers are at another map.  Where the lock is taken, or no thread can be had, the next call tries. */
+static void stand_by(const struct vesta_gen *gen) {
+    if (is_kept(gen) || !vs_process_trylock()) return;
+    (void)vs_keeper_start(gen->handle->file, VS_STAND_BY);
+    vs_process_unlock();
+}
 
 /* Waits as a pause says, if there is time for it.  *until_boot_us is 0 at the first pause. */
 static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
@@ -30,6 +47,7 @@ static bool wait_out(struct vesta_gen *gen, const struct vesta_pause *pause, int
 
 int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
     int64_t until_boot_us = 0;
+    stand_by(gen);
     while (vesta_next(gen, id, pause) != VESTA_OK)
         if (!wait_out(gen, pause, wait_us_max, &until_boot_us)) return VESTA_EPAUSE;
     return VESTA_OK;
@@ -38,6 +56,7 @@ int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, st
 int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max, struct vesta_pause *pause) {
     int64_t until_boot_us = 0;
     size_t have = 0, got;
+    stand_by(gen);
     while (have < n) {
         if (vesta_next_n(gen, ids + have, n - have, &got, pause) == VESTA_OK)
             have += got;

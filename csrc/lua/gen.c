@@ -15,9 +15,10 @@ static const char CLASS[] = "vesta.gen";
 #define OPTIONS_MAX 40 /* texts on the stack, and some more */
 #define VERDICTS_MAX 3 /* that a policy may give about one call */
 
-/* lua/vesta/fast.lua reads `gen` through LuaJIT's FFI: it stays the second word. */
+/* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI: it stays the second word. */
 struct box {
     struct vs_lua_object object;
+    struct vesta_gen *begun;   /* the same as `gen`, once somebody asked for an id */
     struct vesta_gen *gen;     /* NULL once closed */
     int64_t wait_us_max;       /* -1: never wait, and leave the keeper alone */
     int64_t lease_wait_us_max; /* the same where a lease is wanted first: a claim is several writes to a disk */
@@ -27,7 +28,7 @@ struct box {
     struct vesta_pause pause;  /* the last one that ended a call or went to the policy; no `why`: none yet */
 };
 
-_Static_assert(offsetof(struct box, gen) == sizeof(void *), "the second word");
+_Static_assert(offsetof(struct box, begun) == sizeof(void *), "the second word");
 _Static_assert(sizeof(struct vesta_pause) <= 64, "a pause fits the room that fast.lua sets aside");
 
 /* ------------------------------------------------------------------ help */
@@ -122,11 +123,20 @@ static __attribute__((cold, noinline)) int wait(lua_State *L, struct box *box, u
     return box->gen ? push_pause(L, box, pause) : push_closed(L);
 }
 
+/* With the first call, by waiting for no id, starts this process's keeper: who goes on with a lease that others fetched
+ * meets no pause.  False: it is closed. */
+static __attribute__((cold, noinline)) bool begin(struct box *box) {
+    struct vesta_pause pause;
+    if (box->gen && box->wait_us_max >= 0) vesta_batch_wait(box->gen, NULL, 0, 0, &pause);
+    box->begun = box->gen;
+    return box->gen;
+}
+
 /* VESTA_OK and an id, or what to return. */
 static inline int take(lua_State *L, uint64_t *id) {
     struct box *box = self(L);
     struct vesta_pause pause;
-    if (!box->gen) return push_closed(L);
+    if (!box->begun && !begin(box)) return push_closed(L);
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : wait(L, box, id, &pause);
 }
 
@@ -148,7 +158,7 @@ static int push_batch(lua_State *L, int (*push)(lua_State *L, uint64_t id)) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct box *box = self(L);
     size_t n = vs_lua_count(L);
-    if (!box->gen) return push_closed(L);
+    if (!box->begun && !begin(box)) return push_closed(L);
     int rc = take_batch(L, box, ids, n);
     return rc == VESTA_OK ? vs_lua_push_ids(L, ids, n, push) : rc;
 }
@@ -248,7 +258,7 @@ static int gen_close(lua_State *L) {
         box->held = box->gen;
     else
         vesta_close(box->gen);
-    box->gen = NULL;
+    box->gen = box->begun = NULL;
     return 0;
 }
 

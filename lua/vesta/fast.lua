@@ -1,7 +1,7 @@
 --- vesta.fast -- LuaJIT: the hot calls through the FFI, so that a trace holds them, and 64-bit integers as cdata.
 -- Replaces next (where the compiler is on: interpreted FFI is slower than a C function), next_int and batch_int of
--- the generator's class.  An id that is there at once never leaves the trace; a pause, a closed generator or a wrong
--- argument goes to the function that was there before, which knows how to wait and what to say.
+-- the generator's class.  An id that is there at once never leaves the trace; a pause, a generator's first call,
+-- a closed one or a wrong argument goes to the function that was there before, which knows how to wait and what to say.
 -- Declares no C names: loading it twice, or beside other libraries, is harmless.
 local ffi = require "ffi"
 
@@ -9,7 +9,7 @@ local BATCH_MAX = 10000
 
 local cast, istype, text = ffi.cast, ffi.istype, ffi.string
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
-local box_p = ffi.typeof "struct { void *class, *gen; } *" -- how struct box of csrc/lua/gen.c begins
+local box_p = ffi.typeof "struct { void *class, *begun; } *" -- how struct box of csrc/lua/gen.c begins
 
 local id_out, got_out = ffi.new "int64_t[1]", ffi.new "size_t[1]"
 local pause_out = ffi.new "int64_t[8]" -- room for a struct vesta_pause, which nobody here reads
@@ -51,7 +51,7 @@ return function(core)
 
   local function next_text(self)
     if getmetatable(self) == class then
-      local gen = cast(box_p, self).gen
+      local gen = cast(box_p, self).begun
       if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
         return text(buf, format(0, id_out[0], buf))
       end
@@ -63,7 +63,7 @@ return function(core)
 
   function methods.next_int(self)
     if getmetatable(self) ~= class then return slow_next(self) end
-    local gen = cast(box_p, self).gen
+    local gen = cast(box_p, self).begun
     if gen ~= nil and next_id(gen, id_out, pause_out) == 0 then
       return id_out[0]
     end
@@ -99,7 +99,7 @@ return function(core)
   end
 
   function methods.batch_int(self, n)
-    local gen = getmetatable(self) == class and cast(box_p, self).gen or nil
+    local gen = getmetatable(self) == class and cast(box_p, self).begun or nil
     if gen == nil or type(n) ~= "number" or not (n >= 1 and n <= BATCH_MAX) or n % 1 ~= 0 then
       return slow_batch(self, n) -- says what is wrong
     end

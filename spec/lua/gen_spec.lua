@@ -416,6 +416,24 @@ describe("gen:close", function()
   end)
 end)
 
+describe("the keeper", function()
+  it("is there with the first id, on a lease that another process fetched", function()
+    local code = [[
+      local vesta = require "vesta"
+      local call, path, layout, name = arg[1], arg[2], arg[3]:gsub("_", " "), arg[4]
+      local gen = assert(vesta.open { path = path, layout = layout, worker = 1, namespace = name, wait_ms_max = 5000 })
+      assert(gen[call](gen, 1))
+      local pipe = io.popen("ls /proc/$PPID/task | wc -l")
+      print("threads " .. pipe:read "*a")
+    ]]
+    local name = help.name()
+    for _, call in ipairs { "next", "next", "batch" } do -- the first of them fetches the lease
+      local said = help.run(code, call, help.path(name), (help.wide:gsub(" ", "_")), name)
+      assert.are.equal("threads 2\n\n", said)
+    end
+  end)
+end)
+
 describe("gen:keep and gen:release", function()
   it("start the keeper before it is needed, and give the number back", function()
     local gen, options = help.open()

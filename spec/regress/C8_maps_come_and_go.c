@@ -66,8 +66,9 @@ static _Atomic uint64_t *numbers;
 static void issue_and_say_the_number(uint64_t index) {
     struct vesta_gen *gen = open_at("a.gen");
     struct vesta_info info;
+    uint64_t dice = index; /* by every way to an id: who takes none that waits is to call vesta_keep */
     while (gen && atomic_load(&tally->mark) == 0) {
-        if (!issue(gen, 20, index)) return;
+        if (!issue(gen, 20, dice++)) return;
         vesta_get_info(gen, &info);
         atomic_store(&numbers[index], info.worker + 1);
         usleep(5000);
@@ -87,9 +88,11 @@ static uint64_t number_at(const char *name) {
     return got == (ssize_t)sizeof map && active >= 0 ? map.slot[active].worker + 1 : 0;
 }
 
+static int stayers; /* who say their number */
+
 static bool agree(const char *name) {
     uint64_t named = number_at(name);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < stayers; i++)
         if (atomic_load(&numbers[i]) != named) return false;
     return named != 0;
 }
@@ -112,6 +115,7 @@ static void removed_under_issuers(void) {
     empty_folder();
     tally_clear();
     numbers = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    stayers = 4;
     for (uint64_t i = 0; i < 4; i++)
         pids[i] = spawn(issue_and_say_the_number, i);
     pids[4] = spawn(issue_and_come_back, 1000);
@@ -128,6 +132,33 @@ static void removed_under_issuers(void) {
     for (int i = 0; i < 6; i++)
         reap(pids[i], false);
     check_tally(1000);
+    munmap((void *)numbers, 4096);
+}
+
+static void give_and_close(uint64_t dice) {
+    struct vesta_gen *gen = open_at("a.gen");
+    CHECK(gen && issue(gen, 20, dice));
+    vesta_close(gen);
+}
+
+/* A map's first user got the lease, and is gone: who goes on there was never without one, and so never asked. */
+static void the_first_has_left(void) {
+    char name[VS_MAP_NAME_MAX];
+    empty_folder();
+    tally_clear();
+    numbers = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    stayers = 1;
+    reap(spawn(give_and_close, 1), false);
+    name_of(in_folder("a.gen"), name);
+    pid_t pid = spawn(issue_and_say_the_number, 0);
+    AWAIT(atomic_load(&numbers[0]) != 0);
+    CHECK_EQ_U64(atomic_load(&numbers[0]), number_at(name));
+    CHECK(unlink(name) == 0);
+    reap(spawn(give_and_close, 2), false); /* on a new map */
+    CHECK(settle(name));
+    atomic_store(&tally->mark, 1);
+    reap(pid, false);
+    check_tally(60);
     munmap((void *)numbers, 4096);
 }
 
@@ -223,6 +254,7 @@ static void swept(void) {
 static const struct check_case cases[] = {
     {"more leases than a map holds, and a second path to it: ids go on for both, none twice", past_the_leases_of_a_map},
     {"the map removed under four issuers and newcomers: all are on one map again, none twice", removed_under_issuers},
+    {"who goes on with a lease that others fetched keeps it: it follows when the map is replaced", the_first_has_left},
     {"a hundred processes killed with -9, one after another: contiguous ids under one lease", killed_a_hundred_times},
     {"a map whose file is gone goes with its last user", left_behind},
     {"maps that nobody can find any more are swept where others are made", swept},
