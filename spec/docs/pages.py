@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""pages.py [--self-test] -- what holds of the documents as a whole: each page is in the index, the page for whoever is on
-call knows every code and alert, and a page in another language has the commands of the English one.
+"""pages.py [--self-test] -- what holds of the documents as a whole: each page is in the index, links to headings lead there,
+the page for whoever is on call knows every code and alert, and a page in another language has the commands of the English
+one.
 
 A console, Lua or C block is the same in both languages to the last byte, and in the same order, but for comments in it.
 """
@@ -15,6 +16,7 @@ sys.path.insert(0, os.path.join(REPO, "spec", "support"))
 from claims import report  # noqa: E402
 
 BLOCK = re.compile(r"^```(\w[^\n]*)\n(.*?)^```$", re.M | re.S)
+PAGES = "*.md", "docs/*.md", "docs/*/*.md", "examples/*/*.md"
 LINK = re.compile(r"\]\(([^)#:\s]+)")
 
 
@@ -39,6 +41,24 @@ def on_call(root):
     return ["docs/oncall.md does not say what to do about " + name for name in codes + alerts if "`%s`" % name not in page]
 
 
+def anchors(text):
+    """What GitHub calls the headings: letters in lower case, digits, - and _, with - for each space."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.M)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings]
+    return {"".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-") for heading in plain}
+
+
+def dead_links(root):
+    """Links to a heading that is not there."""
+    wrong = []
+    for path in (path for pattern in PAGES for path in sorted(glob.glob(os.path.join(root, pattern)))):
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", read(path)):
+            page = os.path.join(os.path.dirname(path), target) if target else path
+            if page.endswith(".md") and not (os.path.exists(page) and anchor in anchors(read(page))):
+                wrong.append("%s: %s has no heading #%s" % (os.path.relpath(path, root), target or "it", anchor))
+    return wrong
+
+
 def commands(text):
     """The blocks without their comments."""
     return [(language, re.sub(r"^(.*?\S)??[ \t]*(#|--|//) .*$", r"\1", body, flags=re.M) if language == "sh" else body)
@@ -55,6 +75,8 @@ def twins(root):
 
 def differences(root, twin, page):
     """The first block that differs."""
+    if not os.path.exists(os.path.join(root, page)):
+        return ["there is no %s" % page]
     theirs, ours = commands(read(root, twin)), commands(read(root, page))
     for number, (a, b) in enumerate(zip(theirs, ours), 1):
         if a != b:
@@ -65,6 +87,7 @@ def differences(root, twin, page):
 
 def house(root):
     yield "docs/README.md names every page", index(root)
+    yield "links to headings lead there", dead_links(root)
     yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
     for twin, page in twins(root):
         yield "%s has the commands of %s" % (twin, page), differences(root, twin, page)
@@ -73,10 +96,10 @@ def house(root):
 CODES = "".join('{"code_%d", 503, "ERR"},\n' % i for i in range(30))
 KNOWN = " ".join("`code_%d`" % i for i in range(30)) + " ".join(" `Alert%d`" % i for i in range(5))
 RIGHT = {
-    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md)", "docs/a.md": "```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
+    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md)", "docs/a.md": "## Two `words`: v2_x\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
     "docs/xx/a.md": "```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
     "docs/metrics.md": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/problem.c": CODES,
-    "README.md": "```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
+    "README.md": "[x](docs/a.md#two-words-v2_x) [y](#here)\n# here\n```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
 }
 WRONG = {
     "a page that is not in the index": {"docs/new.md": ""},
@@ -87,6 +110,9 @@ WRONG = {
     "another output": {"docs/a.md": RIGHT["docs/a.md"].replace("y\n", "z\n")},
     "another command beside a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},
     "a block more": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
+    "a link to a heading of another name": {"README.md": RIGHT["README.md"].replace("#two-words", "#three-words")},
+    "a link to a line of a block": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "# x  #") + "[x](#x)"},
+    "a page that is in another language only": {"docs/xx/b.md": ""},
     "a README that differs": {"README.xx.md": "```c\ny\n```\n"},
 }
 
