@@ -12,6 +12,7 @@
     X(range) \
     X(guess) \
     X(fit) \
+    X(plan) \
     X(layout) \
     X(serve) \
     X(fill) \

@@ -136,6 +136,9 @@ int vs_read_values(const struct vesta_layout *layout, int count, char **operands
 int vs_read_layout(const char *text, struct vesta_layout *out);
 /* Digits only, at most max. */
 bool vs_read_count(const char *text, uint64_t max, uint64_t *out);
+/* "50000/s", "50k/s", "3.5M/min" as ids per second; years above 0.  VS_GO, or an exit code after a message. */
+int vs_read_rate(const char *flag, const char *text, double *out);
+int vs_read_years(const char *flag, const char *text, double *out);
 
 /* ---- picture.c: layouts and ids for people */
 

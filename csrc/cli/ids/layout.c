@@ -8,8 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#define RATE_MAX 1e15 /* far more than 62 bits can give; keeps infinity out */
-#define YEARS_MAX 1e6
 #define TEXT_MAX 4096 /* a layout as it was written, spread over words */
 
 static uint64_t workers_of(const struct vesta_layout *layout) {
@@ -128,38 +126,6 @@ static int run_layout(int argc, char **argv) {
 
 /* ------------------------------------------------------------------ fit */
 
-/* "50000/s", "50k/s", "3.5M/min" -> ids per second. */
-static int read_rate(const char *text, double *out) {
-    static const struct {
-        const char *name;
-        double factor;
-    } units[] = {{"", 1}, {"/s", 1}, {"/ms", 1000}, {"/min", 1.0 / 60}, {"/h", 1.0 / 3600}, {"/day", 1.0 / 86400}};
-    char *end;
-    double rate = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
-    if (rate > 0 && rate <= RATE_MAX) {
-        if (*end == 'k')
-            rate *= 1e3, end++;
-        else if (*end == 'M')
-            rate *= 1e6, end++;
-        for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-            if (strcmp(end, units[i].name) == 0) {
-                *out = rate * units[i].factor;
-                return VS_DONE;
-            }
-    }
-    return vs_usage("--rate is %s, which must be ids per time, such as 50000/s, 50k/s or 200/ms", vs_shown_text(text));
-}
-
-static int read_years(const char *text, double *out) {
-    char *end;
-    double years =
-        text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != 'x' ? strtod(text, &end) : -1;
-    if (!(years > 0) || *end || years > YEARS_MAX)
-        return vs_usage("--years is %s, which must be a number above 0, such as 30", vs_shown_text(text));
-    *out = years;
-    return VS_DONE;
-}
-
 /* The first of January of this year: a date that people remember, and close to now. */
 static int64_t year_start_ms(int64_t now_ms) {
     time_t now = (time_t)(now_ms / 1000);
@@ -208,7 +174,8 @@ static int run_fit(int argc, char **argv) {
         return vs_usage("--%s is missing; --rate, --nodes and --years are needed", !rate    ? "rate"
                                                                                    : !years ? "years"
                                                                                             : "nodes");
-    if ((rc = read_rate(rate, &need.rate)) != VS_DONE || (rc = read_years(years, &need.years)) != VS_DONE) return rc;
+    if ((rc = vs_read_rate("--rate", rate, &need.rate)) != VS_GO) return rc;
+    if ((rc = vs_read_years("--years", years, &need.years)) != VS_GO) return rc;
     if (epoch && vesta_time_parse(epoch, &need.epoch_ms, &err) != VESTA_OK) return vs_report(&err);
     if (vesta_fit(&need, &fit, &err) != VESTA_OK) {
         vs_say("%s", err.text);
