@@ -11,9 +11,10 @@
 #include <stdlib.h>
 
 #define LEASE_STEP_US 100000
-#define PROGRESS_US 2000000 /* nobody should look at a silent program for longer */
-#define CHOICE_STEP_US 1000 /* a policy answers soon */
-#define RETRY_US 1000000    /* after a generator that could not be opened */
+#define PROGRESS_US 2000000      /* nobody should look at a silent program for longer; */
+#define PROGRESS_US_MAX 60000000 /* twice as long each time up to this: a day of waiting is not a log full of it */
+#define CHOICE_STEP_US 1000      /* a policy answers soon */
+#define RETRY_US 1000000         /* after a generator that could not be opened */
 
 enum place { WAITING, READY, FAILED };
 
@@ -169,10 +170,15 @@ static bool is_wanted(const struct vs_serving *serving, int i, const struct vest
     return !vs_control_is_over(serving->control, i, why);
 }
 
-static void tell_progress(const struct vs_namespace *ns, const char *text, int64_t *said_us) {
+struct progress {
+    int64_t said_us, rest_us;
+};
+
+static void tell_progress(const struct vs_namespace *ns, const char *text, struct progress *progress) {
     int64_t now_us = vs_monotonic_us();
-    if (now_us - *said_us < PROGRESS_US) return;
-    *said_us = now_us;
+    if (now_us - progress->said_us < progress->rest_us) return;
+    progress->said_us = now_us;
+    progress->rest_us = 2 * progress->rest_us < PROGRESS_US_MAX ? 2 * progress->rest_us : PROGRESS_US_MAX;
     vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", ns->name, "why", text, NULL);
     vs_notify("STATUS=waiting for a worker number of %s", ns->name);
 }
@@ -189,7 +195,7 @@ static bool lease(struct vs_start *start, int i) {
     const struct vs_namespace *ns = &serving->app.ns[i];
     const struct vesta_clock *clock = serving->app.clock;
     struct vesta_gen *gen = ns->gen[VS_RESP];
-    int64_t said_us = start->from_us;
+    struct progress progress = {start->from_us, PROGRESS_US};
     struct vesta_pause pause;
     char text[256] = "", over[VS_OVER_MAX];
     uint64_t id;
@@ -204,7 +210,7 @@ static bool lease(struct vs_start *start, int i) {
             return true;
         if (pause.wait_us < 0) return fail_as(start, i, text), false;
         if (is_too_late(start, i, text)) return false;
-        tell_progress(ns, text, &said_us);
+        tell_progress(ns, text, &progress);
     }
     return !is_ending(start);
 }

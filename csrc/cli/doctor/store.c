@@ -12,8 +12,8 @@
 #define STEP_MS 1000
 #define NO_VERSION (UINT64_C(1) << 62)
 
-/* A store on this machine that nobody has used yet. */
-static bool is_to_come(const char *uri) {
+/* A store on this machine that is not there: nobody has used it yet, unless a generator file says otherwise. */
+static bool is_missing(const char *uri) {
     return vs_store_is_local(uri) && access(strchr(uri, ':') + 1, F_OK) != 0;
 }
 
@@ -22,7 +22,7 @@ static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_nam
     char todo[VESTA_NAMESPACE_MAX + 100];
     snprintf(todo, sizeof todo, "vesta store init --store URI --namespace %s --layout ... (--again, if it was there)",
              ns->name);
-    if (stored->ver == 0 && vs_store_is_local(ns->opts.store))
+    if (stored->ver == 0 && vs_store_is_local(ns->opts.store) && !doctor->incarnation)
         vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: the namespace does not exist yet and will be created",
                         ns->name);
     else if (stored->ver == 0)
@@ -179,7 +179,11 @@ void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *n
     struct vesta_error err;
     if (vs_store_check(ns->opts.store, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", ns->name, err.text);
-    } else if (is_to_come(ns->opts.store)) {
+    } else if (is_missing(ns->opts.store) && doctor->incarnation) {
+        vs_doctor_found(doctor, VS_SICK, "store", "bring it back; if it is lost: vesta store init --again",
+                        "%s: %s is gone, and the generator file has had leases", ns->name,
+                        strchr(ns->opts.store, ':') + 1);
+    } else if (is_missing(ns->opts.store)) {
         vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it does not exist yet and will be created", ns->name);
     } else if (vs_store_open(ns->opts.store, &opts, &store, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, "store", NULL, "%s: %s", ns->name, err.text);

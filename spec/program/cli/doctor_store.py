@@ -51,6 +51,19 @@ def _(world):
     same(os.listdir(world.folder), [])
 
 
+@claim("a database of this machine that has granted leases and is gone, or is another, is a fault and none to come")
+def _(world):
+    path = world.path("leases.db")
+    opts = (*flags("sqlite:" + path), "--path", world.path("orders.gen"))
+    same(world.run("gen", *opts[len(OFF):], "--worker", "7").code, 0)
+    same({state for state, _, _ in examine(world, *opts)}, {"ok"})
+    os.rename(path, path + ".away")
+    same(examine(world, *opts, code=1), [("fail", "orders: %s is gone, and the generator file has had leases" % path,
+                                          "bring it back; if it is lost: vesta store init --again")])
+    init(world, "sqlite:" + path, "another")
+    has(examine(world, *opts, code=1), "fail", "the namespace is not in the store", "--again")
+
+
 @claim("a namespace that is not there, or of another layout")
 def _(world):
     for uri in (served.mysql_uri(), served.zk_uri()):
