@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pages.py [--self-test] -- what holds of the documents as a whole: each page is in the index, links to headings lead there,
 the page for whoever is on call knows every code and alert, and a page in another language has the commands of the English
-one.
+one, and explains the same names.
 
 A console, Lua or C block is the same in both languages to the last byte, and in the same order, but for comments in it.
 """
@@ -65,6 +65,12 @@ def commands(text):
             for language, body in BLOCK.findall(text)]
 
 
+def names(text):
+    """What the first columns of tables call by name: options, keys, codes, events."""
+    rows = re.findall(r"^\| *(`[^|]*?)(?<!\\)\|", BLOCK.sub("", text), re.M)
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
 def twins(root):
     """(page in another language, its English one)."""
     for path in sorted(glob.glob(os.path.join(root, "README.*.md"))):
@@ -82,7 +88,11 @@ def differences(root, twin, page):
         if a != b:
             lines = next(((x, y) for x, y in zip(a[1].split("\n"), b[1].split("\n")) if x != y), (a[0], b[0]))
             return ["block %d of %s is no longer that of %s:" % (number, twin, page), "    %s" % lines[0], "    %s" % lines[1]]
-    return [] if len(theirs) == len(ours) else ["%s has %d blocks, %s has %d" % (twin, len(theirs), page, len(ours))]
+    if len(theirs) != len(ours):
+        return ["%s has %d blocks, %s has %d" % (twin, len(theirs), page, len(ours))]
+    text = read(root, twin)
+    return ["%s has no `%s`, which a table of %s explains" % (twin, name, page)
+            for name in names(read(root, page)) if "`%s`" % name not in text]
 
 
 def house(root):
@@ -90,14 +100,14 @@ def house(root):
     yield "links to headings lead there", dead_links(root)
     yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
     for twin, page in twins(root):
-        yield "%s has the commands of %s" % (twin, page), differences(root, twin, page)
+        yield "%s has the commands and the tables' names of %s" % (twin, page), differences(root, twin, page)
 
 
 CODES = "".join('{"code_%d", 503, "ERR"},\n' % i for i in range(30))
 KNOWN = " ".join("`code_%d`" % i for i in range(30)) + " ".join(" `Alert%d`" % i for i in range(5))
 RIGHT = {
-    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md)", "docs/a.md": "## Two `words`: v2_x\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
-    "docs/xx/a.md": "```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
+    "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
+    "docs/xx/a.md": "| `n` |\n```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
     "docs/metrics.md": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/problem.c": CODES,
     "README.md": "[x](docs/a.md#two-words-v2_x) [y](#here)\n# here\n```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
 }
@@ -109,6 +119,7 @@ WRONG = {
     "another command": {"docs/a.md": RIGHT["docs/a.md"].replace("$ x", "$ z")},
     "another output": {"docs/a.md": RIGHT["docs/a.md"].replace("y\n", "z\n")},
     "another command beside a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},
+    "a name that is explained in one language only": {"docs/a.md": RIGHT["docs/a.md"] + "| `more` | x |\n"},
     "a block more": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
     "a link to a heading of another name": {"README.md": RIGHT["README.md"].replace("#two-words", "#three-words")},
     "a link to a line of a block": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "# x  #") + "[x](#x)"},
