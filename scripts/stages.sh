@@ -45,9 +45,8 @@ tests() {
     build "$preset" || return 1
     rm -f "$xml"
     case $stage in
-        asan | tsan) at_once=$((3 * jobs)) ;; # they mostly wait, and are patient
-        leases | regress | stores) at_once=$((3 * jobs)) ;;
-        c | server | cli | clients) at_once=$((2 * jobs)) ;;
+        asan | tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;; # they mostly wait
+        c) at_once=$((2 * jobs)) ;;
     esac
     (cd build/"$preset" && ctest -j "$at_once" --no-tests=error --output-junit "$xml" \
         --test-output-size-passed 1000000 --test-output-size-failed 1000000 "$@") || rc=$? # no test at all is a failure too

@@ -231,7 +231,8 @@ class Watch:
                 self.reused.append(x.request)
         if len(others) < self.processes or x.client.is_closed():
             return
-        open_too = [other for other in others if not other.is_closed(patience_s=1) and other in self.under_way]
+        patience_s = 0 if self.overlapped else 1  # of a row that has failed nothing more is asked
+        open_too = [other for other in others if not other.is_closed(patience_s) and other in self.under_way]
         if len(open_too) >= self.processes:
             self.overlapped.append(x.request)
 

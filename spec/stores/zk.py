@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from servers import Caller, Proxy, ZooKeeper, claim, contract, has, main, until
 
@@ -356,11 +357,15 @@ def _():
     silent.close()
     web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     threading.Thread(target=web.serve_forever, daemon=True).start()
-    for at in (port, web.server_port):
+
+    def five(at):
         with Caller(CALL, uri(port=at), "nobody") as caller:
-            for _ in range(5):  # its first calls and the later ones meet different states of the client
-                text = caller.ask("ns", "DOWN")["text"]
-                assert "no server" in text or "no answer" in text, text
+            # the first calls and the later ones meet different states of the client
+            return [caller.ask("ns", "DOWN")["text"] for _ in range(5)]
+
+    with ThreadPoolExecutor() as pool:  # each waits for its deadline
+        for text in sum(pool.map(five, (port, web.server_port)), []):
+            assert "no server" in text or "no answer" in text, text
     web.shutdown()
     with Caller(CALL, "zk://me:x@no.such.host.invalid/x", "nobody") as caller:
         has(caller.ask("ns", "DOWN")["text"], "its host names cannot be resolved")
