@@ -18,6 +18,7 @@ files["lua/vesta/policy"] = { -- what a policy may see
     "env", "localtime" },
 }
 files["examples/config"] = { read_globals = { "env", "file" } } -- what a config may see
+files["examples/kubernetes"] = { read_globals = { "env", "file" } }
 files["spec/clients"] = { std = "max+ngx_lua" }
 files["spec/program/clients/tour.lua"] = { read_globals = { "ngx" } }
 files["library"] = { ignore = { "211", "212", "241" } }

@@ -16,6 +16,11 @@ packages_for() {
             packages_for build
             packages_for use
             ;;
+        image)
+            packages_for build
+            store_packages
+            echo libhiredis-dev ca-certificates tzdata
+            ;;
         deb) # the Build-Depends of debian/control, which a test compares
             packages_for build
             store_packages
@@ -28,7 +33,8 @@ packages_for() {
             echo prometheus python3-prometheus-client
             echo lua5.1 lua5.2 lua5.3 lua5.4 luajit2
             echo libluajit2-5.1-dev lua-busted luarocks lua-check nginx libnginx-mod-http-lua wrk
-            echo openssl spin tzdata
+            echo openssl spin tzdata ca-certificates
+            echo iproute2 python3-yaml
             echo man-db mandoc zsh fish
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo golang-go default-jdk-headless php-cli haproxy tarantool

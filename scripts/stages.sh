@@ -24,7 +24,7 @@ lua      | 12 | lua     | the Lua specs and examples under five interpreters
 rock     |  8 | rock    | luarocks builds the rock offline, for three Luas
 nginx    |  8 | nginx   | the nginx example under load, reloaded and with a worker killed
 beside   |  8 | beside  | the examples for HAProxy and Tarantool; plugins of APISIX and Kong by a stand-in of these
-install  | 12 | install | cmake --install and what it is used for; the Debian packages of a build
+install  | 12 | install | cmake --install and what it is used for; the Debian packages of a build; the container image, and pods
 docs     |  8 | docs    | the commands in README and docs give what is printed there
 '
 NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|sim|leases|prove' # no code of ours, or too slow by far

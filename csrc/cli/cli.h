@@ -18,6 +18,7 @@
     X(fill) \
     X(check) \
     X(doctor) \
+    X(health) \
     X(store) \
     X(workers) \
     X(segments) \

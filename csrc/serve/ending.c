@@ -52,6 +52,7 @@ void vs_ending_prepare(void) {
     on(SIGTERM, end_before);
     on(SIGINT, end_before);
     on(SIGALRM, end_now);
+    on(SIGCHLD, SIG_IGN); /* process 1 of a container inherits those that exec leaves behind; we start none */
 }
 
 void vs_ending_begin(struct vs_serving *serving) {

@@ -1,0 +1,211 @@
+"""cluster.py -- what a kubelet does, with the kernel's namespaces: pods of a manifest's template, from the image that
+scripts/image builds, each with an address, a name and a disk of its own.  The whole cluster is in namespaces, too: nothing
+of this machine's network is touched, and all of it ends with the spec.  Knows nothing of ids.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+
+import yaml
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REPO = os.path.dirname(os.path.dirname(HERE))
+MANIFESTS = os.path.join(REPO, "examples", "kubernetes")
+GATEWAY = "10.9.0.1"
+
+
+def enter():
+    """Begins this program anew as root of namespaces of its own.  False: this kernel, or who runs it, lets us make none."""
+    if os.environ.get("VESTA_CLUSTER"):
+        for words in ("link set lo up", "link add pods type bridge", "addr add %s/16 dev pods" % GATEWAY, "link set pods up"):
+            subprocess.run(["ip", *words.split()], check=True)
+        return True
+    flags = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
+    tried = subprocess.run(["unshare", *flags, "ip", "link", "add", "pods", "type", "bridge"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        print("# not where namespaces cannot be made: %s" % tried.stderr.strip())
+        return False
+    sys.stdout.flush()
+    os.execvpe("unshare", ["unshare", *flags, sys.executable, *sys.argv], dict(os.environ, VESTA_CLUSTER="1"))
+
+
+class Image:
+    """Built by scripts/image, and unpacked by what its index and manifest say."""
+
+    def __init__(self, program):
+        self.folder = tempfile.mkdtemp(prefix="vesta-image-")
+        self.tar, self.root, blobs = (os.path.join(self.folder, name) for name in ("image.tar", "root", "blobs"))
+        self.said = subprocess.run([os.path.join(REPO, "scripts", "image"), "--program", program, self.tar], check=True, capture_output=True,
+                                   text=True, timeout=500).stdout
+        os.mkdir(blobs)
+        subprocess.run(["tar", "-C", blobs, "-xf", self.tar], check=True)
+
+        def blob(of):
+            return os.path.join(blobs, "blobs", *of["digest"].split(":"))
+
+        def read(path):
+            with open(path) as file:
+                return json.load(file)
+        self.index = read(os.path.join(blobs, "index.json"))
+        self.manifest = read(blob(self.index["manifests"][0]))
+        self.blobs = [blob(of) for of in (self.index["manifests"][0], self.manifest["config"], *self.manifest["layers"])]
+        self.config = read(blob(self.manifest["config"]))["config"]
+        os.mkdir(self.root)
+        os.chmod(self.root, 0o755)
+        for layer in self.manifest["layers"]:
+            subprocess.run(["tar", "-C", self.root, "-xzf", blob(layer)], check=True)
+
+    def end(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def documents(name):
+    with open(os.path.join(MANIFESTS, name)) as file:
+        return list(yaml.safe_load_all(file))
+
+
+def first(name, kind):
+    return next(d for d in documents(name) if d["kind"] == kind)
+
+
+class Box:
+    """A container that runs, in a network of its own; `pid` is that of its process 1."""
+    count = 0
+    lock = threading.Lock()
+
+    def __init__(self, image, name, args, env=None, binds=None, tmpfs=(), uid=65532, gid=65532, read_only=True):
+        with Box.lock:
+            Box.count += 1
+            self.number = Box.count
+        self.address = "10.9.%d.%d" % (1 + self.number // 250, 1 + self.number % 250)
+        self.log_path = os.path.join(image.folder, "log.%d" % self.number)
+        for inside in (*(binds or {}), *tmpfs):
+            os.makedirs(image.root + inside, exist_ok=True)  # as a runtime does, which then shows it read-only
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "box.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=log, text=True, bufsize=1)
+        environment = dict(pair.split("=", 1) for pair in image.config["Env"])
+        environment.update(env or {})
+        self.say(dict(root=image.root, name=name, uid=uid, gid=gid, args=args, env=environment, binds=binds or {}, tmpfs=list(tmpfs), read_only=read_only))
+        self.net = self.hear()
+        link = "p%d" % self.number
+        for words in ("ip link add %s type veth peer name eth0 netns %d" % (link, self.net), "ip link set %s master pods up" % link,
+                      *("nsenter --net=/proc/%d/ns/net ip %s" % (self.net, more) for more in
+                        ("addr add %s/16 dev eth0" % self.address, "link set eth0 up", "link set lo up"))):
+            subprocess.run(words.split(), check=True)
+        self.say("go")
+        self.pid = self.hear()
+
+    def say(self, what):
+        self.process.stdin.write(json.dumps(what) + "\n")
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        assert line, "the container ended: " + self.log()
+        return int(line)
+
+    def log(self):
+        with open(self.log_path, errors="replace") as file:
+            return file.read()
+
+    def beside(self, *command, **kw):
+        """Another container of the pod: of the same network."""
+        return subprocess.Popen(["nsenter", "--net=/proc/%d/ns/net" % self.net, *command], **kw)
+
+    def execute(self, *command):
+        """As `kubectl exec`: a program of the image, in all namespaces of the container."""
+        users = ["--user", "--preserve-credentials"] if os.readlink("/proc/self/ns/user") != os.readlink("/proc/%d/ns/user" % self.pid) else []
+        return subprocess.run(["nsenter", "--target", str(self.pid), *users, "--mount", "--pid", "--net", "--ipc", "--uts", *command],
+                              capture_output=True, text=True, timeout=200)
+
+    def network(self, state):
+        subprocess.run(["ip", "link", "set", "p%d" % self.number, state], check=True)
+
+    def get(self, path, port=8088, timeout=5):
+        """A status and a body; 0 where nobody answers."""
+        try:
+            with urllib.request.urlopen("http://%s:%d%s" % (self.address, port, path), timeout=timeout) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def send(self, number):
+        os.kill(self.pid, number)
+
+    def wait(self, seconds):
+        return self.process.wait(seconds)
+
+    def kill(self):
+        """Nothing of it is left: its processes, memory and network go with process 1."""
+        if self.process.poll() is None:
+            self.send(signal.SIGKILL)
+            self.process.wait(30)
+        for pipe in self.process.stdin, self.process.stdout:
+            pipe.close()
+
+
+class Pod(Box):
+    """The container vesta of a workload's template, as its manifest says it."""
+
+    def __init__(self, image, workload, name, configs):
+        spec = workload["spec"]["template"]["spec"]
+        container = next(c for c in spec.get("initContainers", []) + spec["containers"] if c["name"] == "vesta")
+        self.grace = spec["terminationGracePeriodSeconds"]
+        self.container = container
+        security = spec["securityContext"]
+        self.disk = tempfile.mkdtemp(prefix="pod-", dir=image.folder)
+        os.chmod(self.disk, 0o755)
+        volumes = {volume["name"]: self.volume(volume, configs) for volume in spec.get("volumes", [])}
+        env = {e["name"]: e["value"] for e in container.get("env", []) if "value" in e}
+        super().__init__(image, name, image.config["Entrypoint"] + container["args"], env,
+                         {mount["mountPath"]: volumes[mount["name"]] for mount in container.get("volumeMounts", [])}, (),
+                         security["runAsUser"], security["runAsGroup"], container["securityContext"]["readOnlyRootFilesystem"])
+
+    def volume(self, volume, configs):
+        path = os.path.join(self.disk, volume["name"])
+        os.mkdir(path)
+        of = volume.get("configMap", {}).get("name") or volume.get("secret", {}).get("secretName")
+        if of:
+            for key, text in configs[of].items():
+                with open(os.path.join(path, key), "w") as file:
+                    file.write(text)
+                os.chmod(os.path.join(path, key), volume.get("secret", {}).get("defaultMode", 0o644))
+        else:
+            assert "emptyDir" in volume, volume
+            os.chmod(path, 0o777)
+        return path
+
+    def probe(self, name):
+        asked = self.container[name]
+        if "exec" in asked:
+            return self.execute(*asked["exec"]["command"]).returncode == 0
+        port = next(p["containerPort"] for p in self.container["ports"] if p["name"] == asked["httpGet"]["port"])
+        return self.get(asked["httpGet"]["path"], port)[0] == 200
+
+    def is_ready(self):
+        assert self.process.poll() is None, "the container ended: " + self.log()
+        return self.probe("readinessProbe")
+
+    def stop(self, before=lambda: None):
+        """As a kubelet ends a pod: preStop, in which Services forget it, TERM, and KILL once the grace is over.  What process
+        1 ended with."""
+        before()  # instead of preStop's seconds: when it is done, it is done
+        self.send(signal.SIGTERM)
+        try:
+            return self.wait(self.grace - self.container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0))
+        finally:
+            self.kill()
+
+    def lose(self):
+        """Killed, and its disk is gone."""
+        self.kill()
+        shutil.rmtree(self.disk)
