@@ -19,6 +19,7 @@
     X(check) \
     X(doctor) \
     X(health) \
+    X(top) \
     X(store) \
     X(workers) \
     X(segments) \

@@ -7,7 +7,7 @@ from topics import option_rows, topics
 
 CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password = "hunter2" } },
   namespaces = { orders = { layout = "snowflake", store = "sqlite:%s", lease = "strict" } },
-  segments = { { store = "db", tags = "*" } } }"""
+  segments = { { store = "db", tags = "*" } }, admin = { listen = "unix:/tmp/vesta-none.sock" } }"""
 
 # What else a command needs before it gets there.
 MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
