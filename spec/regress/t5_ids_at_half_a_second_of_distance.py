@@ -95,6 +95,6 @@ def _():
 
 
 try:
-    main()
+    main(sys.argv[2] if len(sys.argv) > 2 else "")
 finally:
     shutil.rmtree(home, ignore_errors=True)
