@@ -41,6 +41,7 @@ class Image:
 
     def __init__(self, program):
         self.folder = tempfile.mkdtemp(prefix="vesta-image-")
+        os.chmod(self.folder, 0o755)
         self.tar, self.root, blobs = (os.path.join(self.folder, name) for name in ("image.tar", "root", "blobs"))
         self.said = subprocess.run([os.path.join(REPO, "scripts", "image"), "--program", program, self.tar], check=True, capture_output=True,
                                    text=True, timeout=500).stdout
@@ -84,6 +85,7 @@ class Box:
         with Box.lock:
             Box.count += 1
             self.number = Box.count
+        self.uid, self.gid = uid, gid
         self.address = "10.9.%d.%d" % (1 + self.number // 250, 1 + self.number % 250)
         self.log_path = os.path.join(image.folder, "log.%d" % self.number)
         for inside in (*(binds or {}), *tmpfs):
@@ -116,14 +118,17 @@ class Box:
             return file.read()
 
     def beside(self, *command, **kw):
-        """Another container of the pod: of the same network."""
-        return subprocess.Popen(["nsenter", "--net=/proc/%d/ns/net" % self.net, *command], **kw)
+        """Another container of the pod: of the same network, and user."""
+        return subprocess.Popen(["nsenter", "--target", str(self.pid), *self.as_user(), "--net", *command], **kw)
+
+    def as_user(self):
+        mapped = os.readlink("/proc/self/ns/user") != os.readlink("/proc/%d/ns/user" % self.pid)
+        return ["--user", "--preserve-credentials"] if mapped else ["--setuid", str(self.uid), "--setgid", str(self.gid)]
 
     def execute(self, *command):
         """As `kubectl exec`: a program of the image, in all namespaces of the container."""
-        users = ["--user", "--preserve-credentials"] if os.readlink("/proc/self/ns/user") != os.readlink("/proc/%d/ns/user" % self.pid) else []
-        return subprocess.run(["nsenter", "--target", str(self.pid), *users, "--mount", "--pid", "--net", "--ipc", "--uts", *command],
-                              capture_output=True, text=True, timeout=200)
+        return subprocess.run(["nsenter", "--target", str(self.pid), *self.as_user(), "--mount", "--pid", "--net", "--ipc", "--uts", "--root", "--wd",
+                               *command], capture_output=True, text=True, timeout=200)
 
     def network(self, state):
         subprocess.run(["ip", "link", "set", "p%d" % self.number, state], check=True)

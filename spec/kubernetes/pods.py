@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -60,6 +61,8 @@ class Workload:
         pod = Pod(self.image, self.workload, "%s-%s" % (self.name, name), self.configs)
         self.pods.append(pod)
         pod.file = pod.log_path + ".ids"
+        with open(pod.file, "w"):
+            os.chmod(pod.file, 0o666)
         self.files.append(pod.file)
         self.askers.append(pod.beside(sys.executable, os.path.join(HERE, "asker.py"), pod.file, str(COUNT)))
         return pod
@@ -259,9 +262,11 @@ def _():
         until(lambda: pod.probe("startupProbe"), lambda: "vesta is ready: " + pod.log(), 200)
         assert pod.probe("livenessProbe")
         nginx = next(c for c in workload["spec"]["template"]["spec"]["containers"] if c["name"] == "nginx")
-        own = pod.disk + "/nginx.conf"
+        folder = tempfile.mkdtemp(dir=pod.disk)
+        own = folder + "/nginx.conf"
+        os.chmod(folder, 0o777)
         with open(own, "w") as file:  # its /tmp is its own
-            file.write(config["data"]["nginx.conf"].replace("/tmp/", pod.disk + "/"))
+            file.write(config["data"]["nginx.conf"].replace("/tmp/", folder + "/"))
         process = pod.beside(*nginx["args"][:-1], own, stderr=subprocess.DEVNULL)
         port = nginx["ports"][0]["containerPort"]
         path = nginx["readinessProbe"]["httpGet"]["path"]
