@@ -280,7 +280,6 @@ bool vs_part_run(struct vs_part *part, struct vs_store *store, const char *why) 
     }
     struct vs_live *live = atomic_load(&part->segment->live);
     bool leaves = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
-    assert(leaves || atomic_load(&part->leave) == VS_LEAVE_NOT);
     assert(part->refill.phase == VS_RF_REST); /* each run ends there, or is followed by a reset */
     atomic_store(&part->watches, false);
     if (!leaves && !vs_share_is_found(part, store, why)) return true;
