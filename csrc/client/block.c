@@ -1,5 +1,6 @@
 /* block.c -- what a block must be like, and runs of ids from its front. */
 #include "client/block.h"
+#include "id/id.h"
 
 #include <assert.h>
 
@@ -58,7 +59,7 @@ bool vs_block_overlaps(const struct vs_block *a, const struct vs_block *b) {
 }
 
 void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *given, struct vs_block *out) {
-    const struct vesta_field *seq = &layout->field[layout->seq];
+    const struct vesta_field *seq = vs_seq(layout);
     *out = (struct vs_block){.is_ticks = true,
                              .seq_bits = seq->width,
                              .time_shift = layout->field[layout->time].shift,

@@ -1,5 +1,6 @@
 /* input.c -- ids, values and layouts from operands and from stdin, with messages that name what is wrong. */
 #include "command/options.h"
+#include "id/id.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -156,7 +157,7 @@ static int read_time_value(const struct vesta_layout *layout, const char *text, 
     if (vesta_time_parse(text, &unix_ms, &err) != VESTA_OK) return vs_report(&err);
     if (unix_ms < layout->epoch_ms)
         return vs_usage("time %s is before the layout's epoch, %s", vs_shown_text(text), vs_iso(layout->epoch_ms, iso));
-    *out = (uint64_t)(unix_ms - layout->epoch_ms) / (uint64_t)layout->unit_ms;
+    *out = vs_time_in(layout, unix_ms);
     return VS_DONE;
 }
 

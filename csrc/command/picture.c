@@ -32,7 +32,9 @@ const char *vs_grouped(uint64_t n, char *buf) {
 }
 
 uint64_t vs_per_second(const struct vesta_layout *layout) {
-    return (layout->field[layout->seq].max + 1) * 1000 / (uint64_t)layout->unit_ms;
+    uint64_t per_second;
+    bool is_more = __builtin_mul_overflow(vs_seq(layout)->max + 1, 1000000u / (unsigned)layout->unit_us, &per_second);
+    return is_more ? UINT64_MAX : per_second;
 }
 
 /* ------------------------------------------------------------------ how long ago */

@@ -81,7 +81,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
                          struct vesta_pause *pause) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t start = at.tick;
-    int64_t now_us = at.now_us;
+    int64_t now_us = at.now_us, seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
+    /* Another thread may have read the clock after this one: only a reading after its own tells that it went back. */
+    if (now_us < seen_us) now_us = gen->clock->unix_us(gen->clock->self);
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     assert(now <= vs_tick_end(shape));
@@ -91,15 +93,16 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     /* relaxed: only about whom to ask; a verdict wants another number, and the keeper is at it */
     if (is_over || atomic_load_explicit(&map->shared.leave, memory_order_relaxed) == index + 1)
         return pause_lease(gen, map, index, pause);
-    int64_t seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     /* the clock's first instant whose bound lies above start */
     uint64_t due = start >= gen->ahead_ticks_max ? start - gen->ahead_ticks_max : 0;
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
-    /* full: the next unit will do; refused takers of history pacing have pushed the word a little into it */
+    /* full: the next unit will do; refused takers of history pacing have pushed the word a little into it, or, where
+     * units are short, past it */
+    uint64_t near = shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2;
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us                                 ? VESTA_CLOCK_BACK
-               : start >= now + 2 * unit + gen->ahead_ticks_max ? VESTA_AHEAD
-                                                                : VESTA_FULL,
+        .why = now_us < seen_us                                    ? VESTA_CLOCK_BACK
+               : start >= now + near * unit + gen->ahead_ticks_max ? VESTA_AHEAD
+                                                                   : VESTA_FULL,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,
@@ -448,7 +451,7 @@ static void assert_composes(const struct vesta_gen *gen) {
     assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start stays in its unit */
     assert(shape->gap_bits <= shape->seq_bits);
     assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* one gap is not crossed twice */
-    assert(shape->unit_us == 1000 || shape->unit_us == 10000 || shape->unit_us == 1000000); /* tick.c, units */
+    assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
 }
 
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,

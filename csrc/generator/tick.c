@@ -1,5 +1,6 @@
 /* tick.c -- the way between instants and ticks, and how far a clock may be believed.  Pure. */
 #include "generator/generator.h"
+#include "id/id.h"
 
 /* What lies between the place of one bit and the end of `width` bits that begin at another. */
 static uint64_t skip(unsigned place, unsigned from, unsigned width) {
@@ -7,7 +8,7 @@ static uint64_t skip(unsigned place, unsigned from, unsigned width) {
 }
 
 void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
-    const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
+    const struct vesta_field *time = &layout->field[layout->time], *seq = vs_seq(layout);
     unsigned high_width = seq->width - seq->low_width;
     bool is_split = seq->low_width > 0;
     *out = (struct vs_shape){
@@ -20,14 +21,20 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
         .worker_unit = layout->worker >= 0 ? (uint64_t)1 << layout->field[layout->worker].shift : 0,
         .time_max = time->max,
         .epoch_us = layout->epoch_ms * 1000,
-        .unit_us = (int64_t)layout->unit_ms * 1000,
+        .unit_us = layout->unit_us,
         .spread = layout->spread,
     };
 }
 
-/* The division is by a constant in each branch: dividing by a variable costs more than the rest of an id. */
+/* The division is by a constant where the unit is a common one: by a variable it costs more than the rest of an id. */
 static int64_t units(int64_t us, int64_t unit_us) {
-    return unit_us == 1000 ? us / 1000 : unit_us == 10000 ? us / 10000 : us / 1000000;
+    switch (unit_us) {
+    case 1: return us;
+    case 1000: return us / 1000;
+    case 10000: return us / 10000;
+    case 1000000: return us / 1000000;
+    default: return us / unit_us;
+    }
 }
 
 int64_t vs_time_at(const struct vs_shape *shape, int64_t unix_us) {

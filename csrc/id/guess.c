@@ -12,10 +12,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PRESETS_MAX 32
+#define PRESETS_MAX 40
 #define CLOCK_DOUBT_MS INT64_C(86400000) /* an id from a clock that is a day fast is still a likely id */
 #define EPOCH_DOUBT                                                                                                    \
     0.25 /* ids tell a split, and no epoch: that of the first may be another's; unless their time is known */
+#define SNOWFLAKE_MS INT64_C(1288834974657) /* an epoch of 1970 is nobody's beginning; nothing of the kind is older */
 #define NONE_WEIGHT 3 /* how much likelier than one layout it is beforehand that it is none of them */
 
 /* ------------------------------------------------------------------ products of small probabilities */
@@ -71,11 +72,14 @@ static double near_is_likely(uint64_t a, uint64_t b, unsigned bits) {
 
 /* Recent times are likelier than old ones: a density that rises from the epoch until now. */
 static double recent_is_likely(const struct vesta_layout *layout, uint64_t time, int64_t now_ms) {
-    double units_so_far = (double)(now_ms - layout->epoch_ms) / layout->unit_ms,
-           units_max = (double)layout->field[layout->time].max;
+    int64_t from_ms = layout->epoch_ms > 0 ? layout->epoch_ms : SNOWFLAKE_MS;
+    double units_so_far = (double)(now_ms - from_ms) * 1000 / layout->unit_us,
+           units_before = (double)(from_ms - layout->epoch_ms) * 1000 / layout->unit_us,
+           units_max = (double)layout->field[layout->time].max - units_before, since = (double)time - units_before;
+    if (since < 0) since = 0;
     if (units_so_far > units_max) units_so_far = units_max;
-    if (units_so_far < (double)time) units_so_far = (double)time; /* the day of doubt */
-    return ((double)time + 1) / ((units_so_far + 1) * (units_so_far + 1));
+    if (units_so_far < since) units_so_far = since; /* the day of doubt */
+    return (since + 1) / ((units_so_far + 1) * (units_so_far + 1));
 }
 
 /* A worker that was seen among the earlier ids is likely to be seen again. */
@@ -124,6 +128,10 @@ static struct vs_chance weigh_none(const struct vs_evidence *e) {
     for (size_t i = 0; i < e->count; i++)
         chance = times(chance, i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64));
     return chance;
+}
+
+bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout *b) {
+    return a->unit_us == b->unit_us && a->field[a->time].shift == b->field[b->time].shift;
 }
 
 double vs_guess_rank(const struct vs_evidence *e, struct vs_suspect *suspects, size_t *count) {

@@ -40,7 +40,7 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
                 (ull)id, f->name, (ull)parts.values[i], (ull)f->value, (ull)id);
     }
     parts.time = parts.values[layout->time];
-    parts.seq = parts.values[layout->seq];
+    parts.seq = layout->seq >= 0 ? parts.values[layout->seq] : 0;
     parts.worker = layout->worker >= 0 ? parts.values[layout->worker] : 0;
     parts.unix_ms = vs_time_ms(layout, parts.time);
     *out = parts;

@@ -50,10 +50,20 @@ struct vs_part {
 #define VS_PARTS_MAX VESTA_FIELDS_MAX
 int vs_parts_of(const struct vesta_layout *layout, struct vs_part *out);
 
+/* The sequence; where a layout has none, one of 0 bits, which is always 0. */
+static inline const struct vesta_field *vs_seq(const struct vesta_layout *layout) {
+    static const struct vesta_field none = {.name = "seq"};
+    return layout->seq >= 0 ? &layout->field[layout->seq] : &none;
+}
+
 /* The highest worker number; 0 where no field is leased. */
 static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
     return layout->worker >= 0 ? layout->field[layout->worker].max : 0;
 }
+
+/* A layout's time unit as its text has it: "10us", "1ms".  Shape: buf of VS_UNIT_MAX bytes. */
+#define VS_UNIT_MAX 16
+const char *vs_unit(const struct vesta_layout *layout, char *buf);
 
 /* The names of a layout's fields, for a message. */
 #define VS_NAMES_MAX (VESTA_FIELDS_MAX * VESTA_NAME_MAX)
@@ -73,9 +83,16 @@ static inline uint64_t vs_layout_base(const struct vesta_layout *layout, uint64_
     return base;
 }
 
-/* When a time unit begins, in Unix milliseconds.  Never overflows: 2^53 s and the year 9999 fit. */
+/* When a time unit begins, in Unix milliseconds, rounded down.  Never overflows: 2^53 s and the year 9999 fit. */
 static inline int64_t vs_time_ms(const struct vesta_layout *layout, uint64_t time) {
-    return layout->epoch_ms + (int64_t)time * layout->unit_ms;
+    int64_t thousands = (int64_t)(time / 1000), rest = (int64_t)(time % 1000);
+    return layout->epoch_ms + thousands * layout->unit_us + rest * layout->unit_us / 1000;
+}
+
+/* The time unit in which a millisecond begins, which is not before the epoch; may be more than the field holds. */
+static inline uint64_t vs_time_in(const struct vesta_layout *layout, int64_t unix_ms) {
+    int64_t since_ms = unix_ms - layout->epoch_ms, unit_us = layout->unit_us;
+    return (uint64_t)(since_ms / unit_us * 1000 + since_ms % unit_us * 1000 / unit_us);
 }
 
 /* ------------------------------------------------------------------ guessing */
@@ -100,6 +117,9 @@ struct vs_evidence {
     int64_t now_ms, made_ms;
     bool has_made; /* the ids were made within a day of made_ms */
 };
+
+/* Whether two layouts find the time in the same bits and the same unit: ids tell such apart by the epoch alone. */
+bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout *b);
 
 /* Keeps the suspects that can have made all of the ids, likeliest first; equals keep their order.  Returns the share of
  * the possibility that it was none of them, or one with another epoch.  Time grows with the square of the ids. */

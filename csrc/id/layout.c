@@ -8,7 +8,9 @@
 #include <stdio.h>
 
 #define SEQ_PARTS_MAX 2
-#define WIDTH_MAX 53 /* a value is exact as a number of Lua and JSON */
+#define TICK_BITS_MAX 62 /* the other two are the marks of a generator's cursor */
+#define WIDTH_MAX 53     /* a value is exact as a number of Lua and JSON */
+#define SECOND_US 1000000
 
 /* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
 struct draft {
@@ -116,17 +118,25 @@ static int read_field(struct draft *d, struct vs_slice slice, struct vs_slice na
 
 /* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
 
+/* From the longest on: that is how a unit is written. */
+static const struct {
+    const char *name;
+    int32_t us;
+} measures[] = {{"s", SECOND_US}, {"ms", 1000}, {"us", 1}};
+
 static int read_unit(struct draft *d, struct vs_slice slice, struct vs_slice value) {
-    static const struct {
-        const char *name;
-        int32_t ms;
-    } units[] = {{"1ms", 1}, {"10ms", 10}, {"1s", 1000}};
-    for (size_t i = 0; i < VS_COUNT(units); i++)
-        if (vs_slice_is(value, units[i].name)) {
-            d->layout.unit_ms = units[i].ms;
+    size_t digits = 0;
+    uint64_t count;
+    while (digits < value.length && value.at[digits] >= '0' && value.at[digits] <= '9')
+        digits++;
+    struct vs_slice measure = {value.at + digits, value.length - digits};
+    bool is_count = vesta_parse(VESTA_DECIMAL, value.at, digits, &count) == VESTA_OK && count > 0 && count <= SECOND_US;
+    for (size_t i = 0; is_count && i < VS_COUNT(measures); i++)
+        if (vs_slice_is(measure, measures[i].name) && SECOND_US % (count * (uint64_t)measures[i].us) == 0) {
+            d->layout.unit_us = (int32_t)count * measures[i].us;
             return VESTA_OK;
         }
-    return bad(d, slice, "the unit is 1ms, 10ms or 1s");
+    return bad(d, slice, "the unit is from 1us to 1s, such as 10us, 1ms or 100ms, and a second is a multiple of it");
 }
 
 static int read_epoch(struct draft *d, struct vs_slice slice, struct vs_slice value) {
@@ -178,13 +188,9 @@ static int read_words(struct draft *d, const char *text) {
 /* ------------------------------------------------------------------ presets */
 
 static int no_preset(struct draft *d, struct vs_slice name) {
-    char names[160];
-    size_t used = 0;
-    for (int i = 0; vesta_preset_at(i); i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, " %s", vesta_preset_at(i)->name);
-    assert(used < sizeof names);
-    return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: there is no preset '%s'; there are%s",
-                   VS_QUOTE(name.at, name.length), names);
+    return vs_fail(d->err, VESTA_ELAYOUT,
+                   "bad layout: there is no preset '%s'; `vesta layout` lists those that there are",
+                   VS_QUOTE(name.at, name.length));
 }
 
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
@@ -200,6 +206,7 @@ static int read_preset(struct draft *d, const char **text) {
     int rc = read_words(d, preset->text);
     assert(rc == VESTA_OK);
     d->from_preset = true;
+    if (!preset->may_issue) d->layout.read_only = preset->why;
     d->has_unit = d->has_epoch = d->has_start = false; /* they may be written once more */
     memset(d->said, 0, sizeof d->said);
     *text = behind;
@@ -291,7 +298,7 @@ static const char *spread_text(const struct vesta_layout *l, uint64_t spread, ch
 /* The bits below the sequence are the same in all ids of a handle, so modulo 2, 4, 8 ... these would be, too. */
 static int check_spread(const struct draft *d) {
     const struct vesta_layout *l = &d->layout;
-    const struct vesta_field *seq = &l->field[l->seq], *lowest = &l->field[l->field_count - 1];
+    const struct vesta_field *seq = vs_seq(l), *lowest = &l->field[l->field_count - 1];
     uint64_t max = seq->low_width ? UINT64_C(1) << seq->low_width : seq->max;
     unsigned width = seq->low_width ? seq->low_width : seq->width, shift = seq->low_width ? seq->low_shift : seq->shift;
     char text[160];
@@ -310,17 +317,13 @@ static int check_spread(const struct draft *d) {
 
 static int check_whole(struct draft *d) {
     const struct vesta_layout *l = &d->layout;
-    if (l->time < 0 || l->seq < 0)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field '%s' is missing", l->time < 0 ? "time" : "seq");
+    if (l->time < 0) return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: the field 'time' is missing");
     if (find_name(l, (struct vs_slice){"worker", 6}) >= 0 && find_name(l, (struct vs_slice){"machine", 7}) >= 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: worker and machine both name the leased field: a layout has only one");
-    int tick_bits = l->field[l->time].width + l->field[l->seq].width;
-    if (tick_bits > 62)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: time and seq have %d bits together, at most 62 are allowed",
-                       tick_bits);
     if (!d->has_unit && !d->from_preset)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: unit= is missing: 1ms, 10ms or 1s");
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: unit= is missing, which says what the time counts: unit=1ms");
     if (!d->has_epoch && !d->from_preset)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: epoch= is missing, which says when time 0 is: epoch=2026-01-01T00:00:00Z");
@@ -341,6 +344,8 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
     if ((rc = join_parts(&d)) != VESTA_OK) return rc;
     if ((rc = check_whole(&d)) != VESTA_OK) return rc;
     d.layout.spread = (uint32_t)d.spread;
+    if (d.layout.field[d.layout.time].width + vs_seq(&d.layout)->width > TICK_BITS_MAX)
+        d.layout.read_only = "its time and sequence have more than 62 bits together, in which a generator counts";
     d.layout.fingerprint = fingerprint(&d.layout);
     *out = d.layout;
     return VESTA_OK;
@@ -349,8 +354,16 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
 /* ------------------------------------------------------------------ the other way */
 
 /* The longest text fits: 16 names of 15, 16 ':' and spaces, 22 digits of widths, 14 '=' and 35 digits of constants
- * (64 bits in all), and " unit=10ms epoch=9999-12-31T23:59:59.999Z seq_start=spread:4294967295". */
-_Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 70 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
+ * (64 bits in all), and " unit=500000us epoch=9999-12-31T23:59:59.999Z seq_start=spread:4294967295". */
+_Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 75 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
+
+const char *vs_unit(const struct vesta_layout *layout, char *buf) {
+    size_t i = 0;
+    while (layout->unit_us % measures[i].us != 0)
+        i++;
+    snprintf(buf, VS_UNIT_MAX, "%d%s", layout->unit_us / measures[i].us, measures[i].name);
+    return buf;
+}
 
 static size_t write_fields(const struct vesta_layout *layout, char *buf, bool constants) {
     struct vs_part parts[VS_PARTS_MAX];
@@ -364,8 +377,8 @@ static size_t write_fields(const struct vesta_layout *layout, char *buf, bool co
     }
     char epoch[VESTA_ISO_MAX];
     vesta_iso(layout->epoch_ms, epoch);
-    const char *unit = layout->unit_ms == 1 ? "1ms" : layout->unit_ms == 10 ? "10ms" : "1s";
-    return used + (size_t)snprintf(buf + used, room - used, "unit=%s epoch=%s", unit, epoch);
+    char unit[VS_UNIT_MAX];
+    return used + (size_t)snprintf(buf + used, room - used, "unit=%s epoch=%s", vs_unit(layout, unit), epoch);
 }
 
 size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
@@ -389,7 +402,8 @@ static uint64_t fingerprint(const struct vesta_layout *layout) {
 /* ------------------------------------------------------------------ questions */
 
 int64_t vesta_layout_end_ms(const struct vesta_layout *layout) {
-    return vs_time_ms(layout, layout->field[layout->time].max + 1);
+    uint64_t end = layout->field[layout->time].max + 1;
+    return vs_time_ms(layout, end) + (end % 1000 * (uint64_t)layout->unit_us % 1000 > 0);
 }
 
 int vesta_layout_find(const struct vesta_layout *layout, const char *name) {
@@ -398,7 +412,7 @@ int vesta_layout_find(const struct vesta_layout *layout, const char *name) {
 }
 
 int vs_parts_of(const struct vesta_layout *layout, struct vs_part *out) {
-    const struct vesta_field *seq = &layout->field[layout->seq];
+    const struct vesta_field *seq = vs_seq(layout);
     struct vs_part low = {layout->seq, seq->low_width, seq->low_shift, true};
     int count = 0;
     for (int i = 0; i < layout->field_count; i++) {

@@ -34,6 +34,13 @@ static int too_many(const struct span *s, uint64_t need, size_t max, struct vest
                    (unsigned long long)need, max, names);
 }
 
+/* The last time unit that begins before an instant. */
+static uint64_t last_before(const struct vesta_layout *l, int64_t unix_ms) {
+    bool begins_then = (unix_ms - l->epoch_ms) % l->unit_us * 1000 % l->unit_us == 0;
+    uint64_t time = vs_time_in(l, unix_ms) - begins_then, max = l->field[l->time].max;
+    return time < max ? time : max;
+}
+
 /* Time fields of [from_ms, until_ms), cut to what the layout has. */
 static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, struct vesta_error *err) {
     const struct vesta_layout *l = s->layout;
@@ -51,8 +58,8 @@ static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, stru
     }
     if (from_ms < l->epoch_ms) from_ms = l->epoch_ms;
     if (last_ms >= end_ms) last_ms = end_ms - 1;
-    s->first = (uint64_t)((from_ms - l->epoch_ms) / l->unit_ms);
-    s->last = (uint64_t)((last_ms - l->epoch_ms) / l->unit_ms);
+    s->first = vs_time_in(l, from_ms);
+    s->last = last_before(l, last_ms + 1);
     return VESTA_OK;
 }
 

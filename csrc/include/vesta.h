@@ -93,13 +93,15 @@ VESTA_API const char *vesta_code_name(int code);
  *
  *     version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z
  *
- * `name:width` or `name:width=constant`; `time` and `seq` once each, together at most 62 bits; no field wider than
- * 53; the widths add up to 64 (63 gets a leading sign:1=0).  The leased field is called `worker` or `machine`.
+ * `name:width` or `name:width=constant`; `time` once, `seq` at most once: without it there is one id in a time unit; no
+ * field wider than 53; the widths add up to 64 (63 gets a leading sign:1=0).  Of a layout with a time and a sequence of
+ * more than 62 bits together ids can be read, and none issued.  The leased field is called `worker` or `machine`.
  * A sequence may have two parts below the time: `time:41 seq:8 worker:13 seq:1` is one of 9 bits, of which the
  * lowest is below the worker.
- * `unit` is 1ms, 10ms or 1s; `epoch` is RFC 3339 or Unix milliseconds; `seq_start=spread:N` starts the sequence of a
- * new time unit at hash(time, worker) % N, and needs the sequence, or its second part, to be lowest.  A preset's name
- * may come first, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid time:29 worker:21`.
+ * `unit` is 1us to 1s, a whole part of a second: 10us, 1ms, 5ms, 100ms; `epoch` is RFC 3339 or Unix milliseconds;
+ * `seq_start=spread:N` starts the sequence of a new time unit at hash(time, worker) % N, and needs the sequence, or its
+ * second part, to be lowest.  A preset's name may come first, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`,
+ * `uid time:29 worker:21`.
  */
 
 struct vesta_field {
@@ -116,11 +118,12 @@ struct vesta_field {
 struct vesta_layout {
     struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
     int field_count;
-    int time, seq, worker; /* indexes into field; worker is -1 if no field is leased */
+    int time, seq, worker; /* indexes into field; seq is -1 if there is none, worker if no field is leased */
     int64_t epoch_ms;      /* Unix milliseconds of time 0 */
-    int32_t unit_ms;       /* 1, 10 or 1000 */
+    int32_t unit_us;       /* microseconds, 1 to 1000000; a second is a multiple */
     uint32_t spread;       /* seq_start=spread:N; 0: the sequence starts at 0 */
     uint64_t fingerprint;  /* of names, widths, order, unit and epoch; not of constants or spread */
+    const char *read_only; /* why no ids may be issued under it, only read and made by hand; NULL: they may */
 };
 
 /* Reads a layout or preset text.  Threads: any.  Errors: VESTA_ELAYOUT, naming the part that is wrong. */
@@ -130,15 +133,18 @@ VESTA_API int vesta_layout_parse(const char *text, struct vesta_layout *out, str
  * Shape: buf of VESTA_LAYOUT_TEXT_MAX bytes; returns the length without the NUL.  Threads: any. */
 VESTA_API size_t vesta_layout_text(const struct vesta_layout *layout, char *buf);
 
-/* The first unusable instant, in Unix milliseconds.  Threads: any. */
+/* The first unusable instant, in Unix milliseconds, rounded up.  Threads: any. */
 VESTA_API int64_t vesta_layout_end_ms(const struct vesta_layout *layout);
 
 /* The index of a field by name, or -1.  `worker` and `machine` both name the leased field.  Threads: any. */
 VESTA_API int vesta_layout_find(const struct vesta_layout *layout, const char *name);
 
-/* The i-th preset, or NULL behind the last: name, layout text, one line about it.  Threads: any. */
+/* The i-th preset, or NULL behind the last: name, layout text, one line about it, the address of its description; and
+ * whether ids may be issued under it, with what to mind, or why they can only be read.  Threads: any. */
 struct vesta_preset {
-    const char *name, *text, *about;
+    const char *name, *text, *about, *source;
+    int may_issue; /* 0: a generator is refused under this name; who writes out the fields is not */
+    const char *why;
 };
 VESTA_API const struct vesta_preset *vesta_preset_at(int i);
 
@@ -147,8 +153,8 @@ VESTA_API const struct vesta_preset *vesta_preset_at(int i);
 /* What an id says.  values[] follows layout->field[]. */
 struct vesta_parts {
     uint64_t values[VESTA_FIELDS_MAX];
-    uint64_t time, seq, worker; /* worker is 0 where no field is leased */
-    int64_t unix_ms;            /* when the id's time unit began */
+    uint64_t time, seq, worker; /* seq is 0 where there is none, worker where no field is leased */
+    int64_t unix_ms;            /* when the id's time unit began, rounded down */
 };
 
 /* Joins values (in the order of layout->field) into an id.  Threads: any.
@@ -167,14 +173,15 @@ struct vesta_value {
 };
 
 /* Makes an id by hand from named values.  `time`, `seq` and the leased field (by its own name, or as `worker`) are
- * needed, other fields are 0 or their constant unless given.  Not a grant: nobody else is kept from the same id.
- * Threads: any.  Errors: VESTA_EFIELD names the field that is missing, unknown, given twice or too large. */
+ * needed where the layout has them, other fields are 0 or their constant unless given.  Not a grant: nobody else is
+ * kept from the same id. Threads: any.  Errors: VESTA_EFIELD names the field that is missing, unknown, given twice or
+ * too large. */
 VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_value *given, size_t count, uint64_t *id,
                          struct vesta_error *err);
 
 /* The smallest and largest id of [from_ms, until_ms): ids sort by time within equal higher fields, so there is one
  * pair per combination of the fields above `time` that `given` does not name and the layout does not fix.
- * until_ms == from_ms means the one time unit of from_ms.
+ * until_ms == from_ms means the one time unit of from_ms, or the millisecond where units are finer.
  * Shape: pairs->pair[0..count), count set on success only; an id x of the interval has min <= x <= max of one pair.
  * Threads: any.  Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to
  * name); VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */

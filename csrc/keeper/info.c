@@ -108,7 +108,7 @@ void vesta_get_info(struct vesta_gen *gen, struct vesta_info *out) {
     out->state = handle->file ? vs_lease_state_name(atomic_load(&map->shared.lease_state)) : "";
     out->store = handle->store;
     out->pacing = gen->pacing;
-    out->ahead_ms_max = (int64_t)(gen->ahead_ticks_max >> gen->shape.seq_bits) * gen->layout.unit_ms;
+    out->ahead_ms_max = (int64_t)(gen->ahead_ticks_max >> gen->shape.seq_bits) * gen->shape.unit_us / 1000;
     int64_t offset_us = gen->clock->unix_us(gen->clock->self) - gen->clock->boot_us(gen->clock->self);
     out->clock_drift_us = offset_us - atomic_load(&map->shared.offset_us);
     get_renewals(map, out);

@@ -222,13 +222,13 @@ int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings
 /* In ticks: whole units only, because a part of one would say nothing about time; at most the whole layout's, beyond
  * which there is no id. */
 static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
-    assert(layout->unit_ms > 0);
+    assert(layout->unit_us > 0);
     uint64_t units_max = layout->field[layout->time].max + 1;
-    int64_t units = opts->ahead_ms_max / layout->unit_ms;
+    int64_t units = opts->ahead_ms_max * 1000 / layout->unit_us;
     if (opts->ahead_ms_max == 0)
-        units = layout->unit_ms == 1000 ? 1 : 0; /* a second is too long to be refused for a small step back */
+        units = layout->unit_us == 1000000 ? 1 : 0; /* a second is too long to be refused for a small step back */
     if (units <= 0) return 0;
-    return ((uint64_t)units < units_max ? (uint64_t)units : units_max) << layout->field[layout->seq].width;
+    return ((uint64_t)units < units_max ? (uint64_t)units : units_max) << vs_seq(layout)->width;
 }
 
 /* The store named, else the one in the folder for state. */
@@ -376,8 +376,8 @@ int vs_settings_matches(const struct vs_settings *settings, const struct vs_head
     if (opts->ahead_ms_max != 0 && vesta_layout_parse(header->layout, &own, NULL) == VESTA_OK &&
         header->ahead_ticks_max != ahead_ticks(opts, &own)) {
         char has[40];
-        uint64_t units = header->ahead_ticks_max >> own.field[own.seq].width;
-        snprintf(has, sizeof has, "%" PRIu64 " ms", units * (uint64_t)own.unit_ms);
+        uint64_t units = header->ahead_ticks_max >> vs_seq(&own)->width;
+        snprintf(has, sizeof has, "%" PRIu64 " ms", units * (uint64_t)own.unit_us / 1000);
         snprintf(asked, sizeof asked, "%" PRId64 " ms", opts->ahead_ms_max);
         return mismatch(err, settings, "ahead_ms_max", has, asked);
     }
@@ -388,6 +388,8 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
                       struct vesta_error *err) {
     char iso[VESTA_ISO_MAX];
     int64_t now_ms = clock->unix_us(clock->self) / 1000, end_ms = vesta_layout_end_ms(layout);
+    if (layout->read_only)
+        return vs_fail(err, VESTA_ELAYOUT, "ids of this layout can be read, not issued: %s", layout->read_only);
     if (now_ms < layout->epoch_ms) {
         vesta_iso(layout->epoch_ms, iso);
         return vs_fail(err, VESTA_ELAYOUT, "the layout's epoch %s is in the future: is the clock right?", iso);

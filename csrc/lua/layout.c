@@ -157,10 +157,14 @@ static int core_presets(lua_State *L) {
     const struct vesta_preset *preset;
     lua_newtable(L);
     for (int i = 0; (preset = vesta_preset_at(i)) != NULL; i++) {
-        lua_createtable(L, 0, 3);
+        lua_createtable(L, 0, 6);
         vs_lua_set_text(L, "name", preset->name);
         vs_lua_set_text(L, "text", preset->text);
         vs_lua_set_text(L, "about", preset->about);
+        vs_lua_set_text(L, "source", preset->source);
+        vs_lua_set_text(L, "why", preset->why);
+        lua_pushboolean(L, preset->may_issue);
+        lua_setfield(L, -2, "may_issue");
         lua_rawseti(L, -2, i + 1);
     }
     return 1;

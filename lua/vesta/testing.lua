@@ -23,11 +23,22 @@ local PRESETS = {
   snowflake = "seq:12 worker:10 unit=1ms", twitter = "seq:12 worker:5 unit=1ms", leaf = "seq:12 worker:10 unit=1ms",
   butterfly = "seq:8 worker:13 seq:1 unit=1ms", ["butterfly-v1.0.1"] = "seq:9 worker:13 unit=1ms",
   uid = "seq:13 worker:22 unit=1s", sonyflake = "seq:8 machine:16 unit=10ms",
-  yitter = "seq:6 worker:6 unit=1ms", js53 = "seq:16 worker:5 unit=1s",
+  ["sonyflake-v2"] = "seq:8 machine:16 unit=10ms", yitter = "seq:6 worker:6 unit=1ms",
+  ["yitter-js"] = "seq:6 worker:6 unit=1ms", ["yitter-net"] = "seq:6 worker:6 unit=1ms",
+  discord = "seq:12 worker:5 unit=1ms", instagram = "seq:10 unit=1ms", mastodon = "seq:16 unit=1ms",
+  tsid = "seq:12 worker:10 unit=1ms", seata = "seq:12 worker:10 unit=1ms", cosid = "seq:12 machine:10 unit=1ms",
+  shardingsphere = "seq:12 worker:10 unit=1ms", pgedge = "seq:12 machine:10 unit=1ms", tid = "worker:10 unit=1us",
+  cockroachdb = "worker:15 unit=10us", js53 = "seq:16 worker:5 unit=1s",
 }
 testing.PRESETS = PRESETS
 
-local UNIT_MS = { ["1ms"] = 1, ["10ms"] = 10, ["1s"] = 1000 }
+local MEASURES_MS = { us = 0.001, ms = 1, s = 1000 }
+
+-- "10us" in milliseconds; nil where it is no unit.
+local function read_unit(text)
+  local count, measure = (text or ""):match "^(%d+)(%a+)$"
+  return MEASURES_MS[measure] and tonumber(count) * MEASURES_MS[measure]
+end
 
 -- How many numbers there are, how many ticks in a time unit, how long that is.
 local function read_layout(text)
@@ -36,12 +47,12 @@ local function read_layout(text)
     local width = helpers.split(word, ":")
     local setting = helpers.split(word, "=")
     local bits = tonumber((helpers.split(width[2] or "", "=")[1]))
-    if setting[1] == "unit" then unit_ms = UNIT_MS[setting[2]] end
+    if setting[1] == "unit" then unit_ms = read_unit(setting[2]) end
     if bits and width[1] == "seq" then seq_bits = seq_bits + bits end
     if bits and (width[1] == "worker" or width[1] == "machine") then workers = math.floor(2 ^ bits) end
   end
-  if seq_bits == 0 or not unit_ms then
-    error(('testing.world: layout "%s" is not a preset, and has no seq:N and unit=1ms, 10ms or 1s'):format(text), 3)
+  if not unit_ms or unit_ms <= 0 then
+    error(('testing.world: layout "%s" is not a preset, and has no unit=1ms or the like'):format(text), 3)
   end
   return workers, math.floor(2 ^ seq_bits), unit_ms
 end

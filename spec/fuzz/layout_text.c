@@ -27,13 +27,14 @@ static void check_bits(const struct vesta_layout *layout) {
     }
     MUST(bits == UINT64_MAX);
     int count = vs_parts_of(layout, parts);
-    MUST(count == layout->field_count + (layout->field[layout->seq].low_width > 0));
+    MUST(count == layout->field_count + (vs_seq(layout)->low_width > 0));
     for (int i = 0; i < count; i++) {
         shift -= parts[i].width;
         MUST(parts[i].shift == shift);
     }
     MUST(shift == 0);
-    MUST(layout->field[layout->time].width + layout->field[layout->seq].width <= 62);
+    MUST(layout->field[layout->time].width + vs_seq(layout)->width <= 62 || layout->read_only);
+    MUST(layout->unit_us >= 1 && 1000000 % layout->unit_us == 0);
     MUST(vesta_layout_end_ms(layout) > layout->epoch_ms && layout->epoch_ms >= 0);
 }
 

@@ -24,7 +24,7 @@ describe("vesta.layout", function()
     local texts = {
       "", "x", "vesta-sekond", "time:41 seq:12", "time:41 seq:12 worker:12", "time:41 seq:12 worker:0 a:11",
       "time:64 seq:1 worker:1", "time:-1 seq:12 worker:10", "time:41 time:2 seq:12 worker:9", "seq:54 worker:10",
-      "sign:1 time:41 seq:12 worker:10 unit=2ms", "sign:1 time:41 seq:12 worker:10 unit=0",
+      "sign:1 time:41 seq:12 worker:10 unit=3ms", "sign:1 time:41 seq:12 worker:10 unit=0",
       "sign:1 time:41 seq:12 worker:10 unit=1000000000000", "sign:1 time:41 seq:12 worker:10 epoch=then",
       "sign:1=2 time:41 seq:12 worker:10", "sign:1 time:41 seq:12 worker:5 machine:5",
       "sign:1 time:41 seq:12 worker:10 colour=red", "snowflake\nseq:1", ("a:1 "):rep(64), ("x"):rep(100000),

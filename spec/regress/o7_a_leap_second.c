@@ -36,8 +36,7 @@ static struct day live(const struct kind *kind, enum vesta_pacing pacing, int64_
         shift(&w, until - before - w.time.boot_us);
         uint64_t tick = next_tick(&w, &pause);
         if (tick == UINT64_MAX) {
-            CHECK(pause.why == VESTA_CLOCK_BACK && pause.wait_us > 0 &&
-                  pause.wait_us <= SECOND + w.layout.unit_ms * MS);
+            CHECK(pause.why == VESTA_CLOCK_BACK && pause.wait_us > 0 && pause.wait_us <= SECOND + w.layout.unit_us);
             if (day.refused++ == 0 || since == 0) since = w.time.boot_us;
             continue;
         }

@@ -16,7 +16,7 @@ static int remainders(const char *text, uint64_t modulus, uint32_t *counts) {
     grant_all(&w, 7);
     for (int i = 0; i < IDS; i++) {
         uint64_t id;
-        pass_us(&w.time, w.layout.unit_ms * MS * 3);
+        pass_us(&w.time, w.layout.unit_us * 3);
         if (vesta_next(&w.gen, &id, &pause) == VESTA_OK) counts[id % modulus]++, taken++;
     }
     world_close(&w);

@@ -57,7 +57,7 @@ __attribute__((unused)) static void world_open(struct world *w, const char *layo
     w->map = vs_mapping_private();
     if (!w->map) abort();
     w->map->header.pacing = pacing;
-    w->map->header.ahead_ticks_max = ahead_units << w->layout.field[w->layout.seq].width;
+    w->map->header.ahead_ticks_max = ahead_units << vs_seq(&w->layout)->width;
     vs_map_format(w->map, &w->clock);
     uint64_t constants[VESTA_FIELDS_MAX];
     CHECK(vs_fields_parse(&w->layout, NULL, constants, NULL) == VESTA_OK);
@@ -92,7 +92,7 @@ __attribute__((unused)) static uint64_t cursor_of(const struct world *w) {
 __attribute__((unused)) static uint64_t tick_of(const struct vesta_layout *layout, uint64_t id) {
     struct vesta_parts parts = {.time = 0};
     CHECK(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
-    return parts.time << layout->field[layout->seq].width | parts.seq;
+    return parts.time << vs_seq(layout)->width | parts.seq;
 }
 
 /* The tick of the next id, or UINT64_MAX and the pause. */

@@ -52,8 +52,8 @@ static void inside_and_outside(void) {
         for (int round = 0; round < 50; round++) {
             uint64_t max = l.field[l.time].max, first = roll_below(&dice, max),
                      last = first + roll_below(&dice, max - first + 1);
-            int64_t from = vs_time_ms(&l, first) + (int64_t)roll_below(&dice, (uint64_t)l.unit_ms);
-            int64_t until = vs_time_ms(&l, last) + 1 + (int64_t)roll_below(&dice, (uint64_t)l.unit_ms);
+            int64_t from = vs_time_ms(&l, first) + (int64_t)roll_below(&dice, (uint64_t)l.unit_us / 1000);
+            int64_t until = vs_time_ms(&l, last) + 1 + (int64_t)roll_below(&dice, (uint64_t)l.unit_us / 1000);
             size_t count = 0;
             if (until <= from) continue;
             CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){from, until, NULL, 0}, PAIRS_MAX, &count, NULL),
@@ -170,7 +170,57 @@ static void a_wide_field_above_time_is_too_many(void) {
     CHECK_HAS(err.text, "2305843009213693952 pairs");
 }
 
+/* An interval has milliseconds; where units are finer, it is all those that begin in it. */
+static void units_below_a_millisecond(void) {
+    static const struct {
+        const char *layout;
+        int64_t from_ms, until_ms;
+        uint64_t first, last;
+    } want[] = {
+        {"tid", 1000, 1000, 1000000, 1000999},
+        {"tid", 1000, 1002, 1000000, 1001999},
+        {"tid", 0, 1, 0, 999},
+        {"time:48 worker:16 unit=10us epoch=5", 5, 5, 0, 99},
+        {"time:48 worker:16 unit=10us epoch=5", 1005, 1006, 100000, 100099},
+        {"time:48 worker:16 unit=1250us epoch=0", 5, 10, 4, 7},
+        {"time:48 worker:16 unit=1250us epoch=0", 6, 6, 4, 5}, /* one reaches into it, one begins in it */
+        {"time:48 worker:16 unit=100ms epoch=0", 150, 250, 1, 2},
+    };
+    for (size_t i = 0; i < VS_COUNT(want); i++) {
+        struct vesta_layout l = parsed(want[i].layout);
+        struct vesta_pair pair;
+        struct vesta_pairs found = {&pair, 1, 0};
+        struct vesta_parts parts;
+        CHECK_EQ_I64(
+            vesta_range(&l, &(struct vesta_interval){want[i].from_ms, want[i].until_ms, NULL, 0}, &found, NULL),
+            VESTA_OK);
+        vesta_explain(&l, pair.min, &parts, NULL);
+        CHECK_EQ_U64(parts.time, want[i].first);
+        vesta_explain(&l, pair.max, &parts, NULL);
+        CHECK_EQ_U64(parts.time, want[i].last);
+    }
+}
+
+/* The last unit of a field that ends within a millisecond. */
+static void an_end_within_a_millisecond(void) {
+    struct vesta_layout l = parsed("time:10 node:53 sign:1=0 unit=1us epoch=0");
+    struct vesta_pair pair;
+    struct vesta_pairs found = {&pair, 1, 0};
+    struct vesta_parts parts;
+    CHECK_EQ_I64(vesta_layout_end_ms(&l), 2); /* 1.024 */
+    CHECK_EQ_I64(vesta_range(&l, &(struct vesta_interval){1, 1, NULL, 0}, &found, NULL), VESTA_OK);
+    vesta_explain(&l, pair.min, &parts, NULL);
+    CHECK_EQ_U64(parts.time, 1000);
+    vesta_explain(&l, pair.max, &parts, NULL);
+    CHECK_EQ_U64(parts.time, 1023);
+    CHECK_EQ_I64(vesta_range(&l, &(struct vesta_interval){2, 2, NULL, 0}, &found, NULL), VESTA_EEPOCH);
+}
+
 static const struct check_case cases[] = {
+    {"an interval takes all the units that begin in it where they are shorter than a millisecond",
+     units_below_a_millisecond},
+    {"the last units of a layout that ends within a millisecond are reached", an_end_within_a_millisecond},
+
     {"ids inside the interval are caught and those a unit outside are not", inside_and_outside},
     {"there is one pair for each combination above time, ascending and apart", pairs_are_many_sorted_and_apart},
     {"with all fields above time named there is one pair", named_fields_leave_one_pair},

@@ -1,5 +1,6 @@
 /* compare.c -- two ids of one layout beside each other: which was made first, and how sure that is. */
 #include "cli/ids/compare.h"
+#include "id/id.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static uint64_t apart_ms(const struct pair *p) {
 }
 
 static uint64_t apart_ticks(const struct pair *p) {
-    unsigned bits = p->layout->field[p->layout->seq].width;
+    unsigned bits = vs_seq(p->layout)->width;
     uint64_t a = p->parts[0].time << bits | p->parts[0].seq, b = p->parts[1].time << bits | p->parts[1].seq;
     return a < b ? b - a : a - b;
 }
@@ -61,9 +62,10 @@ static void print_distance(const struct pair *p) {
     char span[VS_AGO_MAX], ms[VS_GROUPED_MAX], ticks[VS_GROUPED_MAX];
     if (p->same_time)
         vs_outf("  in the same %s, %s sequence number%s apart\n",
-                p->layout->unit_ms == 1000 ? "second"
-                : p->layout->unit_ms == 1  ? "millisecond"
-                                           : "time unit",
+                p->layout->unit_us == 1000000 ? "second"
+                : p->layout->unit_us == 1000  ? "millisecond"
+                : p->layout->unit_us == 1     ? "microsecond"
+                                              : "time unit",
                 vs_grouped(apart_ticks(p), ticks), apart_ticks(p) == 1 ? "" : "s");
     else
         vs_outf("  %s apart (%s ms)\n", vs_span(apart_ms(p), span), vs_grouped(apart_ms(p), ms));

@@ -13,6 +13,7 @@
 #define IDS_MAX 1000     /* more say no more about a layout, and cost the square */
 #define SUSPECTS_MAX 128 /* presets, --layout, a config's namespaces */
 #define SURE 0.75        /* less is no answer; without --made there is always doubt about the epoch */
+#define FAMILY_SHOWN 3   /* of layouts that agree where the time is; all of them are in the list */
 #define SHOWN_MIN 0.0005 /* of all shares; what is below is not shown beside ids that tell more */
 
 _Static_assert(SUSPECTS_MAX >= VS_TEXTS_MAX + VS_CONF_NAMESPACES_MAX + 32, "there is room for all that can be named");
@@ -80,11 +81,36 @@ static double share_of_first(const struct guessing *g) {
     for (size_t i = 0; i < g->count; i++) {
         const struct vesta_layout *other = g->ranked[i].layout;
         const struct vesta_field *a = &best->field[best->time], *b = &other->field[other->time];
-        if (a->shift == b->shift && a->width == b->width && best->unit_ms == other->unit_ms &&
+        if (a->shift == b->shift && a->width == b->width && best->unit_us == other->unit_us &&
             best->epoch_ms == other->epoch_ms)
             sum += g->ranked[i].share;
     }
     return sum;
+}
+
+static double share_of_family(const struct guessing *g, const struct vesta_layout *layout) {
+    double sum = 0;
+    for (size_t i = 0; i < g->count; i++)
+        if (vs_guess_is_family(layout, g->ranked[i].layout)) sum += g->ranked[i].share;
+    return sum;
+}
+
+/* The bits may tell where the time is, and yet not whose layout it is: that much is said before the layouts. */
+static void print_family(const struct guessing *g) {
+    char share[16], unit[VS_UNIT_MAX];
+    const struct vesta_layout *best = g->ranked[0].layout;
+    size_t members = 0;
+    for (size_t i = 1; i < g->count; i++)
+        if (share_of_family(g, g->ranked[i].layout) > share_of_family(g, best)) best = g->ranked[i].layout;
+    for (size_t i = 0; i < g->count; i++)
+        members += vs_guess_is_family(best, g->ranked[i].layout);
+    if (members < 2 || share_of_first(g) >= SURE) return;
+    vs_outf("  %5s  a time in units of %s from bit %u on:", percent(share_of_family(g, best), share),
+            vs_unit(best, unit), best->field[best->time].shift);
+    for (size_t i = 0, shown = 0; i < g->count && shown < FAMILY_SHOWN; i++)
+        if (vs_guess_is_family(best, g->ranked[i].layout)) vs_outf("%s %s", shown++ ? "," : "", g->ranked[i].name);
+    if (members > FAMILY_SHOWN) vs_outf(" ...");
+    vs_outf("\n\n");
 }
 
 #define LINE_AT 30 /* the column of what a layout says */
@@ -152,6 +178,7 @@ static void print_for_people(const struct guessing *g) {
     else
         vs_outf("%s ids of one layout  %s\n", vs_grouped(g->id_count, count),
                 g->count ? "could be, likeliest first:" : "none of the layouts could have made all of them by now");
+    if (g->count) print_family(g);
     for (size_t i = 0; i < g->count; i++)
         if (i == 0 || g->ranked[i].share >= SHOWN_MIN || g->id_count == 1) print_suspect(g, &g->ranked[i]);
     if (g->count)
@@ -286,9 +313,9 @@ const struct vs_command vs_guess_command = {
     "\n"
     "  $ vesta guess 1138729511026688\n"
     "  1138729511026688  could be, likeliest first:\n"
-    "     71 %  vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago ...\n"
+    "     52 %  vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago ...\n"
     "     ...\n"
-    "     19 %  none of these, or one of them with another epoch\n"
+    "     14 %  none of these, or one of them with another epoch\n"
     "\n"
     "  $ psql -Atc 'select id from orders limit 100' | vesta guess \\\n"
     "    --layout 'snowflake epoch=2020-01-01T00:00:00Z'\n"

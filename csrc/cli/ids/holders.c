@@ -80,7 +80,7 @@ const struct vs_record *vs_holders_find(const struct vs_holders *holders, uint64
 }
 
 static uint64_t tick_of(const struct vesta_layout *layout, const struct vesta_parts *parts) {
-    return parts->time << layout->field[layout->seq].width | parts->seq;
+    return parts->time << vs_seq(layout)->width | parts->seq;
 }
 
 static const char *ordinal(uint64_t n, char buf[24]) {

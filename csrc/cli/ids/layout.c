@@ -1,6 +1,7 @@
 /* layout.c -- `layout` shows what an id's bits mean and how long they last; `fit` proposes a layout for a need. */
 #include "cli/cli.h"
 #include "command/options.h"
+#include "id/id.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,8 +15,14 @@ static uint64_t workers_of(const struct vesta_layout *layout) {
     return layout->worker < 0 ? 1 : layout->field[layout->worker].max + 1;
 }
 
-static const char *unit_name(const struct vesta_layout *layout) {
-    return layout->unit_ms == 1 ? "ms" : layout->unit_ms == 10 ? "10 ms" : "s";
+/* "ms", "10 ms": what ids are counted by. */
+static const char *unit_name(const struct vesta_layout *layout, char *buf) {
+    vs_unit(layout, buf);
+    size_t digits = strspn(buf, "0123456789");
+    if (digits == 1 && *buf == '1') return buf + 1;
+    memmove(buf + digits + 1, buf + digits, strlen(buf + digits) + 1);
+    buf[digits] = ' ';
+    return buf;
 }
 
 /* ------------------------------------------------------------------ layout */
@@ -23,7 +30,7 @@ static const char *unit_name(const struct vesta_layout *layout) {
 static int print_presets(int json, int64_t now_ms) {
     const struct vesta_preset *preset;
     struct vesta_layout layout;
-    char iso[VESTA_ISO_MAX];
+    char iso[VESTA_ISO_MAX], epoch[VESTA_ISO_MAX], unit[VS_UNIT_MAX];
     if (!json) vs_outf("%-19s  %-17s  %s\n", "PRESET", "ENDS", "ABOUT");
     for (int i = 0; (preset = vesta_preset_at(i)); i++) {
         if (vesta_layout_parse(preset->text, &layout, NULL) != VESTA_OK) continue;
@@ -35,16 +42,20 @@ static int print_presets(int json, int64_t now_ms) {
             vs_out_fitted(preset->about, 40, 40);
             continue;
         }
-        vs_outf("{\"name\":\"%s\",\"text\":\"%s\",\"end\":\"%s\",\"over\":%s,\"about\":", preset->name, preset->text,
-                iso, end_ms <= now_ms ? "true" : "false");
+        vs_outf(
+            "{\"name\":\"%s\",\"text\":\"%s\",\"unit\":\"%s\",\"epoch\":\"%s\",\"end\":\"%s\",\"over\":%s,\"about\":",
+            preset->name, preset->text, vs_unit(&layout, unit), vs_iso(layout.epoch_ms, epoch), iso,
+            end_ms <= now_ms ? "true" : "false");
         vs_out_json(preset->about);
+        vs_outf(",\"source\":\"%s\",\"issue\":%s,\"why\":", preset->source, preset->may_issue ? "true" : "false");
+        vs_out_json(preset->why);
         vs_outf("}\n");
     }
     return VS_DONE;
 }
 
 static void print_layout_json(const struct vesta_layout *layout, const char *text) {
-    char epoch[VESTA_ISO_MAX], end[VESTA_ISO_MAX];
+    char epoch[VESTA_ISO_MAX], end[VESTA_ISO_MAX], unit[VS_UNIT_MAX];
     vs_outf("{\"text\":\"%s\",\"fields\":[", text);
     for (int i = 0; i < layout->field_count; i++) {
         const struct vesta_field *f = &layout->field[i];
@@ -54,17 +65,18 @@ static void print_layout_json(const struct vesta_layout *layout, const char *tex
         if (f->fixed) vs_outf(",\"constant\":%" PRIu64, f->value);
         vs_outf("}");
     }
-    vs_outf("],\"unit_ms\":%d,\"epoch\":\"%s\",\"end\":\"%s\",\"per_second\":%" PRIu64 ",\"workers\":%" PRIu64
-            ",\"fingerprint\":\"%016" PRIx64 "\"}\n",
-            layout->unit_ms, vs_iso(layout->epoch_ms, epoch), vs_iso(vesta_layout_end_ms(layout), end),
-            vs_per_second(layout), workers_of(layout), layout->fingerprint);
+    vs_outf("],\"unit\":\"%s\",\"unit_ms\":%g,\"epoch\":\"%s\",\"end\":\"%s\",\"per_second\":%" PRIu64
+            ",\"workers\":%" PRIu64 ",\"issue\":%s,\"fingerprint\":\"%016" PRIx64 "\"}\n",
+            vs_unit(layout, unit), layout->unit_us / 1000.0, vs_iso(layout->epoch_ms, epoch),
+            vs_iso(vesta_layout_end_ms(layout), end), vs_per_second(layout), workers_of(layout),
+            layout->read_only ? "false" : "true", layout->fingerprint);
 }
 
 static void print_limits(const struct vesta_layout *layout, int64_t now_ms) {
-    char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], iso[VESTA_ISO_MAX], ago[VS_AGO_MAX];
+    char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], iso[VESTA_ISO_MAX], ago[VS_AGO_MAX], unit[VS_UNIT_MAX];
     int64_t end_ms = vesta_layout_end_ms(layout);
     vs_outf("  ids per worker  %s in a second (%s per %s)\n", vs_grouped(vs_per_second(layout), a),
-            vs_grouped(layout->field[layout->seq].max + 1, b), unit_name(layout));
+            vs_grouped(vs_seq(layout)->max + 1, b), unit_name(layout, unit));
     vs_outf("  workers         %s\n", vs_grouped(workers_of(layout), a));
     vs_outf("  time            %s to %s, ", vs_iso(layout->epoch_ms, iso), vs_iso(end_ms, (char[VESTA_ISO_MAX]){0}));
     vs_outf("%s%s\n", end_ms <= now_ms ? "ended " : "ends ", vs_ago(end_ms, now_ms, ago));
@@ -120,6 +132,7 @@ static int run_layout(int argc, char **argv) {
     vs_draw_layout(&layout);
     vs_outf("\n");
     print_limits(&layout, now_ms);
+    if (layout.read_only) vs_outf("\n  Its ids can be read, not issued: %s.\n", layout.read_only);
     print_over(&layout, now_ms);
     return VS_DONE;
 }

@@ -6,6 +6,7 @@
 #include "cli/ids/marks.h"
 
 #include "cli/ids/times.h"
+#include "id/id.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +41,7 @@ static size_t length_min(const struct vs_marks *marks, int64_t since_ms) {
     const struct vesta_layout *l = marks->layout;
     for (int i = 0; i < l->field_count; i++)
         values[i] = l->field[i].value;
-    if (since_ms > l->epoch_ms) values[l->time] = (uint64_t)(since_ms - l->epoch_ms) / (uint64_t)l->unit_ms;
+    if (since_ms > l->epoch_ms) values[l->time] = vs_time_in(l, since_ms);
     if (values[l->time] > l->field[l->time].max) values[l->time] = l->field[l->time].max;
     return vesta_compose(l, values, &id, NULL) == VESTA_OK ? vesta_format(VESTA_DECIMAL, id, digits) : 1;
 }
@@ -73,7 +74,7 @@ static void put_mark(struct text *text, const struct vesta_parts *parts) {
         text->marks->holders->is_known ? vs_holders_find(text->marks->holders, parts->worker) : NULL;
     char *from = vs_out_room(MARK_MAX), *at = put(put(put(from, text->paint), "["), when_of(text, parts->unix_ms));
     if (layout->worker >= 0) at = put_number(at, " worker=", parts->worker);
-    at = put_number(at, " seq=", parts->seq);
+    if (layout->seq >= 0) at = put_number(at, " seq=", parts->seq);
     vs_out_took((size_t)(at - from));
     if (r && *r->holder) {
         vs_out_write(" ", 1);
@@ -89,8 +90,8 @@ static void put_json(struct text *text, const char *at, uint64_t id, const struc
         text->line++, text->counted = newline + 1;
     vs_outf("{\"line\":%" PRIu64 ",\"id\":\"%" PRIu64 "\"", text->line, id);
     if (text->marks->layout->worker >= 0) vs_outf(",\"worker\":%" PRIu64, parts->worker);
-    vs_outf(",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts->seq, parts->unix_ms,
-            when_of(text, parts->unix_ms));
+    if (text->marks->layout->seq >= 0) vs_outf(",\"seq\":%" PRIu64, parts->seq);
+    vs_outf(",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts->unix_ms, when_of(text, parts->unix_ms));
     vs_holders_json(text->marks->holders, parts);
     vs_outf("}\n");
 }

@@ -1,6 +1,7 @@
 /* odd.c -- what looks odd in a list of ids, by their fields: constants of another layout, times to come, ticks that
  * fall.  Only equal ids are wrong; these are for a person to judge. */
 #include "cli/ids/audit.h"
+#include "id/id.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -52,10 +53,10 @@ static void see(struct vs_oddities *self, const struct vesta_layout *layout, siz
         count_one(&self->foreign, &self->foreign_at, index);
         return;
     }
-    if (parts.unix_ms > now_ms + layout->unit_ms) count_one(&self->future, &self->future_at, index);
+    if (parts.unix_ms > now_ms + (layout->unit_us + 999) / 1000) count_one(&self->future, &self->future_at, index);
     if (self->read++ == 0 || parts.unix_ms < self->first_ms) self->first_ms = parts.unix_ms;
     if (self->read == 1 || parts.unix_ms > self->last_ms) self->last_ms = parts.unix_ms;
-    uint64_t tick = parts.time << layout->field[layout->seq].width | parts.seq;
+    uint64_t tick = parts.time << vs_seq(layout)->width | parts.seq;
     struct worker *worker = place_of(self->workers, self->room, parts.worker);
     if (worker->count == 0) {
         worker->number = parts.worker;

@@ -1,5 +1,6 @@
 /* plan.c -- `vesta plan`: which layouts, numbers, leases and stores a need comes to. */
 #include "cli/cli.h"
+#include "id/id.h"
 #include "cli/plan/plan.h"
 
 #include "base/array.h"
@@ -105,7 +106,7 @@ static int reckon(struct plan *p) {
         rc = add_fit(p, p->layouts.text[i], p->layouts.text[i]);
     if (rc == VS_GO && !p->layouts.count) rc = add_own(p);
     for (int i = 0; !p->layouts.count && vesta_preset_at(i) && rc == VS_GO && p->fit_count < FITS_MAX; i++)
-        rc = add_fit(p, vesta_preset_at(i)->name, vesta_preset_at(i)->text);
+        if (vesta_preset_at(i)->may_issue) rc = add_fit(p, vesta_preset_at(i)->name, vesta_preset_at(i)->text);
     return rc;
 }
 
@@ -156,7 +157,7 @@ static void print_fit(const struct vs_fit *fit) {
     const struct vesta_layout *l = &fit->layout;
     char bits[32], each[VS_GROUPED_MAX], used[24], late[24], iso[VESTA_ISO_MAX];
     snprintf(bits, sizeof bits, "%d/%d/%d", l->field[l->time].width, l->worker >= 0 ? l->field[l->worker].width : 0,
-             l->field[l->seq].width);
+             vs_seq(l)->width);
     vs_iso(vesta_layout_end_ms(l), iso);
     iso[strcspn(iso, "T")] = '\0';
     vs_table_row(fit_columns, (struct vs_cell[]){{fit->name, NULL},
@@ -241,8 +242,8 @@ static void print_fit_json(const struct vs_fit *fit) {
     vs_out_json(fit->text);
     vs_outf(",\"time_bits\":%d,\"worker_bits\":%d,\"seq_bits\":%d,\"ids_s\":%.3f,\"used\":%.6f,\"waits\":%.6f,"
             "\"numbers\":%" PRIu64 ",\"years\":%.3f,\"fits\":%s,\"verdict\":",
-            l->field[l->time].width, l->worker >= 0 ? l->field[l->worker].width : 0, l->field[l->seq].width,
-            fit->capacity, fit->used, fit->late, fit->numbers, fit->years, fit->fits ? "true" : "false");
+            l->field[l->time].width, l->worker >= 0 ? l->field[l->worker].width : 0, vs_seq(l)->width, fit->capacity,
+            fit->used, fit->late, fit->numbers, fit->years, fit->fits ? "true" : "false");
     vs_out_json(fit->verdict);
     vs_outf("}");
 }

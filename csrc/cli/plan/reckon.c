@@ -1,5 +1,6 @@
 /* reckon.c -- what a need comes to, by formulas that are printed with it.  Pure. */
 #include "cli/plan/plan.h"
+#include "id/id.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +42,9 @@ static double excess(double mean, double c) {
 
 static void judge(const struct vs_need *need, uint64_t numbers, struct vs_fit *fit) {
     char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX];
-    if (fit->years <= 0)
+    if (fit->layout.read_only)
+        snprintf(fit->verdict, sizeof fit->verdict, "only read");
+    else if (fit->years <= 0)
         snprintf(fit->verdict, sizeof fit->verdict, "its time is over");
     else if (fit->used > 1)
         snprintf(fit->verdict, sizeof fit->verdict, "ids/s: %.1f x too slow", fit->used);
@@ -60,7 +63,7 @@ int vs_plan_fit(const struct vs_need *need, uint64_t numbers, struct vs_fit *fit
     int rc = vesta_layout_parse(fit->text, &fit->layout, NULL);
     if (rc != VESTA_OK) return rc;
     const struct vesta_layout *l = &fit->layout;
-    double room = (double)l->field[l->seq].max + 1;
+    double room = (double)vs_seq(l)->max + 1;
     fit->capacity = (double)vs_per_second(l);
     fit->unit_s = room / fit->capacity;
     fit->used = need->busiest / fit->capacity;

@@ -1,5 +1,6 @@
 /* blocks.c -- blocks: what a client needs to make ids by itself, without a word about layouts; docs/blocks.md is its
  * manual.  Knows no socket; never waits. */
+#include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
 #include "server/take.h"
@@ -9,7 +10,7 @@
 /* Where the bits of a tick go: id = base | time << time_shift | the sequence in its one or two parts. */
 static void put_ticks(struct vs_request *r, const struct vesta_block *block) {
     const struct vesta_layout *layout = r->ns->layout;
-    const struct vesta_field *time = &layout->field[layout->time], *seq = &layout->field[layout->seq];
+    const struct vesta_field *time = &layout->field[layout->time], *seq = vs_seq(layout);
     char text[VESTA_LAYOUT_TEXT_MAX];
     vesta_layout_text(layout, text);
     vs_named_open(r, 11);

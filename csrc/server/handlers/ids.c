@@ -1,5 +1,6 @@
 /* ids.c -- handlers that give, read and make ids.  Knows no socket; never waits. */
 #include "base/error.h"
+#include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
 #include "server/take.h"
@@ -245,7 +246,7 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
     if (time > max)
         return vs_refuse(r, "bad_field", "time %llu is too large: this layout's ends at %llu", (unsigned long long)time,
                          (unsigned long long)max);
-    int64_t unix_ms = layout->epoch_ms + (int64_t)time * layout->unit_ms;
+    int64_t unix_ms = vs_time_ms(layout, time);
     time_t seconds = (time_t)(unix_ms / 1000 - (unix_ms % 1000 < 0));
     if (!localtime_r(&seconds, &tm))
         return vs_refuse(r, "bad_field", "time %llu has no date", (unsigned long long)time);

@@ -1,6 +1,7 @@
 """guess.py -- guess names the layout of ids where they tell it, and says so where they do not."""
 import json
 import random
+import time
 
 from harness import claim, fails, like, main, same
 
@@ -44,14 +45,23 @@ KNOWN = {
     "yitter": split(1582136402000, 51, (6, worker), (6, lambda _, rng: 5 + rng.randrange(8))),
     "vesta-second": split(1420041600000, 30, (20, lambda _, rng: rng.randrange(4096)), (10, worker), unit=1000),
 }
-FAMILY = {"leaf": "snowflake", "twitter": "snowflake", "butterfly-v1.0.1": "butterfly"}
-# As no preset has them: with random bits below the time, or with the worker above it.
-UNKNOWN = {
+FAMILY = {"leaf": "snowflake", "twitter": "snowflake", "butterfly-v1.0.1": "butterfly",
+          "yitter-js": "yitter", "yitter-net": "yitter"}
+# With random bits below the time, or with the worker above it.
+FIELD = {
     "instagram": split(1314220021721, 41, (13, worker), (10, chance)),
     "mastodon": split(0, 48, (16, chance)),
-    "tsid": split(1577836800000, 42, (22, chance)),
+    "tsid": split(1577836800000, 42, (10, worker), (12, chance)),
     "seata": lambda at, n, rng: (n * 31 % 1024) << 53 | (at - 1588435200000) << 12 | rng.randrange(4096),
-    "bluesky": lambda at, n, rng: (at * 1000 + rng.randrange(1000)) << 10 | rng.randrange(1024),
+    "tid": lambda at, n, rng: (at * 1000 + rng.randrange(1000)) << 10 | rng.randrange(1024),
+    "discord": split(1420070400000, 42, (5, worker), (5, lambda *_: 0), (12, low)),
+    "pgedge": split(1672531200000, 41, (12, low), (10, worker)),
+    "cosid": split(1577203200000, 41, (10, worker), (12, low)),
+    "sonyflake-v2": split(1735689600000, 39, (8, low), (16, lambda n, _: n * 2570), unit=10),
+    "cockroachdb": lambda at, n, rng: ((at - 1420070400000) * 100 + rng.randrange(100)) << 15 | n,
+}
+# As no preset has them.
+UNKNOWN = {
     "microseconds": lambda at, n, rng: at * 1000 + rng.randrange(1000),
     "any": lambda at, n, rng: rng.getrandbits(63),
 }
@@ -87,6 +97,22 @@ def _(w):
             assert got["none"] > 0.75, (name, seed, got)
 
 
+@claim("thirty ids of a preset of the field name it where it is known when they were made")
+def _(w):
+    for name, make in FIELD.items():
+        day = time.strftime("%Y-%m-%d", time.gmtime(NOW_MS / 1000))
+        got = guessed(w, some(make, 30, 1, span_ms=DAY_MS // 4), "--made", day)
+        same((name, got["guesses"][0]["layout"]), (name, name))
+
+
+@claim("where many layouts find the time in the same bits, that is said first, before any of them")
+def _(w):
+    text = w.run("guess", "175928847299117063").out  # Discord's documented example
+    like(text, "175928847299117063  could be, likeliest first:\n"
+         "   ... %  a time in units of 1ms from bit 22 on: ...discord...\n\n"
+         "...discord              2016-04-30T11:18:25.796Z, ...worker=1 process=0 seq=7\n...")
+
+
 @claim("one id is never a sure answer, and the answer says what to do")
 def _(w):
     for make in (*UNKNOWN.values(), DISCORD):
@@ -104,13 +130,13 @@ def _(w):
 @claim("when the ids were made tells epochs apart")
 def _(w):
     ids = some(DISCORD, 5, 1, until_ms=1767225600000 + DAY_MS, span_ms=DAY_MS)
-    assert guessed(w, ids)["guesses"][0]["layout"] in ("twitter", "snowflake")
-    done = w.run("guess", "--json", "--made", "2026-01-01", *map(str, ids))
-    same((done.code, json.loads(done.out)["guesses"]), (1, []))
+    assert guessed(w, ids)["guesses"][0]["share"] < 0.75
+    got = guessed(w, ids, "--made", "2026-01-01")
+    same(([g["layout"] for g in got["guesses"]], got["guesses"][0]["share"] > 0.99), (["discord"], True))
     got = guessed(w, ids, "--made", "2026-01-01", "--layout", DISCORD_LAYOUT)
-    same(([g["layout"] for g in got["guesses"]], got["guesses"][0]["share"] > 0.99), ([DISCORD_LAYOUT], True))
+    same([g["layout"] for g in got["guesses"]], [DISCORD_LAYOUT, "discord"])
     same((got["guesses"][0]["workers"] <= 4, got["guesses"][0]["from_ms"] >= 1767225600000), (True, True))
-    like(w.run("guess", "--made", "2026-01-01", *map(str, ids)).out, "5 ids of one layout  none of the layouts could have made all of them...")
+    like(w.run("guess", "--made", "2027-01-01", *map(str, ids)).out, "5 ids of one layout  none of the layouts could have made all of them...")
 
 
 @claim("layouts of one's own, and those of a config's namespaces, are asked for first")
