@@ -20,8 +20,16 @@ static const char *const layout_text[] = {
     "sign:1=0 worker:2 pad:24=0 time:32 seq:5 unit=1s epoch=2026-01-01T00:00:00Z",
     "sign:1=0 time:40 pad:18=0 worker:1 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",
 };
-static struct vesta_layout layouts[VS_COUNT(layout_text)];
+/* A world in eight has one of these: no sequence, so that a tick is a microsecond or ten; ids above 2^63. */
+static const char *const wide_text[] = {
+    "kind:1=1 time:52 pad:8=5 worker:3 unit=1us epoch=2026-01-01T00:00:00Z",
+    "time:41 pad:19=0 worker:2 seq:2 unit=1ms epoch=1990-01-01T00:00:00Z",
+    "sign:1=0 worker:2 time:50 pad:11=0 unit=10us epoch=2026-01-01T00:00:00Z",
+    "time:46 seq:16 worker:2 unit=1us epoch=2025-12-31T00:00:00Z",
+};
+static struct vesta_layout layouts[VS_COUNT(layout_text)], wide[VS_COUNT(wide_text)];
 #define STORY_LAYOUT 3 /* eight ids a second */
+#define WIDE_WORLDS 8
 
 /* As a store on this machine, a shared one, and one in a hurry have them.  The real window of `local` is three times as
  * long as a schedule: no lease would end in it.  They stay as they are: what a preset becomes changes no story. */
@@ -179,19 +187,18 @@ void file_kick(int file) {
 
 /* ------------------------------------------------------------------ making a world */
 
-static void parse_layouts(void) {
+static void parse_layout(const char *text, struct vesta_layout *out) {
     struct vesta_error err;
-    for (size_t i = 0; i < VS_COUNT(layout_text); i++)
-        if (!layouts[i].field_count && vesta_layout_parse(layout_text[i], &layouts[i], &err) != VESTA_OK) {
-            fprintf(stderr, "vesta_sim: %s\n", err.text);
-            abort();
-        }
+    if (!out->field_count && vesta_layout_parse(text, out, &err) != VESTA_OK) {
+        fprintf(stderr, "vesta_sim: %s\n", err.text);
+        abort();
+    }
 }
 
-static void use_layout(uint32_t i) {
+static void use_layout(const char *text, struct vesta_layout *layout) {
     uint64_t values[VESTA_FIELDS_MAX];
-    parse_layouts();
-    sim.layout = &layouts[i];
+    parse_layout(text, layout);
+    sim.layout = layout;
     vs_shape_of(sim.layout, &sim.shape);
     vs_fields_parse(sim.layout, NULL, values, NULL);
     sim.base = vs_layout_base(sim.layout, 0, values);
@@ -199,7 +206,11 @@ static void use_layout(uint32_t i) {
 }
 
 static void choose_layout(void) {
-    use_layout(rnd_below(VS_COUNT(layout_text)));
+    uint32_t i = rnd_below(VS_COUNT(layout_text)), w = (uint32_t)(sim.seed / WIDE_WORLDS % VS_COUNT(wide_text));
+    if (sim.seed % WIDE_WORLDS == WIDE_WORLDS - 1)
+        use_layout(wide_text[w], &wide[w]);
+    else
+        use_layout(layout_text[i], &layouts[i]);
     static const struct vs_lease_timing *const timings[] = {&local_timing, &server_timing, &hasty_timing,
                                                             &hasty_timing};
     sim.timing = *timings[rnd_below(VS_COUNT(timings))];
@@ -237,7 +248,7 @@ void world_for_story(void) {
     clear(0);
     sim.told = true;
     store_reset();
-    use_layout(STORY_LAYOUT);
+    use_layout(layout_text[STORY_LAYOUT], &layouts[STORY_LAYOUT]);
     sim.hosts = 1;
     sim.host[0].clock = (struct vesta_clock){&sim.host[0], read_unix, read_boot, NULL};
     boot(0);

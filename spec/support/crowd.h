@@ -21,6 +21,11 @@
 /* Eight ids a millisecond: time units open and fill all the time. */
 #define TIGHT "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"
 
+/* No sequence: each microsecond is an id. */
+#define MICRO "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z"
+/* All 64 bits, of which the highest is the time's and is set. */
+#define WIDE "time:41 worker:19 seq:4 unit=1ms epoch=1980-01-01T00:00:00Z"
+
 /* ------------------------------------------------------------------ the folder */
 
 static char folder[64]; /* also $VESTA_STATE */

@@ -55,11 +55,15 @@ static void threads_on_one_generator(const char *layout, enum vesta_pacing pacin
 static void on_the_clock(void) {
     threads_on_one_generator(FAST, VESTA_PACING_CLOCK, IDS_EACH);
     threads_on_one_generator(TIGHT, VESTA_PACING_CLOCK, 3000);
+    threads_on_one_generator(MICRO, VESTA_PACING_CLOCK, 3000);
+    threads_on_one_generator(WIDE, VESTA_PACING_CLOCK, 3000);
 }
 
 static void in_history(void) {
     threads_on_one_generator(FAST, VESTA_PACING_HISTORY, IDS_EACH);
     threads_on_one_generator(TIGHT, VESTA_PACING_HISTORY, 3000);
+    threads_on_one_generator(MICRO, VESTA_PACING_HISTORY, 3000);
+    threads_on_one_generator(WIDE, VESTA_PACING_HISTORY, 3000);
 }
 
 /* ------------------------------------------------------------------ leases that end under the issuers */

@@ -303,7 +303,8 @@ static enum vs_reply_state make(struct vs_request *r, int first, int skip) {
     uint64_t id;
     for (int i = first; i + 1 < r->args->count; i += 2)
         if (i != skip && !read_field(r, &making, r->args->at[i], r->args->at[i + 1])) return VS_ANSWERED;
-    if (!making.has_time || !making.has_seq) return vs_refuse(r, "bad_field", "Both time and seq are required.");
+    if (!making.has_time || (!making.has_seq && r->ns->layout->seq >= 0))
+        return vs_refuse(r, "bad_field", "Both time and seq are required.");
     if (!add_defaults(r, &making)) return VS_ANSWERED;
     if (vesta_make(r->ns->layout, making.given, making.count, &id, &err) != VESTA_OK)
         return vs_refuse(r, "bad_field", "%s", err.text);
