@@ -11,6 +11,7 @@
 #define TICK_BITS_MAX 62 /* the other two are the marks of a generator's cursor */
 #define WIDTH_MAX 53     /* a value is exact as a number of Lua and JSON */
 #define SECOND_US 1000000
+#define PRESETS_NAMED 5 /* in a message; there are too many for all */
 
 /* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
 struct draft {
@@ -188,9 +189,15 @@ static int read_words(struct draft *d, const char *text) {
 /* ------------------------------------------------------------------ presets */
 
 static int no_preset(struct draft *d, struct vs_slice name) {
+    char names[80] = "";
+    size_t used = 0;
+    for (int i = 0; i < PRESETS_NAMED; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s", vesta_preset_at(i)->name);
+    assert(used < sizeof names);
     return vs_fail(d->err, VESTA_ELAYOUT,
-                   "bad layout: there is no preset '%s'; `vesta layout` lists those that there are",
-                   VS_QUOTE(name.at, name.length));
+                   "bad layout: there is no preset '%s'; there are%s and those that "
+                   "`vesta layout` lists",
+                   VS_QUOTE(name.at, name.length), names);
 }
 
 /* If the text opens with a name, reads that preset and moves *text behind the name. */
