@@ -222,3 +222,20 @@ const char *vs_counter_record_read(const char *begin, size_t length, struct vs_c
     *out = r;
     return NULL;
 }
+
+/* ------------------------------------------------------------------ how a number stands */
+
+const char *vs_standing_name(enum vs_standing standing) {
+    static const char *const names[] = {"held", "expired", "free"};
+    return names[standing];
+}
+
+enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms) {
+    if (!record->held) return VS_STANDS_FREE;
+    return store_ms - record->written_ms > record->lease_ms ? VS_STANDS_EXPIRED : VS_STANDS_HELD;
+}
+
+int64_t vs_standing_left_ms(const struct vs_record *record, int64_t store_ms) {
+    int64_t age_ms = store_ms > record->written_ms ? store_ms - record->written_ms : 0;
+    return record->lease_ms > age_ms ? record->lease_ms - age_ms : 0;
+}

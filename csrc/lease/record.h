@@ -59,4 +59,11 @@ const char *vs_record_read(const char *text, size_t length, struct vs_record *ou
 const char *vs_ns_record_read(const char *text, size_t length, struct vs_ns_record *out);
 const char *vs_counter_record_read(const char *text, size_t length, struct vs_counter_record *out);
 
+/* How a number stands at an instant of the store's clock. */
+enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDINGS };
+const char *vs_standing_name(enum vs_standing standing);
+enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms);
+/* For how long its lease still is, unless it is renewed; 0: it is over. */
+int64_t vs_standing_left_ms(const struct vs_record *record, int64_t store_ms);
+
 #endif

@@ -3,6 +3,7 @@
  * is said.  Only a wait in the kernel that no signal ends can outlast it. */
 #include "os/thread.h"
 #include "serve/threads.h"
+#include "serve/holders.h"
 #include "serve/serving.h"
 
 #include <signal.h>
@@ -121,7 +122,8 @@ int vs_ending_release(struct vs_serving *serving) {
     int kept = begun ? tell_all(release, threads) : serving->app.ns_count;
     bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
     bool returned = vs_segments_release(serving, until_us(serving, RELEASE_MS));
-    if (!begun || threads || !started || !returned) leave(serving);
+    bool unread = vs_server_holders_end(serving, until_us(serving, RELEASE_MS));
+    if (!begun || threads || !started || !returned || !unread) leave(serving);
     free(release);
     return kept > 0 ? VS_FAILED : VS_DONE;
 }

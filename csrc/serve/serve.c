@@ -1,14 +1,17 @@
 /* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
 #include "os/address.h"
 #include "command/options.h"
+#include "serve/holders.h"
 #include "serve/serving.h"
 #include "os/clock.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ------------------------------------------------------------------ handed sockets */
 
@@ -61,6 +64,18 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
         snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->address), at->address, port + 1, name);
 }
 
+/* A link that opens the page with its token: for whoever sits at the terminal, and for no log.  The token stands behind
+ * the #, which no browser sends. */
+static void show_page(const struct vs_serving *serving, const char *address) {
+    const char *port = strrchr(address, ':');
+    if (!serving->app.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
+    bool is_any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
+    fprintf(stderr, "the admin's page: http://%s%s/#token=", is_any ? "127.0.0.1" : "", is_any ? port : address);
+    for (const char *at = serving->app.admin_token; *at; at++)
+        fprintf(stderr, isalnum((unsigned char)*at) ? "%c" : "%%%02X", (unsigned char)*at);
+    fputc('\n', stderr);
+}
+
 /* One event a protocol, with all its addresses. */
 static void tell_protocol(const struct vs_serving *serving, enum vs_protocol protocol) {
     static const char *const sentences[VS_PROTOCOLS] = {
@@ -78,6 +93,7 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
     bool has_trial = protocol != VS_ADMIN && serving->app.ns_count > 0;
     if (has_trial) write_trial(first, serving->app.ns[0].name, trial, sizeof trial);
     vs_log(VS_LOG_INFO, sentences[protocol], "address", addresses, "try", has_trial ? trial : NULL, NULL);
+    if (protocol == VS_ADMIN) show_page(serving, first->address);
 }
 
 /* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
@@ -109,7 +125,7 @@ static int run(struct vs_serving *serving) {
     }
     serving->app.started_us = serving->app.clock->boot_us(serving->app.clock->self);
     tzset(); /* localtime_r need not look: /transtime writes the server's zone */
-    if (!(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
+    if (!vs_server_holders_begin(serving) || !(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
     int rc = vs_life_begin(serving);
     if (rc != VS_GO) return rc;
     rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);

@@ -36,6 +36,7 @@ struct vs_request {
     int status;       /* HTTP, as what follows */
     const char *type; /* of the content, where it is not what `json` says */
     int retry_after_s;
+    bool is_page; /* HTTP: a file of the page, which a browser is to let do nothing else */
     unsigned allow;           /* HTTP: methods to tell of; 0: none */
     struct vesta_pause pause; /* VS_WAITS */
 };
@@ -65,6 +66,9 @@ struct vs_request vs_request_recall(struct vs_session *session, struct vs_out *o
 /* Answers with a failure: `code` is a stable name ("bad_id"), the rest a printf text.  Always VS_ANSWERED. */
 enum vs_reply_state vs_refuse(struct vs_request *request, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Answers with the admin's page, where a browser asks for it there. */
+bool vs_put_page(struct vs_request *request);
 
 /* Turns the request to a namespace. */
 static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns) {

@@ -57,6 +57,7 @@ struct vs_counts;
 struct vs_tag_set;
 struct vs_feed;
 struct vs_history;
+struct vs_out;
 
 /* What is told of the tables of tags; an entry a row of the config's segments. */
 struct vs_tags_status {
@@ -76,6 +77,10 @@ struct vs_app {
         void *self); /* has the tables of tags read now; as the next, NULL: the config has no segments */
     void (*tags_status)(void *self, struct vs_tags_status *status);
     void *tags_self;
+    /* appends, as members of an object, who holds which number of a namespace; never waits for the store; NULL: not
+     * known here */
+    void (*holders)(void *self, int ns, struct vs_out *out);
+    void *holders_self;
     struct vs_policies policies;     /* judge is NULL where there are no policies */
     const char *resp_password;       /* NULL: none is needed */
     const char *admin_token;         /* NULL: none is set */

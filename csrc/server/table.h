@@ -62,6 +62,9 @@ ROUTE(vs_on_admin_events, VS_CALL_ADMIN, "/admin/events", VS_READ_METHODS, NULL,
       "/admin/events -- the same, once a second, as server-sent events")
 ROUTE(vs_on_admin_history, VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns", true,
       "/admin/history?ns=NAME -- ids given and requests refused in the last hour, by ten seconds")
+ROUTE(vs_on_admin_workers, VS_CALL_ADMIN, "/admin/workers", VS_READ_METHODS, "ns", true,
+      "/admin/workers?ns=NAME -- who holds which worker number, as the store was read last")
+ROUTE(vs_on_page_file, VS_CALL_ADMIN, "/page/", VS_READ_METHODS, NULL, false, "/page/{file} -- what the page at / needs")
 ROUTE(vs_on_admin_reload, VS_CALL_ADMIN, "/admin/reload", VS_POST, NULL, true,
       "/admin/reload -- by POST, as HUP: policies are reloaded")
 ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,

@@ -104,16 +104,6 @@ int64_t vs_at_ahead_ms(int64_t store_ms) {
 
 /* ------------------------------------------------------------------ numbers */
 
-const char *vs_standing_name(enum vs_standing standing) {
-    static const char *const names[] = {"held", "expired", "free"};
-    return names[standing];
-}
-
-enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms) {
-    if (!record->held) return VS_STANDS_FREE;
-    return store_ms - record->written_ms > record->lease_ms ? VS_STANDS_EXPIRED : VS_STANDS_HELD;
-}
-
 int vs_at_list(struct vs_at *at, struct vs_workers *workers) {
     struct vs_reply reply;
     *workers = (struct vs_workers){0};

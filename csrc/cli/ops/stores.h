@@ -49,10 +49,6 @@ int vs_at_told(const struct vs_at *at, const struct vs_reply *reply);
 /* How far this machine's clock is ahead of the store's. */
 int64_t vs_at_ahead_ms(int64_t store_ms);
 
-enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDINGS };
-const char *vs_standing_name(enum vs_standing standing);
-enum vs_standing vs_standing_of(const struct vs_record *record, int64_t store_ms);
-
 /* Every number that was ever used, and how many stand how. */
 struct vs_workers {
     struct vs_listed *listed; /* free() it */

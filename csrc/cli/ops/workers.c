@@ -28,11 +28,6 @@ static bool until_ms(const struct vs_at *at, const struct vs_record *r, int64_t 
     return r->until < vs_tick_end(&at->shape) && us != INT64_MAX;
 }
 
-static int64_t left_ms(const struct vs_at *at, const struct vs_record *r) {
-    int64_t age_ms = at->store_ms > r->written_ms ? at->store_ms - r->written_ms : 0;
-    return r->lease_ms > age_ms ? r->lease_ms - age_ms : 0;
-}
-
 /* ------------------------------------------------------------------ for people */
 
 /* A narrow terminal has no room for the clock, nor for milliseconds. */
@@ -58,7 +53,7 @@ static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
     char who[VS_HOLDER_MAX + VS_IDENTITY_MAX + 80];
     int64_t ms;
     snprintf(number, sizeof number, "%" PRIu64, listed->worker);
-    if (standing == VS_STANDS_HELD) duration(left_ms(at, r), left, sizeof left);
+    if (standing == VS_STANDS_HELD) duration(vs_standing_left_ms(r, at->store_ms), left, sizeof left);
     if (r->seen_ms && r->written_ms)
         snprintf(clock, sizeof clock, "%+.3f s", (double)(r->seen_ms - r->written_ms) / 1000);
     if (until_ms(at, r, &ms)) vs_iso(vs_table_is_narrow(columns) ? ms - ms % 1000 : ms, iso);
@@ -89,7 +84,7 @@ static void print_row_json(const struct vs_at *at, const struct vs_listed *liste
     enum vs_standing standing = vs_standing_of(r, at->store_ms);
     int64_t ms;
     vs_outf("{\"worker\":%" PRIu64 ",\"state\":\"%s\"", listed->worker, vs_standing_name(standing));
-    if (standing == VS_STANDS_HELD) vs_outf(",\"left_ms\":%" PRId64, left_ms(at, r));
+    if (standing == VS_STANDS_HELD) vs_outf(",\"left_ms\":%" PRId64, vs_standing_left_ms(r, at->store_ms));
     if (r->seen_ms && r->written_ms) vs_outf(",\"clock_ms\":%" PRId64, r->seen_ms - r->written_ms);
     vs_outf(",\"until\":\"%" PRIu64 "\"", r->until);
     if (until_ms(at, r, &ms)) vs_outf(",\"until_ms\":%" PRId64, ms);

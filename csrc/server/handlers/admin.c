@@ -98,13 +98,34 @@ enum vs_reply_state vs_on_admin_status(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
+/* Which namespace is meant; -1: none was named.  false: there is none of that name, and the reply says so. */
+static bool read_namespace(struct vs_request *r, int *ns) {
     struct vs_app *app = r->session->app;
     struct vs_slice name = vs_arg(r, 0);
-    if (!may(r)) return VS_ANSWERED;
-    const struct vs_namespace *ns = name.at ? vs_namespace_named(app, name.at, name.length) : NULL;
-    if (name.at && !ns) return vs_refuse(r, "unknown_name", "no namespace %s", VS_QUOTE(name.at, name.length));
-    vs_history_put(app->history, app, ns ? (int)(ns - app->ns) : -1, r->out);
+    const struct vs_namespace *found = name.at ? vs_namespace_named(app, name.at, name.length) : NULL;
+    if (name.at && !found)
+        return vs_refuse(r, "unknown_name", "no namespace %s", VS_QUOTE(name.at, name.length)), false;
+    *ns = found ? (int)(found - app->ns) : -1;
+    return true;
+}
+
+enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
+    struct vs_app *app = r->session->app;
+    int ns;
+    if (may(r) && read_namespace(r, &ns)) vs_history_put(app->history, app, ns, r->out);
+    return VS_ANSWERED;
+}
+
+enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
+    struct vs_app *app = r->session->app;
+    int ns;
+    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
+    if (ns < 0) ns = 0;
+    if (app->ns_count == 0) return vs_refuse(r, "unknown_name", "this server has no namespaces");
+    vs_put(r->out, "{", 1);
+    vs_json_text(r->out, "namespace", app->ns[ns].name);
+    if (app->holders) app->holders(app->holders_self, ns, r->out);
+    vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
 

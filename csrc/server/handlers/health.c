@@ -172,6 +172,7 @@ enum vs_reply_state vs_on_version(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_index(struct vs_request *r) {
+    if (vs_put_page(r)) return VS_ANSWERED;
     vs_put_text(r->out, "vesta " VESTA_VERSION ": 64-bit ids that never repeat\n\n");
     for (int i = 0; vs_call_at(i); i++) {
         const struct vs_call *call = vs_call_at(i);

@@ -6,7 +6,8 @@
 
 static const char *const type_name[VS_TYPES] = {[VS_TYPE_TEXT] = "text/plain",
                                                 [VS_TYPE_JSON] = "application/json",
-                                                [VS_TYPE_OPENMETRICS] = "application/openmetrics-text"};
+                                                [VS_TYPE_OPENMETRICS] = "application/openmetrics-text",
+                                                [VS_TYPE_HTML] = "text/html"};
 
 static struct vs_slice trim(struct vs_slice text) {
     while (text.length > 0 && (*text.at == ' ' || *text.at == '\t'))

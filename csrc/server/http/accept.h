@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPES };
+enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPE_HTML, VS_TYPES };
 
 /* All zero: nothing was said, and everything will do. */
 struct vs_accept {

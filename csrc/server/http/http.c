@@ -10,7 +10,7 @@
 
 /* ------------------------------------------------------------------ writing */
 
-#define HEAD_RESERVE 512 /* the longest head; the body is written behind it and moved up */
+#define HEAD_RESERVE 640 /* the longest head; the body is written behind it and moved up */
 
 /* In the form of RFC 9110, which no locale changes. */
 static void put_date(char *to, size_t size, int64_t unix_s) {
@@ -46,8 +46,13 @@ static size_t other_head(const struct vs_request *r, char *to) {
     const char *type = r->type ? r->type : r->json ? "application/problem+json" : "text/plain";
     int n = snprintf(to, HEAD_RESERVE, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nCache-Control: no-store\r\n%s", r->status,
                      vs_status_reason(r->status), type, r->session->scratch->http.date);
-    if (r->status >= 400) /* its text may quote what was asked: no browser shall read more into it */
+    if (r->status >= 400 || r->is_page) /* its text may quote what was asked: no browser shall read more into it */
         n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "X-Content-Type-Options: nosniff\r\n");
+    if (r->is_page)
+        n += snprintf(to + n, HEAD_RESERVE - (size_t)n,
+                      "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+                      "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                      "frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n");
     if (r->retry_after_s > 0) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Retry-After: %d\r\n", r->retry_after_s);
     if (r->allow) n += snprintf(to + n, HEAD_RESERVE - (size_t)n, "Allow: %s\r\n", allow(r->allow));
     if (r->status == 401)

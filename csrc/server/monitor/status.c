@@ -62,15 +62,33 @@ static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
     }
     vs_json_uint(out, "leases_of_file", info.slots_used);
     put_counts(out, app, at);
+    vs_json_text(out, "state", info.state);
+    vs_json_int(out, "clock_drift_ms", info.clock_drift_us / 1000);
+    vs_json_int(out, "layout_end_ms", vesta_layout_end_ms(ns->layout));
     if (*info.keeper) vs_json_text(out, "keeper", info.keeper);
     if (*info.warning) vs_json_text(out, "warning", info.warning);
 }
 
 static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) {
+    struct vesta_pause pause;
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "name", app->ns[at].name);
     put_pause(out, &app->ns[at]);
     if (vs_namespace_is_open(&app->ns[at])) put_info(out, app, at);
+    vs_json_uint(out, "refused", vs_namespace_refused(&app->ns[at], &pause));
+    vs_put(out, "}", 1);
+}
+
+/* What was asked of the policies, and what came of it. */
+static void put_calls(struct vs_out *out, const struct vs_app *app, const struct vs_policies_status *policies) {
+    vs_json_open(out, "calls", '{');
+    for (int hook = 0; hook < VS_HOOKS; hook++) {
+        vs_json_open(out, app->policies.hook_name((enum vs_hook)hook), '{');
+        for (int result = 0; result < VS_CALL_RESULTS; result++)
+            if (policies->calls[hook][result])
+                vs_json_uint(out, app->policies.result_name((enum vs_call_result)result), policies->calls[hook][result]);
+        vs_put(out, "}", 1);
+    }
     vs_put(out, "}", 1);
 }
 
@@ -83,6 +101,7 @@ static void put_policy(struct vs_out *out, const struct vs_app *app) {
     vs_json_bool(out, "stuck", policies.stuck);
     vs_json_bool(out, "reload_ok", policies.reload_ok);
     vs_json_int(out, "reload_unix_ms", policies.reload_unix_ms);
+    put_calls(out, app, &policies);
     if (*policies.last_error) {
         vs_json_text(out, "last_error", policies.last_error);
         vs_json_int(out, "last_error_unix_ms", policies.last_error_unix_ms);

@@ -5,14 +5,13 @@ the digits are exact: the server counts up by one tick an id and has worker 5 in
 through a double, was lost or came twice breaks the row.  A client that cannot be had is skipped, with the reason.
 FOLDER takes what is built or installed for the clients.
 """
-import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
 
+import node_modules
 from serving import Server, claim, environment, free_port, main, same, SLOW
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -79,30 +78,9 @@ def lua_resty_redis(world, port, password):
 
 def install_node_modules():
     """Once for all node clients, from the lock file."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        skip("no node or npm here: apt-get install nodejs npm")
-    os.makedirs(FOLDER, exist_ok=True)
-    with open(os.path.join(FOLDER, ".lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        stamp = os.path.join(FOLDER, "node_modules", ".vesta-stamp")
-        with open(os.path.join(HERE, "package-lock.json")) as file:
-            wanted = file.read()
-        if os.path.exists(stamp) and open(stamp).read() == wanted:
-            return
-        failed = os.path.join(FOLDER, ".failed")  # one client waits for it, the others need not
-        if os.path.exists(failed) and time.time() - os.stat(failed).st_mtime < 600:
-            skip(open(failed).read())
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(os.path.join(HERE, name), FOLDER)
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], cwd=FOLDER,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180)
-        if done.returncode != 0:
-            why = "npm ci: " + " | ".join(line for line in done.stderr.splitlines() if "error" in line.lower())[:300]
-            with open(failed, "w") as file:
-                file.write(why)
-            skip(why)
-        with open(stamp, "w") as file:
-            file.write(wanted)
+    why = node_modules.install(HERE, FOLDER)
+    if why:
+        skip(why)
 
 
 def node(package, needs=18):

@@ -3,19 +3,20 @@
 set(bodies "")
 set(rows "")
 foreach(file ${FILES})
-  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(name ${file} ${PART})
+  string(MAKE_C_IDENTIFIER "${name}" symbol)
   file(READ ${file} hex HEX)
   string(LENGTH "${hex}" digits)
   math(EXPR length "${digits} / 2")
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
-  string(APPEND bodies "static const char text_of_${name}[] = {${bytes}};\n")
-  string(APPEND rows "    {\"${name}\", text_of_${name}, ${length}},\n")
+  string(APPEND bodies "static const char text_of_${symbol}[] = {${bytes}};\n")
+  string(APPEND rows "    {\"${name}\", text_of_${symbol}, ${length}},\n")
 endforeach()
 file(WRITE ${OUT} "/* Made by embed.cmake from the files of these names. */
-#include \"policy/vm.h\"
+#include \"${HEADER}\"
 
 ${bodies}
-const struct vs_shipped ${TABLE}[] = {
+const struct ${STRUCT} ${TABLE}[] = {
 ${rows}    {NULL, NULL, 0},
 };
 ")

@@ -1,0 +1,315 @@
+// page.js -- the admin's page: signs in, follows the server's events, and shows what they say.
+import { chart } from './chart.js';
+import { idBox } from './idbox.js';
+import { el, fill, ago, grouped, rate, span } from './dom.js';
+
+const $ = id => document.getElementById(id);
+const STEPS = 360, STALE_MS = 4000, RETRY_MS = 2000, REFRESH_MS = 10000, FIRST_READ_MS = 1500;
+
+let token = null, last = null, lastAt = 0, previous = null, connection = null, box = null;
+
+// ------------------------------------------------------------------ asking
+
+function ask(path, options = {}) {
+  return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + token } : {} });
+}
+
+async function json(path) {
+  const reply = await ask(path);
+  if (!reply.ok) throw new Error((await reply.json()).detail || reply.statusText);
+  return reply.json();
+}
+
+// The server's events as they come; returns when the stream ends.
+async function follow(signal) {
+  const reply = await ask('/admin/events', { signal });
+  if (reply.status === 401) return 'token';
+  if (!reply.ok) throw new Error((await reply.json()).detail);
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return 'end';
+    text += value;
+    const events = text.split('\n\n');
+    text = events.pop();
+    const data = events.length && /^data: (.*)$/m.exec(events[events.length - 1]);
+    if (data) show(JSON.parse(data[1]));
+  }
+}
+
+async function watch() {
+  connection = new AbortController();
+  const { signal } = connection;
+  while (!signal.aborted) {
+    let end = '';
+    try {
+      end = await follow(signal);
+    } catch (error) {
+      end = error.message;
+    }
+    if (signal.aborted) return;
+    if (end === 'token') return login(token ? 'The server does not know this token.' : '');
+    staleness(end);
+    await new Promise(resume => setTimeout(resume, RETRY_MS));
+  }
+}
+
+// ------------------------------------------------------------------ what is seen
+
+function show(status) {
+  previous = last;
+  last = status;
+  lastAt = Date.now();
+  if ($('board').hidden) begin();
+  document.title = `vesta: ${status.namespaces.filter(n => n.ready).length} of ${status.namespaces.length} ready`;
+  fill($('server'), `${status.version}, pid ${status.pid}, up ${span(status.uptime_s * 1000)}`);
+  tiles(status);
+  for (const ns of status.namespaces) card(ns);
+  policies(status.policies);
+  facts($('answers'), Object.entries(status.requests).map(([code, n]) => [code, grouped(n), code === 'ok' ? '' : 'warn']));
+  box.namespaces(status.namespaces);
+  staleness();
+}
+
+function begin() {
+  $('login').hidden = true;
+  $('board').hidden = $('actions').hidden = false;
+  $('namespaces').replaceChildren();
+  if (!box) box = idBox($);
+  refresh();
+  setTimeout(askWorkers, FIRST_READ_MS); // the first question has them read
+}
+
+function refresh() {
+  history();
+  askWorkers();
+  askSegments();
+}
+
+// Says since when what is seen is old.
+function staleness(why) {
+  const old = Date.now() - lastAt > STALE_MS || Boolean(why);
+  document.body.classList.toggle('old', old && last !== null);
+  fill($('live'), el('span', { class: old ? 'bad' : 'good' }, old ? '\u25cb not live' : '\u25cf live'));
+  $('stale').hidden = !old || !last;
+  if (old && last)
+    fill($('stale'), `What stands here is of ${new Date(lastAt).toLocaleTimeString()}, ${ago(Date.now() - lastAt)}. ` +
+      'The server is asked again every two seconds.');
+}
+
+function sum(status, what) {
+  return status.namespaces.reduce((n, ns) => n + what(ns), 0);
+}
+const idsOf = ns => (ns.ids ? ns.ids.http + ns.ids.resp : 0);
+
+function perSecond(status, what) {
+  const passed = previous ? (status.unix_ms - previous.unix_ms) / 1000 : 0;
+  return passed > 0 ? Math.max(0, (what(status) - what(previous)) / passed) : 0;
+}
+
+function tiles(status) {
+  const ready = sum(status, ns => (ns.ready ? 1 : 0));
+  const rows = [
+    ['Ids a second', rate(perSecond(status, s => sum(s, idsOf)))],
+    ['Refused a second', rate(perSecond(status, s => sum(s, ns => ns.refused)))],
+    ['Namespaces ready', `${ready} of ${status.namespaces.length}`, ready < status.namespaces.length ? 'bad' : 'good'],
+    ['Requests waiting', grouped(status.waiting)],
+    ['Connections', grouped(status.connections)],
+    ['Clock', new Date(status.unix_ms).toISOString().slice(11, 19) + ' UTC'],
+  ];
+  $('tiles').replaceChildren(...rows.map(([name, value, tone]) =>
+    el('div', {}, el('dt', {}, name), el('dd', { class: tone || '' }, value))));
+}
+
+function facts(list, rows) {
+  list.replaceChildren(...rows.flatMap(([name, value, tone]) => [el('dt', {}, name), el('dd', { class: tone || '' }, value)]));
+}
+
+// The cards stay, so that who reads one with a screen reader or has selected a text is not interrupted.
+function card(ns) {
+  const id = 'ns-' + ns.name;
+  let at = $(id);
+  if (!at) {
+    at = el('article', { class: 'card', id }, el('h3', {}, el('span', {}, ns.name), el('span', { class: 'state' })),
+      el('div', { class: 'spark' }), el('dl', { class: 'facts' }));
+    $('namespaces').append(at);
+  }
+  fill(at.querySelector('.state'), ns.ready ? 'ready' : ns.why);
+  at.querySelector('.state').className = 'state ' + (ns.ready ? 'good' : 'bad');
+  facts(at.querySelector('.facts'), factsOf(ns));
+}
+
+function factsOf(ns) {
+  const met = Object.entries(ns.pauses || {}).filter(([, n]) => n > 0).map(([why, n]) => `${why} ${grouped(n)}`);
+  const before = previous && previous.namespaces.find(other => other.name === ns.name);
+  const now = before ? Math.max(0, (idsOf(ns) - idsOf(before)) * 1000 / (last.unix_ms - previous.unix_ms)) : 0;
+  const lifeMs = ns.layout_end_ms - last.unix_ms, year = 365.25 * 864e5;
+  return [
+    !ns.ready && ['Why', ns.detail, 'bad'],
+    ['Ids', `${rate(now)} a second, ${grouped(idsOf(ns))} since the start`],
+    ['Refused', grouped(ns.refused), ns.refused ? 'warn' : ''],
+    met.length && ['Pauses met', met.join(', ')],
+    ns.holds_lease && ['Worker', `${ns.worker}, until ${until(ns.lease_end_ms - last.unix_ms)}`],
+    ns.keeper && ['Keeper', ns.keeper],
+    ns.clock_drift_ms !== undefined && ['Clock', `${ns.clock_drift_ms} ms off uptime since it was confirmed`,
+      Math.abs(ns.clock_drift_ms) > 1000 ? 'warn' : ''],
+    ns.layout_end_ms && ['Layout lasts', `${span(lifeMs)} more`, lifeMs < year ? 'bad' : ''],
+    ns.layout && ['Layout', ns.layout],
+    ns.warning && ['Warning', ns.warning, 'warn'],
+  ].filter(Boolean);
+}
+
+function until(ms) {
+  return ms > 0 ? 'in ' + span(ms) + ' unless renewed' : 'now: it is renewed when it is needed';
+}
+
+function policies(said) {
+  $('policies-section').hidden = !said;
+  if (!said) return;
+  const rows = [['Generation', String(said.generation)], ['Stuck', said.stuck ? 'yes' : 'no', said.stuck ? 'bad' : '']];
+  for (const [hook, results] of Object.entries(said.calls || {})) {
+    const calls = Object.entries(results).map(([result, n]) => `${result} ${grouped(n)}`);
+    if (calls.length) rows.push([hook, calls.join(', ')]);
+  }
+  if (rows.length === 2) rows.push(['Asked', 'nothing yet']);
+  for (const [name, shadow] of Object.entries(said.shadow || {})) rows.push(['In shadow: ' + name, JSON.stringify(shadow)]);
+  rows.push(['Last reload', `${new Date(said.reload_unix_ms).toLocaleString()}, ${said.reload_ok ? 'good' : 'refused'}`,
+    said.reload_ok ? '' : 'bad']);
+  if (said.last_error) rows.push(['Last error', `${said.last_error} (${ago(last.unix_ms - said.last_error_unix_ms)})`, 'bad']);
+  facts($('policies'), rows);
+}
+
+// ------------------------------------------------------------------ the last hour
+
+async function history() {
+  try {
+    const all = await json('/admin/history');
+    drawHour(all);
+    for (const ns of last.namespaces) {
+      const one = await json('/admin/history?ns=' + encodeURIComponent(ns.name));
+      const spark = $('ns-' + ns.name)?.querySelector('.spark');
+      if (spark) fill(spark, chart(perSecondOf(one.ids, one.step_ms), { label: `Ids a second of ${ns.name} in the last hour` }));
+    }
+  } catch (error) {
+    staleness(error.message);
+  }
+}
+
+const perSecondOf = (row, stepMs) => row.slice(-STEPS).map(n => (n === null ? null : n * 1000 / stepMs));
+
+function drawHour(all) {
+  fill($('chart-ids'), chart(perSecondOf(all.ids, all.step_ms), { label: 'Ids a second in the last hour', scale: true }));
+  fill($('chart-refused'), chart(perSecondOf(all.refused, all.step_ms),
+    { label: 'Requests refused a second in the last hour', scale: true, kind: 'refused' }));
+}
+
+// ------------------------------------------------------------------ what others hold
+
+async function askWorkers() {
+  if (!last) return;
+  const sections = [];
+  for (const ns of last.namespaces) {
+    let said;
+    try {
+      said = await json('/admin/workers?ns=' + encodeURIComponent(ns.name));
+    } catch (error) {
+      said = { error: error.message, workers: [] };
+    }
+    sections.push(workersTable(ns.name, said));
+  }
+  $('workers').replaceChildren(...sections);
+}
+
+function workersTable(name, said) {
+  const clock = w => (w.clock_ms === undefined ? '' : (w.clock_ms > 0 ? '+' : '') + (w.clock_ms / 1000).toFixed(3) + ' s');
+  const rows = said.workers.map(w => el('tr', {}, el('td', { class: 'n' }, w.worker),
+    el('td', { class: w.state === 'held' ? 'good' : w.state === 'expired' ? 'warn' : 'dim' }, w.state),
+    el('td', { class: 'n' }, w.left_ms ? span(w.left_ms) : '-'), el('td', { class: 'n' }, clock(w)),
+    el('td', { class: 'who' }, w.holder || '-', el('span', { class: 'dim' }, ' ' + w.identity))));
+  const of = said.held === undefined ? 'not read yet' :
+    `${grouped(said.held)} held, ${grouped(said.expired)} expired, ${grouped(said.free)} free` +
+    (said.more ? `; the first ${grouped(said.workers.length)} are shown` : '');
+  const when = said.read_unix_ms ? `, read ${ago(last.unix_ms - said.read_unix_ms)}` : '';
+  const caption = el('caption', {}, `${name}: ${of}${when}`, said.error ? el('span', { class: 'bad' }, ' ' + said.error) : '');
+  const head = rows.length ? [el('thead', {}, el('tr', {}, ...['Number', 'State', 'Left', 'Clock off store', 'Holder, identity']
+    .map((title, i) => el('th', { scope: 'col', class: [0, 2, 3].includes(i) ? 'n' : '' }, title))))] : [];
+  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Worker numbers of ' + name },
+    el('table', {}, caption, ...head, el('tbody', {}, ...rows)));
+}
+
+async function askSegments() {
+  let said;
+  try {
+    said = await json('/v1/segments');
+  } catch (error) {
+    return;
+  }
+  $('segments-section').hidden = said.segments.length === 0 && !said.unread;
+  const columns = ['Tag', 'Order', 'Given', 'Left here', 'Next range', 'A second', 'Pauses', 'Trouble'];
+  const rows = said.segments.slice(0, 200).map(s => {
+    const trouble = [s.warning, ...s.databases.map(d => d.trouble)].filter(Boolean).join('; ');
+    const n = value => el('td', { class: 'n' }, value === undefined ? '-' : grouped(value));
+    return el('tr', {}, el('td', {}, s.tag), el('td', {}, s.order), n(s.given), n(s.left), n(s.next_left), n(s.per_s), n(s.pauses),
+      el('td', { class: 'who bad' }, trouble));
+  });
+  $('segments').replaceChildren(el('thead', {}, el('tr', {}, ...columns.map((title, i) =>
+    el('th', { scope: 'col', class: i > 1 && i < 7 ? 'n' : '' }, title)))), el('tbody', {}, ...rows));
+  const more = said.next || said.segments.length > 200 ? 'More tags are at /v1/segments. ' : '';
+  fill($('segments-more'), more + (said.unread ? 'A table could not be read: ' + said.unread_why : ''));
+}
+
+// ------------------------------------------------------------------ acting
+
+const QUESTIONS = {
+  reload: ['Reload?', 'Policies and the tables of tags are read again. What is wrong is refused, and the old ones stay.', 'Reload'],
+  drain: ['Drain and stop?', 'Requests in flight are answered, worker numbers are given back, and the server ends. ' +
+    'It does not come back by itself unless something starts it.', 'Drain'],
+};
+
+function question(action) {
+  const [title, text, yes] = QUESTIONS[action];
+  fill($('ask-title'), title);
+  fill($('ask-text'), text);
+  fill($('ask-yes'), yes);
+  $('ask').returnValue = 'no';
+  $('ask').onclose = async () => {
+    if ($('ask').returnValue !== 'yes') return;
+    const reply = await ask('/admin/' + action, { method: 'POST' });
+    const said = await reply.json();
+    fill($('live'), reply.ok ? said.status : said.detail);
+  };
+  $('ask').showModal();
+}
+
+function login(why) {
+  if (connection) connection.abort();
+  token = last = previous = null;
+  sessionStorage.removeItem('token');
+  $('board').hidden = $('actions').hidden = true;
+  for (const id of ['server', 'live', 'namespaces', 'workers', 'tiles', 'policies', 'answers']) $(id).replaceChildren();
+  $('login').hidden = false;
+  fill($('login-error'), why || '');
+  $('token').focus();
+}
+
+$('login').addEventListener('submit', event => {
+  event.preventDefault();
+  token = $('token').value;
+  $('token').value = '';
+  sessionStorage.setItem('token', token);
+  watch();
+});
+$('actions').addEventListener('click', event => {
+  if (event.target.dataset.action) question(event.target.dataset.action);
+});
+$('forget').addEventListener('click', () => login(''));
+
+// A token in the link is taken out of it at once: it is not to stay in the address bar, nor in the history.
+const said = /^#token=(.+)$/.exec(location.hash);
+if (said) window.history.replaceState(null, '', location.pathname);
+token = said ? decodeURIComponent(said[1]) : sessionStorage.getItem('token');
+if (said) sessionStorage.setItem('token', token);
+setInterval(() => lastAt && staleness(), 1000);
+setInterval(() => last && !document.hidden && refresh(), REFRESH_MS);
+watch();

@@ -1,0 +1,193 @@
+"""page.py -- the admin's page in a real browser: what it shows, to whom, and that it is honest when it is old."""
+import json
+import os
+import signal
+
+from paged import TOKEN, Chromium, Paged, open_page, shown, text_of
+from serving import VESTA, Server, claim, main, same
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PAGE = os.path.join(HERE, "..", "..", "..", "csrc", "server", "page")
+BYTES_MAX = 150 * 1024
+
+
+@claim("without a token nothing is shown; a wrong one is told so; the right one is enough, and the page can forget it")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = browser.tab()
+        tab.go(server.url(None))
+        tab.until(shown("#login"))
+        assert not tab.run(shown("#board")) and "orders" not in tab.run("document.body.innerText")
+        tab.type("#token", "guess")
+        tab.press("Enter")
+        tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+        tab.type("#token", TOKEN)
+        tab.press("Enter")
+        tab.until(shown("#board"))
+        tab.until("document.getElementById('namespaces').innerText.includes('orders')")
+        tab.run("document.getElementById('forget').click()")
+        tab.until(shown("#login"))
+        assert "orders" not in tab.run("document.body.innerText") and tab.run("sessionStorage.length") == 0
+
+
+@claim("a token in the link is taken out of the address; all that is asked is asked of the server, and nothing goes wrong")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        same(tab.run("location.href"), server.url(None))
+        tab.until("document.getElementById('workers').innerText.includes('held')")
+        assert all(url.startswith(server.url(None)) or url.startswith("data:") for url in tab.asked), tab.asked
+        same(tab.faults, [])
+        assert TOKEN not in server.said and "#token" not in server.said
+
+
+@claim("it shows what the server says: ids, workers and their holders, pauses, segments, answers")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        server.redis("INCR", "invoices")
+        server.redis("GET", "nobody")
+        tab = open_page(browser, server)
+        tab.until("document.getElementById('tiles').innerText.includes('2 of 2')")
+        server.get("/v1/ids?ns=requests&n=1234")
+        tab.until("document.getElementById('ns-requests').innerText.includes('1,234 since the start')")
+        tab.until("document.getElementById('answers').innerText.includes('unknown_name')")
+        tab.until("document.getElementById('segments').innerText.includes('invoices')")
+        tab.until("/7\\s+held/.test(document.getElementById('workers').innerText)")
+        assert "pid %d" % server.process.pid in text_of(tab, "#workers")
+        assert "years more" in text_of(tab, "#ns-requests"), text_of(tab, "#ns-requests")
+        same(tab.run("document.querySelectorAll('#chart-ids svg, #chart-refused svg').length"), 2)
+
+
+@claim("texts of others are texts: markup in an identity makes no element, and no script runs that is not the page's")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        tab.until("document.getElementById('workers').innerText.includes('<b id=odd>')")
+        same(tab.run("document.querySelectorAll('#odd, main img').length"), 0)
+        tab.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"document.title=1\"><script>document.title=2</scr' + 'ipt>')")
+        tab.until("document.querySelector('body > img').complete")
+        assert tab.run("document.title").startswith("vesta"), tab.run("document.title")
+        assert any("Content Security Policy" in fault for fault in tab.faults), tab.faults
+
+
+@claim("a server that stands still, or is gone, is told of with the time of what is seen; when it is back, so is the page")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        server.process.send_signal(signal.SIGSTOP)
+        tab.until(shown("#stale"))
+        assert "What stands here is of" in text_of(tab, "#stale") and "not live" in text_of(tab, "#live")
+        server.process.send_signal(signal.SIGCONT)
+        tab.until("!(%s)" % shown("#stale"))
+        server.kill()
+        tab.until(shown("#stale"))
+        server.process.wait()
+        server.__enter__()
+        tab.until("!(%s)" % shown("#stale"))
+        tab.until("document.getElementById('server').innerText.includes('pid %d')" % server.process.pid)
+
+
+@claim("reload and drain ask before they do it")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        tab.run("document.querySelector('[data-action=drain]').click()")
+        tab.until(shown("#ask") + " && document.activeElement.value === 'no'")
+        tab.press("Escape")
+        tab.until("!(%s)" % shown("#ask"))
+        tab.run("document.querySelector('[data-action=reload]').click()")
+        tab.until(shown("#ask"))
+        tab.run("document.getElementById('ask-yes').click()")
+        server.listen("admin: reload requested")
+        assert "drain requested" not in server.said
+        tab.run("document.querySelector('[data-action=drain]').click()")
+        tab.until(shown("#ask"))
+        tab.run("document.getElementById('ask-yes').click()")
+        server.listen("admin: drain requested")
+        same(server.process.wait(60), 0)
+
+
+@claim("with the keyboard alone: to the content, to each action, to each field, and every one can be seen to be there")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        seen = []
+        for _ in range(40):
+            tab.press("Tab")
+            at = tab.run("(e => [e.id || e.dataset.action || e.dataset.field || e.className || e.tagName,"
+                         " getComputedStyle(e).outlineStyle !== 'none'])(document.activeElement)")
+            if at[0] == "BODY":
+                break
+            seen.append(at)
+        names = [name for name, _ in seen]
+        same(names[:4], ["skip", "reload", "drain", "forget"])
+        for name in ("id-namespace", "id-text", "id-day", "time"):
+            assert name in names, names
+        ringed = {name for name, ring in seen if ring}  # the date's own button draws another
+        same(sorted(set(names) - ringed), [])
+
+
+@claim("an id is taken apart as one types, made from its fields, and refused by name; a day has its range")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        tab.run("(s => { s.value = 'requests'; s.dispatchEvent(new Event('change')) })(document.getElementById('id-namespace'))")
+        tab.type("#id-text", "2006878101304209419")
+        same(tab.run("[...document.querySelectorAll('#id-bits span')].map(e => e.firstChild.data).join('')"), format(2006878101304209419, "064b"))
+        assert "2026-01-01T23:59:59.999Z" in tab.run("document.getElementById('id-bits').ariaLabel || document.getElementById('id-bits').getAttribute('aria-label')")
+        tab.type("[data-field=worker]", "5")
+        made = tab.run("document.getElementById('id-text').value")
+        same(json.loads(world.run("explain", "--json", "--layout", "snowflake", made).out)["worker"], 5)
+        tab.type("[data-field=worker]", "1024")
+        tab.until("document.getElementById('id-error').innerText.includes('worker is 1024')")
+        for wrong in ("x", "-1", "18446744073709551616", "1e3", "9" * 5000):
+            tab.type("#id-text", wrong)
+            tab.until("document.getElementById('id-error').innerText.includes('An id is a number')")
+        tab.type("#id-text", "0x1bd9dd15c3ffff8b")
+        tab.run("(d => { d.value = '2026-01-01'; d.dispatchEvent(new Event('input')) })(document.getElementById('id-day'))")
+        first, last = world.run("range", "--layout", "snowflake", "2026-01-01").out.split()
+        assert "%s to %s" % (first, last) in text_of(tab, "#id-range"), text_of(tab, "#id-range")
+
+
+@claim("the page reads layouts as the program does: every preset, its ids, times and ranges")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        presets = [line.split()[0] for line in world.run("layout").out.splitlines()[1:] if line[:1].islower()]
+        assert len(presets) > 8, presets
+        compared = 0
+        for preset in presets:
+            text = next(line for line in world.run("layout", preset).out.splitlines() if "time:" in line).strip()
+            text = text[text.index(next(w for w in text.split() if ":" in w)):]
+            ids = ["2006878101304209419", "1", "4611686018427387904"]
+            said = tab.run("import('/page/bits.js').then(b => { const l = b.readLayout(%s); return %s.map(id =>"
+                           " Object.fromEntries(b.takeApart(l, id).map(p => [p.field.name, String(p.value)]))) })" % (json.dumps(text), json.dumps(ids)))
+            for id, fields in zip(ids, said):
+                told = world.run("explain", "--json", "--layout", preset, id)
+                if told.code != 0:
+                    continue  # an id that the layout cannot have
+                explained, compared = json.loads(told.out), compared + 1
+                for name, value in fields.items():
+                    same((preset, id, name, int(value)), (preset, id, name, int(explained[name])))
+        assert compared > 2 * len(presets), compared
+
+
+@claim("all of it is below 150 KB, and comes from the program alone")
+def _(world):
+    sizes = {name: os.path.getsize(os.path.join(PAGE, name)) for name in os.listdir(PAGE) if name.rsplit(".")[-1] in ("html", "css", "js")}
+    assert sum(sizes.values()) < BYTES_MAX, sizes
+    for name in sizes:
+        with open(os.path.join(PAGE, name)) as file:
+            text = file.read().replace("http://www.w3.org/2000/svg", "")
+        assert "http:" not in text and "https:" not in text, name
+    with Paged(world) as server:
+        for name in sizes:
+            reply = server.say(server.admin, ("GET /page/%s HTTP/1.0\r\n\r\n" % name).encode())
+            assert reply.startswith(b"HTTP/1.1 200 ") and b"script-src 'self'" in reply and b"nosniff" in reply, reply[:600]
+        for wrong in ("", "page", "../page.js", "%2e%2e%2fpage.js", "page.js/", "x" * 4000):
+            reply = server.say(server.admin, ("GET /page/%s HTTP/1.0\r\n\r\n" % wrong).encode())
+            assert b" 404 " in reply[:20], reply[:200]
+            assert b" 404 " in server.say(server.http, b"GET /page/page.js HTTP/1.0\r\n\r\n")[:20]
+
+
+main()
