@@ -70,8 +70,8 @@ struct vs_conf_namespace { /* namespaces.NAME */
     const char *store;          /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
     int64_t wait_ms_max;        /* how long a request may wait before the policy is asked; -1: the server's default */
     int64_t policy_wait_ms_max; /* how long a policy may keep it waiting, in all */
-    struct vs_conf_policy policy;
-    struct vs_conf_list policy_env; /* variables that its policy may read */
+    struct vs_conf_policy policy, shadow; /* shadow: is tried without being obeyed */
+    struct vs_conf_list policy_env;       /* variables that its policy may read */
 };
 
 enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };

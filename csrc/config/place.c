@@ -36,7 +36,7 @@ void vs_config_free(struct vs_config *config) {
         free(text);
     }
     for (int i = 0; i < VS_CONF_NAMESPACES_MAX; i++)
-        vs_policy_text_free(&config->ns[i].policy.text);
+        vs_policy_text_free(&config->ns[i].policy.text), vs_policy_text_free(&config->ns[i].shadow.text);
     free(config);
 }
 

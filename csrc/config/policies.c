@@ -44,38 +44,45 @@ static const char *secret_of(const struct vs_config *config, const char *name) {
     return NULL;
 }
 
-/* A list that names a secret's variable is a mistake, which a policy's log would spread. */
-static int grant_env(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *why) {
+/* A list that names a secret's variable is a mistake, which a policy's log would spread.  Own: free *env. */
+static int read_env(const struct vs_conf_reading *r, const struct vs_conf_namespace *ns, char **env,
+                    struct vesta_error *why) {
     const struct vs_conf_list *names = &ns->policy_env;
-    char *env = NULL;
+    *env = NULL;
     for (int i = 0; i < names->count; i++) {
         const char *secret = secret_of(r->config, names->text[i]);
         if (secret)
             return vs_fail(why, VESTA_EOPTION, "names %s, which is the secret %s: no policy reads that",
                            VS_QUOTE(names->text[i], strlen(names->text[i])), secret);
     }
-    int rc = names->count > 0 ? vs_policy_env(names->text, names->count, &env, why) : VESTA_OK;
-    if (rc == VESTA_OK && ns->policy.name && env) rc = vs_policy_grant(&ns->policy.text, env, why);
-    free(env);
-    return rc;
+    return names->count > 0 ? vs_policy_env(names->text, names->count, env, why) : VESTA_OK;
 }
 
 /* ------------------------------------------------------------------ whether they hold */
 
 /* Within the limits that a server sets: what `vesta check` finds well a server takes, without trying it again. */
-int vs_conf_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
+static int check(struct vs_conf_policy *policy, const char *env, const char *namespace_, struct vesta_error *why) {
     const struct vesta_clock *clock = vs_clock_system();
+    if (!policy->name) return VESTA_OK;
+    int rc = vs_policy_read(policy->name, policy->options, &policy->text, why);
+    if (rc == VESTA_OK && env) rc = vs_policy_grant(&policy->text, env, why);
+    return rc == VESTA_OK ? vs_policy_try(&policy->text, namespace_, clock->unix_us(clock->self) / 1000, why) : rc;
+}
+
+int vs_conf_policies(const struct vs_conf_reading *r, struct vesta_error *err) {
     for (int i = 0; i < r->config->ns_count; i++) {
         struct vs_conf_namespace *ns = &r->config->ns[i];
         struct vesta_error why;
-        int rc = VESTA_OK;
-        if (ns->policy.name) rc = vs_policy_read(ns->policy.name, ns->policy.options, &ns->policy.text, &why);
-        if (rc == VESTA_OK && (rc = grant_env(r, ns, &why)) == VESTA_EOPTION)
-            return VS_CONF_WRONG(r, "namespaces.*.policy_env", ns, err, "%s", why.text);
-        if (rc == VESTA_OK && ns->policy.name)
-            rc = vs_policy_try(&ns->policy.text, ns->name, clock->unix_us(clock->self) / 1000, &why);
+        char *env;
+        int rc = read_env(r, ns, &env, &why);
+        if (rc == VESTA_EOPTION) return VS_CONF_WRONG(r, "namespaces.*.policy_env", ns, err, "%s", why.text);
+        const char *key = "namespaces.*.policy";
+        if (rc == VESTA_OK) rc = check(&ns->policy, env, ns->name, &why);
+        if (rc == VESTA_OK && (rc = check(&ns->shadow, env, ns->name, &why)) != VESTA_OK)
+            key = "namespaces.*.shadow_policy";
+        free(env);
         if (rc == VESTA_ENOMEM) return vs_fail(err, rc, "%s", why.text);
-        if (rc != VESTA_OK) return VS_CONF_WRONG(r, "namespaces.*.policy", ns, err, "cannot be used: %s", why.text);
+        if (rc != VESTA_OK) return VS_CONF_WRONG(r, key, ns, err, "cannot be used: %s", why.text);
     }
     return VESTA_OK;
 }

@@ -12,6 +12,7 @@
 #define OPTIONS_BYTES_MAX 60000 /* a policy's options as text, which is a policy's source */
 #define OPTIONS_DEPTH_MAX 8
 #define OPTIONS_KEYS_MAX 1024 /* in one table */
+#define SHADOW "shadow"       /* among a policy's options: it is tried, and not obeyed */
 #define EXPECTED(key) vs_conf_expected((key), (char[VS_CONF_EXPECTED_MAX]){0})
 
 /* ------------------------------------------------------------------ what stands there */
@@ -179,7 +180,7 @@ static int add_table(struct walk *w, struct text *t, int depth) {
         add(t, ",", 1);
     }
     for (const char *name = NULL; rc == VESTA_OK && (name = vs_conf_name_after(w->L, -1, name));)
-        rc = add_named(w, t, name, depth);
+        if (depth > 0 || strcmp(name, SHADOW) != 0) rc = add_named(w, t, name, depth);
     add(t, "}", 1);
     return rc;
 }
@@ -196,7 +197,24 @@ static int put_policy(struct walk *w, const struct vs_conf_place *at, const char
     return vs_conf_put_policy(at, path, (size_t)n, options, w->err);
 }
 
-static int read_policy(struct walk *w, const struct vs_conf_place *at) {
+/* Whether `shadow = true` stands in the policy's table, which is on top; it is then the shadow_policy's place. */
+static int find_place(struct walk *w, const struct vs_conf_place *at, struct vs_conf_place *out) {
+    *out = *at;
+    int type = lua_getfield(w->L, -1, SHADOW);
+    bool is_shadow = lua_toboolean(w->L, -1);
+    lua_pop(w->L, 1);
+    if (type != LUA_TNIL && type != LUA_TBOOLEAN)
+        return vs_fail(w->err, VESTA_EOPTION, "has shadow, which must be true or false");
+    if (!is_shadow) return VESTA_OK;
+    out->key = vs_conf_key_of("namespaces.*.shadow_policy");
+    *vs_conf_origin(out->key, at->base) = VS_FROM_FILE;
+    return VESTA_OK;
+}
+
+static int read_policy(struct walk *w, const struct vs_conf_place *named) {
+    struct vs_conf_place place = *named, *at = &place;
+    if (((struct vs_conf_namespace *)named->base)->shadow.name) /* policy comes first in the schema */
+        return vs_fail(w->err, VESTA_EOPTION, "is one too many: policy has shadow = true");
     char options[OPTIONS_BYTES_MAX + 1];
     struct text t = {options, 0};
     size_t length;
@@ -213,7 +231,8 @@ static int read_policy(struct walk *w, const struct vs_conf_place *at) {
     }
     name = lua_tolstring(w->L, -1, &length);
     lua_pop(w->L, 1); /* still in its table */
-    int rc = add_table(w, &t, 0);
+    int rc = find_place(w, named, &place);
+    if (rc == VESTA_OK) rc = add_table(w, &t, 0);
     if (rc != VESTA_OK) return rc;
     if (t.used > OPTIONS_BYTES_MAX)
         return vs_fail(w->err, VESTA_EOPTION, "has options of %zu bytes, at most %d are allowed", t.used,

@@ -35,6 +35,13 @@ const char *vs_verdict_name(enum vs_verdict_kind kind) {
     return (unsigned)kind < VS_COUNT(names) ? names[kind] : "unknown";
 }
 
+const char *vs_verdict_name_of(enum vs_hook hook, enum vs_verdict_kind kind) {
+    const char *name = vs_verdict_name(kind), *verdicts = hooks[hook].verdicts;
+    bool is_number = kind == VS_VERDICT_NOTHING || kind == VS_VERDICT_WORKER;
+    bool may = *verdicts ? vs_slice_place((struct vs_slice){name, strlen(name)}, verdicts, ' ') >= 0 : is_number;
+    return may ? name : NULL;
+}
+
 const char *vs_hook_name(enum vs_hook hook) {
     return (unsigned)hook < VS_HOOKS ? hooks[hook].name : "unknown";
 }

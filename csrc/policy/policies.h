@@ -32,6 +32,33 @@ enum vs_call_result { /* of one call of a policy's function */
 enum vs_hook { VS_HOOK_ROWS(VS_HOOK) VS_HOOKS };
 #undef VS_HOOK
 
+/* What a function may return: VS_VERDICT_WAIT, VS_VERDICT_BORROW, ... */
+#define VS_VERDICT(upper, name) VS_VERDICT_##upper,
+enum vs_verdict_kind {
+    VS_VERDICT_NOTHING, /* choose_worker: no number; see reason */
+    VS_VERDICT_WORKER,
+    VS_VERDICT_ROWS(VS_VERDICT) VS_VERDICTS
+};
+#undef VS_VERDICT
+
+/* What the policies said that are tried without being obeyed, and what was done instead: of all namespaces ... */
+struct vs_shadow_counts {
+    bool any;                                                                /* such a policy */
+    uint64_t agreed[VS_HOOKS][VS_VERDICTS], differed[VS_HOOKS][VS_VERDICTS]; /* by what they said */
+    uint64_t failed[VS_HOOKS][VS_CALL_RESULTS];
+    uint64_t dropped; /* questions that none was asked: it was busy, or is left alone for a while */
+};
+
+/* ... and of one.  Texts are fit for a line and for JSON. */
+struct vs_shadow_seen {
+    char policy[64]; /* "": it has none */
+    uint64_t agreed, differed, failed;
+    int64_t last_unix_ms; /* when it was heard last; 0: not yet, and what follows is empty */
+    enum vs_hook hook;
+    char said[48], done[48]; /* "borrow 1500 ms", "7"; of a failure its name, and "" */
+    char why[256];           /* its reason, or what is wrong with it; "" */
+};
+
 /* How the policies are, for /readyz, /metrics and the admin's routes. */
 struct vs_policies_status {
     uint64_t calls[VS_HOOKS][VS_CALL_RESULTS];
@@ -43,6 +70,7 @@ struct vs_policies_status {
     int64_t reload_unix_ms;     /* when the last good one was */
     char last_error[512];       /* of a call or reload; "" */
     int64_t last_error_unix_ms;
+    struct vs_shadow_counts shadow;
 };
 
 struct vs_policies {
@@ -55,6 +83,10 @@ struct vs_policies {
     void (*reload)(void *self);
     /* Threads: any. */
     void (*status)(void *self, struct vs_policies_status *out);
+    /* What the shadow policy of a namespace said.  Threads: any. */
+    void (*shadow)(void *self, int ns, struct vs_shadow_seen *out);
+    /* The name of what a function may answer; NULL: it may not. */
+    const char *(*verdict_name)(enum vs_hook hook, enum vs_verdict_kind kind);
     /* Names for /metrics; set where status is. */
     const char *(*hook_name)(enum vs_hook hook);
     const char *(*result_name)(enum vs_call_result result);

@@ -17,6 +17,7 @@
 
 #include "policy/policies.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #define VS_POLICIES_MAX 64
@@ -30,6 +31,7 @@ struct vs_vm_limits {
     int64_t call_ms;                 /* of the processor: VS_CALL_MS; VS_CALL_MS_MAX at most */
     uint64_t instructions;           /* 10 million; a call counts as ten, work done in C by its size (vm.c) */
     size_t memory_bytes;             /* 16 MiB, of all that a policy holds; 64 KiB at least */
+    const atomic_bool *cancel;       /* once it is true, what runs is ended as if its time were up; NULL: never */
     const struct vesta_clock *clock; /* whose boot_us call_ms is measured with; NULL: vs_clock_thread() */
 };
 
@@ -148,15 +150,8 @@ bool vs_ctx_is_of(const struct vs_ctx *ctx, size_t count, enum vs_hook hook);
 /* The kind of a field by its name, `other` where no function is told such a field. */
 enum vs_ctx_kind vs_ctx_kind_of(const char *name, enum vs_ctx_kind other);
 
-/* What a function may return: VS_VERDICT_WAIT, VS_VERDICT_BORROW, ... */
-#define VS_VERDICT(upper, name) VS_VERDICT_##upper,
-enum vs_verdict_kind {
-    VS_VERDICT_NOTHING, /* choose_worker: no number; see reason */
-    VS_VERDICT_WORKER,
-    VS_VERDICT_ROWS(VS_VERDICT)
-};
-#undef VS_VERDICT
 const char *vs_verdict_name(enum vs_verdict_kind kind);
+const char *vs_verdict_name_of(enum vs_hook hook, enum vs_verdict_kind kind); /* NULL: it may not answer that */
 
 #define VS_AMOUNT_MS_MAX (24 * 60 * 60 * 1000)
 

@@ -63,7 +63,8 @@ static void spend(struct vs_lua *lua, enum vs_call_result what) {
 static void look_at_clock(struct vs_lua *lua) {
     const struct vesta_clock *clock = lua->limits.clock;
     lua->unseen = 0;
-    if (clock->boot_us(clock->self) >= lua->deadline_us) spend(lua, VS_CALL_TIME);
+    bool is_cancelled = lua->limits.cancel && atomic_load(lua->limits.cancel);
+    if (is_cancelled || clock->boot_us(clock->self) >= lua->deadline_us) spend(lua, VS_CALL_TIME);
 }
 
 /* The innermost line of Lua that runs. */

@@ -17,7 +17,8 @@ _Static_assert(VS_CONF_NAMESPACES_MAX <= VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN
 /* Flags as they were written: the config's schema judges them, as it judges what stands in a file. */
 struct flags {
     const char *http, *resp, *admin, *password_file, *http_idle_ms, *resp_idle_ms, *threads, *user, *level, *format,
-        *log_file, *policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib, *start_wait_ms;
+        *log_file, *policy, *shadow_policy, *policy_env, *wait_ms, *connections, *address_connections, *memory_mib,
+        *start_wait_ms;
     int single_host, effective, json;
 };
 
@@ -49,6 +50,8 @@ static int read_flags(struct vs_serving *serving, struct flags *flags, int *argc
         VS_SWITCH("single-host", &flags->single_host, "no other machine gives ids of this namespace"),
         VS_TEXT("policy", &flags->policy, "NAME|FILE",
                 "the policy that decides about longer pauses; HUP reloads it (default: none)"),
+        VS_TEXT("shadow-policy", &flags->shadow_policy, "NAME|FILE",
+                "a policy that is asked, told and not obeyed (default: none)"),
         VS_TEXT("policy-env", &flags->policy_env, "NAME,...",
                 "the environment's variables that it may read (default: none)"),
         VS_TEXT("user", &flags->user, "NAME[:GROUP]", "the user to switch to once the addresses are bound"),
@@ -87,6 +90,7 @@ static int refuse_namespace_flags(const struct vesta_opts *opts, const struct fl
     } rows[] = {VESTA_NAMESPACE_OPTIONS(GIVEN){opts->namespace_, "namespace", NULL},
                 {flags->wait_ms, "wait-ms", "wait_ms_max"},
                 {flags->policy, "policy", "policy"},
+                {flags->shadow_policy, "shadow-policy", "shadow_policy"},
                 {flags->policy_env, "policy-env", "policy_env"}};
     for (size_t i = 0; i < VS_COUNT(rows); i++)
         if (rows[i].given)
@@ -125,6 +129,7 @@ static int gather_flags(struct vs_serving *serving, const struct flags *flags) {
     add_flag(serving, "--log-file", "log.file", flags->log_file);
     add_flag(serving, "--wait-ms", "namespaces.*.wait_ms_max", flags->wait_ms);
     add_flag(serving, "--policy", "namespaces.*.policy", flags->policy);
+    add_flag(serving, "--shadow-policy", "namespaces.*.shadow_policy", flags->shadow_policy);
     add_flag(serving, "--policy-env", "namespaces.*.policy_env", flags->policy_env);
     return rc;
 }

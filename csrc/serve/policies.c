@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct vs_conf_policy *policy_of(const struct vs_config *config, const char *name) {
+static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name) {
     for (int i = 0; i < config->ns_count; i++)
-        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i].policy;
+        if (strcmp(config->ns[i].name, name) == 0) return &config->ns[i];
     return NULL;
 }
 
@@ -18,9 +18,11 @@ static int copy_policies(const struct vs_serving *serving, const struct vs_confi
                          struct vesta_error *err) {
     int rc = VESTA_OK;
     for (int i = 0; rc == VESTA_OK && i < serving->config->ns_count; i++) {
-        const struct vs_conf_policy *policy = policy_of(config, serving->config->ns[i].name);
-        if (!policy) policy = &serving->config->ns[i].policy; /* gone from the file, but served until a restart */
-        if (policy->name) rc = vs_policy_text_copy(&policy->text, &out[i], err);
+        const struct vs_conf_namespace *ns = find(config, serving->config->ns[i].name);
+        if (!ns) ns = &serving->config->ns[i]; /* gone from the file, but served until a restart */
+        if (ns->policy.name) rc = vs_policy_text_copy(&ns->policy.text, &out[i], err);
+        if (rc == VESTA_OK && ns->shadow.name)
+            rc = vs_policy_text_copy(&ns->shadow.text, &out[VS_CONTROL_NAMESPACES_MAX + i], err);
     }
     return rc;
 }
@@ -51,7 +53,7 @@ static void wake(void *self) {
 bool vs_policies_wanted(const struct vs_serving *serving) {
     bool any = serving->conf.path && serving->config->ns_count > 0; /* a policy may come with a reload */
     for (int i = 0; i < serving->config->ns_count; i++)
-        any = any || serving->config->ns[i].policy.name;
+        any = any || serving->config->ns[i].policy.name || serving->config->ns[i].shadow.name;
     return any;
 }
 

@@ -289,6 +289,9 @@ function policy.load(spec, host)
   if type(name) ~= "string" then
     return nil, "a policy's name or path comes first in its table, not " .. shown(name), "bad_option"
   end
+  if rawget(spec, "shadow") ~= nil then
+    return nil, "shadow is for vesta serve: a generator in Lua asks no policy without obeying it", "bad_option"
+  end
   local ok, result, code = run_file(name, host or {})
   local functions, options, wrong = nil, nil, result
   if ok then functions, wrong = check(result) end

@@ -98,11 +98,11 @@ static void says_ten_lines_a_second_and_how_many_not(void) {
     CHECK_HAS(told(), "line 26 ");
     CHECK_HAS(told(), "dropped=15");
     pass_ms(999);
-    vs_control_tell_dropped(desk.control); /* the thread rests */
+    vs_saying_tell(desk.control->set); /* the thread rests */
     CHECK_EQ_I64(count_in(told(), "a policy said more"), 0);
     pass_ms(1);
-    vs_control_tell_dropped(desk.control);
-    vs_control_tell_dropped(desk.control);
+    vs_saying_tell(desk.control->set);
+    vs_saying_tell(desk.control->set);
     CHECK_EQ_I64(count_in(told(), "a policy said more"), 1);
     clear_desk();
 }
@@ -113,7 +113,7 @@ static void saying_without_end_ends(void) {
              "  while true do log 'x' end end }");
     CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_INSTRUCTIONS), 1);
-    uint64_t dropped = desk.control->saying[0].dropped;
+    uint64_t dropped = desk.control->set->saying[0].dropped;
     CHECK(dropped > 400 && dropped < 500);
     clear_desk();
 }

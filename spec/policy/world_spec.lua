@@ -105,6 +105,14 @@ describe("env", function()
   end)
 end)
 
+describe("shadow", function()
+  it("is for a server", function()
+    local ok, raised = pcall(testing.world, { policy = { "wait", shadow = true } })
+    assert.is_false(ok)
+    assert.is_not_nil(tostring(raised):find("shadow", 1, true))
+  end)
+end)
+
 describe("log", function()
   it("is heard by the world, line by line", function()
     local world = world_of 'log("one") log(2) log "a\\nb" return "x"'

@@ -21,6 +21,7 @@ static struct desk {
     struct vesta_clock clock;
     char folder[64], path[NAMESPACES][96], log[96];
     bool has[NAMESPACES]; /* a policy */
+    char shadow[96];      /* a policy's path that the first namespace tries without obeying it; "": none */
     struct vs_vm_limits limits;
     struct vesta_gen *gen;
     struct vesta_pause back, full; /* pauses as that generator had them */
@@ -69,6 +70,7 @@ static int desk_sources(void *self, struct vs_policy_text *out, struct vesta_err
         if (rc == VESTA_OK) rc = vs_policy_try(&out[i], desk_names[i], atomic_load(&desk.unix_us) / 1000, &why);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", desk_names[i], why.text);
     }
+    if (rc == VESTA_OK && *desk.shadow) rc = vs_policy_read(desk.shadow, NULL, &out[VS_CONTROL_NAMESPACES_MAX], err);
     return rc;
 }
 

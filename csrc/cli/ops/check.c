@@ -78,6 +78,7 @@ static void print_summary(const struct vs_config *config) {
         if (ns->opts.has_worker) vs_outf(", worker %" PRIu64, ns->opts.worker);
         if (ns->store) vs_outf(", store %s", vs_store_public(ns->store, (char[VS_URI_MAX]){0}));
         if (ns->policy.name) vs_outf(", policy %s", ns->policy.name);
+        if (ns->shadow.name) vs_outf(", in shadow %s", ns->shadow.name);
         vs_outf("\n");
     }
     print_segments(config);

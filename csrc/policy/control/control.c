@@ -1,6 +1,6 @@
 /* control.c -- the control thread: waits to be asked, settles one question after the other, can be seen to be stuck.
  * Knows no verdict. */
-#include "policy/control/controls.h"
+#include "policy/control/shadow.h"
 
 #include "base/error.h"
 #include "log/log.h"
@@ -127,6 +127,7 @@ static void tell_status(void *self, struct vs_policies_status *out) {
     *out = c->status;
     pthread_mutex_unlock(&c->lock);
     out->stuck = stuck;
+    vs_shadow_counts(c, &out->shadow);
 }
 
 struct vs_policies vs_control_policies(struct vs_control *control) {
@@ -134,6 +135,8 @@ struct vs_policies vs_control_policies(struct vs_control *control) {
                                 .judge = vs_control_judge,
                                 .reload = ask_reload,
                                 .status = tell_status,
+                                .shadow = vs_shadow_look,
+                                .verdict_name = vs_verdict_name_of,
                                 .hook_name = vs_hook_name,
                                 .result_name = vs_call_result_name,
                                 .lua = LUA_VERSION_MAJOR "." LUA_VERSION_MINOR "." LUA_VERSION_RELEASE};
@@ -165,6 +168,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
             return VESTA_OK;
         }
         rc = vs_fail(err, VESTA_ENOMEM, "cannot start the thread of the policies");
+        vs_shadow_close(atomic_load(&c->shadow));
         vs_policy_set_free(set);
     }
     free(c);
@@ -182,6 +186,7 @@ void vs_control_close(struct vs_control *c) {
     pthread_cond_signal(&c->event);
     pthread_mutex_unlock(&c->lock);
     pthread_join(c->thread, NULL);
+    vs_shadow_close(atomic_load(&c->shadow));
     vs_policy_set_free(c->set);
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->event);

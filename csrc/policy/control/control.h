@@ -5,13 +5,16 @@
  *   judge.c    verdicts: asked for, carried out, in force; functions that fail, and are left alone for a while
  *   leases.c   worker numbers: whether to start, which to claim, what when the store is silent or a number is lost
  *   reload.c   a set of policies: loaded, put in the place of the old one
- *   say.c      what policies say with log(), as lines of the log */
+ *   say.c      what policies say with log(), as lines of the log
+ *   shadow.c   policies that are tried without being obeyed, on a thread of their own (shadow.h)
+ *   question.c a question kept for them */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
 
 #include "policy/policy.h"
 
 #define VS_CONTROL_NAMESPACES_MAX VS_POLICIES_MAX
+#define VS_CONTROL_TEXTS_MAX (2 * VS_CONTROL_NAMESPACES_MAX)
 
 struct vs_control_opts {
     const char *const *name; /* the namespaces' names, which outlive the control, in the order of struct vs_app */
@@ -19,8 +22,9 @@ struct vs_control_opts {
     /* A handle of each, opened with VESTA_CHOOSES, which outlives the control, or NULL until vs_control_enter; without
      * the array leases are none of its business */
     struct vesta_gen *const *gen;
-    /* Says which policies there are now, each of them tried: fills out[0..ns_count), which is zero; the control
-     * frees what is there, also after an error.  Called at the start and with each reload, then by the control thread.
+    /* Says which policies there are now, each of them tried: fills out[0..ns_count), which is zero, and from
+     * out[VS_CONTROL_NAMESPACES_MAX] on those that are to be tried without being obeyed; the control frees what is
+     * there, also after an error.  Called at the start and with each reload, then by the control thread.
      * Errors: what is wrong with the sources. */
     int (*sources)(void *self, struct vs_policy_text *out, struct vesta_error *err);
     void (*changed)(void *self); /* there is a new verdict: wake who waits; may be NULL */

@@ -51,10 +51,15 @@ struct vs_saying {
 
 struct vs_policy_set {
     struct vs_vm *vm;
-    struct vs_control *control; /* for what is said */
+    const struct vs_control *control;
+    bool is_shadow;
+    struct vs_saying saying[VS_CONTROL_NAMESPACES_MAX]; /* its thread's own */
     struct vs_policy_text text[VS_CONTROL_NAMESPACES_MAX];
     int policy[VS_CONTROL_NAMESPACES_MAX]; /* -1: none */
+    struct vs_policy_set *shadow;          /* what is tried beside it; NULL: none, or taken by their thread */
 };
+
+struct vs_shadow;
 
 struct vs_control {
     struct vs_control_opts opts;
@@ -67,11 +72,12 @@ struct vs_control {
     bool switch_told;          /* the thread's own */
     int64_t looked_us;         /* the thread's own: when it looked at the leases */
     struct vs_leasing leasing[VS_CONTROL_NAMESPACES_MAX];
-    struct vs_saying saying[VS_CONTROL_NAMESPACES_MAX]; /* the thread's own */
-    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX];  /* 1 << enum vs_hook of the functions that the set has */
-    _Atomic int64_t busy_since_us;                      /* a call runs since then, in its thread's time; 0: none does */
-    atomic_bool stuck;                                  /* as it was last told */
-    pthread_mutex_t lock;                               /* over what follows */
+    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook of the functions that the set has */
+    _Atomic int64_t busy_since_us;                     /* a call runs since then, in its thread's time; 0: none does */
+    atomic_bool stuck;                                 /* as it was last told */
+    _Atomic(struct vs_shadow *) shadow;                /* shadow.c's; NULL: there was no such policy yet */
+    atomic_bool ending_now;                            /* ends a shadow's call that goes on */
+    pthread_mutex_t lock;                              /* over what follows */
     pthread_cond_t event;
     bool ending, reload, look;
     bool idle; /* the thread waits to be asked, and takes the lock when it is */
@@ -114,10 +120,13 @@ struct vs_failure {
 /* It failed: says so, and sets when it may be called again. */
 void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off);
 
-/* say.c: what policies say, for the log; `self` is a struct vs_policy_set. */
-void vs_control_hear(void *self, int policy, const char *said);
-/* Tells of what was dropped in seconds that are over. */
-void vs_control_tell_dropped(struct vs_control *c);
+/* A function failed once more: sets when it may be called again, and gives in how many milliseconds that is. */
+int64_t vs_back_off_more(struct vs_back_off *back_off, int64_t now_us);
+
+/* say.c: what policies say, for the log; `self` is a struct vs_policy_set.  For the thread that asks them. */
+void vs_saying_hear(void *self, int policy, const char *said);
+/* Tells of what was dropped in seconds that are over; whether there is more to be told later. */
+bool vs_saying_tell(struct vs_policy_set *set);
 
 /* leases.c: the thread looks at the leases, every now and then and when a keeper asks; without the lock. */
 #define VS_LOOK_MS 100
@@ -126,6 +135,8 @@ void vs_control_look(struct vs_control *c);
 /* reload.c: reads and tries a new set. */
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err);
 void vs_policy_set_free(struct vs_policy_set *set);
+/* 1 << enum vs_hook of the functions that a namespace's policy has. */
+unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns);
 /* Puts it to work; nothing that was judged before is in force any more.  Under the lock.  Returns the old one. */
 struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_set *set);
 /* A reload; without the lock. */

@@ -1,6 +1,6 @@
 /* judge.c -- verdicts: who asks gets the one in force, or is told that the thread is asked; the thread asks the policy
  * and carries out what it says.  A function that fails is left alone for a while: the fixed rules hold meanwhile. */
-#include "policy/control/controls.h"
+#include "policy/control/shadow.h"
 
 #include "base/array.h"
 #include "log/log.h"
@@ -62,15 +62,27 @@ static enum vs_next_step tell_to_look(struct vs_control *c, struct vesta_gen *ge
     return VS_NO_VERDICT;
 }
 
+/* Nobody decides but the fixed rules; a shadow is shown the pause as often as a policy would be. */
+static enum vs_next_step show_shadow(struct vs_control *c, int ns, int cause, struct vesta_gen *gen,
+                                     const struct vesta_pause *pause) {
+    struct vs_question *m = &c->question[ns * VS_CAUSES + cause];
+    if (vs_shadow_has(c, ns, hooks[cause]) && pthread_mutex_trylock(&c->lock) == 0) {
+        if (vs_control_now_us(c) - m->at_us >= FRESH_US) ask(c, m, gen, pause);
+        pthread_mutex_unlock(&c->lock);
+    }
+    return VS_NO_VERDICT;
+}
+
 enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen, const struct vesta_pause *pause,
                                    int64_t *until_boot_us) {
     struct vs_control *c = control;
     int cause = cause_of(pause->why);
     if (pause->why == VESTA_CHOOSE) return tell_to_look(c, gen, pause);
     assert(ns >= 0 && ns < c->opts.ns_count);
+    if (cause < 0) return VS_NO_VERDICT;
     /* relaxed: a set that is swapped just now may be missed once */
-    if (cause < 0 || !(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
-        return VS_NO_VERDICT;
+    if (!(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
+        return show_shadow(c, ns, cause, gen, pause);
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
     /* its holder may be the thread, which others may keep from running: a loop does not wait for that */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
@@ -195,14 +207,24 @@ static void take_verdict(struct vs_control *c, int question, const struct vs_que
     pthread_mutex_unlock(&c->lock);
 }
 
-void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off) {
+static int64_t back_off_ms(const struct vs_back_off *back_off) {
     int64_t ms = back_off->ms == 0 ? BACK_OFF_MS_MIN : 2 * back_off->ms;
-    if (ms > BACK_OFF_MS_MAX) ms = BACK_OFF_MS_MAX;
+    return ms < BACK_OFF_MS_MAX ? ms : BACK_OFF_MS_MAX;
+}
+
+int64_t vs_back_off_more(struct vs_back_off *back_off, int64_t now_us) {
+    int64_t ms = back_off_ms(back_off);
+    *back_off = (struct vs_back_off){ms, now_us + ms * 1000};
+    return ms;
+}
+
+void vs_control_failed(struct vs_control *c, int ns, const struct vs_failure *failure, struct vs_back_off *back_off) {
+    int64_t ms = back_off_ms(back_off);
     vs_log(VS_LOG_WARN, "a policy failed: the fixed rules hold", "namespace", c->name[ns], "policy",
            c->set->text[ns].name, "hook", vs_hook_name(failure->hook), "failure", vs_call_result_name(failure->result),
            "error", failure->err.text, "again_in_ms", VS_DIGITS(ms), NULL);
     pthread_mutex_lock(&c->lock);
-    *back_off = (struct vs_back_off){ms, vs_control_now_us(c) + ms * 1000};
+    vs_back_off_more(back_off, vs_control_now_us(c));
     vs_control_note(c, &failure->err);
     pthread_mutex_unlock(&c->lock);
 }
@@ -224,11 +246,18 @@ void vs_control_settle(struct vs_control *c, int question) {
     pthread_mutex_lock(&c->lock);
     was = *m;
     bool has = atomic_load_explicit(&c->hooks[ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
-    if (!has) m->asked = false; /* who asked had missed the swap */
+    if (!has) { /* who asked had missed the swap, or asks a shadow alone */
+        m->asked = false;
+        m->at_us = vs_control_now_us(c);
+    }
     pthread_mutex_unlock(&c->lock);
-    if (!has) return;
     const struct vs_hook_input input = {failure.hook, ctx, pause_ctx(c, question, &was, ctx)};
+    if (!has) {
+        vs_shadow_offer(c, ns_of(question), &input, NULL);
+        return;
+    }
     failure.result = vs_control_call(c, ns_of(question), &input, &verdict, &failure.err);
+    vs_shadow_offer(c, ns_of(question), &input, failure.result == VS_CALL_OK ? &verdict : NULL);
     if (failure.result == VS_CALL_OK)
         take_verdict(c, question, &was, &verdict);
     else

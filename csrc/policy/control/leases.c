@@ -1,7 +1,7 @@
 /* leases.c -- what policies say of worker numbers: whether to start, which to claim, whether to go on while the store
  * is silent, what to do about a number that was lost.  Knows no store: the keeper asks, and the claim decides.  Where a
  * policy has no function, or it fails, the fixed rules hold: start, claim what the default choice names, go on. */
-#include "policy/control/controls.h"
+#include "policy/control/shadow.h"
 
 #include "base/array.h"
 #include "base/error.h"
@@ -27,8 +27,7 @@ static bool has(const struct vs_control *c, int ns, enum vs_hook hook) {
     return c->set->policy[ns] >= 0 && vs_policy_has(c->set->vm, c->set->policy[ns], hook);
 }
 
-/* False: there is no such function, or it failed, just now or a moment ago. */
-static bool ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
+static bool ask_policy(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
     struct vs_back_off *back_off = &c->leasing[ns].back_off[input->hook];
     struct vs_failure failure = {.hook = input->hook};
     if (!has(c, ns, input->hook) || (back_off->ms > 0 && vs_control_now_us(c) < back_off->retry_us)) return false;
@@ -38,6 +37,13 @@ static bool ask(struct vs_control *c, int ns, const struct vs_hook_input *input,
     else
         vs_control_failed(c, ns, &failure, back_off);
     return failure.result == VS_CALL_OK;
+}
+
+/* False: there is no such function, or it failed, just now or a moment ago. */
+static bool ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
+    bool answered = ask_policy(c, ns, input, verdict);
+    vs_shadow_offer(c, ns, input, answered ? verdict : NULL);
+    return answered;
 }
 
 /* No lease any more, until the program is started anew. */
@@ -256,6 +262,7 @@ static void look_at_store(struct vs_control *c, int ns) {
     struct vesta_info info;
     vesta_get_info(c->gen[ns], &info);
     bool is_silent = strcmp(info.state, "suspect") == 0 || strcmp(info.state, "drained") == 0;
+    if (info.holds_lease) vs_shadow_settle(c, ns, info.worker);
     if (info.holds_lease && is_silent)
         ask_about_silence(c, ns, &info);
     else
@@ -263,11 +270,13 @@ static void look_at_store(struct vs_control *c, int ns) {
 }
 
 void vs_control_look(struct vs_control *c) {
-    vs_control_tell_dropped(c);
+    vs_saying_tell(c->set);
     for (int i = 0; i < c->opts.ns_count; i++)
         if (atomic_load(&c->gen[i])) {
             tell_fixed(c, i);
             answer_keeper(c, i);
-            if (has(c, i, VS_ON_STORE_DOWN)) look_at_store(c, i);
+            if (has(c, i, VS_ON_STORE_DOWN) || vs_shadow_has(c, i, VS_ON_STORE_DOWN) ||
+                vs_shadow_has(c, i, VS_CHOOSE_WORKER))
+                look_at_store(c, i);
         }
 }

@@ -1,5 +1,5 @@
 /* reload.c -- a set of policies: loaded from its sources, and put in the place of the old one, or not at all. */
-#include "policy/control/controls.h"
+#include "policy/control/shadow.h"
 
 #include "base/error.h"
 #include "log/log.h"
@@ -10,6 +10,7 @@
 
 void vs_policy_set_free(struct vs_policy_set *set) {
     if (!set) return;
+    vs_policy_set_free(set->shadow);
     vs_vm_close(set->vm);
     for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++)
         vs_policy_text_free(&set->text[i]);
@@ -18,44 +19,94 @@ void vs_policy_set_free(struct vs_policy_set *set) {
 
 static int load_all(struct vs_control *c, struct vs_policy_set *set, struct vesta_error *err) {
     struct vesta_error why;
-    int rc = vs_vm_open(&c->opts.limits, &set->vm, err);
+    struct vs_vm_limits limits = c->opts.limits;
+    if (set->is_shadow) limits.cancel = &c->ending_now;
+    int rc = vs_vm_open(&limits, &set->vm, err);
     for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) {
-        set->policy[i] = -1;
         if (!set->text[i].chunk) continue;
         vs_control_busy(c, true);
         rc = vs_policy_load_text(set->vm, &set->text[i], &set->policy[i], &why);
         vs_control_busy(c, false);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->name[i], why.text);
     }
+    if (rc == VESTA_OK) vs_vm_listen(set->vm, vs_saying_hear, set); /* a file is loaded more often than it is used */
+    return rc;
+}
+
+/* The texts become the set's, also after an error. */
+static int make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_shadow, struct vs_policy_set **out,
+                    struct vesta_error *err) {
+    struct vs_policy_set *set = calloc(1, sizeof *set);
+    if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    set->control = c;
+    set->is_shadow = is_shadow;
+    for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++) {
+        set->policy[i] = -1;
+        set->text[i] = texts[i];
+        texts[i] = (struct vs_policy_text){0};
+    }
+    int rc = load_all(c, set, err);
+    if (rc == VESTA_OK)
+        *out = set;
+    else
+        vs_policy_set_free(set);
     return rc;
 }
 
 int vs_policy_set_make(struct vs_control *c, struct vs_policy_set **out, struct vesta_error *err) {
-    struct vs_policy_set *set = calloc(1, sizeof *set);
-    if (!set) return vs_fail(err, VESTA_ENOMEM, "no memory");
-    int rc = c->opts.sources(c->opts.self, set->text, err);
-    if (rc == VESTA_OK) rc = load_all(c, set, err);
-    if (rc != VESTA_OK) {
+    struct vs_policy_set *set = NULL;
+    struct vs_policy_text *texts = calloc(VS_CONTROL_TEXTS_MAX, sizeof *texts);
+    if (!texts) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    int rc = c->opts.sources(c->opts.self, texts, err);
+    if (rc == VESTA_OK) rc = make_set(c, texts, false, &set, err);
+    if (rc == VESTA_OK) rc = make_set(c, texts + VS_CONTROL_NAMESPACES_MAX, true, &set->shadow, err);
+    for (int i = 0; i < VS_CONTROL_TEXTS_MAX; i++)
+        vs_policy_text_free(&texts[i]);
+    free(texts);
+    if (rc == VESTA_OK)
+        *out = set;
+    else
         vs_policy_set_free(set);
-        return rc;
-    }
-    set->control = c;
-    vs_vm_listen(set->vm, vs_control_hear, set); /* from here on: a file is loaded more often than it is used */
-    *out = set;
-    return VESTA_OK;
+    return rc;
 }
 
 /* ------------------------------------------------------------------ putting it to work */
+
+unsigned vs_policy_set_hooks(const struct vs_policy_set *set, int ns) {
+    unsigned bits = 0;
+    for (int hook = 0; hook < VS_HOOKS && set->policy[ns] >= 0; hook++)
+        if (vs_policy_has(set->vm, set->policy[ns], (enum vs_hook)hook)) bits |= 1U << hook;
+    return bits;
+}
+
+static bool has_policies(const struct vs_policy_set *set) {
+    for (int i = 0; i < VS_CONTROL_NAMESPACES_MAX; i++)
+        if (set->policy[i] >= 0) return true;
+    return false;
+}
+
+/* Without a thread for them the shadows are not asked, and all else goes on. */
+static void hand_over_shadows(struct vs_control *c, struct vs_policy_set *set) {
+    struct vs_shadow *shadow = atomic_load(&c->shadow);
+    struct vesta_error err;
+    if (!shadow && !has_policies(set->shadow)) return;
+    if (!shadow && vs_shadow_open(c, &shadow, &err) != VESTA_OK) {
+        vs_log(VS_LOG_ERROR, "shadow policies are not asked", "error", err.text, NULL);
+        return;
+    }
+    vs_shadow_take(shadow, set->shadow);
+    set->shadow = NULL;
+    atomic_store(&c->shadow, shadow);
+}
 
 struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_set *set) {
     struct vs_policy_set *old = c->set;
     c->set = set;
     for (int i = 0; i < c->opts.ns_count; i++) {
-        unsigned bits = 0;
-        for (int hook = 0; hook < VS_HOOKS && set->policy[i] >= 0; hook++)
-            if (vs_policy_has(set->vm, set->policy[i], (enum vs_hook)hook)) bits |= 1U << hook;
+        unsigned bits = vs_policy_set_hooks(set, i);
         atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* as in vs_control_judge */
     }
+    hand_over_shadows(c, set);
     for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++)
         c->question[i] = (struct vs_question){.next = VS_PENDING};
     c->status.generation++;

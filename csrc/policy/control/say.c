@@ -6,20 +6,22 @@
 
 #define SECOND_US 1000000
 
-static void tell(const struct vs_control *c, int ns, const char *policy, const char *said) {
-    uint64_t dropped = c->saying[ns].dropped;
-    vs_log(VS_LOG_INFO, said ? "a policy says" : "a policy said more than a second's lines", "namespace", c->name[ns],
-           "policy", policy, "text", said, "dropped", dropped ? VS_DIGITS((int64_t)dropped) : NULL, NULL);
+static void tell(const struct vs_policy_set *set, int ns, const char *said) {
+    static const char *const sentences[2][2] = {
+        {"a policy said more than a second's lines", "a policy says"},
+        {"a shadow policy said more than a second's lines", "a shadow policy says"}};
+    uint64_t dropped = set->saying[ns].dropped;
+    vs_log(VS_LOG_INFO, sentences[set->is_shadow][said != NULL], "namespace", set->control->name[ns], "policy",
+           set->text[ns].name, "text", said, "dropped", dropped ? VS_DIGITS((int64_t)dropped) : NULL, NULL);
 }
 
-void vs_control_hear(void *self, int policy, const char *said) {
-    const struct vs_policy_set *set = self;
-    struct vs_control *c = set->control;
-    int64_t now_us = vs_control_now_us(c);
+void vs_saying_hear(void *self, int policy, const char *said) {
+    struct vs_policy_set *set = self;
+    int64_t now_us = vs_control_now_us(set->control);
     int ns = 0;
     while (set->policy[ns] != policy)
         ns++;
-    struct vs_saying *saying = &c->saying[ns];
+    struct vs_saying *saying = &set->saying[ns];
     if (saying->from_us == 0 || now_us - saying->from_us >= SECOND_US) {
         saying->from_us = now_us;
         saying->lines = 0;
@@ -28,15 +30,20 @@ void vs_control_hear(void *self, int policy, const char *said) {
         saying->dropped++;
         return;
     }
-    tell(c, ns, set->text[ns].name, said);
+    tell(set, ns, said);
     saying->dropped = 0;
 }
 
-void vs_control_tell_dropped(struct vs_control *c) {
-    for (int ns = 0; ns < c->opts.ns_count; ns++) {
-        struct vs_saying *saying = &c->saying[ns];
-        if (saying->dropped == 0 || vs_control_now_us(c) - saying->from_us < SECOND_US) continue;
-        tell(c, ns, c->set->text[ns].name, NULL);
+bool vs_saying_tell(struct vs_policy_set *set) {
+    bool is_more = false;
+    for (int ns = 0; ns < set->control->opts.ns_count; ns++) {
+        struct vs_saying *saying = &set->saying[ns];
+        bool is_over = vs_control_now_us(set->control) - saying->from_us >= SECOND_US;
+        if (saying->dropped == 0) continue;
+        is_more = is_more || !is_over;
+        if (!is_over) continue;
+        tell(set, ns, NULL);
         saying->dropped = 0;
     }
+    return is_more;
 }

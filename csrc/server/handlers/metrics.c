@@ -230,6 +230,31 @@ static void put_call_durations(struct vs_metrics *m) {
     }
 }
 
+static void put_shadow_answers(struct vs_metrics *m, const char *outcome, uint64_t counts[VS_HOOKS][VS_VERDICTS]) {
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        for (int kind = 0; kind < VS_VERDICTS; kind++) {
+            const char *said = m->app->policies.verdict_name((enum vs_hook)hook, (enum vs_verdict_kind)kind);
+            if (said)
+                vs_metrics_sample(m, "{hook=\"%s\",decision=\"%s\",outcome=\"%s\"} %llu", HOOK(m, hook), said, outcome,
+                                  (unsigned long long)counts[hook][kind]);
+        }
+}
+
+static void put_shadow(struct vs_metrics *m) {
+    struct vs_shadow_counts *shadow = &m->policies.shadow;
+    put_shadow_answers(m, "agreed", shadow->agreed);
+    put_shadow_answers(m, "differed", shadow->differed);
+    for (int hook = 0; hook < VS_HOOKS; hook++)
+        for (int result = VS_CALL_ERROR; result < VS_CALL_RESULTS; result++)
+            vs_metrics_sample(m, "{hook=\"%s\",decision=\"%s\",outcome=\"failed\"} %llu", HOOK(m, hook),
+                              m->app->policies.result_name((enum vs_call_result)result),
+                              (unsigned long long)shadow->failed[hook][result]);
+}
+
+static void put_shadow_dropped(struct vs_metrics *m) {
+    vs_metrics_sample(m, " %llu", (unsigned long long)m->policies.shadow.dropped);
+}
+
 static void put_generation(struct vs_metrics *m) {
     vs_metrics_sample(m, " %llu", (unsigned long long)m->policies.generation);
 }
@@ -285,7 +310,7 @@ static const struct family {
     const char *name, *help;
     enum kind kind;
     void (*put)(struct vs_metrics *);
-    enum { ALWAYS, OF_POLICIES, OF_TAGS } when;
+    enum { ALWAYS, OF_POLICIES, OF_SHADOWS, OF_TAGS } when;
 } families[] = {
     {"vesta_ids_issued_total", "Ids given", COUNTER, put_ids, ALWAYS},
     {"vesta_pauses_total", "Requests that met a pause, by reason", COUNTER, put_pauses, ALWAYS},
@@ -336,6 +361,9 @@ static const struct family {
     {"vesta_policy_duration_seconds", "Time spent in calls of policies", SUMMARY, put_call_durations, OF_POLICIES},
     {"vesta_policy_generation", "Sets of policies that were put into use", GAUGE, put_generation, OF_POLICIES},
     {"vesta_policy_stuck", "1 while a policy is running that cannot be stopped", GAUGE, put_stuck, OF_POLICIES},
+    {"vesta_policy_shadow_total", "Answers of policies that are tried and not obeyed", COUNTER, put_shadow, OF_SHADOWS},
+    {"vesta_policy_shadow_dropped_total", "Questions that no such policy was asked", COUNTER, put_shadow_dropped,
+     OF_SHADOWS},
     {"vesta_config_last_reload_successful", "1 if the last reload succeeded", GAUGE, put_reload_ok, OF_POLICIES},
     {"vesta_config_last_reload_success_timestamp_seconds", "Time of the last successful reload", GAUGE, put_reload_time,
      OF_POLICIES},
@@ -390,6 +418,7 @@ enum vs_reply_state vs_on_metrics(struct vs_request *r) {
     vs_metrics_look_at_tags(&m, vs_request_tags(r));
     for (size_t i = 0; i < VS_COUNT(families); i++) {
         if (families[i].when == OF_POLICIES && !m.has_policies) continue;
+        if (families[i].when == OF_SHADOWS && !m.policies.shadow.any) continue;
         if (families[i].when == OF_TAGS && !m.has_tags) continue;
         m.name = families[i].name;
         put_head(&m, &families[i]);

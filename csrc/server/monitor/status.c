@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#define NAMESPACE_BYTES_MAX 3500 /* of one namespace's status */
+#define NAMESPACE_BYTES_MAX 4500 /* of one namespace's status */
 _Static_assert(VS_NAMESPACES_MAX *NAMESPACE_BYTES_MAX + 4096 <= VS_REPLY_MAX, "the status fits a reply");
 
 /* Numbers of 64 bits are strings: JSON's lose their digits in most readers. */
@@ -69,6 +69,27 @@ static void put_info(struct vs_out *out, const struct vs_app *app, int at) {
     if (*info.warning) vs_json_text(out, "warning", info.warning);
 }
 
+/* A policy that is tried and not obeyed. */
+static void put_shadow(struct vs_out *out, const struct vs_app *app, int at) {
+    struct vs_shadow_seen seen;
+    if (!app->policies.shadow) return;
+    app->policies.shadow(app->policies.self, at, &seen);
+    if (!*seen.policy) return;
+    vs_json_open(out, "shadow", '{');
+    vs_json_text(out, "policy", seen.policy);
+    vs_json_uint(out, "agreed", seen.agreed);
+    vs_json_uint(out, "differed", seen.differed);
+    vs_json_uint(out, "failed", seen.failed);
+    if (seen.last_unix_ms != 0) {
+        vs_json_int(out, "last_unix_ms", seen.last_unix_ms);
+        vs_json_text(out, "hook", app->policies.hook_name(seen.hook));
+        vs_json_text(out, "said", seen.said);
+        if (*seen.done) vs_json_text(out, "done", seen.done);
+        if (*seen.why) vs_json_text(out, "why", seen.why);
+    }
+    vs_put(out, "}", 1);
+}
+
 static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) {
     struct vesta_pause pause;
     vs_json_open(out, NULL, '{');
@@ -76,6 +97,7 @@ static void put_namespace(struct vs_out *out, const struct vs_app *app, int at) 
     put_pause(out, &app->ns[at]);
     if (vs_namespace_is_open(&app->ns[at])) put_info(out, app, at);
     vs_json_uint(out, "refused", vs_namespace_refused(&app->ns[at], &pause));
+    put_shadow(out, app, at);
     vs_put(out, "}", 1);
 }
 

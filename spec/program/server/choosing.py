@@ -112,6 +112,25 @@ class Locked:
 
 # ---------------------------------------------------------------- choosing
 
+@claim("a shadow that would choose another number is not obeyed, beside a policy and alone: it is counted, once the number is known")
+def _(world):
+    shadow = policy(world, "shadow", choose_worker="return 99, 'mine'", on_start="return 'refuse', 'not today'")
+    store = "file:" + world.path("store")
+    for name, in_force in (("a", policy(world, choose_worker="return 7")), ("b", None)):
+        server = Chooser(world, in_force or shadow, store, name=name, more=("--shadow-policy", shadow) if in_force else ())
+        if not in_force:
+            server.args[server.args.index("--policy")] = "--shadow-policy"
+        with server:
+            line = 'vesta_policy_shadow_total{hook="%s",decision="%s",outcome="%s"}'
+            end_s = time.monotonic() + 60 * SLOW
+            while server.metric(line % ("choose_worker", "worker", "differed")) + server.metric(line % ("on_start", "refuse", "differed"))\
+                    + server.metric("vesta_policy_shadow_dropped_total") < 2:
+                assert time.monotonic() < end_s, server.get("/metrics").body
+                time.sleep(0.02)
+            assert server.worker() != 99 and server.id()
+            same(server.metric(line % ("choose_worker", "worker", "agreed")), 0.0)
+
+
 @claim("servers get the numbers that a policy picks over what the store lists, on a folder and on SQLite")
 def _(world):
     lowest = policy(world, choose_worker=LOWEST)

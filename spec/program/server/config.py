@@ -78,7 +78,7 @@ def _(world):
                              ("--store", "file:/x", "NAME.store"), ("--namespace", "x", "namespaces.NAME"),
                              ("--fields", "a=1", "NAME.fields"), ("--pacing", "clock", "NAME.pacing"),
                              ("--ahead-ms", "0", "NAME.ahead_ms_max"), ("--wait-ms", "1", "NAME.wait_ms_max"),
-                             ("--policy", "wait", "NAME.policy"), ("--policy-env", "X", "NAME.policy_env")):
+                             ("--policy", "wait", "NAME.policy"), ("--policy-env", "X", "NAME.policy_env"), ("--shadow-policy", "wait", "NAME.shadow_policy")):
         fails(world.run("serve", "-c", path, flag, value), 2, flag + " and --config cannot be combined", key)
 
 
@@ -94,6 +94,22 @@ def _(world):
     fails(world.run("serve", "--admin", "127.0.0.1:1", "--worker", "1"), 2, "--admin has 127.0.0.1:1, but there is no token")
     fails(world.run("serve", env={"VESTA_THREADS": "x"}), 2, "VESTA_THREADS is 'x', which must be a whole number")
     assert not os.path.exists(world.path("state"))
+
+
+@claim("check says what is in shadow; shadow is true or false, a shadow that is wrong is refused, and there is one")
+def _(world):
+    def checked(namespace):
+        return world.run("check", write(world, "return { namespaces = { a = { worker = 1, %s } } }" % namespace))
+    for namespace, said in (("policy = { 'borrow', shadow = true, borrow_ms_max = 5 }", "worker 1, in shadow borrow"),
+                            ("policy = 'wait', shadow_policy = 'borrow'", "worker 1, policy wait, in shadow borrow"),
+                            ("policy = { 'wait', shadow = false }", "worker 1, policy wait"), ("shadow_policy = { 'wait', shadow = true }", "worker 1, in shadow wait")):
+        result = checked(namespace)
+        same((result.code, [line.strip() for line in result.lines() if " a: " in line]), (0, ["namespaces      a: vesta-second, " + said]))
+    for namespace, said in (("policy = { 'wait', shadow = 1 }", "shadow, which must be true or false"), ("policy = { 'wait', shadow = 'yes' }", "true or false"),
+                            ("policy = { 'wait', shadow = true }, shadow_policy = 'borrow'", "shadow_policy is one too many: policy has shadow = true"),
+                            ("shadow_policy = { 'borrow', borow_ms_max = 5 }", "did you mean borrow_ms_max?"), ("shadow_policy = 'borow'", "shadow_policy cannot be used: there is no policy 'borow'"),
+                            ("policy = { 'borow', shadow = true }", "there is no policy 'borow'"), ("shadow_policy = 5", "shadow_policy")):
+        fails(checked(namespace), 1, said)
 
 
 @claim("a policy reads the variables that policy_env names, says so in the log, and no secret is among them")

@@ -134,7 +134,7 @@ def _(world):
         told = dict(re.findall(r"(?m)^\| `((?:vesta|process)_\w+)(?:\{[^`]*\})?` \| (\w+) \|", page.read()))
     with Server(world) as server:
         plain_families = families(server)
-    config = ("return { namespaces = { judged = { policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
+    config = ("return { namespaces = { judged = { policy = 'wait', shadow_policy = 'wait' } }, stores = { a = { uri = 'sqlite:%s' } }, "
               "segments = { { store = 'a', tags = 'orders' } } }" % world.path("v.db"))
     with Configured(world, config) as server:
         same(families(server), told)

@@ -204,6 +204,23 @@ def _(world):
             assert int(soon(lambda: server.get("/genid"), lambda reply: reply.status == 200).body) > last
 
 
+@claim("a shadow that loops, eats memory or raises, under load with a clock that went back: requests are answered as without it")
+def _(world):
+    for body in ("while true do end", "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", "error 'boo'"):
+        shadow = world.path("shadow.lua")
+        with open(shadow, "w") as file:
+            file.write(real(body))
+        with Judged(world, judging("return 'borrow', 60000"), "--shadow-policy", shadow) as server:
+            server.stop_clock(3)
+            soon(lambda: server.redis_cli("GET", "default"), str.isdigit)
+            failed = 'vesta_policy_shadow_total{hook="on_clock_back",decision="%s",outcome="failed"}'
+            soon(lambda: sum(server.metric(failed % how) for how in ("instructions", "memory", "error", "time")), lambda count: count >= 1)
+            ids = [soon(lambda: server.redis_cli("GET", "default"), str.isdigit) for _ in range(20)]
+            same(len(set(ids)), 20)
+            same(server.get("/readyz").status, 200)
+            server.listen("a shadow policy failed")
+
+
 @claim("the thread that runs policies steps back behind all others")
 def _(world):
     with Judged(world, "wait", "--threads", "3") as server:

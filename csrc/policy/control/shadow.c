@@ -1,0 +1,373 @@
+/* shadow.c -- policies that are tried on a live server without being obeyed: each is asked what the one in force was
+ * asked, a moment later, and what it says is compared with what was done, told and counted.
+ *
+ * A thread of its own runs them, behind all others, each call within a budget of its own and followed by a rest, so
+ * nobody waits for a shadow, whatever it does.  The control thread leaves a copy of the question in a place for it, one
+ * for each function of a namespace, and goes on; where the last one there is not answered yet, the new one is counted
+ * as dropped. */
+#include "policy/control/shadow.h"
+
+#include "base/error.h"
+#include "log/log.h"
+#include "os/clock.h"
+#include "os/thread.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NICENESS 19
+#define REST_TIMES 9      /* a call is followed by a rest of so many times its processor time: a tenth of a core */
+#define LOCK_STEPS_MAX 25 /* of 200 us */
+#define TELL_US 60000000  /* the same again is told after so long */
+
+struct sighting {
+    enum { FREE, AWAITED, READY } state; /* AWAITED: what is done about it is not known yet */
+    struct vs_question_copy question;
+    struct vs_done done;
+};
+
+/* What was told of a function last, and when it may be called again. */
+struct history {
+    struct vs_back_off back_off;
+    enum vs_verdict_kind said, done;
+    int64_t told_us; /* 0: nothing was told */
+};
+
+struct vs_shadow {
+    struct vs_control *c;
+    pthread_t thread;
+    struct vs_policy_set *set; /* the thread's own, as the next two */
+    struct history history[VS_CONTROL_NAMESPACES_MAX][VS_HOOKS];
+    int64_t rest_until_us;                             /* by vs_monotonic_us */
+    _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook, of the set that was taken last */
+    _Atomic uint64_t dropped;
+    pthread_mutex_t lock; /* over what follows */
+    pthread_cond_t event;
+    struct vs_policy_set *next; /* to be taken */
+    bool idle;                  /* the thread waits for questions */
+    struct sighting sighting[VS_CONTROL_NAMESPACES_MAX][VS_HOOKS];
+    int turn;
+    struct vs_shadow_counts counts;
+    struct vs_shadow_seen seen[VS_CONTROL_NAMESPACES_MAX];
+};
+
+/* ------------------------------------------------------------------ the control thread's side */
+
+bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook) {
+    struct vs_shadow *s = atomic_load(&c->shadow);
+    return s && (atomic_load(&s->hooks[ns]) & 1U << hook);
+}
+
+/* What the fixed rules do where no policy says otherwise. */
+static struct vs_done fixed_rule(enum vs_hook hook) {
+    static const enum vs_verdict_kind kinds[VS_HOOKS] = {
+        [VS_CHOOSE_WORKER] = VS_VERDICT_WORKER,   [VS_ON_CLOCK_BACK] = VS_VERDICT_REFUSE,
+        [VS_ON_EXHAUSTED] = VS_VERDICT_REFUSE,    [VS_ON_START] = VS_VERDICT_GO,
+        [VS_ON_STORE_DOWN] = VS_VERDICT_CONTINUE, [VS_ON_LEASE_LOST] = VS_VERDICT_CLAIM};
+    return (struct vs_done){.kind = kinds[hook], .amount_ms = -1};
+}
+
+/* A place whose question waits for its answer is not for another one. */
+static bool leave(struct sighting *at, const struct vs_question_copy *question, const struct vs_verdict *verdict) {
+    if (at->state == READY) return false;
+    vs_question_free(&at->question);
+    at->question = *question;
+    at->done = verdict ? (struct vs_done){verdict->kind, verdict->worker, verdict->amount_ms, true}
+                       : fixed_rule(question->hook);
+    at->state = verdict || question->hook != VS_CHOOSE_WORKER ? READY : AWAITED;
+    return true;
+}
+
+/* Its holder may be their thread, which stands back behind all others: it is waited for a moment, in case it runs. */
+static bool lock_soon(struct vs_shadow *s) {
+    const struct timespec step = {.tv_nsec = 200000};
+    for (int i = 0; i < LOCK_STEPS_MAX; i++) {
+        if (pthread_mutex_trylock(&s->lock) == 0) return true;
+        nanosleep(&step, NULL);
+    }
+    return false;
+}
+
+void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *input,
+                     const struct vs_verdict *verdict) {
+    struct vs_shadow *s = atomic_load(&c->shadow);
+    struct vs_question_copy question;
+    if (!vs_shadow_has(c, ns, input->hook)) return;
+    bool kept = vs_question_keep(&question, input), left = false;
+    if (kept && lock_soon(s)) {
+        left = leave(&s->sighting[ns][input->hook], &question, verdict);
+        pthread_cond_signal(&s->event);
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (left) return;
+    if (kept) vs_question_free(&question);
+    atomic_fetch_add(&s->dropped, 1);
+}
+
+/* Before a number is left, the one that is held is not the one that was chosen. */
+static bool is_chosen(const struct sighting *at, uint64_t worker) {
+    for (size_t i = 0; i < at->question.count; i++)
+        if (strcmp(at->question.ctx[i].name, "leaving") == 0) return at->question.ctx[i].integer != (int64_t)worker;
+    return true;
+}
+
+void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker) {
+    struct vs_shadow *s = atomic_load(&c->shadow);
+    if (!vs_shadow_has(c, ns, VS_CHOOSE_WORKER) || pthread_mutex_trylock(&s->lock) != 0) return;
+    struct sighting *at = &s->sighting[ns][VS_CHOOSE_WORKER];
+    if (at->state == AWAITED && is_chosen(at, worker)) {
+        at->done.worker = worker;
+        at->state = READY;
+        pthread_cond_signal(&s->event);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
+    for (int i = 0; i < s->c->opts.ns_count; i++)
+        atomic_store(&s->hooks[i], vs_policy_set_hooks(set, i));
+    pthread_mutex_lock(&s->lock);
+    vs_policy_set_free(s->next);
+    s->next = set;
+    s->counts.any = false;
+    for (int i = 0; i < s->c->opts.ns_count; i++) {
+        s->counts.any = s->counts.any || set->policy[i] >= 0;
+        s->seen[i] = (struct vs_shadow_seen){.said = ""};
+        if (set->policy[i] >= 0) snprintf(s->seen[i].policy, sizeof s->seen[i].policy, "%s", set->text[i].name);
+    }
+    pthread_cond_signal(&s->event);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ------------------------------------------------------------------ what it says, compared */
+
+static bool agree(const struct vs_verdict *said, const struct vs_done *done) {
+    return said->kind == done->kind && (said->kind != VS_VERDICT_WORKER || said->worker == done->worker);
+}
+
+/* "borrow 1500 ms", "7" */
+static void show(char *buf, size_t size, const struct vs_done *what) {
+    if (what->kind == VS_VERDICT_WORKER)
+        snprintf(buf, size, "%" PRIu64, what->worker);
+    else if (what->amount_ms >= 0)
+        snprintf(buf, size, "%s %" PRId64 " ms", vs_verdict_name(what->kind), what->amount_ms);
+    else
+        snprintf(buf, size, "%s", vs_verdict_name(what->kind));
+}
+
+/* A number is news each time; a word that stands is not. */
+static bool is_news(struct history *history, enum vs_hook hook, const struct vs_verdict *said,
+                    const struct vs_done *done) {
+    int64_t now_us = vs_monotonic_us();
+    if (hook != VS_CHOOSE_WORKER && history->told_us != 0 && history->said == said->kind &&
+        history->done == done->kind && now_us - history->told_us < TELL_US)
+        return false;
+    *history = (struct history){.said = said->kind, .done = done->kind, .told_us = now_us};
+    return true;
+}
+
+static void take_answer(struct vs_shadow *s, int ns, const struct sighting *asked, const struct vs_verdict *said) {
+    enum vs_hook hook = asked->question.hook;
+    struct vs_shadow_seen *seen = &s->seen[ns];
+    struct vs_shadow_seen now = {.policy = ""};
+    const struct vs_done as_done = {said->kind, said->worker, said->amount_ms, true};
+    bool agrees = agree(said, &asked->done);
+    show(now.said, sizeof now.said, &as_done);
+    show(now.done, sizeof now.done, &asked->done);
+    s->history[ns][hook].back_off.ms = 0;
+    pthread_mutex_lock(&s->lock);
+    (agrees ? s->counts.agreed : s->counts.differed)[hook][said->kind]++;
+    *(agrees ? &seen->agreed : &seen->differed) += 1;
+    seen->hook = hook;
+    seen->last_unix_ms = vs_control_unix_ms(s->c);
+    memcpy(seen->said, now.said, sizeof seen->said);
+    memcpy(seen->done, now.done, sizeof seen->done);
+    snprintf(seen->why, sizeof seen->why, "%s", said->reason);
+    pthread_mutex_unlock(&s->lock);
+    if (!is_news(&s->history[ns][hook], hook, said, &asked->done)) return;
+    vs_log(VS_LOG_INFO, agrees ? "a shadow policy agrees" : "a shadow policy differs", "namespace", s->c->name[ns],
+           "policy", s->set->text[ns].name, "hook", vs_hook_name(hook), "said", now.said, "done", now.done, "by",
+           asked->done.by_policy ? "the policy in force" : "the fixed rules", "reason",
+           *said->reason ? said->reason : NULL, NULL);
+}
+
+static void take_failure(struct vs_shadow *s, int ns, const struct vs_failure *failure) {
+    struct vs_shadow_seen *seen = &s->seen[ns];
+    int64_t ms = vs_back_off_more(&s->history[ns][failure->hook].back_off, vs_monotonic_us());
+    pthread_mutex_lock(&s->lock);
+    s->counts.failed[failure->hook][failure->result]++;
+    seen->failed++;
+    seen->hook = failure->hook;
+    seen->last_unix_ms = vs_control_unix_ms(s->c);
+    snprintf(seen->said, sizeof seen->said, "%s", vs_call_result_name(failure->result));
+    seen->done[0] = 0;
+    snprintf(seen->why, sizeof seen->why, "%.*s", (int)sizeof seen->why - 1, failure->err.text);
+    pthread_mutex_unlock(&s->lock);
+    vs_log(VS_LOG_WARN, "a shadow policy failed", "namespace", s->c->name[ns], "policy", s->set->text[ns].name, "hook",
+           vs_hook_name(failure->hook), "failure", vs_call_result_name(failure->result), "error", failure->err.text,
+           "again_in_ms", VS_DIGITS(ms), NULL);
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+static void judge(struct vs_shadow *s, int ns, const struct sighting *asked) {
+    const struct vs_hook_input input = {asked->question.hook, asked->question.ctx, asked->question.count};
+    const struct vs_back_off *back_off = &s->history[ns][input.hook].back_off;
+    struct vs_failure failure = {.hook = input.hook};
+    struct vs_verdict said;
+    int policy = s->set ? s->set->policy[ns] : -1;
+    if (policy < 0 || !vs_policy_has(s->set->vm, policy, input.hook)) return; /* asked of the last set */
+    if (back_off->ms > 0 && vs_monotonic_us() < back_off->retry_us) {
+        atomic_fetch_add(&s->dropped, 1);
+        return;
+    }
+    const struct vesta_clock *used = vs_clock_thread();
+    int64_t from_us = used->boot_us(used->self);
+    failure.result = vs_policy_call(s->set->vm, policy, &input, &said, &failure.err);
+    s->rest_until_us = vs_monotonic_us() + REST_TIMES * (used->boot_us(used->self) - from_us);
+    if (atomic_load(&s->c->ending_now)) return;
+    if (failure.result == VS_CALL_OK)
+        take_answer(s, ns, asked, &said);
+    else
+        take_failure(s, ns, &failure);
+}
+
+/* Under the lock: the next question that can be answered, which is then the caller's. */
+static bool pick(struct vs_shadow *s, int *ns, struct sighting *out) {
+    int count = s->c->opts.ns_count * VS_HOOKS;
+    for (int i = 0; i < count; i++) {
+        int at = (s->turn + i) % count;
+        struct sighting *place = &s->sighting[at / VS_HOOKS][at % VS_HOOKS];
+        if (place->state != READY) continue;
+        *ns = at / VS_HOOKS;
+        *out = *place;
+        *place = (struct sighting){.state = FREE};
+        s->turn = at + 1;
+        return true;
+    }
+    return false;
+}
+
+static void wait_until(struct vs_shadow *s, int64_t until_us) {
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    pthread_cond_timedwait(&s->event, &s->lock, &until);
+}
+
+static void wait_for_more(struct vs_shadow *s) {
+    s->idle = true;
+    if (s->set && vs_saying_tell(s->set))
+        wait_until(s, vs_monotonic_us() + 1000000); /* what was dropped is told when its second is over */
+    else
+        pthread_cond_wait(&s->event, &s->lock);
+    s->idle = false;
+}
+
+static void take_next(struct vs_shadow *s) {
+    struct vs_policy_set *old = s->set;
+    s->set = s->next;
+    s->next = NULL;
+    memset(s->history, 0, sizeof s->history);
+    vs_policy_set_free(old);
+}
+
+static void *shadow_main(void *arg) {
+    struct vs_shadow *s = arg;
+    struct sighting asked;
+    int ns;
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
+    pthread_mutex_lock(&s->lock);
+    while (!atomic_load(&s->c->ending_now)) {
+        if (s->next) {
+            take_next(s);
+        } else if (vs_monotonic_us() < s->rest_until_us) {
+            wait_until(s, s->rest_until_us);
+        } else if (pick(s, &ns, &asked)) {
+            pthread_mutex_unlock(&s->lock);
+            judge(s, ns, &asked);
+            vs_question_free(&asked.question);
+            pthread_mutex_lock(&s->lock);
+        } else {
+            wait_for_more(s);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_error *err) {
+    sigset_t all, were;
+    pthread_condattr_t attr;
+    struct vs_shadow *s = calloc(1, sizeof *s);
+    if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    s->c = c;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->event, &attr);
+    pthread_condattr_destroy(&attr);
+    vs_signals_to_block(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &were); /* as control.c's thread */
+    int rc = pthread_create(&s->thread, NULL, shadow_main, s);
+    pthread_sigmask(SIG_SETMASK, &were, NULL);
+    if (rc == 0) {
+        *out = s;
+        return VESTA_OK;
+    }
+    free(s);
+    return vs_fail(err, VESTA_ENOMEM, "cannot start the thread of the shadow policies");
+}
+
+void vs_shadow_close(struct vs_shadow *s) {
+    if (!s) return;
+    atomic_store(&s->c->ending_now, true);
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_signal(&s->event);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    vs_policy_set_free(s->set);
+    vs_policy_set_free(s->next);
+    for (int i = 0; i < s->c->opts.ns_count; i++)
+        for (int hook = 0; hook < VS_HOOKS; hook++)
+            vs_question_free(&s->sighting[i][hook].question);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->event);
+    free(s);
+}
+
+/* ------------------------------------------------------------------ how they are */
+
+bool vs_shadow_rests(const struct vs_control *c) {
+    struct vs_shadow *s = atomic_load(&c->shadow);
+    if (!s) return true;
+    pthread_mutex_lock(&s->lock);
+    bool rests = s->idle && !s->next;
+    for (int i = 0; i < c->opts.ns_count * VS_HOOKS; i++)
+        rests = rests && s->sighting[i / VS_HOOKS][i % VS_HOOKS].state != READY;
+    pthread_mutex_unlock(&s->lock);
+    return rests;
+}
+
+void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out) {
+    struct vs_shadow *s = atomic_load(&c->shadow);
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    *out = s->counts;
+    pthread_mutex_unlock(&s->lock);
+    out->dropped = atomic_load(&s->dropped);
+}
+
+void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out) {
+    struct vs_shadow *s = atomic_load(&((struct vs_control *)control)->shadow);
+    *out = (struct vs_shadow_seen){.policy = ""};
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    *out = s->seen[ns];
+    pthread_mutex_unlock(&s->lock);
+}
