@@ -24,7 +24,7 @@ GATEWAY = "10.9.0.1"
 def enter():
     """Begins this program anew as root of namespaces of its own.  False: this kernel, or who runs it, lets us make none."""
     if os.environ.get("VESTA_CLUSTER"):
-        for words in ("link set lo up", "link add pods type bridge", "addr add %s/16 dev pods" % GATEWAY, "link set pods up"):
+        for words in ("link set lo up", "link add pods address 02:00:0a:09:00:01 type bridge", "addr add %s/16 dev pods" % GATEWAY, "link set pods up"):
             subprocess.run(["ip", *words.split()], check=True)
         return True
     flags = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
