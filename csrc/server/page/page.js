@@ -156,8 +156,16 @@ function factsOf(ns) {
       Math.abs(ns.clock_drift_ms) > 1000 ? 'warn' : ''],
     ns.layout_end_ms && ['Layout lasts', `${span(lifeMs)} more`, lifeMs < year ? 'bad' : ''],
     ns.layout && ['Layout', ns.layout],
+    ns.shadow && ['In shadow', inShadow(ns.shadow), ns.shadow.differed || ns.shadow.failed ? 'warn' : ''],
     ns.warning && ['Warning', ns.warning, 'warn'],
   ].filter(Boolean);
+}
+
+// What a policy that is not obeyed would have said.
+function inShadow(s) {
+  const lately = s.last_unix_ms ? `; ${ago(last.unix_ms - s.last_unix_ms)}, ${s.hook}: ${s.said}` +
+    (s.done ? `, done was ${s.done}` : '') + (s.why ? ` (${s.why})` : '') : '';
+  return `${s.policy}: agreed ${grouped(s.agreed)}, differed ${grouped(s.differed)}, failed ${grouped(s.failed)}${lately}`;
 }
 
 function until(ms) {
@@ -173,7 +181,6 @@ function policies(said) {
     if (calls.length) rows.push([hook, calls.join(', ')]);
   }
   if (rows.length === 2) rows.push(['Asked', 'nothing yet']);
-  for (const [name, shadow] of Object.entries(said.shadow || {})) rows.push(['In shadow: ' + name, JSON.stringify(shadow)]);
   rows.push(['Last reload', `${new Date(said.reload_unix_ms).toLocaleString()}, ${said.reload_ok ? 'good' : 'refused'}`,
     said.reload_ok ? '' : 'bad']);
   if (said.last_error) rows.push(['Last error', `${said.last_error} (${ago(last.unix_ms - said.last_error_unix_ms)})`, 'bad']);
