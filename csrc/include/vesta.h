@@ -227,6 +227,20 @@ struct vesta_proposal {
 };
 VESTA_API int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err);
 
+/* Whether an id of one layout can be equal to one of another: exactly, by what the texts say.  Every worker, sequence
+ * and value of a field that is not constant counts as possible.  Returns out->by.  Threads: any. */
+struct vesta_made {
+    const struct vesta_layout *layout;
+    int64_t from_ms, until_ms; /* ids whose time unit overlaps [from_ms, until_ms); INT64_MIN, INT64_MAX: all */
+};
+enum vesta_disjoint { VESTA_COLLIDE, VESTA_DISJOINT_BITS /* by a constant bit */, VESTA_DISJOINT_TIMES };
+struct vesta_proof {
+    enum vesta_disjoint by;
+    uint64_t id;       /* COLLIDE: the smallest that both can make */
+    int bit, field[2]; /* DISJOINT_BITS: the highest that differs, and the index of the constant field that has it */
+};
+VESTA_API int vesta_layout_prove(const struct vesta_made *a, const struct vesta_made *b, struct vesta_proof *out);
+
 /* ------------------------------------------------------------------ text */
 
 enum vesta_base { VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32 /* Crockford's */, VESTA_BASE62 };

@@ -1,5 +1,6 @@
 /* layout.c -- `layout` shows what an id's bits mean and how long they last; `fit` proposes a layout for a need. */
 #include "cli/cli.h"
+#include "cli/ids/prove.h"
 #include "command/options.h"
 #include "id/id.h"
 
@@ -109,8 +110,11 @@ static int join_words(int count, char **words, char *text) {
 static int run_layout(int argc, char **argv) {
     int json = 0;
     const char *named = NULL;
+    struct vs_prove prove = {0};
     const struct vs_option table[] = {
         VS_TEXT("layout", &named, "TEXT|PRESET", "the same as the operand"),
+        VS_TEXT("from", &prove.from, "TIME", "prove: when the second layout's ids begin (default: now)"),
+        VS_TEXT("until", &prove.until, "TIME", "prove: ids made until then (default: for ever)"),
         VS_SWITCH("json", &json, "print JSON objects"),
         {0},
     };
@@ -119,6 +123,12 @@ static int run_layout(int argc, char **argv) {
     int64_t now_ms = vs_now_ms();
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
+    if (argc && strcmp(argv[0], "prove") == 0) {
+        if (named) return vs_usage("prove has two layouts as operands, and no --layout");
+        prove.json = json;
+        return vs_prove(&prove, argc - 1, argv + 1);
+    }
+    if (prove.from || prove.until) return vs_usage("--from and --until are for prove");
     if (argc && named) return vs_usage("the layout is given twice: as %s and as --layout", vs_shown_text(argv[0]));
     if (argc == 0 && !named) return print_presets(json, now_ms);
     if ((rc = join_words(argc, argv, text)) != VS_DONE) return rc;
@@ -212,10 +222,15 @@ const struct vs_command vs_fit_command = {
 
 const struct vs_command vs_layout_command = {
     "layout", run_layout, "the presets, or what a layout means and how long it lasts",
-    "layout [OPTION...] [TEXT|PRESET]",
+    "layout [OPTION...] [TEXT|PRESET | prove A B]",
     "Without a layout: the presets, one per line.  With one: its canonical text, a picture of the bits, how\n"
     "many ids it has room for, when its time ends, and the fingerprint that generator files are checked\n"
     "against.  A preset may be followed by overrides.\n"
+    "\n"
+    "prove: whether an id of layout A can ever be equal to one of layout B: by\n"
+    "which bit they differ, or by which times, or an id that both can make.  Exit\n"
+    "code 0 says that they differ, 1 that they can be equal.  The ids of A are of\n"
+    "any time, those of B are made --from then on, and both --until then.\n"
     "\n"
     "  $ vesta layout\n"
     "  PRESET               ENDS               ABOUT\n"
@@ -224,4 +239,7 @@ const struct vs_command vs_layout_command = {
     "\n"
     "  $ vesta layout uid epoch=2026-01-01T00:00:00Z\n"
     "  sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2026-01-01T00:00:00Z\n"
-    "  ...\n"};
+    "  ...\n"
+    "\n"
+    "  $ vesta layout prove vesta-second vesta-milli\n"
+    "  never equal: bit 62 is 0 in ids of the first (type=0), 1 in the ...\n"};

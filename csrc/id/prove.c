@@ -1,0 +1,108 @@
+/* prove.c -- whether ids of two layouts can ever be equal: by a constant bit, or by the times in them.  Pure. */
+#include "base/error.h"
+#include "id/id.h"
+
+/* What is known of one side's ids: its constants, and the bits of its time field, which lies in [first, last]. */
+struct side {
+    uint64_t constant, value; /* value: of the bits that are constant */
+    unsigned low, high;       /* the time field's bits, [low, high) */
+    uint64_t first, last;
+};
+
+/* The first time unit that begins at an instant or later; max + 1 where none does. */
+static uint64_t first_at(const struct vesta_layout *l, int64_t unix_ms) {
+    uint64_t low = 0, high = l->field[l->time].max + 1;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (vs_time_ms(l, middle) >= unix_ms)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* False: no id of it has a time in the interval, and first and last mean nothing. */
+static bool read_side(const struct vesta_made *made, struct side *out) {
+    const struct vesta_layout *l = made->layout;
+    const struct vesta_field *time = &l->field[l->time];
+    struct side s = {.low = time->shift, .high = (unsigned)time->shift + time->width};
+    for (int i = 0; i < l->field_count; i++) {
+        if (!l->field[i].fixed) continue;
+        s.constant |= vs_field_put(&l->field[i], l->field[i].max);
+        s.value |= vs_field_put(&l->field[i], l->field[i].value);
+    }
+    uint64_t first = first_at(l, made->from_ms), until = first_at(l, made->until_ms);
+    /* a unit that began before the instant goes on behind it */
+    if (first > 0 && vs_time_ms(l, first) > made->from_ms) first--;
+    bool has_any = made->from_ms < made->until_ms && first < until;
+    if (has_any) s.first = first, s.last = until - 1;
+    *out = s;
+    return has_any;
+}
+
+/* While the bits of a time are chosen from the highest on: it is still equal to its bound's. */
+enum { AT_FIRST = 1, AT_LAST = 2, TIGHT = AT_FIRST | AT_LAST, STATES = 4 };
+
+/* What state a side is in when one more bit was chosen; -1: it has no such id. */
+static int choose(const struct side *s, unsigned bit, unsigned chosen, int state) {
+    if (s->constant >> bit & 1 && (s->value >> bit & 1) != chosen) return -1;
+    if (bit < s->low || bit >= s->high) return state;
+    unsigned first = s->first >> (bit - s->low) & 1, last = s->last >> (bit - s->low) & 1;
+    if (state & AT_FIRST && chosen < first) return -1;
+    if (state & AT_LAST && chosen > last) return -1;
+    if (chosen > first) state &= ~AT_FIRST;
+    if (chosen < last) state &= ~AT_LAST;
+    return state;
+}
+
+/* Both sides' states as one number; -1: one of them has no such id. */
+static int choose_both(const struct side side[2], unsigned bit, unsigned chosen, int state) {
+    int a = choose(&side[0], bit, chosen, state / STATES), b = choose(&side[1], bit, chosen, state % STATES);
+    return a < 0 || b < 0 ? -1 : a * STATES + b;
+}
+
+/* The smallest id that both sides have.  can[bit]: the states from which the bits below it can be chosen. */
+static bool find_common(const struct side side[2], uint64_t *id) {
+    uint16_t can[65] = {UINT16_MAX};
+    for (unsigned bit = 0; bit < 64; bit++)
+        for (int state = 0; state < STATES * STATES; state++)
+            for (unsigned chosen = 0; chosen < 2; chosen++) {
+                int next = choose_both(side, bit, chosen, state);
+                if (next >= 0 && can[bit] >> next & 1) can[bit + 1] |= (uint16_t)(1U << state);
+            }
+    int state = TIGHT * STATES + TIGHT;
+    if (!(can[64] >> state & 1)) return false;
+    *id = 0;
+    for (unsigned bit = 64; bit-- > 0;) {
+        int next = choose_both(side, bit, 0, state);
+        unsigned chosen = next < 0 || !(can[bit] >> next & 1);
+        state = choose_both(side, bit, chosen, state);
+        assert(state >= 0);
+        *id |= (uint64_t)chosen << bit;
+    }
+    return true;
+}
+
+static int constant_at(const struct vesta_layout *l, int bit) {
+    int i = 0;
+    while (!l->field[i].fixed || !(vs_field_put(&l->field[i], l->field[i].max) >> bit & 1))
+        i++;
+    return i;
+}
+
+int vesta_layout_prove(const struct vesta_made *a, const struct vesta_made *b, struct vesta_proof *out) {
+    struct side side[2] = {0};
+    struct vesta_proof proof = {0};
+    bool has[2] = {read_side(a, &side[0]), read_side(b, &side[1])};
+    uint64_t differ = side[0].constant & side[1].constant & (side[0].value ^ side[1].value);
+    if (differ) {
+        proof.by = VESTA_DISJOINT_BITS;
+        proof.bit = 63 - __builtin_clzll(differ);
+        proof.field[0] = constant_at(a->layout, proof.bit);
+        proof.field[1] = constant_at(b->layout, proof.bit);
+    } else if (!has[0] || !has[1] || !find_common(side, &proof.id))
+        proof.by = VESTA_DISJOINT_TIMES;
+    *out = proof;
+    return proof.by;
+}

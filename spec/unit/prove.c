@@ -1,0 +1,154 @@
+/* prove.c -- a proof that two layouts have no id in common is right, and so is the id that shows that they have one. */
+#include "base/array.h"
+#include "id/id.h"
+#include "tools.h"
+
+#include <stdio.h>
+
+static struct vesta_made all_of(const struct vesta_layout *l) {
+    return (struct vesta_made){l, INT64_MIN, INT64_MAX};
+}
+
+/* ------------------------------------------------------------------ layouts of a few bits, counted out */
+
+/* Layouts have 64 bits: of these all but the lowest are a constant 0, so that every id can be looked at. */
+enum { SMALL_BITS = 10 };
+
+struct draft {
+    char text[256];
+    size_t used;
+    unsigned left;
+};
+
+static void add(struct draft *d, const char *name, unsigned width, int64_t constant) {
+    if (width > d->left) width = d->left;
+    if (!width) return;
+    d->left -= width;
+    d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, "%s:%u", name, width);
+    if (constant >= 0)
+        d->used += (size_t)snprintf(d->text + d->used, sizeof d->text - d->used, "=%llu",
+                                    (unsigned long long)constant & ((1U << width) - 1));
+    d->text[d->used++] = ' ';
+}
+
+/* Time anywhere, constants of random widths around it, the sequence at the end, at times in two parts. */
+static struct vesta_layout small_layout(uint64_t *dice) {
+    static const char *const names[] = {"a", "b", "c"};
+    struct draft d = {.left = SMALL_BITS - 1};
+    unsigned at = (unsigned)roll_below(dice, 4);
+    d.used = (size_t)snprintf(d.text, sizeof d.text, "high:53=0 higher:1=0 ");
+    for (unsigned i = 0; i < 4; i++) {
+        if (i == at)
+            add(&d, "time", 1 + (unsigned)roll_below(dice, 3), -1);
+        else
+            add(&d, names[i > at ? i - 1 : i], 1 + (unsigned)roll_below(dice, 2),
+                roll_below(dice, 3) ? (int64_t)roll_below(dice, 4) : -1);
+    }
+    d.left++;
+    add(&d, "seq", d.left, -1);
+    snprintf(d.text + d.used, sizeof d.text - d.used, "unit=%s epoch=%d", roll_below(dice, 2) ? "1ms" : "10ms",
+             (int)roll_below(dice, 20));
+    return parsed(d.text);
+}
+
+/* The rule by itself: an id is of that layout, and its time unit overlaps the interval. */
+static bool is_made(const struct vesta_made *made, uint64_t id) {
+    struct vesta_parts parts;
+    if (vesta_explain(made->layout, id, &parts, NULL) != VESTA_OK) return false;
+    return vs_time_ms(made->layout, parts.time) < made->until_ms &&
+           vs_time_ms(made->layout, parts.time + 1) > made->from_ms && made->from_ms < made->until_ms;
+}
+
+/* The smallest id that both have, by looking at each; UINT64_MAX: none. */
+static uint64_t common(const struct vesta_made *a, const struct vesta_made *b) {
+    for (uint64_t id = 0; id < 1 << SMALL_BITS; id++)
+        if (is_made(a, id) && is_made(b, id)) return id;
+    return UINT64_MAX;
+}
+
+static void random_span(uint64_t *dice, struct vesta_made *made) {
+    if (roll_below(dice, 3) == 0) return;
+    made->from_ms = (int64_t)roll_below(dice, 60);
+    made->until_ms = made->from_ms + (int64_t)roll_below(dice, 40);
+}
+
+static void every_id_is_looked_at(void) {
+    uint64_t dice = 11;
+    size_t met[3] = {0};
+    for (int round = 0; round < 8000; round++) {
+        struct vesta_layout l[2] = {small_layout(&dice), small_layout(&dice)};
+        struct vesta_made made[2] = {all_of(&l[0]), all_of(&l[1])};
+        struct vesta_proof proof;
+        random_span(&dice, &made[0]), random_span(&dice, &made[1]);
+        uint64_t id = common(&made[0], &made[1]);
+        met[vesta_layout_prove(&made[0], &made[1], &proof)]++;
+        if ((proof.by == VESTA_COLLIDE) != (id != UINT64_MAX)) {
+            char text[2][VESTA_LAYOUT_TEXT_MAX];
+            vesta_layout_text(&l[0], text[0]), vesta_layout_text(&l[1], text[1]);
+            CHECK_FAIL("%s | %s: %d, and the first id in common is %llu", text[0], text[1], (int)proof.by,
+                       (unsigned long long)id);
+            return;
+        }
+        if (proof.by == VESTA_COLLIDE) CHECK_EQ_U64(proof.id, id);
+        if (proof.by != VESTA_DISJOINT_BITS) continue;
+        const struct vesta_field *f[2] = {&l[0].field[proof.field[0]], &l[1].field[proof.field[1]]};
+        CHECK(f[0]->fixed && f[1]->fixed);
+        CHECK((vs_field_put(f[0], f[0]->value) >> proof.bit & 1) != (vs_field_put(f[1], f[1]->value) >> proof.bit & 1));
+    }
+    CHECK(met[VESTA_COLLIDE] > 400 && met[VESTA_DISJOINT_BITS] > 400 && met[VESTA_DISJOINT_TIMES] > 400);
+}
+
+/* ------------------------------------------------------------------ layouts of the field */
+
+static struct vesta_proof proof_of(const char *a, const char *b) {
+    struct vesta_layout l[2] = {parsed(a), parsed(b)};
+    struct vesta_made made[2] = {all_of(&l[0]), all_of(&l[1])};
+    struct vesta_proof proof;
+    CHECK(vesta_layout_prove(&made[0], &made[1], &proof) == (int)proof.by);
+    if (proof.by == VESTA_COLLIDE) {
+        struct vesta_parts parts;
+        CHECK_EQ_I64(vesta_explain(&l[0], proof.id, &parts, NULL), VESTA_OK);
+        CHECK_EQ_I64(vesta_explain(&l[1], proof.id, &parts, NULL), VESTA_OK);
+    }
+    return proof;
+}
+
+static void by_the_type_and_by_the_version(void) {
+    struct vesta_proof proof = proof_of("vesta-second", "vesta-milli");
+    CHECK_EQ_I64(proof.by, VESTA_DISJOINT_BITS);
+    CHECK_EQ_I64(proof.bit, 62);
+    CHECK_EQ_I64(proof.field[0], 1);
+    proof = proof_of("vesta-milli version:1=0", "vesta-milli version:1=1");
+    CHECK_EQ_I64(proof.by, VESTA_DISJOINT_BITS);
+    CHECK_EQ_I64(proof.bit, 63);
+}
+
+/* A field without a constant proves nothing, whatever its handles set. */
+static void what_may_change_proves_nothing(void) {
+    CHECK_EQ_I64(proof_of("vesta-milli", "vesta-milli version:1=1").by, VESTA_COLLIDE);
+    CHECK_EQ_I64(proof_of("vesta-milli", "vesta-milli").by, VESTA_COLLIDE);
+    CHECK_EQ_I64(proof_of("snowflake", "butterfly").by, VESTA_COLLIDE);
+    CHECK_EQ_I64(proof_of("vesta-second", "vesta-legacy-second").by, VESTA_COLLIDE);
+}
+
+static void by_times(void) {
+    struct vesta_layout a = parsed("time:41 seq:12 worker:10 unit=1ms epoch=0"),
+                        b = parsed("time:41 seq:12 worker:10 unit=1ms epoch=1000000");
+    struct vesta_made old = {&a, INT64_MIN, 5000}, new = {&b, 1005000, INT64_MAX};
+    struct vesta_proof proof;
+    CHECK_EQ_I64(vesta_layout_prove(&old, &new, &proof), VESTA_DISJOINT_TIMES);
+    CHECK_EQ_I64(vesta_layout_prove(&new, &old, &proof), VESTA_DISJOINT_TIMES);
+    old.until_ms++;
+    CHECK_EQ_I64(vesta_layout_prove(&old, &new, &proof), VESTA_COLLIDE);
+    CHECK_EQ_U64(proof.id, UINT64_C(5000) << 22);
+    new.from_ms = new.until_ms = 7;
+    CHECK_EQ_I64(vesta_layout_prove(&old, &new, &proof), VESTA_DISJOINT_TIMES);
+}
+
+static const struct check_case cases[] = {
+    {"of thousands of pairs of small layouts each id is looked at, and the proof says the same", every_id_is_looked_at},
+    {"vesta's layouts are told apart by the type, and one from itself by the version", by_the_type_and_by_the_version},
+    {"a field that is no constant proves nothing; what both can make is shown", what_may_change_proves_nothing},
+    {"ids of other times are others, to the millisecond", by_times},
+};
+CHECK_MAIN(cases)
