@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "keeper/file.h"
+#include "serve/serving.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -167,6 +168,7 @@ static int take_opts(struct vs_where *where, struct vesta_opts *opts) {
     if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
     const struct vs_conf_namespace *ns = find(where->config, where->text[VS_W_NAMESPACE]);
     if (!ns) return no_namespace(where);
+    if (vs_namespace_prove(ns, &err) != VESTA_OK) return vs_report(&err);
     *opts = ns->opts;
     if (ns->policy.name) opts->flags |= VESTA_NO_KEEPER;
     return VS_GO;

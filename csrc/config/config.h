@@ -67,6 +67,7 @@ struct vs_conf_namespace { /* namespaces.NAME */
     const char *name;
     unsigned char origin[VS_CONF_KEYS_MAX];
     struct vesta_opts opts;     /* to open it with; zero where nothing was said */
+    const char *leased_as;      /* the namespace of the store that it draws from; NULL: the one of its name */
     const char *store;          /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
     int64_t wait_ms_max;        /* how long a request may wait before the policy is asked; -1: the server's default */
     int64_t policy_wait_ms_max; /* how long a policy may keep it waiting, in all */

@@ -8,6 +8,7 @@
 #include "keeper/options.h"
 #include "number/form.h"
 #include "os/clock.h"
+#include "store/lineage.h"
 #include "store/store.h"
 
 #include <grp.h>
@@ -181,7 +182,11 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
             vs_conf_add_note(config, "namespaces.%s.group: there is no group %s on this machine", ns->name,
                              ns->opts.group);
         ns->opts.size = sizeof ns->opts;
-        ns->opts.namespace_ = ns->name;
+        ns->opts.namespace_ = ns->leased_as ? ns->leased_as : ns->name;
+        if (vs_generation_of(ns->name, ns->opts.namespace_) == 0)
+            return VS_CONF_WRONG(r, "namespaces.*.leased_as", ns, err,
+                                 "is '%s', which must be %s.2 or what else `vesta store relayout` has made",
+                                 ns->leased_as, ns->name);
         rc = resolve_store(r, ns, err);
         if (rc == VESTA_OK) rc = check_together(r, ns, err);
         if (rc == VESTA_OK) rc = check_layout(r, ns, err);

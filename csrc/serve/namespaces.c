@@ -3,10 +3,12 @@
 #include "command/options.h"
 #include "keeper/file.h"
 #include "serve/serving.h"
-#include "store/store.h"
+#include "os/clock.h"
+#include "store/lineage.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIELDS_MAX 256
 
@@ -32,6 +34,33 @@ static void close_gens(struct vs_namespace *ns) {
     }
 }
 
+/* Whether there is a generator file of that namespace and layout, to the last constant. */
+static bool has_file(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    struct vs_settings settings;
+    struct vs_anchor anchor;
+    bool found;
+    vesta_layout_text(layout, text);
+    return vs_settings_look(&conf->opts, &settings, NULL) == VESTA_OK && access(settings.path, F_OK) == 0 &&
+           vs_anchor_find(&settings, false, &found, &anchor, NULL) == VESTA_OK && found &&
+           strcmp(anchor.header.layout, text) == 0 && strcmp(anchor.header.namespace_, conf->leased_as) == 0;
+}
+
+/* A generation of a namespace gives ids beside those before it: not before the store has shown that they differ.  What
+ * was shown once remains: a generator file of this layout was made behind it, and goes on without its store. */
+int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err) {
+    struct vesta_layout layout;
+    if (!conf->leased_as || strcmp(conf->leased_as, conf->name) == 0) return VESTA_OK;
+    if (!conf->opts.store) return vs_fail(err, VESTA_EOPTION, "leased_as needs store, in which the namespaces are");
+    if (!conf->opts.layout) return vs_fail(err, VESTA_EOPTION, "leased_as needs layout, which must be proved");
+    int rc = vesta_layout_parse(conf->opts.layout, &layout, err);
+    if (rc != VESTA_OK) return rc;
+    if (has_file(conf, &layout)) return VESTA_OK;
+    const struct vs_lineage lineage = {
+        .uri = conf->opts.store, .secret = conf->opts.secret, .name = conf->name, .clock = vs_clock_system()};
+    return vs_lineage_check(&lineage, vs_generation_of(conf->name, conf->leased_as), &layout, err);
+}
+
 /* The layout may be the file's own, and then the file is asked for it. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->app.ns[i];
@@ -42,6 +71,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     if (vs_policies_wanted(serving)) opts.flags |= VESTA_CHOOSES;
     int rc = opts.layout ? VESTA_OK : vs_anchor_look(&opts, &header, err);
     if (rc == VESTA_OK) rc = vesta_layout_parse(opts.layout ? opts.layout : header.layout, &layout, err);
+    if (rc == VESTA_OK) rc = vs_namespace_prove(&serving->config->ns[i], err);
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
         rc = open_gen(opts, &layout, protocol, &ns->gen[protocol], err);
     if (rc == VESTA_OK)

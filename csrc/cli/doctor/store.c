@@ -170,7 +170,7 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns
 }
 
 void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *ns, const struct vesta_layout *layout) {
-    struct vs_store_opts opts = {.namespace_ = ns->name,
+    struct vs_store_opts opts = {.namespace_ = ns->leased_as ? ns->leased_as : ns->name,
                                  .group = -1,
                                  .clock = doctor->clock,
                                  .secret = ns->opts.secret,

@@ -1,5 +1,7 @@
-/* store.c -- `vesta store init|show|advance|lower`: what a person does to a store, once, and never a server. */
+/* store.c -- `vesta store init|show|advance|lower|relayout`: what a person does to a store, once, and never a server.
+ */
 #include "cli/cli.h"
+#include "cli/ops/relayout.h"
 #include "cli/ops/stores.h"
 
 #include "base/array.h"
@@ -380,10 +382,14 @@ static int lower(struct asked *asked) {
 
 /* ------------------------------------------------------------------ the command */
 
+static int relayout(struct asked *asked) {
+    return vs_relayout(&asked->at, asked->layout);
+}
+
 static const struct {
     const char *name;
     int (*run)(struct asked *asked);
-} subcommands[] = {{"init", init}, {"show", show}, {"advance", advance}, {"lower", lower}};
+} subcommands[] = {{"init", init}, {"show", show}, {"advance", advance}, {"lower", lower}, {"relayout", relayout}};
 
 static int run_subcommand(struct asked *asked, const char *name) {
     const char *names[VS_COUNT(subcommands) + 1] = {0};
@@ -397,7 +403,8 @@ static int run_subcommand(struct asked *asked, const char *name) {
     }
     const char *near = vs_nearest(name, names);
     if (near) return vs_usage("there is no subcommand %s; did you mean %s?", vs_shown_text(name), near);
-    return vs_usage("there is no subcommand %s; there are init, show, advance and lower", vs_shown_text(name));
+    return vs_usage("there is no subcommand %s; there are init, show, advance, lower and relayout",
+                    vs_shown_text(name));
 }
 
 /* Before anything is opened or made. */
@@ -441,10 +448,12 @@ static int run_store(int argc, char **argv) {
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc == 0) return vs_usage("the subcommand is missing: init, show, advance or lower");
+    if (argc == 0) return vs_usage("the subcommand is missing: init, show, advance, lower or relayout");
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
     if ((rc = check_subcommand(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
-    if ((rc = vs_at_find(&asked.at, false)) == VS_GO) {
+    bool moves = strcmp(argv[0], "relayout") == 0;
+    if (moves && !asked.layout) return vs_usage("relayout needs --layout, the namespace's next one");
+    if ((rc = vs_at_find(&asked.at, moves)) == VS_GO) {
         asked.namespace_given = asked.at.name != NULL;
         if (asked.namespace_given && !asked.layout) asked.layout = asked.at.where.text[VS_W_LAYOUT];
         rc = run_subcommand(&asked, argv[0]);
@@ -455,7 +464,7 @@ static int run_store(int argc, char **argv) {
 
 const struct vs_command vs_store_command = {
     "store", run_store, "create, inspect and repair the stores of worker numbers",
-    "store init|show|advance|lower [OPTION...]",
+    "store init|show|advance|lower|relayout [OPTION...]",
     "A shared store is prepared once, by an operator; a server never does it silently.\n"
     "\n"
     "  init     creates what the store needs (tables, a root node; with --segments\n"
@@ -472,6 +481,9 @@ const struct vs_command vs_store_command = {
     "           clock plus a margin; asks first, unless --yes is given\n"
     "  lower    lowers a floor that was set by a clock that was ahead; asks first,\n"
     "           unless --yes is given\n"
+    "  relayout the next --layout of a namespace in use: proves that its ids differ\n"
+    "           from all that the namespace can have given, then creates NAME.2,\n"
+    "           which hosts move to one by one, by leased_as in their configs\n"
     "\n"
     "  $ vesta store init --store sqlite:/var/lib/vesta/vesta.db \\\n"
     "    --namespace orders --layout snowflake\n"

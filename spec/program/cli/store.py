@@ -267,9 +267,9 @@ def _(world):
 @claim("wrong calls: each names what is wrong")
 def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
-    fails(world.run("store"), 2, "init, show, advance or lower")
+    fails(world.run("store"), 2, "init, show, advance, lower or relayout")
     fails(world.run("store", "shwo", *store), 2, "did you mean show?")
-    fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show, advance and lower")
+    fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show, advance, lower and relayout")
     fails(world.run("store", "show\x1b[2J\n", *store), 2, "\\x1b")
     fails(world.run("store", "show", "init", *store), 2, '"init"')
     fails(world.run("store", "show"), 2, "--store is missing")

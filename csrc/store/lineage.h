@@ -1,0 +1,36 @@
+/* lineage.h -- the layouts that a public namespace has had, one after the other: `orders` is leased as `orders` first,
+ * then as `orders.2`, `orders.3`, each a namespace of the store with one layout.  Hosts may give ids of several at
+ * once, for ever, so no id of one may be equal to one of another: that is proved before any is given, by each host for
+ * itself, over what the store says. */
+#ifndef VS_LINEAGE_H
+#define VS_LINEAGE_H
+
+#include "store/store.h"
+
+#define VS_GENERATIONS_MAX 99
+
+struct vs_lineage {
+    const char *uri, *secret;
+    const char *name; /* the public one */
+    const struct vesta_clock *clock;
+    int64_t call_ms_max; /* 0: VS_STORE_CALL_MS */
+};
+
+/* The namespace in which generation n is leased, from 1 on.  Shape: buf of VESTA_NAMESPACE_MAX bytes; returns buf, or
+ * NULL where the name has no room for the number. */
+const char *vs_generation_name(const char *name, unsigned n, char *buf);
+/* Which generation of `name` a namespace is: 1 for the name itself; 0: none. */
+unsigned vs_generation_of(const char *name, const char *leased);
+
+/* The record of a generation; ver 0: it is not there.  Errors: VESTA_EIO. */
+int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_record *out, struct vesta_error *err);
+/* VESTA_OK if no id of `layout` can be equal to one of the generations below n.  Errors: VESTA_EMISMATCH: it can, by an
+ * id that is named; VESTA_EIO: one of them cannot be read, or is not there. */
+int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
+                     struct vesta_error *err);
+/* VESTA_OK if ids of `layout` may be given as generation n: it is there, with this layout to the last constant, and
+ * proved.  Errors: as above; VESTA_EMISMATCH: it has another layout. */
+int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
+                     struct vesta_error *err);
+
+#endif
