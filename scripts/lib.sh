@@ -38,7 +38,7 @@ packages_for() {
             echo man-db mandoc zsh fish
             echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
             echo golang-go default-jdk-headless php-cli haproxy tarantool
-            echo lintian
+            echo lintian chromium
             echo redis-server python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;
         *) echo "packages_for: no purpose called $1" >&2; return 1 ;;
