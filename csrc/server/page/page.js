@@ -6,12 +6,15 @@ import { el, fill, ago, grouped, rate, span } from './dom.js';
 const $ = id => document.getElementById(id);
 const STEPS = 360, STALE_MS = 4000, RETRY_MS = 2000, REFRESH_MS = 10000, FIRST_READ_MS = 1500;
 
-let token = null, last = null, lastAt = 0, previous = null, connection = null, box = null;
+let token = null, last = null, lastAt = 0, previous = null, connection = null, box = null, trouble = '';
 
 // ------------------------------------------------------------------ asking
 
+// A header is bytes: a token that is not ASCII goes as the UTF-8 that the server's config has.
+const bytesOf = text => String.fromCharCode(...new TextEncoder().encode(text));
+
 function ask(path, options = {}) {
-  return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + token } : {} });
+  return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + bytesOf(token) } : {} });
 }
 
 async function json(path) {
@@ -29,7 +32,7 @@ async function follow(signal) {
   let text = '';
   for (;;) {
     const { value, done } = await reader.read();
-    if (done) return 'end';
+    if (done) return 'it ended the stream';
     text += value;
     const events = text.split('\n\n');
     text = events.pop();
@@ -61,6 +64,7 @@ function show(status) {
   previous = last;
   last = status;
   lastAt = Date.now();
+  trouble = '';
   if ($('board').hidden) begin();
   document.title = `vesta: ${status.namespaces.filter(n => n.ready).length} of ${status.namespaces.length} ready`;
   fill($('server'), `${status.version}, pid ${status.pid}, up ${span(status.uptime_s * 1000)}`);
@@ -87,15 +91,23 @@ function refresh() {
   askSegments();
 }
 
-// Says since when what is seen is old.
+// Says since when what is seen is old, and why; before anything was seen, beside the field for the token.  What is read
+// aloud changes only when there is news: the age goes on beside it.
 function staleness(why) {
-  const old = Date.now() - lastAt > STALE_MS || Boolean(why);
+  if (why) trouble = why;
+  const old = Date.now() - lastAt > STALE_MS || trouble !== '';
   document.body.classList.toggle('old', old && last !== null);
-  fill($('live'), el('span', { class: old ? 'bad' : 'good' }, old ? '\u25cb not live' : '\u25cf live'));
+  $('live').className = old ? 'bad' : 'good';
+  fill($('live'), old ? '\u25cb not live' : '\u25cf live');
   $('stale').hidden = !old || !last;
-  if (old && last)
-    fill($('stale'), `What stands here is of ${new Date(lastAt).toLocaleTimeString()}, ${ago(Date.now() - lastAt)}. ` +
-      'The server is asked again every two seconds.');
+  if (old && last) {
+    fill($('stale-since'), `What stands here is of ${new Date(lastAt).toLocaleTimeString()}` +
+      `${trouble ? ': ' + trouble : ''}. The server is asked again every two seconds.`);
+    fill($('stale-age'), ago(Date.now() - lastAt));
+  } else if (old) {
+    $('login').hidden = false;
+    fill($('login-error'), `The server could not be asked: ${trouble}. It is asked again every two seconds.`);
+  }
 }
 
 function sum(status, what) {
@@ -223,9 +235,17 @@ async function askWorkers() {
     } catch (error) {
       said = { error: error.message, workers: [] };
     }
-    sections.push(workersTable(ns.name, said));
+    sections.push(workersSection(ns.name));
+    fill(sections[sections.length - 1], workersTable(ns.name, said));
   }
-  $('workers').replaceChildren(...sections);
+  if (sections.some(section => !section.isConnected) || sections.length !== $('workers').children.length)
+    $('workers').replaceChildren(...sections);
+}
+
+// It stays while its table changes: who is in it by the keyboard, or has scrolled it, remains there.
+function workersSection(name) {
+  return $('workers-' + name) || el('div', { class: 'scroll', id: 'workers-' + name, tabindex: '0', role: 'region',
+    'aria-label': 'Worker numbers of ' + name });
 }
 
 function workersTable(name, said) {
@@ -241,8 +261,7 @@ function workersTable(name, said) {
   const caption = el('caption', {}, `${name}: ${of}${when}`, said.error ? el('span', { class: 'bad' }, ' ' + said.error) : '');
   const head = rows.length ? [el('thead', {}, el('tr', {}, ...['Number', 'State', 'Left', 'Clock off store', 'Holder, identity']
     .map((title, i) => el('th', { scope: 'col', class: [0, 2, 3].includes(i) ? 'n' : '' }, title))))] : [];
-  return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Worker numbers of ' + name },
-    el('table', {}, caption, ...head, el('tbody', {}, ...rows)));
+  return el('table', {}, caption, ...head, el('tbody', {}, ...rows));
 }
 
 async function askSegments() {
@@ -292,6 +311,7 @@ function question(action) {
 function login(why) {
   if (connection) connection.abort();
   token = last = previous = null;
+  trouble = '';
   sessionStorage.removeItem('token');
   $('board').hidden = $('actions').hidden = true;
   for (const id of ['server', 'live', 'namespaces', 'workers', 'tiles', 'policies', 'answers']) $(id).replaceChildren();
@@ -302,6 +322,7 @@ function login(why) {
 
 $('login').addEventListener('submit', event => {
   event.preventDefault();
+  if (connection) connection.abort();
   token = $('token').value;
   $('token').value = '';
   sessionStorage.setItem('token', token);
@@ -312,10 +333,19 @@ $('actions').addEventListener('click', event => {
 });
 $('forget').addEventListener('click', () => login(''));
 
+// What is not of the form stays as it is: the server says that it does not know it.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    return text;
+  }
+}
+
 // A token in the link is taken out of it at once: it is not to stay in the address bar, nor in the history.
 const said = /^#token=(.+)$/.exec(location.hash);
 if (said) window.history.replaceState(null, '', location.pathname);
-token = said ? decodeURIComponent(said[1]) : sessionStorage.getItem('token');
+token = said ? decoded(said[1]) : sessionStorage.getItem('token');
 if (said) sessionStorage.setItem('token', token);
 setInterval(() => lastAt && staleness(), 1000);
 setInterval(() => last && !document.hidden && refresh(), REFRESH_MS);

@@ -30,6 +30,35 @@ def _(world):
         assert "orders" not in tab.run("document.body.innerText") and tab.run("sessionStorage.length") == 0
 
 
+@claim("a token that is no text, or not ASCII, is refused as any other, in a link and typed")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        for wrong in ("%", "%E2%9C%93", "%FF"):
+            tab = browser.tab()
+            tab.go(server.url(None) + "#token=" + wrong)
+            tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+            assert tab.run(shown("#login")) and not tab.run(shown("#board"))
+        tab = browser.tab()
+        tab.go(server.url(None) + "#token=a%0Ab")  # which no header can have
+        tab.until("document.getElementById('login-error').innerText.includes('could not be asked')")
+        tab.type("#token", "\u2713")
+        tab.press("Enter")
+        tab.until("document.getElementById('login-error').innerText.includes('does not know')")
+
+
+@claim("who is in a table by the keyboard stays there, and nothing is read aloud that is no news")
+def _(world):
+    with Paged(world) as server, Chromium() as browser:
+        tab = open_page(browser, server)
+        tab.until("document.getElementById('workers').innerText.includes('held')")
+        tab.run("window.told = 0; new MutationObserver(l => { told += l.length })"
+                ".observe(document.getElementById('live'), { childList: true, subtree: true, characterData: true });"
+                "document.querySelector('#workers .scroll').focus(); window.table = document.querySelector('#workers table'); 0")
+        tab.until("document.querySelector('#workers table') !== table")
+        same(tab.run("document.activeElement.className"), "scroll")
+        same(tab.run("told"), 0)
+
+
 @claim("a token in the link is taken out of the address; all that is asked is asked of the server, and nothing goes wrong")
 def _(world):
     with Paged(world) as server, Chromium() as browser:
