@@ -73,7 +73,7 @@ class Chromium:
     def tab(self, width=1280, height=900, dark=False):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        tab = self.tabs[session] = Tab(self, session)
+        tab = self.tabs[session] = Tab(self, session, target)
         for domain in ("Page", "Runtime", "Log", "Network"):
             tab.call(domain + ".enable")
         tab.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
@@ -81,12 +81,17 @@ class Chromium:
         return tab
 
 
+    def close_tabs(self):
+        for session, tab in list(self.tabs.items()):
+            self.call("Target.closeTarget", targetId=tab.target)
+            del self.tabs[session]
+
+
 class Tab:
-    def __init__(self, browser, session):
-        self.browser, self.session = browser, session
+    def __init__(self, browser, session, target):
+        self.browser, self.session, self.target = browser, session, target
         self.faults = []  # what console and network complained of
         self.asked = []   # every URL
-        self.bytes = 0    # of bodies that came, as they were sent
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)

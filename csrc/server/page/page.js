@@ -69,6 +69,8 @@ function show(status) {
   document.title = `vesta: ${status.namespaces.filter(n => n.ready).length} of ${status.namespaces.length} ready`;
   fill($('server'), `${status.version}, pid ${status.pid}, up ${span(status.uptime_s * 1000)}`);
   tiles(status);
+  for (const at of [...$('namespaces').children]) // a server that came back may have others
+    if (!status.namespaces.some(ns => at.id === 'ns-' + ns.name)) at.remove();
   for (const ns of status.namespaces) card(ns);
   policies(status.policies);
   facts($('answers'), Object.entries(status.requests).map(([code, n]) => [code, grouped(n), code === 'ok' ? '' : 'warn']));
@@ -130,12 +132,18 @@ function tiles(status) {
     ['Connections', grouped(status.connections)],
     ['Clock', new Date(status.unix_ms).toISOString().slice(11, 19) + ' UTC'],
   ];
-  $('tiles').replaceChildren(...rows.map(([name, value, tone]) =>
-    el('div', {}, el('dt', {}, name), el('dd', { class: tone || '' }, value))));
+  facts($('tiles'), rows, (...pair) => [el('div', {}, ...pair)]);
 }
 
-function facts(list, rows) {
-  list.replaceChildren(...rows.flatMap(([name, value, tone]) => [el('dt', {}, name), el('dd', { class: tone || '' }, value)]));
+// Names and values.  Where the names are as they were, only what has changed is written: a selected text stays selected.
+function facts(list, rows, wrap = (...pair) => pair) {
+  const names = [...list.querySelectorAll('dt')].map(dt => dt.textContent);
+  if (names.join('\n') !== rows.map(([name]) => name).join('\n'))
+    list.replaceChildren(...rows.flatMap(([name]) => wrap(el('dt', {}, name), el('dd', {}))));
+  list.querySelectorAll('dd').forEach((dd, i) => {
+    fill(dd, rows[i][1]);
+    if (dd.className !== (rows[i][2] || '')) dd.className = rows[i][2] || '';
+  });
 }
 
 // The cards stay, so that who reads one with a screen reader or has selected a text is not interrupted.

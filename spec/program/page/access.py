@@ -5,7 +5,7 @@ import signal
 import sys
 
 import node_modules
-from paged import Chromium, Paged, open_page, shown
+from paged import Paged, browsing, open_page, shown
 from serving import claim, main, same
 
 HERE, FOLDER = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(sys.argv[2])
@@ -34,7 +34,7 @@ def fill_id(tab):
 @claim("axe-core finds nothing wrong: light, dark, narrow, wide; signing in, asking, an error, an old page")
 def _(world):
     with contextlib.ExitStack() as stack:
-        server, browser = stack.enter_context(Paged(world)), stack.enter_context(Chromium())
+        server, browser = stack.enter_context(Paged(world)), stack.enter_context(browsing())
         server.redis("INCR", "invoices")
         server.redis("GET", "nobody")
         for state, how in (("light", {}), ("dark", {"dark": True}), ("narrow", {"width": 390, "height": 800}),

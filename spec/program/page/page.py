@@ -3,7 +3,7 @@ import json
 import os
 import signal
 
-from paged import TOKEN, Chromium, Paged, open_page, shown, text_of
+from paged import TOKEN, Paged, browsing, open_page, shown, text_of
 from serving import VESTA, Server, claim, main, same
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -13,7 +13,7 @@ BYTES_MAX = 150 * 1024
 
 @claim("without a token nothing is shown; a wrong one is told so; the right one is enough, and the page can forget it")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = browser.tab()
         tab.go(server.url(None))
         tab.until(shown("#login"))
@@ -32,7 +32,7 @@ def _(world):
 
 @claim("a token that is no text, or not ASCII, is refused as any other, in a link and typed")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         for wrong in ("%", "%E2%9C%93", "%FF"):
             tab = browser.tab()
             tab.go(server.url(None) + "#token=" + wrong)
@@ -48,7 +48,7 @@ def _(world):
 
 @claim("who is in a table by the keyboard stays there, and nothing is read aloud that is no news")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         tab.until("document.getElementById('workers').innerText.includes('held')")
         tab.run("window.told = 0; new MutationObserver(l => { told += l.length })"
@@ -61,7 +61,7 @@ def _(world):
 
 @claim("a token in the link is taken out of the address; all that is asked is asked of the server, and nothing goes wrong")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         same(tab.run("location.href"), server.url(None))
         tab.until("document.getElementById('workers').innerText.includes('held')")
@@ -72,7 +72,7 @@ def _(world):
 
 @claim("it shows what the server says: ids, workers and their holders, pauses, segments, answers")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         server.redis("INCR", "invoices")
         server.redis("GET", "nobody")
         tab = open_page(browser, server)
@@ -89,7 +89,7 @@ def _(world):
 
 @claim("texts of others are texts: markup in an identity makes no element, and no script runs that is not the page's")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         tab.until("document.getElementById('workers').innerText.includes('<b id=odd>')")
         same(tab.run("document.querySelectorAll('#odd, main img').length"), 0)
@@ -101,7 +101,7 @@ def _(world):
 
 @claim("a server that stands still, or is gone, is told of with the time of what is seen; when it is back, so is the page")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         server.process.send_signal(signal.SIGSTOP)
         tab.until(shown("#stale"))
@@ -118,7 +118,7 @@ def _(world):
 
 @claim("reload and drain ask before they do it")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         tab.run("document.querySelector('[data-action=drain]').click()")
         tab.until(shown("#ask") + " && document.activeElement.value === 'no'")
@@ -138,7 +138,7 @@ def _(world):
 
 @claim("with the keyboard alone: to the content, to each action, to each field, and every one can be seen to be there")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         seen = []
         for _ in range(40):
@@ -158,7 +158,7 @@ def _(world):
 
 @claim("an id is taken apart as one types, made from its fields, and refused by name; a day has its range")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         tab.run("(s => { s.value = 'requests'; s.dispatchEvent(new Event('change')) })(document.getElementById('id-namespace'))")
         tab.type("#id-text", "2006878101304209419")
@@ -180,7 +180,7 @@ def _(world):
 
 @claim("the page reads layouts as the program does: every preset, its ids, times and ranges")
 def _(world):
-    with Paged(world) as server, Chromium() as browser:
+    with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
         presets = [line.split()[0] for line in world.run("layout").out.splitlines()[1:] if line[:1].islower()]
         assert len(presets) > 8, presets

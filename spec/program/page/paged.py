@@ -1,9 +1,11 @@
 """paged.py -- a server with the admin's page, and a browser that looks at it."""
+import atexit
+import contextlib
+import functools
 import json
-import os
 import urllib.parse
 
-from chromium import Chromium  # noqa: F401
+from chromium import Chromium
 from serving import Configured, free_port
 
 TOKEN = "let me in"
@@ -28,6 +30,22 @@ class Paged(Configured):
         return "http://127.0.0.1:%d/" % self.admin + ("#token=" + urllib.parse.quote(token) if token else "")
 
 
+@functools.lru_cache(maxsize=None)
+def _one_browser():
+    browser = Chromium().__enter__()
+    atexit.register(browser.__exit__)
+    return browser
+
+
+@contextlib.contextmanager
+def browsing():
+    """The browser of all claims, in which each has tabs of its own."""
+    try:
+        yield _one_browser()
+    finally:
+        _one_browser().close_tabs()
+
+
 def text_of(tab, element):
     return tab.run("document.querySelector(%s).innerText" % json.dumps(element))
 
@@ -42,7 +60,3 @@ def open_page(browser, server, **how):
     tab.go(server.url())
     tab.until(shown("#board") + " && document.querySelectorAll('#namespaces dd').length > 3")
     return tab
-
-
-def pictures_folder():
-    return os.environ.get("VESTA_PICTURES")
