@@ -77,6 +77,7 @@ static void act_close(struct vs_refill *refill, struct vs_refill_action *out) {
 static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_WAKE);
     if (ev->stop || ev->closed || refill->ends) {
+        if (ev->stop) say(refill, "%s", ""); /* what it says at the end is of the end */
         act_close(refill, out);
     } else if (ev->stopped) {
         if (!*refill->said) say(refill, "the counter went back, and nobody has put it right yet");
@@ -188,7 +189,6 @@ static void give_back(struct vs_refill *refill, struct vs_refill_action *out) {
 static void step_close(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_CLOSED);
     assert(!ev->found || ev->unused_count <= 2);
-    say(refill, "%s", ""); /* what it says at the end is of the end */
     memcpy(refill->unused, ev->unused, sizeof refill->unused);
     /* a counter that went back may have come to our end again with others' numbers */
     refill->unused_count = ev->found && !ev->stopped ? ev->unused_count : 0;
