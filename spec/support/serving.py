@@ -52,9 +52,11 @@ class Server:
             give_back(port)
         rest = self.process.stderr.read()
         self.process.stderr.close()
-        if kind is not None:
+        if kind is not None or (code != 0 and not self.was_killed):
             print(self.said + rest)
-        elif not self.was_killed:
+        if kind is not None:
+            return
+        if not self.was_killed:
             same(code, 0)
             events = rest.splitlines()
             assert all(re.match(r'ts=|{"ts":', event) and not re.search('level"?[=:]"?error', event) for event in events), rest
