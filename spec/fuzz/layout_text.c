@@ -38,6 +38,12 @@ static void check_bits(const struct vesta_layout *layout) {
     MUST(vesta_layout_end_ms(layout) > layout->epoch_ms && layout->epoch_ms >= 0);
 }
 
+static int64_t ms_of(const struct vesta_layout *layout, uint64_t id) {
+    struct vesta_parts parts;
+    MUST(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
+    return parts.unix_ms;
+}
+
 static void check_id(const struct vesta_layout *layout, const uint64_t *values) {
     struct vesta_parts parts;
     struct vesta_pair pair;
@@ -53,7 +59,11 @@ static void check_id(const struct vesta_layout *layout, const uint64_t *values) 
         if (i != layout->time) given[named++] = (struct vesta_value){layout->field[i].name, values[i]};
     struct vesta_interval interval = {parts.unix_ms, parts.unix_ms, given, named};
     MUST(vesta_range(layout, &interval, &pairs, NULL) == VESTA_OK);
-    MUST(pairs.count == 1 && pair.min == id && pair.max == id);
+    MUST(pairs.count == 1 && pair.min <= id && id <= pair.max);
+    if (layout->unit_us >= 1000)
+        MUST(pair.min == id && pair.max == id);
+    else /* a millisecond has several units */
+        MUST(ms_of(layout, pair.min) == parts.unix_ms && ms_of(layout, pair.max) == parts.unix_ms);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
