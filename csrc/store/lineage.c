@@ -1,5 +1,7 @@
 /* lineage.c -- the generations of a namespace, and the proof that their ids differ. */
 #include "store/lineage.h"
+#include "id/id.h"
+#include "os/random.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,18 +21,23 @@ unsigned vs_generation_of(const char *name, const char *leased) {
     return 0;
 }
 
+static int open_store(const struct vs_lineage *lineage, const char *name, struct vs_store **store,
+                      struct vesta_error *err) {
+    struct vs_store_opts opts = {.namespace_ = name,
+                                 .group = -1,
+                                 .clock = lineage->clock,
+                                 .secret = lineage->secret,
+                                 .call_ms_max = lineage->call_ms_max};
+    return vs_store_open(lineage->uri, &opts, store, err);
+}
+
 int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_record *out, struct vesta_error *err) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_store *store;
     struct vs_reply reply;
     if (!vs_generation_name(lineage->name, n, name))
         return vs_fail(err, VESTA_EOPTION, "the namespace's name %s has no room for .%u", lineage->name, n);
-    struct vs_store_opts opts = {.namespace_ = name,
-                                 .group = -1,
-                                 .clock = lineage->clock,
-                                 .secret = lineage->secret,
-                                 .call_ms_max = lineage->call_ms_max};
-    int rc = vs_store_open(lineage->uri, &opts, &store, err);
+    int rc = open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
     store->ops->ns_read(store, &reply);
     store->ops->close(store);
@@ -98,4 +105,65 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
                        "generation %u of the namespace %s has the layout %.160s, to the last constant", n,
                        lineage->name, ns.layout);
     return vs_lineage_prove(lineage, n, layout, err);
+}
+
+/* ------------------------------------------------------------------ the next generation */
+
+/* How many generations there are, and the newest one's record. */
+static int find_last(const struct vs_lineage *lineage, unsigned *count, struct vs_ns_record *last,
+                     struct vesta_error *err) {
+    for (*count = 0; *count < VS_GENERATIONS_MAX; ++*count) {
+        struct vs_ns_record ns;
+        int rc = vs_lineage_read(lineage, *count + 1, &ns, err);
+        if (rc != VESTA_OK) return rc;
+        if (ns.ver == 0) break;
+        *last = ns;
+    }
+    if (*count == VS_GENERATIONS_MAX)
+        return vs_fail(err, VESTA_EFULL, "the namespace %s has had %d layouts, the most there can be", lineage->name,
+                       VS_GENERATIONS_MAX);
+    if (*count) return VESTA_OK;
+    return vs_fail(err, VESTA_ENOGEN,
+                   "the namespace %s is not in the store: there is nothing to move; `vesta store show` lists those "
+                   "that are",
+                   lineage->name);
+}
+
+/* The namespace that is generation n; somebody else may be making it just now. */
+static int make(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
+                const struct vs_ns_record *last, struct vesta_error *err) {
+    char name[VESTA_NAMESPACE_MAX];
+    struct vs_store *store;
+    struct vs_reply reply;
+    struct vs_ns_record fresh = {.ver = 1, .fingerprint = layout->fingerprint};
+    if (!vs_generation_name(lineage->name, n, name))
+        return vs_fail(err, VESTA_EOPTION, "the name %s has no room for .%u", lineage->name, n);
+    vesta_layout_text(layout, fresh.layout);
+    if (last->static_count && last->static_first + last->static_count - 1 <= vs_worker_max(layout))
+        fresh.static_first = last->static_first, fresh.static_count = last->static_count;
+    if (vs_random(&fresh.incarnation, sizeof fresh.incarnation) != 0)
+        return vs_fail(err, VESTA_EIO, "the system gives no random bits");
+    fresh.incarnation |= 1;
+    int rc = open_store(lineage, name, &store, err);
+    if (rc != VESTA_OK) return rc;
+    store->ops->ns_swap(store, 0, &fresh, &reply);
+    store->ops->close(store);
+    if (reply.outcome == VS_STORE_OK) return VESTA_OK;
+    if (reply.outcome == VS_STORE_CONFLICT)
+        return vs_fail(err, VESTA_EIO, "somebody else made %s just now: look, and try again", name);
+    return vs_fail(err, VESTA_EIO, "%s%s was not made, or nobody knows whether it was: ask again: %.300s",
+                   reply.outcome == VS_STORE_UNKNOWN ? "no answer came: " : "", name, reply.text);
+}
+
+int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
+                      struct vesta_error *err) {
+    struct vs_ns_record last = {.ver = 0};
+    unsigned count;
+    int rc = find_last(lineage, &count, &last, err);
+    if (rc != VESTA_OK) return rc;
+    *n = count, *is_new = false;
+    if (count > 1 && vs_lineage_check(lineage, count, layout, err) == VESTA_OK) return VESTA_OK;
+    *n = count + 1, *is_new = true;
+    if ((rc = vs_lineage_prove(lineage, *n, layout, err)) != VESTA_OK) return rc;
+    return make(lineage, *n, layout, &last, err);
 }

@@ -33,4 +33,12 @@ int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct 
 int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                      struct vesta_error *err);
 
+/* Makes the next generation of a namespace that is there, once its ids are proved to differ.  Cut short at any call and
+ * asked again, or asked by several at once, it makes one: where the newest generation has this layout already, that is
+ * what was wanted.  *n: which generation has the layout; *is_new: this call made it.  Errors: VESTA_EMISMATCH: ids
+ * could be equal; VESTA_EFULL: there are VS_GENERATIONS_MAX; VESTA_ENOGEN: the namespace is not there; VESTA_EIO:
+ * nobody knows what the store has, or somebody else made one just now: try again. */
+int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
+                      struct vesta_error *err);
+
 #endif

@@ -1,0 +1,282 @@
+/* schedule.c -- a live namespace moves from layout to layout under every order of steps that a die can think of: two
+ * operators who ask for the next generation, hosts that move ahead of them, behind them, back, or never, and somebody
+ * who makes generations by hand; each a coroutine that may lose the processor at every call of the store, and be ended
+ * there.  The store may be away, and answers may be lost.
+ *
+ *     schedule --seeds FROM..TO           1 and a sentence where an id was given twice, or a host refused for nothing
+ *     schedule --seeds FROM..TO --kill    of a mutant: 1 where no seed gives an id twice
+ *
+ * csrc/store/lineage.c is what is tried.  Within a generation a number's ticks are granted once, by the lease: spec/sim
+ * shows that, and here each host has a number of its own, and counts.
+ */
+#define _XOPEN_SOURCE 700
+#include "store/lineage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define HOSTS 4
+#define OPERATORS 2
+#define CREW (HOSTS + OPERATORS + 1)
+#define STACK_BYTES 131072
+#define GENERATIONS 4
+#define STEPS_MAX 4000
+#define IDS_MAX 8192
+
+/* Alike but for a constant bit, for no bit at all, and for the places of their fields: what a person may take for
+ * another layout, and what is one. */
+static const char *const layouts[] = {
+    "version:1=0 kind:1=0 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
+    "version:1=0 kind:1=1 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
+    "version:1=1 kind:1=0 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
+    "version:1=1 kind:1=1 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
+    "version:1=1 kind:1=0 time:40 seq:18 worker:4 unit=1ms epoch=2020-01-01T00:00:00Z",
+    "version:1=0 kind:1=0 time:30 worker:4 seq:28 unit=1s epoch=2020-01-01T00:00:00Z",
+};
+#define LAYOUTS (int)(sizeof layouts / sizeof *layouts)
+
+static uint64_t dice;
+static int running, steps;
+static ucontext_t scheduler, crew[CREW];
+static char stacks[CREW][STACK_BYTES];
+
+static struct vs_ns_record stored[GENERATIONS + 1];
+static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend said that it is there, as it was asked for */
+
+static uint64_t ids[IDS_MAX];
+static int id_count;
+static unsigned twice, refused;
+
+static struct host {
+    unsigned generation; /* what its config says, */
+    int layout;          /* ... and its layout there */
+    bool has_file[GENERATIONS + 1][sizeof layouts / sizeof *layouts];
+    uint64_t tick[GENERATIONS + 1]; /* the store's, of its number: it outlives the host */
+} hosts[HOSTS];
+
+static unsigned roll(unsigned below) {
+    dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
+    return (unsigned)(dice >> 11) % below;
+}
+
+static void yield_now(void) {
+    swapcontext(&crew[running], &scheduler);
+}
+
+static struct vesta_layout parsed(const char *text) {
+    struct vesta_layout layout;
+    struct vesta_error err;
+    if (vesta_layout_parse(text, &layout, &err) != VESTA_OK) {
+        fprintf(stderr, "%s: %s\n", text, err.text);
+        abort();
+    }
+    return layout;
+}
+
+/* ------------------------------------------------------------------ the store */
+
+struct drawer {
+    struct vs_store store;
+    unsigned generation;
+};
+
+static enum vs_outcome weather(void) {
+    yield_now();
+    return roll(12) == 0 ? VS_STORE_DOWN : VS_STORE_OK;
+}
+
+static void answer(struct vs_reply *reply, enum vs_outcome outcome) {
+    *reply = (struct vs_reply){.outcome = outcome};
+    if (outcome != VS_STORE_OK) snprintf(reply->text, sizeof reply->text, "no answer");
+}
+
+static void read_record(struct vs_store *store, struct vs_reply *reply) {
+    answer(reply, weather());
+    if (reply->outcome == VS_STORE_OK) reply->ns = stored[((struct drawer *)store)->generation];
+    yield_now();
+}
+
+/* Done or not, the answer may be lost. */
+static void swap_record(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
+                        struct vs_reply *reply) {
+    struct vs_ns_record *at = &stored[((struct drawer *)store)->generation];
+    answer(reply, weather());
+    if (reply->outcome == VS_STORE_OK && at->ver != old_ver) reply->outcome = VS_STORE_CONFLICT;
+    if (reply->outcome == VS_STORE_OK) *at = *record;
+    if (roll(10) == 0) reply->outcome = VS_STORE_UNKNOWN;
+    reply->ns = *at;
+    yield_now();
+}
+
+static void close_store(struct vs_store *store) {
+    free(store);
+}
+
+static const struct vs_store_ops ops = {
+    .scheme = "sim", .ns_read = read_record, .ns_swap = swap_record, .close = close_store};
+
+int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
+    struct drawer *drawer = calloc(1, sizeof *drawer);
+    (void)uri, (void)err;
+    if (!drawer) abort();
+    drawer->store.ops = &ops;
+    drawer->generation = vs_generation_of("orders", opts->namespace_);
+    if (drawer->generation > GENERATIONS) drawer->generation = 0; /* which nobody makes */
+    *store = &drawer->store;
+    return VESTA_OK;
+}
+
+static const struct vs_lineage lineage = {.uri = "sim:", .name = "orders"};
+
+/* ------------------------------------------------------------------ who is there */
+
+static void operate(void) {
+    while (true) {
+        struct vesta_layout layout = parsed(layouts[roll(LAYOUTS)]);
+        struct vesta_error err;
+        unsigned n;
+        bool is_new;
+        for (int tries = 1 + (int)roll(3); tries > 0; tries--) /* cut short, or in doubt, it asks again */
+            if (vs_lineage_extend(&lineage, &layout, &n, &is_new, &err) == VESTA_OK) is_granted[n] = true;
+        yield_now();
+    }
+}
+
+/* `vesta store init --namespace orders.2`, which asks for no proof. */
+static void make_by_hand(void) {
+    while (true) {
+        unsigned n = 2 + roll(GENERATIONS - 1);
+        struct vesta_layout layout = parsed(layouts[roll(LAYOUTS)]);
+        if (roll(20) == 0 && stored[n].ver == 0) {
+            stored[n] = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint, .incarnation = 1};
+            vesta_layout_text(&layout, stored[n].layout);
+        }
+        yield_now();
+    }
+}
+
+static void give(struct host *host) {
+    struct vesta_layout layout = parsed(layouts[host->layout]);
+    uint64_t values[VESTA_FIELDS_MAX] = {0}, tick = ++host->tick[host->generation];
+    if (id_count == IDS_MAX) return;
+    for (int i = 0; i < layout.field_count; i++)
+        values[i] = layout.field[i].value;
+    values[layout.seq] = tick;
+    values[layout.worker] = (uint64_t)(host - hosts);
+    if (vesta_compose(&layout, values, &ids[id_count], NULL) != VESTA_OK) abort();
+    id_count++;
+}
+
+/* The namespace of its config, as serve opens it: a file made behind the proof goes on without its store. */
+static void start(struct host *host) {
+    struct vesta_layout layout = parsed(layouts[host->layout]);
+    struct vesta_error err = {.code = 0};
+    unsigned n = host->generation;
+    bool *has_file = &host->has_file[n][host->layout], was_granted = is_granted[n];
+    if (!*has_file) {
+        if (n > 1 && vs_lineage_check(&lineage, n, &layout, &err) != VESTA_OK) {
+            char asked[VESTA_LAYOUT_TEXT_MAX];
+            vesta_layout_text(&layout, asked);
+            refused += was_granted && err.code != VESTA_EIO && strcmp(asked, stored[n].layout) == 0;
+            return;
+        }
+        yield_now();
+        if (roll(4) == 0) return; /* it is ended between the proof and the file, and begins anew */
+        /* the lease's own rule: a claim under another layout is refused, and the first one makes the namespace */
+        if (stored[n].ver == 0) {
+            stored[n] = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint, .incarnation = 1};
+            vesta_layout_text(&layout, stored[n].layout);
+        }
+        if (stored[n].fingerprint != layout.fingerprint) return;
+        *has_file = true;
+    }
+    for (int i = (int)roll(4); i > 0; i--) {
+        give(host);
+        yield_now();
+    }
+}
+
+/* Its config is changed in any order: on, back, ahead of the operators, and with a constant that somebody mistyped. */
+static void host(struct host *self) {
+    while (true) {
+        if (roll(3) == 0) {
+            self->generation = 1 + roll(GENERATIONS);
+            self->layout = self->generation == 1 ? 0 : (int)roll(LAYOUTS);
+        }
+        start(self);
+        yield_now();
+    }
+}
+
+static void begin(int who) {
+    if (who < HOSTS)
+        host(&hosts[who]);
+    else if (who < HOSTS + OPERATORS)
+        operate();
+    else
+        make_by_hand();
+}
+
+/* ------------------------------------------------------------------ a seed */
+
+static void ready(int who) {
+    getcontext(&crew[who]);
+    crew[who].uc_stack.ss_sp = stacks[who];
+    crew[who].uc_stack.ss_size = STACK_BYTES;
+    crew[who].uc_link = &scheduler;
+    makecontext(&crew[who], (void (*)(void))begin, 1, who);
+}
+
+static int by_id(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* kill -9 loses what a coroutine was about to do; what the store has, and files, stay. */
+static void run_seed(uint64_t seed) {
+    struct vesta_layout first = parsed(layouts[0]);
+    dice = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
+    memset(stored, 0, sizeof stored);
+    memset(hosts, 0, sizeof hosts);
+    memset(is_granted, 0, sizeof is_granted);
+    id_count = 0;
+    stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = first.fingerprint, .incarnation = 1};
+    vesta_layout_text(&first, stored[1].layout);
+    for (int i = 0; i < HOSTS; i++)
+        hosts[i].generation = 1;
+    for (int i = 0; i < CREW; i++)
+        ready(i);
+    for (steps = 0; steps < STEPS_MAX; steps++) {
+        running = (int)roll(CREW);
+        if (roll(60) == 0) ready(running);
+        swapcontext(&scheduler, &crew[running]);
+    }
+    qsort(ids, (size_t)id_count, sizeof ids[0], by_id);
+    for (int i = 1; i < id_count; i++)
+        twice += ids[i] == ids[i - 1];
+}
+
+int main(int argc, char **argv) {
+    unsigned long long from, to, given = 0;
+    bool kill = argc > 3 && strcmp(argv[3], "--kill") == 0;
+    if (argc < 3 || strcmp(argv[1], "--seeds") != 0 || sscanf(argv[2], "%llu..%llu", &from, &to) != 2) {
+        fprintf(stderr, "usage: schedule --seeds FROM..TO [--kill]\n");
+        return 2;
+    }
+    for (unsigned long long seed = from; seed <= to && twice + refused == 0; seed++) {
+        run_seed(seed);
+        given += (unsigned)id_count;
+        if (twice + refused > 0)
+            printf("seed %llu: %u ids twice, %u hosts refused for nothing\n", seed, twice, refused);
+    }
+    if (kill) {
+        printf(twice ? "ok - the mutant gives an id twice\n" : "not ok - the mutant lives\n");
+        return twice == 0;
+    }
+    if (twice + refused == 0)
+        printf("ok - %llu seeds, %llu ids of up to %d generations: none twice, no host refused for nothing\n",
+               to - from + 1, given, GENERATIONS);
+    return twice + refused > 0;
+}
