@@ -27,7 +27,7 @@ beside   |  8 | beside  | the examples for HAProxy and Tarantool; plugins of API
 install  | 12 | install | cmake --install and what it is used for; the Debian packages of a build; the container image, and pods
 docs     |  8 | docs    | the commands in README and docs give what is printed there
 '
-NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|sim|leases|prove' # no code of ours, or too slow by far
+NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|browser|sim|leases|prove' # no code of ours, or too slow by far
 
 jobs=$(nproc)
 

@@ -452,7 +452,8 @@ static int run_store(int argc, char **argv) {
     if (argc > 1) return vs_usage("unexpected operand %s", vs_shown_text(argv[1]));
     if ((rc = check_subcommand(&asked, argv[0])) != VS_GO || (rc = check_words(&asked)) != VS_GO) return rc;
     bool moves = strcmp(argv[0], "relayout") == 0;
-    if (moves && !asked.layout) return vs_usage("relayout needs --layout, the namespace's next one");
+    if (moves && !asked.layout && !asked.at.effective)
+        return vs_usage("relayout needs --layout, the namespace's next one");
     if ((rc = vs_at_find(&asked.at, moves)) == VS_GO) {
         asked.namespace_given = asked.at.name != NULL;
         if (asked.namespace_given && !asked.layout) asked.layout = asked.at.where.text[VS_W_LAYOUT];
