@@ -181,7 +181,7 @@ VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_v
 
 /* The smallest and largest id of [from_ms, until_ms): ids sort by time within equal higher fields, so there is one
  * pair per combination of the fields above `time` that `given` does not name and the layout does not fix.
- * until_ms == from_ms means the one time unit of from_ms, or the millisecond where units are finer.
+ * until_ms == from_ms means every unit that has a part of that millisecond: one, unless units are finer or end within it.
  * Shape: pairs->pair[0..count), count set on success only; an id x of the interval has min <= x <= max of one pair.
  * Threads: any.  Errors: VESTA_EFULL when more than max pairs are needed (the text says how many, and which fields to
  * name); VESTA_EEPOCH when the interval lies outside the layout's time; VESTA_EFIELD. */

@@ -38,10 +38,13 @@ static void check_bits(const struct vesta_layout *layout) {
     MUST(vesta_layout_end_ms(layout) > layout->epoch_ms && layout->epoch_ms >= 0);
 }
 
-static int64_t ms_of(const struct vesta_layout *layout, uint64_t id) {
-    struct vesta_parts parts;
-    MUST(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
-    return parts.unix_ms;
+/* The id of these values at that time, or at the layout's last. */
+static uint64_t id_at(const struct vesta_layout *layout, const uint64_t *values, unsigned __int128 time) {
+    uint64_t at[VESTA_FIELDS_MAX], id;
+    memcpy(at, values, sizeof at);
+    at[layout->time] = time < layout->field[layout->time].max ? (uint64_t)time : layout->field[layout->time].max;
+    MUST(vesta_compose(layout, at, &id, NULL) == VESTA_OK);
+    return id;
 }
 
 static void check_id(const struct vesta_layout *layout, const uint64_t *values) {
@@ -59,11 +62,11 @@ static void check_id(const struct vesta_layout *layout, const uint64_t *values) 
         if (i != layout->time) given[named++] = (struct vesta_value){layout->field[i].name, values[i]};
     struct vesta_interval interval = {parts.unix_ms, parts.unix_ms, given, named};
     MUST(vesta_range(layout, &interval, &pairs, NULL) == VESTA_OK);
+    /* every unit that has a part of that millisecond: several, where a unit is shorter, or begins within one */
+    unsigned __int128 ms = (unsigned __int128)(parts.unix_ms - layout->epoch_ms), unit = (unsigned)layout->unit_us;
     MUST(pairs.count == 1 && pair.min <= id && id <= pair.max);
-    if (layout->unit_us >= 1000)
-        MUST(pair.min == id && pair.max == id);
-    else /* a millisecond has several units */
-        MUST(ms_of(layout, pair.min) == parts.unix_ms && ms_of(layout, pair.max) == parts.unix_ms);
+    MUST(pair.min == id_at(layout, values, ms * 1000 / unit));
+    MUST(pair.max == id_at(layout, values, (ms * 1000 + 999) / unit));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
