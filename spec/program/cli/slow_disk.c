@@ -1,7 +1,7 @@
 /* slow_disk.c -- a disk that takes its time, for specs: LD_PRELOAD it, and name a file in SLOW_DISK.  While that file
- * has a number in it, each fsync and fdatasync takes so many milliseconds more (at most: it ends when the number does);
- * while it has `EIO`, each is done and then fails.  SIGSTOP would hold the whole process; a disk that hangs holds one
- * thread.  With a folder in SLOW_DISK_BELOW the disk is what lies there and below. */
+ * has a number in it, each fsync and fdatasync takes so many milliseconds, those of the machine's own disk among them (at
+ * most: it ends when the number does); while it has `EIO`, each is done and then fails.  SIGSTOP would hold the whole
+ * process; a disk that hangs holds one thread.  With a folder in SLOW_DISK_BELOW the disk is what lies there and below. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,16 +30,23 @@ static int is_on_disk(int fd) {
     return !below || strncmp(path, below, strlen(below)) == 0;
 }
 
+static long now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static int after(int (*sync)(int), int fd) {
     char text[16];
-    if (!is_on_disk(fd)) return sync(fd);
+    long begun_ms = now_ms();
+    int rc = sync(fd);
+    if (!is_on_disk(fd)) return rc;
     wish(text);
-    for (long waited_ms = 0; waited_ms < atol(text); waited_ms += STEP_MS) {
+    while (now_ms() - begun_ms < atol(text)) {
         struct timespec step = {.tv_nsec = STEP_MS * 1000000};
         nanosleep(&step, NULL);
         wish(text);
     }
-    int rc = sync(fd);
     if (strncmp(text, "EIO", 3) != 0) return rc;
     errno = EIO;
     return -1;
