@@ -7,6 +7,7 @@
 #define BUTTERFLY "https://github.com/SimonAlong/Butterfly"
 #define SONYFLAKE "https://github.com/sony/sonyflake"
 #define YITTER "https://github.com/yitter/IdGenerator"
+#define PGEDGE "https://github.com/pgEdge/snowflake"
 
 #define APART "beside others that make such ids, their worker numbers must be kept out of the leased range"
 #define NODES APART ": give each of them one, for by default they draw it at random or from a MAC address"
@@ -73,9 +74,10 @@ static const struct vesta_preset presets[] = {
     {"shardingsphere", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2016-10-31T16:00:00Z",
      "ShardingSphere's; its epoch is midnight in the zone of its JVM, here UTC+8",
      "https://shardingsphere.apache.org/document/current/en/dev-manual/sharding/", 1, APART},
-    {"pgedge", "sign:1=0 time:41 seq:12 machine:10 unit=1ms epoch=2023-01-01T00:00:00Z",
-     "pgEdge's extension snowflake for PostgreSQL; sequences of their own may repeat ids",
-     "https://github.com/pgEdge/snowflake", 1, APART},
+    {"pgedge", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2023-01-01T00:00:00Z",
+     "pgEdge's extension snowflake for PostgreSQL since 1.2; sequences of their own may repeat ids", PGEDGE, 1, APART},
+    {"pgedge-v1.1", "sign:1=0 time:41 seq:12 machine:10 unit=1ms epoch=2023-01-01T00:00:00Z",
+     "pgEdge's snowflake up to 1.1: the node is lowest", PGEDGE, 1, APART},
     {"tid", "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z",
      "Bluesky's TID of the AT Protocol: microseconds, no sequence, a clock id", "https://atproto.com/specs/tid", 1,
      "its clock ids are random elsewhere and leased here: those made here are unique among themselves"},

@@ -27,7 +27,8 @@ local PRESETS = {
   ["yitter-js"] = "seq:6 worker:6 unit=1ms", ["yitter-net"] = "seq:6 worker:6 unit=1ms",
   discord = "seq:12 worker:5 unit=1ms", instagram = "seq:10 unit=1ms", mastodon = "seq:16 unit=1ms",
   tsid = "seq:12 worker:10 unit=1ms", seata = "seq:12 worker:10 unit=1ms", cosid = "seq:12 machine:10 unit=1ms",
-  shardingsphere = "seq:12 worker:10 unit=1ms", pgedge = "seq:12 machine:10 unit=1ms", tid = "worker:10 unit=1us",
+  shardingsphere = "seq:12 worker:10 unit=1ms", pgedge = "seq:12 machine:10 unit=1ms",
+  ["pgedge-v1.1"] = "seq:12 machine:10 unit=1ms", tid = "worker:10 unit=1us",
   cockroachdb = "worker:15 unit=10us", js53 = "seq:16 worker:5 unit=1s",
 }
 testing.PRESETS = PRESETS

@@ -89,7 +89,7 @@ static int hits_wanted(const char *preset) {
     static const struct {
         const char *name;
         int hits;
-    } less[] = {{"tsid", 750}, {"pgedge", 700}, {"tid", 400}, {"cockroachdb", 650}, {"seata", 650}};
+    } less[] = {{"tsid", 750}, {"pgedge-v1.1", 700}, {"tid", 400}, {"cockroachdb", 650}, {"seata", 650}};
     for (size_t i = 0; i < VS_COUNT(less); i++)
         if (strcmp(preset, less[i].name) == 0) return less[i].hits;
     return 900;

@@ -313,7 +313,7 @@ const struct vs_command vs_guess_command = {
     "\n"
     "  $ vesta guess 1138729511026688\n"
     "  1138729511026688  could be, likeliest first:\n"
-    "     52 %  vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago ...\n"
+    "     51 %  vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago ...\n"
     "     ...\n"
     "     14 %  none of these, or one of them with another epoch\n"
     "\n"

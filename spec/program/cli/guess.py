@@ -55,7 +55,7 @@ FIELD = {
     "seata": lambda at, n, rng: (n * 31 % 1024) << 53 | (at - 1588435200000) << 12 | rng.randrange(4096),
     "tid": lambda at, n, rng: (at * 1000 + rng.randrange(1000)) << 10 | rng.randrange(1024),
     "discord": split(1420070400000, 42, (5, worker), (5, lambda *_: 0), (12, low)),
-    "pgedge": split(1672531200000, 41, (12, low), (10, worker)),
+    "pgedge-v1.1": split(1672531200000, 41, (12, low), (10, worker)),
     "cosid": split(1577203200000, 41, (10, worker), (12, low)),
     "sonyflake-v2": split(1735689600000, 39, (8, low), (16, lambda n, _: n * 2570), unit=10),
     "cockroachdb": lambda at, n, rng: ((at - 1420070400000) * 100 + rng.randrange(100)) << 15 | n,
