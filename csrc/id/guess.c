@@ -5,6 +5,7 @@
  * under a wrong layout has fields of chance, which no habit makes probable.  Beside the layouts stands none of them:
  * numbers of any size, of which the next is near the last.  That keeps the answer honest where the right layout is not
  * asked for. */
+#include "base/array.h"
 #include "id/id.h"
 
 #include <assert.h>
@@ -64,6 +65,30 @@ static double small_is_likely(uint64_t value, unsigned width) {
     return 1 / (((double)value + 1) * log_of_bits(width));
 }
 
+/* Fields that a generator draws at random, takes from an address or counts on without an end, unless it is told
+ * otherwise: of these, small numbers are hardly likelier. */
+static const struct {
+    const char *preset, *field;
+} drawn[] = {{"butterfly", "seq"},     {"butterfly-v1.0.1", "seq"},
+             {"sonyflake", "machine"}, {"sonyflake-v2", "machine"},
+             {"instagram", "seq"},     {"mastodon", "seq"},
+             {"tsid", "worker"},       {"tsid", "seq"},
+             {"seata", "worker"},      {"seata", "seq"},
+             {"tid", "worker"}};
+#define SMALL_ALL_THE_SAME 0.1 /* 172.17.0.2 is a common address, and many set a number of their own */
+
+static bool is_drawn(const char *preset, const char *field) {
+    for (size_t i = 0; i < VS_COUNT(drawn); i++)
+        if (strcmp(drawn[i].preset, preset) == 0 && strcmp(drawn[i].field, field) == 0) return true;
+    return false;
+}
+
+static double usual(const struct vs_suspect *suspect, const struct vesta_field *f, uint64_t value) {
+    double small = small_is_likely(value, f->width);
+    if (!is_drawn(suspect->name, f->name)) return small;
+    return SMALL_ALL_THE_SAME * small + (1 - SMALL_ALL_THE_SAME) / ((double)f->max + 1);
+}
+
 /* Of numbers below 2^bits: the same law, for how far the next is from the last, on either side. */
 static double near_is_likely(uint64_t a, uint64_t b, unsigned bits) {
     uint64_t apart = a < b ? b - a : a - b;
@@ -83,14 +108,15 @@ static double recent_is_likely(const struct vesta_layout *layout, uint64_t time,
 }
 
 /* A worker that was seen among the earlier ids is likely to be seen again. */
-static double again_is_likely(const struct vs_evidence *e, const struct vesta_field *f, size_t i, uint64_t value) {
+static double again_is_likely(const struct vs_evidence *e, const struct vesta_field *f, size_t i, double otherwise) {
     size_t seen = 0;
     for (size_t k = 0; k < i; k++)
-        seen += vs_field_get(f, e->ids[k]) == value;
-    return ((double)seen + small_is_likely(value, f->width)) / ((double)i + 1);
+        seen += vs_field_get(f, e->ids[k]) == vs_field_get(f, e->ids[i]);
+    return ((double)seen + otherwise) / ((double)i + 1);
 }
 
-static double field_chance(const struct vs_evidence *e, const struct vesta_layout *layout, int field, size_t i) {
+static double field_chance(const struct vs_evidence *e, const struct vs_suspect *suspect, int field, size_t i) {
+    const struct vesta_layout *layout = suspect->layout;
     const struct vesta_field *f = &layout->field[field];
     uint64_t value = vs_field_get(f, e->ids[i]);
     if (f->fixed) return 1;
@@ -98,9 +124,18 @@ static double field_chance(const struct vs_evidence *e, const struct vesta_layou
         double recent = recent_is_likely(layout, value, e->now_ms);
         return i == 0 ? recent : 0.5 * recent + 0.5 * near_is_likely(value, vs_field_get(f, e->ids[i - 1]), f->width);
     }
-    if (i == 0) return small_is_likely(value, f->width);
-    if (field == layout->seq) return 0.5 * small_is_likely(value, f->width) + 0.5 / ((double)f->max + 1);
-    return again_is_likely(e, f, i, value);
+    double alone = usual(suspect, f, value);
+    if (i == 0) return alone;
+    return field == layout->seq ? 0.5 * alone + 0.5 / ((double)f->max + 1) : again_is_likely(e, f, i, alone);
+}
+
+bool vs_guess_is_odd(const struct vs_suspect *suspect, int field, uint64_t value, int64_t now_ms) {
+    const struct vesta_layout *layout = suspect->layout;
+    const struct vesta_field *f = &layout->field[field];
+    if (f->fixed) return false;
+    if (field != layout->time) return !is_drawn(suspect->name, f->name) && value >> (f->width + 1) / 2 > 0;
+    int64_t from_ms = layout->epoch_ms > 0 ? layout->epoch_ms : SNOWFLAKE_MS;
+    return vs_time_ms(layout, value) < from_ms + (now_ms - from_ms) / 4;
 }
 
 /* ------------------------------------------------------------------ layouts */
@@ -118,7 +153,7 @@ static bool weigh(const struct vs_evidence *e, struct vs_suspect *suspect) {
     for (size_t i = 0; i < e->count; i++) {
         if (!is_possible(e, suspect->layout, e->ids[i])) return false;
         for (int f = 0; f < suspect->layout->field_count; f++)
-            suspect->chance = times(suspect->chance, field_chance(e, suspect->layout, f, i));
+            suspect->chance = times(suspect->chance, field_chance(e, suspect, f, i));
     }
     return true;
 }
@@ -134,23 +169,76 @@ bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout 
     return a->unit_us == b->unit_us && a->field[a->time].shift == b->field[b->time].shift;
 }
 
-double vs_guess_rank(const struct vs_evidence *e, struct vs_suspect *suspects, size_t *count) {
+/* By chance; equals keep their order. */
+static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *suspects, size_t count) {
     size_t fit = 0;
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct vs_suspect own = suspects[i];
         if (!weigh(e, &own)) continue;
         size_t at = fit++;
-        for (; at > 0 && is_less(suspects[at - 1].chance, own.chance); at--) /* equals keep their order */
+        for (; at > 0 && is_less(suspects[at - 1].chance, own.chance); at--)
             suspects[at] = suspects[at - 1];
         suspects[at] = own;
     }
-    *count = fit;
+    return fit;
+}
+
+/* Where the time is, is what ids tell: so the likeliest family is the first answer, though another's layout may be
+ * likelier than each of its own.  Suspects come by chance, and keep that order within a family. */
+static void sort_by_family(struct vs_suspect *suspects, size_t count) {
+    for (size_t first = 0, end; first < count; first = end) {
+        size_t best = first;
+        for (size_t i = first; i < count; i++)
+            if (suspects[i].family > suspects[best].family) best = i;
+        const struct vesta_layout *layout = suspects[best].layout;
+        end = first;
+        for (size_t i = first; i < count; i++) {
+            if (!vs_guess_is_family(layout, suspects[i].layout)) continue;
+            struct vs_suspect member = suspects[i];
+            memmove(&suspects[end + 1], &suspects[end], (i - end) * sizeof *suspects);
+            suspects[end++] = member;
+        }
+    }
+}
+
+/* Of layouts that read the same time the likeliest counts: a layout that is named twice is no likelier. */
+static bool is_first_of_its_epoch(const struct vs_suspect *suspects, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (suspects[k].layout->epoch_ms == suspects[i].layout->epoch_ms &&
+            vs_guess_is_family(suspects[k].layout, suspects[i].layout))
+            return false;
+    return true;
+}
+
+/* Each reading is as likely beforehand, so a family's weight is the sum over its epochs; what is believed of it is
+ * dealt to its members.  Suspects come by chance.  Returns the heaviest family's. */
+static double weigh_families(struct vs_suspect *suspects, size_t count, struct vs_chance best) {
+    double heaviest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double sum = 0, beliefs = 0;
+        for (size_t k = 0; k < count; k++) {
+            if (!vs_guess_is_family(suspects[i].layout, suspects[k].layout)) continue;
+            if (is_first_of_its_epoch(suspects, k)) sum += ratio(suspects[k].chance, best);
+            beliefs += believed(ratio(suspects[k].chance, best));
+        }
+        suspects[i].family = believed(sum);
+        suspects[i].share = beliefs > 0 ? suspects[i].family * believed(ratio(suspects[i].chance, best)) / beliefs : 0;
+        if (suspects[i].family > heaviest) heaviest = suspects[i].family;
+    }
+    return heaviest;
+}
+
+double vs_guess_rank(const struct vs_evidence *e, struct vs_suspect *suspects, size_t *count) {
+    size_t fit = *count = keep_possible(e, suspects, *count);
     if (fit == 0) return 1;
-    double none = believed(ratio(weigh_none(e), suspects[0].chance)) + (e->has_made ? 0 : EPOCH_DOUBT), sum = none;
+    struct vs_chance best = suspects[0].chance;
+    double heaviest = weigh_families(suspects, fit, best);
+    double none = believed(ratio(weigh_none(e), best)) + (e->has_made ? 0 : EPOCH_DOUBT * heaviest), sum = none;
     for (size_t i = 0; i < fit; i++)
-        sum += suspects[i].share = believed(ratio(suspects[i].chance, suspects[0].chance));
+        sum += suspects[i].share;
     for (size_t i = 0; i < fit; i++)
-        suspects[i].share /= sum;
+        suspects[i].share /= sum, suspects[i].family /= sum;
+    sort_by_family(suspects, fit);
     return none / sum;
 }
 

@@ -103,11 +103,12 @@ struct vs_chance {
     int64_t exponent;
 };
 
-/* A layout that may have made ids; `share` of all the possibilities is its, from 0 to 1. */
+/* A layout that may have made ids; `share` of all the possibilities is its, from 0 to 1, and `family` that of all that
+ * find the time where it does. */
 struct vs_suspect {
     const char *name;
     const struct vesta_layout *layout;
-    double share;
+    double share, family;
     struct vs_chance chance;
 };
 
@@ -121,8 +122,13 @@ struct vs_evidence {
 /* Whether two layouts find the time in the same bits and the same unit: ids tell such apart by the epoch alone. */
 bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout *b);
 
-/* Keeps the suspects that can have made all of the ids, likeliest first; equals keep their order.  Returns the share of
- * the possibility that it was none of them, or one with another epoch.  Time grows with the square of the ids. */
+/* Keeps the suspects that can have made all of the ids, family by family: the likeliest family first, and in it the
+ * likeliest layout; equals keep their order.  Returns the share of the possibility that it was none of them, or one
+ * with another epoch.  Time grows with the square of the ids. */
 double vs_guess_rank(const struct vs_evidence *evidence, struct vs_suspect *suspects, size_t *count);
+
+/* Whether a field's value speaks against a layout: a time in the first quarter of those that there were until now, or a
+ * number that takes more than half of its bits where small ones are usual. */
+bool vs_guess_is_odd(const struct vs_suspect *suspect, int field, uint64_t value, int64_t now_ms);
 
 #endif

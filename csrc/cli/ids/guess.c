@@ -13,7 +13,7 @@
 #define IDS_MAX 1000     /* more say no more about a layout, and cost the square */
 #define SUSPECTS_MAX 128 /* presets, --layout, a config's namespaces */
 #define SURE 0.75        /* less is no answer; without --made there is always doubt about the epoch */
-#define FAMILY_SHOWN 3   /* of layouts that agree where the time is; all of them are in the list */
+#define LIKELY_MIN 0.1   /* of the first family's share; others are said to be less likely */
 #define SHOWN_MIN 0.0005 /* of all shares; what is below is not shown beside ids that tell more */
 
 _Static_assert(SUSPECTS_MAX >= VS_TEXTS_MAX + VS_CONF_NAMESPACES_MAX + 32, "there is room for all that can be named");
@@ -88,41 +88,43 @@ static double share_of_first(const struct guessing *g) {
     return sum;
 }
 
-static double share_of_family(const struct guessing *g, const struct vesta_layout *layout) {
-    double sum = 0;
-    for (size_t i = 0; i < g->count; i++)
-        if (vs_guess_is_family(layout, g->ranked[i].layout)) sum += g->ranked[i].share;
-    return sum;
+/* One id alone may look like another layout's by chance. */
+static bool is_sure(const struct guessing *g) {
+    return g->count && (g->id_count > 1 || g->evidence.has_made) && share_of_first(g) >= SURE;
 }
 
-/* The bits may tell where the time is, and yet not whose layout it is: that much is said before the layouts. */
-static void print_family(const struct guessing *g) {
-    char share[16], unit[VS_UNIT_MAX];
-    const struct vesta_layout *best = g->ranked[0].layout;
-    size_t members = 0;
-    for (size_t i = 1; i < g->count; i++)
-        if (share_of_family(g, g->ranked[i].layout) > share_of_family(g, best)) best = g->ranked[i].layout;
-    for (size_t i = 0; i < g->count; i++)
-        members += vs_guess_is_family(best, g->ranked[i].layout);
-    if (members < 2 || share_of_first(g) >= SURE) return;
-    vs_outf("  %5s  a time in units of %s from bit %u on:", percent(share_of_family(g, best), share),
-            vs_unit(best, unit), best->field[best->time].shift);
-    for (size_t i = 0, shown = 0; i < g->count && shown < FAMILY_SHOWN; i++)
-        if (vs_guess_is_family(best, g->ranked[i].layout)) vs_outf("%s %s", shown++ ? "," : "", g->ranked[i].name);
-    if (members > FAMILY_SHOWN) vs_outf(" ...");
-    vs_outf("\n\n");
+static bool is_likely(const struct guessing *g, size_t i) {
+    return g->ranked[i].family >= LIKELY_MIN * g->ranked[0].family;
 }
 
-#define LINE_AT 30 /* the column of what a layout says */
+/* The first suspect behind the family of one. */
+static size_t family_end(const struct guessing *g, size_t first) {
+    size_t end = first;
+    while (end < g->count && vs_guess_is_family(g->ranked[first].layout, g->ranked[end].layout))
+        end++;
+    return end;
+}
+
+/* The odd values of one id are marked: they are why a layout is less likely than another. */
+static const char *mark_of(const struct guessing *g, const struct vs_suspect *suspect, int field) {
+    struct vesta_parts parts;
+    bool is_odd = g->id_count == 1 && vesta_explain(suspect->layout, g->ids[0], &parts, NULL) == VESTA_OK &&
+                  vs_guess_is_odd(suspect, field, parts.values[field], g->evidence.now_ms);
+    return is_odd ? "?" : "";
+}
+
+#define LINE_AT 32 /* the column of what a layout says */
 #define TEXT_MAX 512
 
-static void append_fields(char text[TEXT_MAX], const struct vesta_layout *layout, uint64_t id) {
+static void append_fields(const struct guessing *g, const struct vs_suspect *suspect, char text[TEXT_MAX]) {
+    const struct vesta_layout *layout = suspect->layout;
     struct vesta_parts parts;
-    if (vesta_explain(layout, id, &parts, NULL) != VESTA_OK) return;
+    if (vesta_explain(layout, g->ids[0], &parts, NULL) != VESTA_OK) return;
     for (int i = 0; i < layout->field_count; i++) {
         size_t used = strlen(text);
         if (i != layout->time && !layout->field[i].fixed)
-            snprintf(text + used, TEXT_MAX - used, " %s=%" PRIu64, layout->field[i].name, parts.values[i]);
+            snprintf(text + used, TEXT_MAX - used, " %s=%" PRIu64 "%s", layout->field[i].name, parts.values[i],
+                     mark_of(g, suspect, i));
     }
 }
 
@@ -153,15 +155,16 @@ static struct summary summary_of(const struct guessing *g, const struct vesta_la
     return s;
 }
 
-static void print_suspect(const struct guessing *g, const struct vs_suspect *suspect) {
+static void print_suspect(const struct guessing *g, const struct vs_suspect *suspect, const char *indent) {
     char iso[VESTA_ISO_MAX], until[VESTA_ISO_MAX], ago[VS_AGO_MAX], share[16], when[VESTA_ISO_MAX + VS_AGO_MAX];
     struct summary s = summary_of(g, suspect->layout);
     char text[TEXT_MAX];
-    vs_outf("  %5s  %-19s  ", percent(suspect->share, share), suspect->name);
+    vs_outf("  %5s  %s%-*s  ", percent(suspect->share, share), indent, 21 - (int)strlen(indent), suspect->name);
     if (g->id_count == 1) {
-        snprintf(when, sizeof when, "%s, %s", vs_iso(s.from_ms, iso), vs_ago(s.from_ms, g->evidence.now_ms, ago));
-        snprintf(text, sizeof text, "%-38s", when);
-        append_fields(text, suspect->layout, g->ids[0]);
+        snprintf(when, sizeof when, "%s, %s%s", vs_iso(s.from_ms, iso), vs_ago(s.from_ms, g->evidence.now_ms, ago),
+                 mark_of(g, suspect, suspect->layout->time));
+        snprintf(text, sizeof text, "%-39s", when);
+        append_fields(g, suspect, text);
     } else {
         snprintf(text, sizeof text, "%s to %s", vs_iso(s.from_ms, iso), vs_iso(s.until_ms, until));
         if (suspect->layout->worker >= 0)
@@ -170,26 +173,71 @@ static void print_suspect(const struct guessing *g, const struct vs_suspect *sus
     vs_out_fitted(text, LINE_AT, LINE_AT);
 }
 
+/* Ids tell where the time is; whose epoch it counts from they do not: so those that agree on that are one answer. */
+static void print_groups(const struct guessing *g) {
+    char share[16], unit[VS_UNIT_MAX];
+    bool said_less = false;
+    for (size_t i = 0, end; i < g->count; i = end) {
+        const struct vesta_layout *layout = g->ranked[i].layout;
+        end = family_end(g, i);
+        bool has_head = is_likely(g, i) && end - i > 1;
+        if (g->id_count > 1 && i > 0 && g->ranked[i].family < SHOWN_MIN) continue;
+        if (!is_likely(g, i) && !said_less) vs_outf("\n  less likely:\n"), said_less = true;
+        if (has_head)
+            vs_outf("  %5s  a time in units of %s from bit %u on:\n", percent(g->ranked[i].family, share),
+                    vs_unit(layout, unit), layout->field[layout->time].shift);
+        for (size_t k = i; k < end; k++)
+            print_suspect(g, &g->ranked[k], has_head ? "  " : "");
+    }
+    vs_outf("\n  %5s  none of these%s\n", percent(g->none, share),
+            g->evidence.has_made ? "" : ", or one of them with another epoch");
+}
+
+static void print_doubt(const struct guessing *g) {
+    if (g->count && g->id_count == 1)
+        vs_outf("\n  ? speaks against it: early in the life of the layout, or more than half of the bits\n");
+    if (is_sure(g)) return;
+    bool where_is_clear = g->count && g->id_count > 1 && g->ranked[0].family >= SURE;
+    vs_outf("\n  %s.  To know more:\n", where_is_clear
+                                            ? "Where the time is, is clear; whose epoch it counts from is not"
+                                        : g->count ? "That is no answer yet"
+                                                   : "A layout that is not asked for may be missing");
+    if (g->id_count < 10) vs_outf("    give more ids of the same kind\n");
+    if (!g->evidence.has_made) vs_outf("    say when they were made: --made now, --made 2026-01-31\n");
+    vs_outf("    name layouts of your own: --layout TEXT, -c FILE\n");
+}
+
 static void print_for_people(const struct guessing *g) {
-    char share[16], count[VS_GROUPED_MAX];
+    char count[VS_GROUPED_MAX];
     if (g->id_count == 1)
         vs_outf("%" PRIu64 "  %s\n", g->ids[0],
                 g->count ? "could be, likeliest first:" : "none of the layouts could have made this id by now");
     else
         vs_outf("%s ids of one layout  %s\n", vs_grouped(g->id_count, count),
                 g->count ? "could be, likeliest first:" : "none of the layouts could have made all of them by now");
-    if (g->count) print_family(g);
-    for (size_t i = 0; i < g->count; i++)
-        if (i == 0 || g->ranked[i].share >= SHOWN_MIN || g->id_count == 1) print_suspect(g, &g->ranked[i]);
-    if (g->count)
-        vs_outf("  %5s  none of these%s\n", percent(g->none, share),
-                g->evidence.has_made ? "" : ", or one of them with another epoch");
-    if (g->count && share_of_first(g) >= SURE) return;
-    vs_outf("\n  %s.  To know more:\n",
-            g->count ? "That is no answer yet" : "A layout that is not asked for may be missing");
-    if (g->id_count < 10) vs_outf("    give more ids of the same kind\n");
-    if (!g->evidence.has_made) vs_outf("    say when they were made: --made now, --made 2026-01-31\n");
-    vs_outf("    name layouts of your own: --layout TEXT, -c FILE\n");
+    if (g->count) print_groups(g);
+    print_doubt(g);
+}
+
+static void print_family_json(const struct guessing *g, size_t first) {
+    const struct vesta_layout *layout = g->ranked[first].layout;
+    char unit[VS_UNIT_MAX];
+    vs_outf("%s{\"unit\":\"%s\",\"bit\":%u,\"share\":%.6f,\"likely\":%s,\"layouts\":[", first ? "," : "",
+            vs_unit(layout, unit), layout->field[layout->time].shift, g->ranked[first].family,
+            is_likely(g, first) ? "true" : "false");
+    for (size_t i = first, end = family_end(g, first); i < end; i++) {
+        if (i > first) vs_outf(",");
+        vs_out_json(g->ranked[i].name);
+    }
+    vs_outf("]}");
+}
+
+static void print_odd_json(const struct guessing *g, const struct vs_suspect *suspect) {
+    const struct vesta_layout *layout = suspect->layout;
+    vs_outf(",\"against\":[");
+    for (int i = 0, count = 0; i < layout->field_count; i++)
+        if (*mark_of(g, suspect, i)) vs_outf("%s\"%s\"", count++ ? "," : "", layout->field[i].name);
+    vs_outf("]}");
 }
 
 static void print_suspect_json(const struct guessing *g, const struct vs_suspect *suspect) {
@@ -202,8 +250,9 @@ static void print_suspect_json(const struct guessing *g, const struct vs_suspect
     if (g->id_count > 1)
         vs_outf(",\"from_ms\":%" PRId64 ",\"until_ms\":%" PRId64 ",\"workers\":%zu}", s.from_ms, s.until_ms, s.workers);
     else if (vesta_explain(suspect->layout, g->ids[0], &parts, NULL) == VESTA_OK)
-        vs_outf(",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"}", parts.worker,
+        vs_outf(",\"worker\":%" PRIu64 ",\"seq\":%" PRIu64 ",\"unix_ms\":%" PRId64 ",\"iso\":\"%s\"", parts.worker,
                 parts.seq, parts.unix_ms, vs_iso(parts.unix_ms, iso));
+    if (g->id_count == 1) print_odd_json(g, suspect);
 }
 
 static void print_json(const struct guessing *g) {
@@ -211,7 +260,10 @@ static void print_json(const struct guessing *g) {
         vs_outf("{\"id\":\"%" PRIu64 "\"", g->ids[0]);
     else
         vs_outf("{\"ids\":%zu", g->id_count);
-    vs_outf(",\"none\":%.6f,\"guesses\":[", g->none);
+    vs_outf(",\"none\":%.6f,\"sure\":%s,\"families\":[", g->none, is_sure(g) ? "true" : "false");
+    for (size_t i = 0; i < g->count; i = family_end(g, i))
+        print_family_json(g, i);
+    vs_outf("],\"guesses\":[");
     for (size_t i = 0; i < g->count; i++) {
         if (i) vs_outf(",");
         print_suspect_json(g, &g->ranked[i]);
@@ -308,14 +360,17 @@ const struct vs_command vs_guess_command = {
     "Reads ids under every preset, and under layouts of your own, and lists those that could have made all\n"
     "of them, likeliest first, each with its share of all possibilities.  It is a guess: an id carries no\n"
     "mark of its layout.  What is looked for are habits: recent times near each other, low sequences, few\n"
-    "workers.  So more ids of one kind tell more, and that they were made lately (--made) tells most: the\n"
-    "bits say nothing about the epoch.\n"
+    "workers; what has none of them is marked with ?.  So more ids of one kind tell more, and that they\n"
+    "were made lately (--made) tells most: the bits say nothing about the epoch, so layouts that find the\n"
+    "time in the same bits and units are one group.\n"
     "\n"
     "  $ vesta guess 1138729511026688\n"
     "  1138729511026688  could be, likeliest first:\n"
-    "     51 %  vesta-legacy-second  2015-05-22T06:41:04Z, 11 years ago ...\n"
+    "     69 %  vesta-legacy-second    2015-05-22T06:41:04Z, 11 years ago? ...\n"
+    "      9 %  a time in units of 10ms from bit 24 on:\n"
+    "      8 %    sonyflake-v2         2025-01-08T20:32:15.680Z, 683 days ago? ...\n"
     "     ...\n"
-    "     14 %  none of these, or one of them with another epoch\n"
+    "     18 %  none of these, or one of them with another epoch\n"
     "\n"
     "  $ psql -Atc 'select id from orders limit 100' | vesta guess \\\n"
     "    --layout 'snowflake epoch=2020-01-01T00:00:00Z'\n"

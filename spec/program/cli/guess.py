@@ -1,9 +1,13 @@
 """guess.py -- guess names the layout of ids where they tell it, and says so where they do not."""
+import calendar
 import json
+import os
 import random
 import time
 
 from harness import claim, fails, like, main, same
+
+VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "vectors", "ids.csv")
 
 NOW_MS = 1795219200000  # 2026-11-21; the program's clock is later, which makes no difference
 DAY_MS = 86400000
@@ -54,6 +58,8 @@ FIELD = {
     "tsid": split(1577836800000, 42, (10, worker), (12, chance)),
     "seata": lambda at, n, rng: (n * 31 % 1024) << 53 | (at - 1588435200000) << 12 | rng.randrange(4096),
     "tid": lambda at, n, rng: (at * 1000 + rng.randrange(1000)) << 10 | rng.randrange(1024),
+    "pgedge": split(1672531200000, 41, (10, worker), (12, low)),
+    "pgedge": split(1672531200000, 41, (10, worker), (12, low)),
     "discord": split(1420070400000, 42, (5, worker), (5, lambda *_: 0), (12, low)),
     "pgedge-v1.1": split(1672531200000, 41, (12, low), (10, worker)),
     "cosid": split(1577203200000, 41, (10, worker), (12, low)),
@@ -105,12 +111,70 @@ def _(w):
         same((name, got["guesses"][0]["layout"]), (name, name))
 
 
-@claim("where many layouts find the time in the same bits, that is said first, before any of them")
+def known_ids(w):
+    """Ids of the presets' own generators, made at least a month behind their epochs: [(preset, id)]."""
+    presets = map(json.loads, w.run("layout", "--json").lines())
+    epochs = {p["name"]: calendar.timegm(time.strptime(p["epoch"][:19], "%Y-%m-%dT%H:%M:%S")) for p in presets}
+    with open(VECTORS) as file:
+        rows = [line.strip().split(",") for line in file if line.startswith("ok,")]
+    return [(layout, int(number)) for _, layout, _, number, _, ms in rows
+            if layout in epochs and epochs[layout] + 30 * 86400 < int(ms) / 1000 < time.time()]
+
+
+def family_of(got, name):
+    return next(f for f in got["families"] if name in f["layouts"])
+
+
+@claim("one known id has its preset among the likely ones nineteen times in twenty, and is never a sure answer")
+def _(w):
+    known = known_ids(w)
+    rows = list(map(json.loads, w.run("guess", "--json", "--each", stdin="\n".join(str(number) for _, number in known)).lines()))
+    same([row["id"] for row in rows], [str(number) for _, number in known])
+    same([row["sure"] for row in rows], [False] * len(known))
+    unlikely = [pair for pair, row in zip(known, rows) if not family_of(row, pair[0])["likely"]]
+    assert len(known) >= 130 and len(unlikely) * 20 <= len(known), unlikely
+
+
+@claim("known ids of one preset have it in the first family wherever the answer is said to be sure")
+def _(w):
+    known, sure = known_ids(w), set()
+    for name in {name for name, _ in known}:
+        got = guessed(w, [number for preset, number in known if preset == name])
+        if got["sure"]:
+            sure.add(name)
+            assert name in got["families"][0]["layouts"], (name, got)
+    assert {"vesta-milli", "snowflake", "twitter", "leaf", "butterfly", "uid"} <= sure, sure
+
+
+@claim("layouts that find the time in the same bits are one group, the likeliest first, and what speaks against them is marked")
 def _(w):
     text = w.run("guess", "175928847299117063").out  # Discord's documented example
     like(text, "175928847299117063  could be, likeliest first:\n"
-         "   ... %  a time in units of 1ms from bit 22 on: ...discord...\n\n"
-         "...discord              2016-04-30T11:18:25.796Z, ...worker=1 process=0 seq=7\n...")
+         "   ... %  a time in units of 1ms from bit 22 on:\n"
+         "...    discord              2016-04-30T11:18:25.796Z, ...worker=1 process=0 seq=7\n..."
+         "...    snowflake            2012-03-03T13:01:20.453Z, ... years ago? worker=32? seq=7\n..."
+         "...  sonyflake              2017-12-27T16:16:04.490Z, ...seq=2 machine=7\n..."
+         "  less likely:\n...tid ..."
+         "  ? speaks against it: ...")
+    got = guessed(w, [175928847299117063])
+    first = got["families"][0]
+    same((first["unit"], first["bit"], first["likely"], got["sure"]), ("1ms", 22, True, False))
+    assert "discord" in first["layouts"] and "sonyflake" not in first["layouts"], first
+    shares = {g["layout"]: g["share"] for g in got["guesses"]}
+    for family in got["families"]:
+        assert abs(sum(shares[name] for name in family["layouts"]) - family["share"]) < 0.0001, family
+    same([name for family in got["families"] for name in family["layouts"]], [g["layout"] for g in got["guesses"]])
+    same(sorted(got["families"], key=lambda f: -f["share"]), got["families"])
+    same({g["layout"]: g["against"] for g in got["guesses"]}["snowflake"], ["time", "worker"])
+    assert all("against" not in g for g in guessed(w, [1, 2])["guesses"])
+
+
+@claim("a layout that is named twice makes its family no likelier")
+def _(w):
+    once = guessed(w, [175928847299117063])
+    twice = guessed(w, [175928847299117063], "--layout", "cosid", "--layout", "discord")
+    same((len(twice["guesses"]), family_of(twice, "discord")["share"]),
+         (len(once["guesses"]) + 2, family_of(once, "discord")["share"]))
 
 
 @claim("one id is never a sure answer, and the answer says what to do")
@@ -122,7 +186,7 @@ def _(w):
             assert all(g["share"] <= 0.8 for g in got["guesses"]) and (done.code == 0) == bool(got["guesses"]), (number, got)
             same(round(got["none"] + sum(g["share"] for g in got["guesses"]), 3), 1.0)
     text = w.run("guess", "175928847299117063").out  # Discord's documented example
-    like(text, "175928847299117063  could be, likeliest first:\n...none of these, or one of them with another epoch\n\n"
+    like(text, "175928847299117063  could be, likeliest first:\n...none of these, or one of them with another epoch\n\n..."
          "  That is no answer yet.  To know more:\n    give more ids of the same kind\n    say when they were made: --made now, --made 2026-01-31\n"
          "    name layouts of your own: --layout TEXT, -c FILE\n")
 

@@ -87,7 +87,7 @@ def _(w):
 @claim("guess puts the layout of the published example first")
 def _(w):
     like(w.run("guess", "1138729511026688").out,
-         "1138729511026688  could be, likeliest first:\n   52 %  vesta-legacy-second  2015-05-22T06:41:04Z, ... version=0 method=0 machine=1 seq=0\n...")
+         "1138729511026688  could be, likeliest first:\n   ... %  vesta-legacy-second    2015-05-22T06:41:04Z, ... version=0 method=0 machine=1 seq=0\n...")
     got = json.loads(w.run("guess", "--json", "1138729511026688").out)
     same((got["id"], got["guesses"][0]["layout"], got["guesses"][0]["worker"]), ("1138729511026688", "vesta-legacy-second", 1))
 
