@@ -61,6 +61,12 @@ static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
     return layout->worker >= 0 ? layout->field[layout->worker].max : 0;
 }
 
+/* What keeps ids of a layout from being ids of the one that a file or a store has for it: a constant, as "version:1=0,
+ * not version:1=1" or, where it is left free, "..., not version:1".  It may fix what theirs leaves free.  NULL:
+ * nothing, or theirs is no layout of this fingerprint.  Shape: buf of VS_DEPARTURE_MAX bytes. */
+#define VS_DEPARTURE_MAX 96
+const char *vs_layout_departs(const struct vesta_layout *layout, const char *theirs, char *buf);
+
 /* A layout's time unit as its text has it: "10us", "1ms".  Shape: buf of VS_UNIT_MAX bytes. */
 #define VS_UNIT_MAX 16
 const char *vs_unit(const struct vesta_layout *layout, char *buf);

@@ -396,6 +396,27 @@ size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
     return used;
 }
 
+/* A field that is in one part, as a text has it. */
+static const char *write_field(const struct vesta_field *f, char *buf, size_t size) {
+    int used = snprintf(buf, size, "%s:%u", f->name, f->width);
+    if (f->fixed) snprintf(buf + used, size - (size_t)used, "=%llu", (unsigned long long)f->value);
+    return buf;
+}
+
+const char *vs_layout_departs(const struct vesta_layout *layout, const char *theirs, char *buf) {
+    char has[VS_DEPARTURE_MAX / 2 - 4], wants[VS_DEPARTURE_MAX / 2 - 4];
+    struct vesta_layout of;
+    if (vesta_layout_parse(theirs, &of, NULL) != VESTA_OK || of.fingerprint != layout->fingerprint) return NULL;
+    for (int i = 0; i < of.field_count; i++) {
+        const struct vesta_field *a = &of.field[i], *b = &layout->field[i];
+        if (!a->fixed || (b->fixed && b->value == a->value)) continue;
+        snprintf(buf, VS_DEPARTURE_MAX, "%s, not %s", write_field(a, has, sizeof has),
+                 write_field(b, wants, sizeof wants));
+        return buf;
+    }
+    return NULL;
+}
+
 /* FNV-1a of the canonical text without constants and seq_start: anyone can work it out again. */
 static uint64_t fingerprint(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX];

@@ -47,9 +47,15 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
 /* Before a file is made that could never get a lease: the namespace may have another layout already. */
 static int check_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
+    char why[VS_DEPARTURE_MAX];
     assert(!header->incarnation); /* no store has granted anything to a file that is not made yet */
     int rc = look_at_namespace(header->store, settings, header, &ns, err);
-    if (rc != VESTA_OK || !ns.ver || ns.fingerprint == header->fingerprint) return rc;
+    if (rc != VESTA_OK || !ns.ver) return rc;
+    if (ns.fingerprint == header->fingerprint && vs_layout_departs(&settings->layout, ns.layout, why))
+        return vs_fail(err, VESTA_EMISMATCH,
+                       "namespace %s has %s: write that constant into the layout, or use another namespace",
+                       header->namespace_, why);
+    if (ns.fingerprint == header->fingerprint) return VESTA_OK;
     return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
                    header->namespace_, ns.layout, header->layout);
 }

@@ -355,14 +355,22 @@ static int match_worker(const struct vs_settings *settings, const struct vs_head
     return mismatch(err, settings, "the worker number", has, asked);
 }
 
+/* Ids of a handle are ids of its file's layout, to the constants: what the file has a lease for. */
+static int match_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
+    char asked[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
+    if (!settings->has_layout) return VESTA_OK;
+    bool is_same = header->fingerprint == settings->layout.fingerprint;
+    if (is_same && !vs_layout_departs(&settings->layout, header->layout, why)) return VESTA_OK;
+    vesta_layout_text(&settings->layout, asked);
+    return mismatch(err, settings, "the layout", header->layout, asked);
+}
+
 int vs_settings_matches(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
     char asked[VESTA_LAYOUT_TEXT_MAX];
     assert(header->format == VS_ANCHOR_FORMAT);
-    if (settings->has_layout && header->fingerprint != settings->layout.fingerprint) {
-        vesta_layout_text(&settings->layout, asked);
-        return mismatch(err, settings, "the layout", header->layout, asked);
-    }
+    int rc = match_layout(settings, header, err);
+    if (rc != VESTA_OK) return rc;
     if (opts->namespace_ && strcmp(header->namespace_, opts->namespace_) != 0)
         return mismatch(err, settings, "the namespace", header->namespace_, opts->namespace_);
     if (opts->lease && strcmp(header->lease, opts->lease) != 0)

@@ -1,6 +1,7 @@
 /* claim.c -- the lease engine's way to a lease: the namespace, a number, its record, the claim.  Pure. */
 #include "lease/steps.h"
 #include "generator/point.h"
+#include "id/id.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -103,6 +104,20 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
     out->old_ver = 0;
 }
 
+/* Whether this generator's ids could be others than the record's layout has.  What proves that ids of two layouts
+ * differ believes the record, so its constants hold for everybody who leases under it.  A record whose layout
+ * contradicts its fingerprint is believed by no proof, and stops nobody. */
+static bool departs(struct vs_lease *lease) {
+    struct vesta_layout own;
+    char why[VS_DEPARTURE_MAX];
+    int rc = vesta_layout_parse(lease->layout, &own, NULL);
+    assert(rc == VESTA_OK); /* vs_lease_init wrote it */
+    if (rc != VESTA_OK || !vs_layout_departs(&own, lease->ns.layout, why)) return false;
+    vs_lease_say(lease, "the namespace has %s: open a new generator file with that constant, or use another namespace",
+                 why);
+    return true;
+}
+
 void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     if (vs_lease_trouble(lease, ev, out, lease->failed_in ? VS_PH_FAILSTOP : VS_PH_NS_READ)) return;
     lease->ns = ev->ns;
@@ -122,6 +137,10 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
     if (ev->ns.fingerprint != lease->fingerprint) {
         vs_lease_say(lease, "the namespace has another layout: %.120s; open a new generator file with it",
                      ev->ns.layout);
+        vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
+        return;
+    }
+    if (departs(lease)) {
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }

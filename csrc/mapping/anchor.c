@@ -209,6 +209,7 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
     fill_words(&out->header);
     hash_text(&hash, header->path);
     hash_text(&hash, header->namespace_);
+    hash_text(&hash, header->layout);
     hash_text(&hash, store);
     hash_text(&hash, header->lease);
     hash_text(&hash, header->identity);

@@ -10,6 +10,7 @@ from world import PLACES, Schedule, now_ms, told
 from servers import claim, main, until
 
 place = PLACES[sys.argv[3]]().begin()
+FIXED = "version:1=0 kind:1 time:41 worker:8 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z"
 OTHER = "sign:1=0 time:41 worker:9 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z"  # a layout
 
 
@@ -46,6 +47,22 @@ def _():
             s.issuers.remove(other)
         else:
             says(other, "another layout")
+            gives_nothing(other)
+
+
+@claim("a namespace with another constant gives no number: what proves that ids of two layouts differ believes it")
+def _():
+    with Schedule(place, layout=FIXED) as s:
+        s.start("ada").issues()
+        s.start("eve", layout=FIXED.replace("kind:1", "kind:1=1")).issues()  # what it leaves free may be fixed
+        other = s.start("bob", layout=FIXED.replace("=0", "=1", 1))
+        if place.kind == "sqlite":
+            assert other.process.wait(20) == 1
+            with open(other.out + ".err") as err:
+                assert "has version:1=0, not version:1=1" in err.read()
+            s.issuers.remove(other)
+        else:
+            says(other, "the namespace has version:1=0, not version:1=1: open a new generator file")
             gives_nothing(other)
 
 

@@ -6,11 +6,13 @@
  *     schedule --seeds FROM..TO           1 and a sentence where an id was given twice, or a host refused for nothing
  *     schedule --seeds FROM..TO --kill    of a mutant: 1 where no seed gives an id twice
  *
- * csrc/store/lineage.c is what is tried.  Within a generation a number's ticks are granted once, by the lease: spec/sim
- * shows that, and here each host has a number of its own, and counts.
+ * csrc/store/lineage.c is what is tried, and what the lease engine does with a namespace's record.  Within a generation
+ * a number's ticks are granted once, by the lease: spec/sim shows that, and here each host has a number of its own, and
+ * counts.
  */
 #define _XOPEN_SOURCE 700
 #include "store/lineage.h"
+#include "lease/lease.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,13 +27,14 @@
 #define STEPS_MAX 4000
 #define IDS_MAX 8192
 
-/* Alike but for a constant bit, for no bit at all, and for the places of their fields: what a person may take for
- * another layout, and what is one. */
+/* Alike but for a constant bit, for one that is free, for no bit at all, and for the places of their fields: what a
+ * person may take for another layout, and what is one. */
 static const char *const layouts[] = {
     "version:1=0 kind:1=0 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
     "version:1=0 kind:1=1 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
     "version:1=1 kind:1=0 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
     "version:1=1 kind:1=1 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
+    "version:1 kind:1=0 time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
     "version:1=1 kind:1=0 time:40 seq:18 worker:4 unit=1ms epoch=2020-01-01T00:00:00Z",
     "version:1=0 kind:1=0 time:30 worker:4 seq:28 unit=1s epoch=2020-01-01T00:00:00Z",
 };
@@ -42,6 +45,7 @@ static int running, steps;
 static ucontext_t scheduler, crew[CREW];
 static char stacks[CREW][STACK_BYTES];
 
+static int first; /* the layout with which the namespace began */
 static struct vs_ns_record stored[GENERATIONS + 1];
 static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend said that it is there, as it was asked for */
 
@@ -162,11 +166,33 @@ static void give(struct host *host) {
     uint64_t values[VESTA_FIELDS_MAX] = {0}, tick = ++host->tick[host->generation];
     if (id_count == IDS_MAX) return;
     for (int i = 0; i < layout.field_count; i++)
-        values[i] = layout.field[i].value;
+        values[i] = layout.field[i].fixed || i == layout.time ? layout.field[i].value : roll(2); /* as handles set it */
     values[layout.seq] = tick;
     values[layout.worker] = (uint64_t)(host - hosts);
     if (vesta_compose(&layout, values, &ids[id_count], NULL) != VESTA_OK) abort();
     id_count++;
+}
+
+/* Whether the engine goes on to its number, shown the namespace as the store has it; the first one makes it. */
+static bool is_leased(unsigned n, const struct vesta_layout *layout) {
+    const struct vs_lease_opts opts = {.layout = layout,
+                                       .identity = "host",
+                                       .holder = "host",
+                                       .has_worker = true,
+                                       .timing = vs_lease_timing_for(&vs_lease_timing_file, true),
+                                       .entropy = 1,
+                                       .slot = -1};
+    struct vs_lease lease;
+    struct vs_action action;
+    struct vs_event event = {.kind = VS_EV_WAKE};
+    vs_lease_init(&lease, &opts);
+    for (vs_lease_step(&lease, &event, &action); action.kind == VS_DO_NS_READ || action.kind == VS_DO_NS_SWAP;) {
+        yield_now();
+        if (action.kind == VS_DO_NS_SWAP && stored[n].ver == action.old_ver) stored[n] = action.ns;
+        event = (struct vs_event){.kind = VS_EV_REPLY, .outcome = VS_STORE_OK, .ns = stored[n]};
+        vs_lease_step(&lease, &event, &action);
+    }
+    return action.kind == VS_DO_READ;
 }
 
 /* The namespace of its config, as serve opens it: a file made behind the proof goes on without its store. */
@@ -177,19 +203,15 @@ static void start(struct host *host) {
     bool *has_file = &host->has_file[n][host->layout], was_granted = is_granted[n];
     if (!*has_file) {
         if (n > 1 && vs_lineage_check(&lineage, n, &layout, &err) != VESTA_OK) {
-            char asked[VESTA_LAYOUT_TEXT_MAX];
-            vesta_layout_text(&layout, asked);
-            refused += was_granted && err.code != VESTA_EIO && strcmp(asked, stored[n].layout) == 0;
+            refused += was_granted && err.code != VESTA_EIO && strcmp(layouts[host->layout], stored[n].layout) == 0;
             return;
         }
         yield_now();
         if (roll(4) == 0) return; /* it is ended between the proof and the file, and begins anew */
-        /* the lease's own rule: a claim under another layout is refused, and the first one makes the namespace */
-        if (stored[n].ver == 0) {
-            stored[n] = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint, .incarnation = 1};
-            vesta_layout_text(&layout, stored[n].layout);
+        if (!is_leased(n, &layout)) {
+            refused += strcmp(layouts[host->layout], stored[n].layout) == 0;
+            return;
         }
-        if (stored[n].fingerprint != layout.fingerprint) return;
         *has_file = true;
     }
     for (int i = (int)roll(4); i > 0; i--) {
@@ -203,7 +225,7 @@ static void host(struct host *self) {
     while (true) {
         if (roll(3) == 0) {
             self->generation = 1 + roll(GENERATIONS);
-            self->layout = self->generation == 1 ? 0 : (int)roll(LAYOUTS);
+            self->layout = self->generation == 1 && roll(2) ? first : (int)roll(LAYOUTS);
         }
         start(self);
         yield_now();
@@ -236,16 +258,17 @@ static int by_id(const void *a, const void *b) {
 
 /* kill -9 loses what a coroutine was about to do; what the store has, and files, stay. */
 static void run_seed(uint64_t seed) {
-    struct vesta_layout first = parsed(layouts[0]);
     dice = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
+    first = (int)roll(LAYOUTS);
+    struct vesta_layout began = parsed(layouts[first]);
     memset(stored, 0, sizeof stored);
     memset(hosts, 0, sizeof hosts);
     memset(is_granted, 0, sizeof is_granted);
     id_count = 0;
-    stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = first.fingerprint, .incarnation = 1};
-    vesta_layout_text(&first, stored[1].layout);
+    stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = began.fingerprint, .incarnation = 1};
+    vesta_layout_text(&began, stored[1].layout);
     for (int i = 0; i < HOSTS; i++)
-        hosts[i].generation = 1;
+        hosts[i].generation = 1, hosts[i].layout = first;
     for (int i = 0; i < CREW; i++)
         ready(i);
     for (steps = 0; steps < STEPS_MAX; steps++) {

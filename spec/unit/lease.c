@@ -319,6 +319,33 @@ static void another_layout(void) {
     CHECK_HAS(lease.said, "number 7 is of another layout");
 }
 
+/* The harness's layout leaves the sign free: a record with a constant there, one that is as free, and no text at all.
+ */
+static void another_constant(void) {
+    struct vesta_layout record;
+    start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
+    record = layout;
+    record.field[0].fixed = 1;
+    vesta_layout_text(&record, ns.layout);
+    wake();
+    for (int i = 0; i < 2; i++) { /* for as long as it is so */
+        reply(VS_STORE_OK, NULL);
+        SLEEPS_MS(10000);
+        CHECK_HAS(lease.said, "the namespace has sign:1=0, not sign:1: open a new generator file with that constant");
+        pass_ms(10000);
+        wake();
+        DID(VS_DO_NS_READ);
+    }
+    vesta_layout_text(&layout, ns.layout);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
+    snprintf(ns.layout, sizeof ns.layout, "a text that no proof believes");
+    wake();
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+}
+
 /* Nothing of this overflows (the sanitizers look), nothing of it leads to a claim. */
 static void numbers_that_nobody_wrote(void) {
     static const int64_t odd[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
@@ -378,6 +405,7 @@ static const struct check_case cases[] = {
     {"a store that is down, refuses or is silent is asked again, with a rest", a_store_that_is_down_or_refuses},
     {"a refused claim keeps its slot", a_refused_claim_keeps_its_slot},
     {"a namespace or a record of another layout is left alone", another_layout},
+    {"a namespace with another constant is left alone, and one that leaves it free is not", another_constant},
     {"numbers that nobody wrote overflow nothing", numbers_that_nobody_wrote},
     {"no claim on a clock that is not believed", a_doubtful_clock},
     {"a used-up file ends the keeper", a_used_up_file},

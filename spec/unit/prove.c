@@ -145,7 +145,35 @@ static void by_times(void) {
     CHECK_EQ_I64(vesta_layout_prove(&old, &new, &proof), VESTA_DISJOINT_TIMES);
 }
 
+static void constants(void) {
+    static const char theirs[] = "version:1=0 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z";
+    static const struct {
+        const char *layout, *departs; /* NULL: not at all */
+    } rows[] = {
+        {"version:1=0 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", NULL},
+        {"version:1=0 kind:2=3 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", NULL},
+        {"version:1=1 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z",
+         "version:1=0, not version:1=1"},
+        {"version:1 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", "version:1=0, not version:1"},
+        {"version:1=1 kind:2 time:30 seq:26 worker:5 unit=1s epoch=2020-01-01T00:00:00Z",
+         NULL}, /* the fingerprint does */
+    };
+    char buf[VS_DEPARTURE_MAX];
+    for (size_t i = 0; i < VS_COUNT(rows); i++) {
+        struct vesta_layout layout = parsed(rows[i].layout);
+        const char *departs = vs_layout_departs(&layout, theirs, buf);
+        CHECK_STR(departs ? departs : "not at all", rows[i].departs ? rows[i].departs : "not at all");
+    }
+    struct vesta_layout longest =
+        parsed("abcdefghijklmno:53=9007199254740991 time:10 unit=1s epoch=2020-01-01T00:00:00Z");
+    CHECK_STR(vs_layout_departs(&longest,
+                                "abcdefghijklmno:53=9007199254740990 time:10 unit=1s epoch=2020-01-01T00:00:00Z", buf),
+              "abcdefghijklmno:53=9007199254740990, not abcdefghijklmno:53=9007199254740991");
+    CHECK(!vs_layout_departs(&longest, "nonsense", buf));
+}
+
 static const struct check_case cases[] = {
+    {"a layout keeps the constants of another, and may fix what that leaves free", constants},
     {"of thousands of pairs of small layouts each id is looked at, and the proof says the same", every_id_is_looked_at},
     {"vesta's layouts are told apart by the type, and one from itself by the version", by_the_type_and_by_the_version},
     {"a field that is no constant proves nothing; what both can make is shown", what_may_change_proves_nothing},

@@ -159,6 +159,25 @@ static void mismatches(void) {
             .path = in_folder("drawn.gen"));
 }
 
+/* What proves that ids of two layouts differ believes the namespace's record. */
+static void constants(void) {
+    empty_folder();
+    struct vesta_opts opts = {.layout = "vesta-milli version:1=0", .namespace_ = "fixed", .any_worker = 1};
+    struct vesta_gen *gen = must_open(opts);
+    struct vesta_pause pause;
+    uint64_t id;
+    CHECK(vesta_next_wait(gen, &id, 5000000, &pause) == VESTA_OK); /* by then the namespace is made */
+    vesta_close(gen);
+    REFUSES(VESTA_EMISMATCH, "fixed.gen has the layout version:1=0 ", .layout = "vesta-milli", .namespace_ = "fixed");
+    REFUSES(VESTA_EMISMATCH, "not version:1=1 ", .layout = "vesta-milli version:1=1", .namespace_ = "fixed");
+    opts.layout = "vesta-milli version:1=0 method:2=1"; /* its ids are ids of the file's layout */
+    vesta_close(must_open(opts));
+    REFUSES(VESTA_EMISMATCH, "namespace fixed has version:1=0, not version:1=1: write that constant into the layout",
+            .layout = "vesta-milli version:1=1", .namespace_ = "fixed", .any_worker = 1, .path = in_folder("2.gen"));
+    REFUSES(VESTA_EMISMATCH, "namespace fixed has version:1=0, not version:1: ", .layout = "vesta-milli",
+            .namespace_ = "fixed", .any_worker = 1, .path = in_folder("2.gen"));
+}
+
 static void patch(size_t at, const void *bytes, size_t length) {
     FILE *file = fopen(in_folder("default.gen"), "r+");
     CHECK(file && fseek(file, (long)at, SEEK_SET) == 0 && fwrite(bytes, length, 1, file) == 1 && fclose(file) == 0);
@@ -317,6 +336,7 @@ static const struct check_case cases[] = {
     {"refused: paths", paths},
     {"refused: stores", stores},
     {"refused: another layout, namespace, store, pacing, ahead_ms_max, worker; both values are named", mismatches},
+    {"refused: another constant than the file's or the namespace's", constants},
     {"refused: headers that disagree with themselves", headers_that_disagree_with_themselves},
     {"options of another size: what is missing is the default, what is unknown is refused", other_sizes},
     {"the layout's end: a warning within a year, then no opening", the_layouts_end},

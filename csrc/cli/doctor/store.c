@@ -32,7 +32,7 @@ static void look_at_namespace(struct vs_doctor *doctor, const struct vs_conf_nam
             doctor, VS_SICK, "store",
             "name the store that did at its current address, restore its data, or use another path and namespace",
             "%s: this is not the store that granted the generator file's leases", ns->name);
-    else if (layout->fingerprint && layout->fingerprint != stored->fingerprint)
+    else if (layout->fingerprint && !vs_is_leased_to(layout, stored))
         vs_doctor_found(doctor, VS_SICK, "store",
                         "open a new generator file with that --layout, or use a new namespace",
                         "%s: in the store it has the layout %s", ns->name, stored->layout);

@@ -186,7 +186,7 @@ static int keep_namespace(struct asked *asked) {
     struct vs_ns_record wanted = {0};
     int rc = asked->layout ? vs_read_layout(asked->layout, &layout) : VS_DONE;
     if (rc != VS_DONE) return rc;
-    if (asked->layout && layout.fingerprint != ns->fingerprint) {
+    if (asked->layout && !vs_is_leased_to(&layout, ns)) {
         vs_say("the namespace %s exists with the layout %s; a namespace keeps its layout: use another name",
                asked->at.name, ns->layout);
         return VS_FAILED;
@@ -296,13 +296,14 @@ static int confirm(const struct asked *asked) {
 /* The record that an emptied store gets, or the incarnation of one that went back. */
 static int plan_record(const struct asked *asked, struct vs_ns_record *fresh) {
     const struct vs_at *at = &asked->at;
+    struct vesta_layout layout;
     int rc = fresh_record(asked, fresh);
     if (rc != VS_GO) return rc;
     if (at->ns.ver == 0 && !asked->layout)
         return vs_usage("the namespace %s is not in the store: give the --layout that it had", at->name);
-    if (at->ns.ver && asked->layout && fresh->fingerprint != at->ns.fingerprint)
-        return vs_usage("the namespace %s has the layout %s, which cannot change", at->name, at->ns.layout);
-    return VS_GO;
+    if (at->ns.ver == 0 || !asked->layout || vs_read_layout(asked->layout, &layout) != VS_DONE) return VS_GO;
+    if (vs_is_leased_to(&layout, &at->ns)) return VS_GO;
+    return vs_usage("the namespace %s has the layout %s, which cannot change", at->name, at->ns.layout);
 }
 
 static int advance(struct asked *asked) {

@@ -98,6 +98,11 @@ int vs_at_need(struct vs_at *at) {
     return VS_FAILED;
 }
 
+bool vs_is_leased_to(const struct vesta_layout *layout, const struct vs_ns_record *ns) {
+    char why[VS_DEPARTURE_MAX];
+    return layout->fingerprint == ns->fingerprint && !vs_layout_departs(layout, ns->layout, why);
+}
+
 int64_t vs_at_ahead_ms(int64_t store_ms) {
     return vs_now_ms() - store_ms;
 }

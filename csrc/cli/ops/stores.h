@@ -32,8 +32,8 @@ struct vs_at {
 /* clang-format on */
 
 /* Completes what the options said from the config and the environment (see where.h); `one`: a namespace that nobody
- * named is the config's first.  VS_GO, or an exit code after a message, or after --effective; end with vs_at_free either
- * way. */
+ * named is the config's first.  VS_GO, or an exit code after a message, or after --effective; end with vs_at_free
+ * either way. */
 int vs_at_find(struct vs_at *at, bool one);
 /* Checks what was given and opens the store; asks nobody yet.  VS_GO, or an exit code after a message. */
 int vs_at_open(struct vs_at *at);
@@ -44,6 +44,8 @@ void vs_at_free(struct vs_at *at);
 int vs_at_read(struct vs_at *at);
 /* The same, and it must be there. */
 int vs_at_need(struct vs_at *at);
+/* Whether who has this layout gets leases of a namespace. */
+bool vs_is_leased_to(const struct vesta_layout *layout, const struct vs_ns_record *ns);
 /* Says what an answer means that is not OK.  Returns VS_FAILED. */
 int vs_at_told(const struct vs_at *at, const struct vs_reply *reply);
 /* How far this machine's clock is ahead of the store's. */

@@ -144,6 +144,21 @@ def _(world):
     fails(world.run("gen", "-c", config(world, 2, THIRD, "shop.2", name="shop"), "--namespace", "shop"), 1, "to the last constant")
 
 
+@claim("who has another constant than the namespace gets no id of it, or the proof against it would be none")
+def _(world):
+    init(world, MILLI)
+    gen = lambda host, layout, *more: world.run("gen", "-c", config(world, host, layout, *more), "--namespace", "orders")  # noqa: E731
+    same(relayout(world, THIRD).code, 0)
+    for layout, constant in ((THIRD, "version:1=1:"), ("vesta-milli", "version:1:")):  # free, a handle may set it
+        fails(gen(1, layout), 1, "namespace orders has version:1=0, not " + constant, "write that constant into the layout")
+    old, new = (int(gen(host, *config).out) for host, config in ((0, (MILLI + " method:2=1",)), (2, (THIRD, "orders.2"))))
+    same((old >> 63, new >> 63), (0, 1))
+    # what exists already stays as it is, and says so
+    again = world.run("store", "init", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders", "--layout", THIRD)
+    assert again.code == 1 and "exists with the layout version:1=0" in again.err, again.err
+    fails(gen(0, THIRD), 1, "has the layout version:1=0", "not version:1=1")
+
+
 @claim("wrong, empty and hostile words are refused")
 def _(world):
     init(world)
