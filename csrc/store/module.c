@@ -8,12 +8,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* A line each in CMakeLists.txt, VS_BACKEND(scheme, remedy).  Weak: NULL where the backend is not linked.
+/* A line each in CMakeLists.txt, VS_BACKEND(scheme, remedy), and VS_FROM_PROGRAM, the way from programs to libraries.  Weak: NULL where the backend is not linked.
  * Hidden: never another copy's, from somewhere else in the process. */
 #define VS_BACKEND(scheme, remedy)                                                                                     \
     extern const struct vs_store_ops vs_store_##scheme __attribute__((weak, visibility("hidden")));
@@ -83,25 +85,53 @@ static const void *load_symbol(const char *path, const char *symbol) {
 
 /* ------------------------------------------------------------------ modules */
 
-/* The folder that this code was loaded from, or "". */
-static void own_folder(char *folder, size_t size) {
+/* The folder of the file that this code is in; where that is the program, the loader knows only what it was called by.
+ * false: unknown. */
+static bool own_folder(char folder[PATH_MAX]) {
     Dl_info info;
-    snprintf(folder, size, "%s",
-             dladdr((void *)(uintptr_t)vs_module_find, &info) && info.dli_fname ? info.dli_fname : "");
+    struct link_map *map = NULL;
+    if (!dladdr1((void *)(uintptr_t)vs_module_find, &info, (void **)&map, RTLD_DL_LINKMAP) || !map) return false;
+    ssize_t length = (ssize_t)strlen(map->l_name);
+    if (length == 0)
+        length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    else if (length < PATH_MAX)
+        memcpy(folder, map->l_name, (size_t)length);
+    if (length < 0 || length >= PATH_MAX) return false;
+    folder[length] = '\0';
     char *slash = strrchr(folder, '/');
     if (slash) *slash = '\0';
-    if (!slash) folder[0] = '\0';
+    return slash;
 }
 
-/* Beside vesta/core.so it is store/X.so, beside libvesta.so vesta/store/X.so. */
-static bool find_file(const char *name, char *path, size_t size) {
+/* Beside vesta/core.so and a program that was just built it is store/X.so, beside libvesta.so vesta/store/X.so, and of an
+ * installed program ../lib/vesta/store/X.so: the image's own place, then where this build installs. */
+static bool find_file(const char *name, char path[PATH_MAX]) {
     char folder[PATH_MAX];
-    static const char *const places[] = {"", "vesta/"};
-    own_folder(folder, sizeof folder);
-    for (size_t i = 0; folder[0] && i < VS_COUNT(places); i++)
-        if (snprintf(path, size, "%s/%s%s.so", folder, places[i], name) < (int)size && access(path, R_OK) == 0)
+    static const char *const places[] = {"", "vesta/", "../lib/vesta/", VS_FROM_PROGRAM "/vesta/"};
+    bool is_known = own_folder(folder);
+    for (size_t i = 0; is_known && i < VS_COUNT(places); i++)
+        if (snprintf(path, PATH_MAX, "%s/%s%s.so", folder, places[i], name) < PATH_MAX && access(path, R_OK) == 0)
             return true;
     return false;
+}
+
+static bool is_anothers(const char *path, uid_t owner, uid_t *whose) {
+    struct stat st;
+    if (stat(path, &st) != 0) return false; /* dlopen says why */
+    *whose = st.st_uid;
+    return st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != owner;
+}
+
+/* Beside a program that lies in /tmp anyone can put a folder with a module. */
+static int check_owner(const char *path, const char *what, struct vesta_error *err) {
+    char folder[PATH_MAX];
+    struct stat own;
+    uid_t whose;
+    if (!own_folder(folder) || stat(folder, &own) != 0) own.st_uid = 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (!is_anothers(path, own.st_uid, &whose) && !is_anothers(folder, own.st_uid, &whose)) return VESTA_OK;
+    return vs_fail(err, VESTA_EOPTION, "the %s in %.120s belongs to user %u, and is not loaded: remove it, or chown it",
+                   what, folder, (unsigned)whose);
 }
 
 /* Nobody can make a thread while dlopen waits for a disk: it is waited for here, and then the file is in memory. */
@@ -120,10 +150,11 @@ const void *vs_module_load(const struct vs_module_file *file, struct vesta_error
         vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a module of vesta's: start it again");
         return NULL;
     }
-    if (!find_file(file->name, path, sizeof path)) {
-        vs_fail(err, VESTA_EOPTION, "there is no %s here: %s", file->what, file->remedy);
+    if (!find_file(file->name, path)) {
+        vs_fail(err, VESTA_EOPTION, "there is no %s here (%s.so): %s", file->what, file->name, file->remedy);
         return NULL;
     }
+    if (check_owner(path, file->what, err) != VESTA_OK) return NULL;
     read_through(path);
     const void *found = load_symbol(path, file->symbol);
     if (!found) vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.180s", file->what, dlerror());
@@ -172,10 +203,21 @@ const struct vs_store_ops *vs_module_present(size_t n) {
     return NULL;
 }
 
+static const struct vs_store_ops *ready(struct backend *b, struct vesta_error *err) {
+    const struct vs_store_ops *ops = atomic_load(&b->ops);
+    return ops ? ops : load_once(b, err);
+}
+
+const struct vs_store_ops *vs_module_here(size_t n) {
+    for (size_t i = 0; i < VS_COUNT(backends); i++) {
+        const struct vs_store_ops *ops = ready(&backends[i], NULL);
+        if (ops && n-- == 0) return ops;
+    }
+    return NULL;
+}
+
 const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
     assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* which is no module */
     struct backend *b = named(scheme);
-    if (!b) return vs_module_unknown(scheme, err);
-    const struct vs_store_ops *ops = atomic_load(&b->ops);
-    return ops ? ops : load_once(b, err);
+    return b ? ready(b, err) : vs_module_unknown(scheme, err);
 }

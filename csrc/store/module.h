@@ -29,6 +29,8 @@ const void *vs_module_foreign(const struct vs_module_file *file, struct vesta_er
 const struct vs_store_ops *vs_module_find(struct vs_slice scheme, struct vesta_error *err);
 /* Those that are linked or were loaded, in the order of CMakeLists.txt; NULL behind the last. */
 const struct vs_store_ops *vs_module_present(size_t n);
+/* The same of those that are linked or can be loaded: loads them all, so it is for what people are told. */
+const struct vs_store_ops *vs_module_here(size_t n);
 /* Whether there is such a backend at all, here or not. */
 bool vs_module_is_known(struct vs_slice scheme);
 /* "no store like ..."; always NULL. */

@@ -1,7 +1,7 @@
 /* store.c -- from a URI to the backend that serves it, and what all backends do alike.
  *
- * A backend is linked into the program, or it is a module beside this code (vesta/store/mysql.so) that is loaded when a
- * URI first names it: so a library or rock needs no database's client where nobody uses that database. */
+ * A backend is a module beside this code (store/mysql.so) that is loaded when a URI first names it, so that program,
+ * library and rock need no database's client where nobody uses that database; tests have theirs linked in. */
 #include "store/store.h"
 #include "base/error.h"
 #include "store/module.h"
@@ -21,6 +21,7 @@ static void check_row(const struct vs_store_ops *ops) {
     assert(strncmp(ops->form, ops->scheme, length) == 0);
     assert(ops->form[length] == ':');
     assert(ops->form[length + 1] == '/'); /* before any capital: see vs_store_is_formed */
+    assert(strstr(VS_STORE_FORMS, ops->form));
     assert(ops->is_local || !ops->is_folder);
     assert(ops->is_local || ops->init); /* its tables do not appear with the first number */
     assert(ops->is_local == !ops->tls);
@@ -51,21 +52,20 @@ bool vs_store_is_known(const char *uri) {
 
 static void put(char *buf, const char *between, const char *one) {
     size_t used = strlen(buf);
-    int length = snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s", used ? between : "", one);
+    int length = snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s:", used ? between : "", one);
     assert(used + (size_t)length < VS_STORE_LIST_MAX); /* one store more than there is room for */
 }
 
 const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf) {
-    char one[64] = ""; /* the last that was found, before it is known whether another follows */
+    const char *one = NULL; /* the last that was found, before it is known whether another follows */
     const struct vs_store_ops *ops = &vs_store_file;
     buf[0] = '\0';
-    for (size_t i = 0; ops; ops = vs_module_present(i++)) {
-        if (is && !is(ops, of)) continue;
-        if (one[0]) put(buf, ", ", one);
-        int length = snprintf(one, sizeof one, "%s%s", is ? ops->scheme : ops->form, is ? ":" : "");
-        assert((size_t)length < sizeof one);
+    for (size_t i = 0; ops; ops = vs_module_here(i++)) {
+        if (!is(ops, of)) continue;
+        if (one) put(buf, ", ", one);
+        one = ops->scheme;
     }
-    put(buf, " or ", one);
+    if (one) put(buf, " or ", one);
     return buf;
 }
 

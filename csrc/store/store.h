@@ -203,18 +203,18 @@ struct vs_store_ops {
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };
 
-/* The others are lines of CMakeLists.txt: linked into the program, loaded as modules elsewhere (see store.c). */
+/* The others are lines of CMakeLists.txt, and loaded when a URI names them (see store.c). */
 extern const struct vs_store_ops vs_store_file;
 
 /* The row of a URI's scheme.  NULL with err: no store is called so, or this build does not have it. */
 const struct vs_store_ops *vs_store_of(const char *uri, struct vesta_error *err);
 /* Whether a store is called so, in this build or not. */
 bool vs_store_is_known(const char *uri);
-/* The stores that are here and of which `is` holds, as "mysql: or zk:"; without `is` what URIs of all may say, as
- * "file:/DIR, sqlite:/FILE or ...".  Returns buf. */
-#define VS_STORE_LIST_MAX 320
+/* What URIs may say, of all stores: of those that are not here, too.  Loads nothing, as it stands in every help. */
+#define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"
+/* The stores that are here and of which `is` holds, as "mysql: or zk:".  Loads them all.  Returns buf. */
+#define VS_STORE_LIST_MAX 80
 const char *vs_store_list(bool (*is)(const struct vs_store_ops *ops, const char *of), const char *of, char *buf);
-#define VS_STORE_FORMS vs_store_list(NULL, NULL, (char[VS_STORE_LIST_MAX]){0})
 /* Whether a URI begins as its store's form does, and goes on. */
 bool vs_store_is_formed(const char *uri);
 

@@ -124,7 +124,7 @@ static void tell_outcome(struct fill *fill, enum vs_redis_outcome outcome) {
              vs_shown_text(redis->text), remedy && outcome == VS_REDIS_REFUSED ? ": " : "",
              remedy && outcome == VS_REDIS_REFUSED ? remedy : "");
     say_trouble(fill, text);
-    vs_redis_close(redis);
+    redis->client->close(redis);
     fill->troubles++;
 }
 
@@ -253,7 +253,7 @@ static int run(struct fill *fill) {
         rest(rest_ms(fill));
     }
     if (fill->every_ms > 0 || fill->json) print_counts(fill);
-    vs_redis_close(&fill->list.redis);
+    fill->list.redis.client->close(&fill->list.redis);
     return fill->once && !done ? VS_FAILED : VS_DONE;
 }
 
@@ -314,6 +314,14 @@ static int read_flags(struct fill *fill, int *argc, char **argv) {
     return rc;
 }
 
+static int find_client(struct vs_redis *redis) {
+    struct vesta_error err;
+    redis->client = vs_redis_find(&err);
+    if (redis->client) return VS_GO;
+    vs_say("%s", err.text);
+    return VS_FAILED;
+}
+
 static int run_fill(int argc, char **argv) {
     static struct fill fill = {.low = LOW_DEFAULT, .high = HIGH_DEFAULT, .source.opts = VESTA_OPTS_INIT};
     fill.list.redis.address = "127.0.0.1:6379";
@@ -324,6 +332,7 @@ static int run_fill(int argc, char **argv) {
         return rc;
     }
     if (rc == VS_GO) rc = check(&fill);
+    if (rc == VS_GO) rc = find_client(&fill.list.redis);
     if (rc != VS_GO) return rc;
     vs_list_init(&fill.list);
     if ((rc = vs_source_open(&fill.source)) == VS_GO) rc = run(&fill);

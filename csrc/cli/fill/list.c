@@ -28,7 +28,7 @@ static enum vs_redis_outcome refuse(struct vs_list *list, const char *why) {
 }
 
 static enum vs_redis_outcome call(struct vs_list *list, int argc, const char *const *argv) {
-    return vs_redis_call(&list->redis, argc, argv);
+    return list->redis.client->call(&list->redis, argc, argv);
 }
 
 /* ------------------------------------------------------------------ a new connection */
@@ -52,12 +52,12 @@ static enum vs_redis_outcome log_in(struct vs_list *list) {
 /* A replica that takes writes would lose them; one that does not says so itself, but only to a write. */
 static enum vs_redis_outcome meet(struct vs_list *list) {
     char role[16];
-    enum vs_redis_outcome outcome = vs_redis_info(&list->redis, "replication", "role", role, sizeof role);
+    enum vs_redis_outcome outcome = list->redis.client->info(&list->redis, "replication", "role", role, sizeof role);
     if (outcome == VS_REDIS_OK && strcmp(role, "master") != 0) return refuse(list, "READONLY it is a replica");
     if (outcome == VS_REDIS_REFUSED && strncmp(list->redis.text, "NOAUTH", 6) == 0) return outcome;
     if (outcome == VS_REDIS_REFUSED && strncmp(list->redis.text, "LOADING", 7) == 0) return outcome;
     if (outcome == VS_REDIS_OK || outcome == VS_REDIS_REFUSED)
-        outcome = vs_redis_info(&list->redis, "server", "run_id", list->run_id, sizeof list->run_id);
+        outcome = list->redis.client->info(&list->redis, "server", "run_id", list->run_id, sizeof list->run_id);
     if (outcome == VS_REDIS_REFUSED) snprintf(list->run_id, sizeof list->run_id, "%s", UNTOLD);
     return outcome == VS_REDIS_REFUSED ? VS_REDIS_OK : outcome;
 }
@@ -96,7 +96,7 @@ static enum vs_redis_outcome begin(struct vs_list *list) {
     if (outcome == VS_REDIS_OK)
         list->is_ours = true;
     else
-        vs_redis_close(&list->redis); /* so that the next look begins anew */
+        list->redis.client->close(&list->redis); /* so that the next look begins anew */
     return outcome;
 }
 
@@ -104,7 +104,7 @@ static enum vs_redis_outcome begin(struct vs_list *list) {
 
 enum vs_redis_outcome vs_list_look(struct vs_list *list, int64_t *length) {
     bool is_new;
-    enum vs_redis_outcome outcome = vs_redis_connect(&list->redis, &is_new);
+    enum vs_redis_outcome outcome = list->redis.client->connect(&list->redis, &is_new);
     if (outcome == VS_REDIS_OK && is_new) outcome = begin(list);
     if (outcome == VS_REDIS_OK) outcome = get_length(list, length);
     /* what was flushed meanwhile had the mark with it */
@@ -121,7 +121,7 @@ enum vs_redis_outcome vs_list_push(struct vs_list *list, const char *const *ids,
     if (outcome != VS_REDIS_OK) return outcome;
     if (list->redis.number < n) { /* no length of a list that these ids are in */
         snprintf(list->redis.text, sizeof list->redis.text, "RPUSH answers no length");
-        vs_redis_close(&list->redis);
+        list->redis.client->close(&list->redis);
         return VS_REDIS_UNKNOWN;
     }
     *length = list->redis.number;

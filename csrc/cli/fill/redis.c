@@ -23,7 +23,7 @@ static int64_t boot_ms(void) {
     return clock->boot_us(clock->self) / 1000;
 }
 
-void vs_redis_close(struct vs_redis *redis) {
+static void redis_close(struct vs_redis *redis) {
     if (redis->fd >= 0) close(redis->fd);
     if (redis->reader) redisReaderFree(redis->reader);
     redis->fd = -1;
@@ -33,11 +33,11 @@ void vs_redis_close(struct vs_redis *redis) {
 /* Whatever else may come on this connection is of no use: it would be taken for the next call's. */
 static enum vs_redis_outcome lost(struct vs_redis *redis, enum vs_redis_outcome outcome, const char *why) {
     snprintf(redis->text, sizeof redis->text, "%.*s", VS_REDIS_TEXT_MAX - 1, why);
-    vs_redis_close(redis);
+    redis_close(redis);
     return outcome;
 }
 
-enum vs_redis_outcome vs_redis_connect(struct vs_redis *redis, bool *is_new) {
+static enum vs_redis_outcome redis_connect(struct vs_redis *redis, bool *is_new) {
     struct vesta_error err = {.text = ""};
     *is_new = redis->fd < 0;
     if (!*is_new) return VS_REDIS_OK;
@@ -110,7 +110,7 @@ static enum vs_redis_outcome call(struct vs_redis *redis, int argc, const char *
 
 /* ------------------------------------------------------------------ replies */
 
-enum vs_redis_outcome vs_redis_call(struct vs_redis *redis, int argc, const char *const *argv) {
+static enum vs_redis_outcome redis_call(struct vs_redis *redis, int argc, const char *const *argv) {
     redisReply *reply;
     enum vs_redis_outcome outcome = call(redis, argc, argv, &reply);
     if (outcome != VS_REDIS_OK) return outcome;
@@ -122,8 +122,8 @@ enum vs_redis_outcome vs_redis_call(struct vs_redis *redis, int argc, const char
     return outcome;
 }
 
-enum vs_redis_outcome vs_redis_info(struct vs_redis *redis, const char *section, const char *field, char *buf,
-                                    size_t size) {
+static enum vs_redis_outcome redis_info(struct vs_redis *redis, const char *section, const char *field, char *buf,
+                                        size_t size) {
     redisReply *reply;
     enum vs_redis_outcome outcome = call(redis, 2, (const char *const[]){"INFO", section}, &reply);
     if (outcome != VS_REDIS_OK) return outcome;
@@ -139,3 +139,8 @@ enum vs_redis_outcome vs_redis_info(struct vs_redis *redis, const char *section,
     freeReplyObject(reply);
     return *buf ? VS_REDIS_OK : VS_REDIS_REFUSED;
 }
+
+VESTA_API extern const struct vs_redis_client vs_redis_module;
+const struct vs_redis_client vs_redis_module = {
+    VS_REDIS_ABI, sizeof(struct vs_redis), redis_connect, redis_close, redis_call, redis_info,
+};
