@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 MANIFESTS = os.path.join(REPO, "examples", "kubernetes")
 GATEWAY = "10.9.0.1"
+MEMORY = "/mnt"  # of all pods, in the cluster's own mounts
 
 
 def enter():
@@ -26,6 +27,7 @@ def enter():
     if os.environ.get("VESTA_CLUSTER"):
         for words in ("link set lo up", "link add pods address 02:00:0a:09:00:01 type bridge", "addr add %s/16 dev pods" % GATEWAY, "link set pods up"):
             subprocess.run(["ip", *words.split()], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "pods", MEMORY], check=True)
         return True
     flags = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"] + ([] if os.geteuid() == 0 else ["--user", "--map-root-user"])
     tried = subprocess.run(["unshare", *flags, "ip", "link", "add", "pods", "type", "bridge"], capture_output=True, text=True)
@@ -159,25 +161,27 @@ class Box:
 
 
 class Pod(Box):
-    """The container vesta of a workload's template, as its manifest says it."""
+    """The container vesta of a workload's template, as its manifest says it; `of` is the pod that it is made anew in."""
 
-    def __init__(self, image, workload, name, configs):
+    def __init__(self, image, workload, name, configs, of=None):
         spec = workload["spec"]["template"]["spec"]
         container = next(c for c in spec.get("initContainers", []) + spec["containers"] if c["name"] == "vesta")
         self.grace = spec["terminationGracePeriodSeconds"]
         self.container = container
         security = spec["securityContext"]
-        self.disk = tempfile.mkdtemp(prefix="pod-", dir=image.folder)
+        self.disk = of.disk if of else tempfile.mkdtemp(prefix="pod-", dir=image.folder)
+        self.memory = of.memory if of else tempfile.mkdtemp(prefix="shm-", dir=MEMORY)
         os.chmod(self.disk, 0o755)
+        os.chmod(self.memory, 0o1777)
         volumes = {volume["name"]: self.volume(volume, configs) for volume in spec.get("volumes", [])}
         env = {e["name"]: e["value"] for e in container.get("env", []) if "value" in e}
         super().__init__(image, name, image.config["Entrypoint"] + container["args"], env,
-                         {mount["mountPath"]: volumes[mount["name"]] for mount in container.get("volumeMounts", [])}, (),
+                         {"/dev/shm": self.memory, **{mount["mountPath"]: volumes[mount["name"]] for mount in container.get("volumeMounts", [])}}, (),
                          security["runAsUser"], security["runAsGroup"], container["securityContext"]["readOnlyRootFilesystem"])
 
     def volume(self, volume, configs):
         path = os.path.join(self.disk, volume["name"])
-        os.mkdir(path)
+        os.makedirs(path, exist_ok=True)
         of = volume.get("configMap", {}).get("name") or volume.get("secret", {}).get("secretName")
         if of:
             for key, text in configs[of].items():
@@ -186,8 +190,18 @@ class Pod(Box):
                 os.chmod(os.path.join(path, key), volume.get("secret", {}).get("defaultMode", 0o644))
         else:
             assert "emptyDir" in volume, volume
-            os.chmod(path, 0o777)
+            os.chmod(path, 0o2777)  # a kubelet's, where there is an fsGroup
+            if os.geteuid() == 0 and os.stat(path).st_uid == 0:
+                self.give_away(path)
         return path
+
+    @staticmethod
+    def give_away(path):
+        """A kubelet's volume is root's, who is nobody of the pod."""
+        try:
+            os.chown(path, 1, -1)
+        except OSError:  # a user namespace that has no other user
+            pass
 
     def probe(self, name):
         asked = self.container[name]
@@ -211,6 +225,7 @@ class Pod(Box):
             self.kill()
 
     def lose(self):
-        """Killed, and its disk is gone."""
+        """Killed, and its disk and memory are gone."""
         self.kill()
         shutil.rmtree(self.disk)
+        shutil.rmtree(self.memory)

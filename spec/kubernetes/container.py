@@ -108,7 +108,15 @@ def _():
     refused({"VESTA_WORKER": "5"}, "/var/lib/vesta", state=False)
 
 
-@claim("zones and certificates are those of the packages, and another config is mounted over the image's")
+NIGHT = """local function on_clock_back(ctx)
+  local at = localtime(ctx.now_ms, "Asia/Shanghai")
+  return "refuse", ("it is %d:%02d in Shanghai"):format(at.hour, at.min)
+end
+return { api = 1, on_clock_back = on_clock_back }
+"""
+
+
+@claim("zones, which policies see, and certificates are those of the packages; another config is mounted over the image's")
 def _():
     for path in "/usr/share/zoneinfo/Asia/Shanghai", "/etc/ssl/certs/ca-certificates.crt", "/usr/lib/ssl/cert.pem":
         assert os.path.exists(image.root + path) or os.path.islink(image.root + path), path
@@ -118,11 +126,15 @@ def _():
     with open(folder + "/vesta.lua", "w") as file:
         file.write('return { namespaces = { orders = { layout = "snowflake", worker = 7 } }, http = { listen = "0.0.0.0:8088" },'
                    ' resp = { listen = "off" } }')
+    with open(folder + "/night.lua", "w") as file:
+        file.write(NIGHT)
     box = container(binds={"/etc/vesta": folder})
     try:
         until(lambda: is_ready(box), box.log, 200)
         number = int(box.get("/genid")[1])
         assert number >> 12 & 1023 == 7, number
+        asked = box.execute("/usr/bin/vesta", "policy", "run", "on_clock_back", "/etc/vesta/night.lua", "now_ms=1795370400000", "back_ms=200")
+        assert "it is 2:00 in Shanghai" in asked.stdout, asked
     finally:
         box.kill()
 

@@ -23,7 +23,7 @@ NAMED = {"*name": str, "labels": (str,)}
 LABELS = {"matchLabels": (str,)}
 PROBE = {"httpGet": {"*path": str, "*port": str}, "exec": {"*command": [str]}, "periodSeconds": int, "timeoutSeconds": int, "failureThreshold": int}
 CONTAINER = {
-    "*name": str, "*image": str, "args": [str], "ports": [{"*name": str, "*containerPort": int}], "restartPolicy": {"Always"},
+    "*name": str, "*image": str, "args": [str], "ports": [{"*name": str, "*containerPort": int}], "restartPolicy": {"Always"}, "env": [{"*name": str, "*value": str}],
     "startupProbe": PROBE, "livenessProbe": PROBE, "readinessProbe": PROBE, "lifecycle": {"preStop": {"sleep": {"*seconds": int}}},
     "resources": {"requests": {"cpu": str, "memory": str}, "limits": {"cpu": str, "memory": str}},
     "securityContext": {"readOnlyRootFilesystem": bool, "allowPrivilegeEscalation": bool, "capabilities": {"drop": [str]}},
@@ -147,6 +147,17 @@ def _():
         assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["runAsUser"] > 0
         for container in containers(template):
             assert container["securityContext"] == {"readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}, name
+
+
+@claim("state lies in a folder of vesta's own, in an emptyDir that no other container has")
+def _():
+    for name, _, _, template in workloads():
+        everywhere = [(c["name"], m) for c in containers(template) for m in c["volumeMounts"]]
+        vesta = next(c for c in containers(template) if c["name"] == "vesta")
+        state = next(e["value"] for e in vesta["env"] if e["name"] == "VESTA_STATE")
+        volume = next(m["name"] for m in vesta["volumeMounts"] if m["mountPath"] == os.path.dirname(state))
+        assert next(v for v in template["spec"]["volumes"] if v["name"] == volume) == {"name": volume, "emptyDir": {}}, name
+        assert [who for who, m in everywhere if m["name"] == volume] == ["vesta"], name
 
 
 sys.exit(run("", lambda function: function()))

@@ -56,9 +56,9 @@ class Workload:
                               capture_output=True, text=True, timeout=200)
         assert made.returncode == 0, made.stderr
 
-    def start(self, name):
-        """A pod, and an application in it that asks."""
-        pod = Pod(self.image, self.workload, "%s-%s" % (self.name, name), self.configs)
+    def start(self, name, of=None):
+        """A pod, or its container anew, and an application in it that asks."""
+        pod = Pod(self.image, self.workload, "%s-%s" % (self.name, name), self.configs, of)
         self.pods.append(pod)
         pod.file = pod.log_path + ".ids"
         with open(pod.file, "w"):
@@ -71,6 +71,7 @@ class Workload:
         pod = self.start(name)
         until(pod.is_ready, lambda: "%s is ready:\n%s" % (name, pod.log()), 200)
         assert pod.probe("startupProbe") and pod.probe("livenessProbe"), pod.log()
+        assert "cannot create" not in pod.log(), pod.log()
         self.gives(pod)
         return pod
 
@@ -116,6 +117,14 @@ def killed(work, old, new):
     at = now_ms()
     pod.lose()
     return work.gives(work.start(new)) - at
+
+
+def restarted(work, old, _):
+    """Its container is killed, as if it had too much memory, and made anew in the same pod."""
+    pod = work.ready(old)
+    at = now_ms()
+    pod.kill()
+    return work.gives(work.start(old, pod)) - at
 
 
 def cut_off(work, old, new):
@@ -206,10 +215,12 @@ def rolled(work, old, _):
 
 
 EVENTS = (("ordinal: killed with -9, its disk gone", "statefulset.yaml", killed, "0", "0"),
+          ("ordinal: its container killed, made anew in the pod", "statefulset.yaml", restarted, "0", ""),
           ("ordinal: its node cut off, replaced by force, found again", "statefulset.yaml", cut_off, "0", "0"),
           ("ordinal: suspended, replaced by force, resumed", "statefulset.yaml", suspended, "0", "0"),
           ("ordinal: rolling update, requests refused: 0", "statefulset.yaml", updated, "0", ""),
           ("lease: killed with -9, its disk gone", "deployment.yaml", killed, "5d8f-x2x1", "5d8f-k7ab"),
+          ("lease: its container killed, made anew in the pod", "deployment.yaml", restarted, "5d8f-x2x4", ""),
           ("lease: its node cut off, replaced, found again", "deployment.yaml", cut_off, "5d8f-x2x2", "5d8f-k7ac"),
           ("lease: suspended, replaced, resumed", "deployment.yaml", suspended, "5d8f-x2x3", "5d8f-k7ad"),
           ("lease: rolling update, requests refused: 0", "deployment.yaml", rolled, "5d8f", ""))
@@ -260,7 +271,7 @@ def _():
     pod = Pod(image(), workload, "shop-1", {"shop": {**config["data"], "store": uri}})
     try:
         until(lambda: pod.probe("startupProbe"), lambda: "vesta is ready: " + pod.log(), 200)
-        assert pod.probe("livenessProbe")
+        assert pod.probe("livenessProbe") and "cannot create" not in pod.log(), pod.log()
         nginx = next(c for c in workload["spec"]["template"]["spec"]["containers"] if c["name"] == "nginx")
         folder = tempfile.mkdtemp(dir=pod.disk)
         own = folder + "/nginx.conf"
