@@ -135,6 +135,7 @@ struct vs_conf_opts {
     const struct vesta_opts *opts;   /* of the one namespace there is without a file; outlives the config */
     const struct vs_conf_flag *flag; /* flag > environment > file > default */
     int flag_count;
+    const char *store_variable; /* the variable that the store of `opts` is from; NULL: it is a flag's */
 };
 
 /* Reads all sources; call it again with the same opts to read them anew.  Own: free with vs_config_free.

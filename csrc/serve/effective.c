@@ -118,7 +118,11 @@ static const char *flag_of(const struct vs_conf_opts *opts, const char *path) {
 static void visit_value(void *self, const struct vs_conf_value *value) {
     const struct visit *visit = self;
     struct vs_conf_value row = *value;
-    if (row.origin == VS_FROM_FLAG) row.by = flag_of(visit->opts, row.path);
+    bool is_variable = visit->opts->store_variable && is_of(row.path, "namespaces.*.store");
+    if (row.origin == VS_FROM_FLAG && is_variable)
+        row.origin = VS_FROM_ENV, row.variable = visit->opts->store_variable;
+    else if (row.origin == VS_FROM_FLAG)
+        row.by = flag_of(visit->opts, row.path);
     vs_effective_print(&row, visit->json);
 }
 

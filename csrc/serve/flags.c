@@ -208,9 +208,20 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     return rc;
 }
 
+/* The other commands read it; whoever set it for them may believe that a server does, too. */
+static void tell_of_variable(const char *name, const char *flag, const char *said) {
+    const char *text = getenv(name);
+    if (!said && text && *text)
+        vs_log(VS_LOG_WARN, "a server does not read this variable, which is set", "variable", name, "do", flag, NULL);
+}
+
 void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->note_count; i++)
         vs_log(VS_LOG_WARN, serving->config->note[i], NULL);
+    if (serving->conf.path) return; /* a config reads what it likes */
+    tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);
+    tell_of_variable("VESTA_STORE", "name the store with --store, or in a config", serving->opts.store);
+    tell_of_variable("VESTA_NAMESPACE", "name it with --namespace, or in a config", serving->opts.namespace_);
 }
 
 void vs_flags_free(struct vs_serving *serving) {

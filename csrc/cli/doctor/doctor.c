@@ -59,6 +59,7 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
         const struct vs_conf_namespace *ns = &config->ns[i];
         struct vesta_layout layout = {0};
         doctor->incarnation = 0;
+        doctor->is_at_odds = false;
         vs_doctor_namespace(doctor, ns, &layout);
         if (ns->opts.store) vs_doctor_store(doctor, ns, &layout);
         if (ns->policy.name) /* vs_config_read has loaded it */
@@ -72,18 +73,19 @@ static void look_at_config(struct vs_doctor *doctor, const struct vs_conf_opts *
 #define ADDRESSES 3
 
 /* Where the words say nothing of a namespace, the environment does. */
-static int find_config(const char **path, struct vesta_opts *ns) {
-    struct vs_where where = {.text = {[VS_W_CONFIG] = *path,
+static int find_config(struct vs_conf_opts *opts, struct vesta_opts *ns) {
+    struct vs_where where = {.text = {[VS_W_CONFIG] = opts->path,
                                       [VS_W_NAMESPACE] = ns->namespace_,
                                       [VS_W_PATH] = ns->path,
                                       [VS_W_STORE] = ns->store,
                                       [VS_W_LAYOUT] = ns->layout}};
     int rc = vs_where_environment(&where);
     if (rc != VS_GO) return rc;
-    *path = where.text[VS_W_CONFIG];
-    if (*path) return VS_GO;
+    opts->path = where.text[VS_W_CONFIG];
+    if (opts->path) return VS_GO;
     ns->namespace_ = where.text[VS_W_NAMESPACE];
     ns->store = where.text[VS_W_STORE];
+    if (where.origin[VS_W_STORE] == VS_FROM_ENV) opts->store_variable = where.from[VS_W_STORE];
     return VS_GO;
 }
 
@@ -118,14 +120,14 @@ static int run_doctor(int argc, char **argv) {
     struct vs_conf_flag given[ADDRESSES];
     struct vs_conf_opts opts = {.opts = &ns, .flag = given};
     int rc = vs_options(table, &argc, argv);
+    opts.path = path;
     if (rc != VS_GO) return rc;
     if (argc > 0) return vs_usage("unexpected operand %s", vs_shown_text(argv[0]));
     if (path && (ns.namespace_ || ns.layout || ns.path || ns.store))
         return vs_usage("-c cannot be combined with --namespace, --path, --layout or --store: the config sets them");
     for (int i = 0; i < ADDRESSES; i++)
         if (flag[i].text) given[opts.flag_count++] = flag[i];
-    if ((rc = find_config(&path, &ns)) != VS_GO) return rc;
-    opts.path = path;
+    if ((rc = find_config(&opts, &ns)) != VS_GO) return rc;
     if (doctor.effective) return print_effective(&doctor, &opts);
     vs_doctor_clock(&doctor);
     look_at_config(&doctor, &opts);

@@ -15,6 +15,7 @@ enum vs_health { VS_FINE, VS_WARN, VS_SICK };
 struct vs_doctor {
     int json, effective;
     bool sick;            /* something was found that must be set right */
+    bool is_at_odds;      /* the generator file of the namespace looked at cannot be used, which was said */
     uint64_t incarnation; /* of the store that granted the leases of the namespace looked at; 0: none has */
     const struct vs_config *config;
     const struct vesta_clock *clock;

@@ -220,6 +220,7 @@ void vs_doctor_namespace(struct vs_doctor *doctor, const struct vs_conf_namespac
     if (vs_settings_look(&ns->opts, &settings, &err) != VESTA_OK ||
         vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
         vs_doctor_found(doctor, VS_SICK, ns->name, NULL, "%s", err.text);
+        doctor->is_at_odds = true;
         return;
     }
     *layout = settings.layout;

@@ -183,6 +183,8 @@ void vs_doctor_store(struct vs_doctor *doctor, const struct vs_conf_namespace *n
         vs_doctor_found(doctor, VS_SICK, "store", "bring it back; if it is lost: vesta store init --again",
                         "%s: %s is gone, and the generator file has had leases", ns->name,
                         strchr(ns->opts.store, ':') + 1);
+    } else if (is_missing(ns->opts.store) && doctor->is_at_odds) {
+        return; /* what was said of the file says why: it may have been of that store */
     } else if (is_missing(ns->opts.store)) {
         vs_doctor_found(doctor, VS_FINE, "store", NULL, "%s: it does not exist yet and will be created", ns->name);
     } else if (vs_store_open(ns->opts.store, &opts, &store, &err) != VESTA_OK) {

@@ -355,5 +355,5 @@ const struct vs_command vs_fill_command = {
     "  \"403041233137828257\"\n"
     "\n"
     "  $ vesta fill --redis unix:/run/redis/redis.sock --list orders \\\n"
-    "    -c /etc/vesta.lua --tag orders --once\n"
+    "    -c server.lua --tag orders --once\n"
     "  vesta fill: the list orders has 10000 ids\n"};

@@ -118,6 +118,11 @@ static const char *rate_of(double n, char *buf) {
     return buf;
 }
 
+/* Ids of the busiest issuer that wait for a clock that was set back. */
+static double late_by_clock(const struct vs_need *need) {
+    return need->busiest * (double)need->clock_ms / 1000;
+}
+
 static void print_need(const struct plan *p) {
     const struct vs_need *n = &p->need;
     char a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], c[VS_GROUPED_MAX], d[VS_GROUPED_MAX];
@@ -133,9 +138,9 @@ static void print_need(const struct plan *p) {
     vs_out_fittedf(13, 0, "connections  %s to the store at most, one an issuer that renews", vs_grouped(n->issuers, a));
     if (n->clock_ms)
         vs_out_fittedf(13, 0,
-                       "clock        set back by %s ms, an issuer waits as long, unless a policy borrows or it has "
-                       "history pacing",
-                       vs_grouped(n->clock_ms, a));
+                       "clock        set back by %s ms, an issuer has no id for as long, and the busiest's %s ids of that "
+                       "time wait, or are refused past wait_ms_max, unless a policy borrows or it has history pacing",
+                       vs_grouped(n->clock_ms, a), rate_of(late_by_clock(n), b));
     if (*p->own_trouble) vs_out_fittedf(13, 0, "no layout    can be made for it: %s", p->own_trouble);
 }
 
@@ -266,9 +271,10 @@ static void print_json(const struct plan *p, const struct vs_fit *simulated) {
     const struct vs_need *n = &p->need;
     vs_outf("{\"rate\":%.3f,\"peak\":%.3f,\"busiest\":%.3f,\"issuers\":%" PRIu64
             ",\"years\":%.3f,\"lease\":\"%s\",\"numbers\":%" PRIu64
-            ",\"fenced\":%.3f,\"map_bytes\":%zu,\"record_bytes_max\":%d,\"layouts\":[",
+            ",\"fenced\":%.3f,\"map_bytes\":%zu,\"record_bytes_max\":%d,\"clock_ms\":%" PRIu64
+            ",\"clock_waits\":%.3f,\"layouts\":[",
             n->rate, n->peak, n->busiest, n->issuers, n->years, p->load->timing->name, p->load->numbers,
-            p->load->fenced, sizeof(struct vs_map), VS_RECORD_TEXT_MAX);
+            p->load->fenced, sizeof(struct vs_map), VS_RECORD_TEXT_MAX, n->clock_ms, late_by_clock(n));
     for (size_t i = 0; i < p->fit_count; i++) {
         if (i) vs_outf(",");
         print_fit_json(&p->fits[i]);

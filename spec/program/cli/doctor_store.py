@@ -51,6 +51,15 @@ def _(world):
     same(os.listdir(world.folder), [])
 
 
+@claim("a folder that has granted leases and is gone is said to be gone, and not that it will be made")
+def _(world):
+    opts = ("--store", "file:" + world.path("leases"), "--path", world.path("orders.gen"))
+    same(world.run("gen", *opts, "--worker", "7").code, 0)
+    os.rename(world.path("leases"), world.path("away"))
+    same(examine(world, *OFF, *opts, code=1), [])
+    assert "is gone: restore it" in world.run("doctor", *OFF, *opts).out
+
+
 @claim("a database of this machine that has granted leases and is gone, or is another, is a fault and none to come")
 def _(world):
     path = world.path("leases.db")

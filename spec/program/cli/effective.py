@@ -75,6 +75,8 @@ def _(w):
     for row in ("flag +namespaces.default.worker +0  by --worker", "flag +http.listen +\\(off\\)  by --http",
                 "flag +namespaces.default.policy +borrow  by --policy", "env +threads +3  by VESTA_THREADS", "env +<state> +.*  by VESTA_STATE"):
         assert re.search("(?m)^%s$" % row, out), (row, out)
+    out = asked(w, ["doctor"], env={"VESTA_STORE": "file:/tmp/none"}).out
+    assert re.search(r"(?m)^env +namespaces.default.store +file:/tmp/none  by VESTA_STORE$", out), out
 
 
 @claim("nothing is opened, made, claimed or printed otherwise; what cannot stand together is refused as without it")

@@ -98,6 +98,14 @@ def _(w):
     assert 0 < burst["simulated"]["wait_us_max"] < 3000000, burst["simulated"]
 
 
+@claim("of a clock that is set back it says for how long, and how many ids wait")
+def _(w):
+    got = plan(w, *NEED, "--clock-ms", "500")
+    assert (got["clock_ms"], got["clock_waits"]) == (500, 20), got
+    assert "set back by 500 ms, an issuer has no id for as long, and the busiest's 20 ids" in " ".join(w.run("plan", *NEED, "--clock-ms", "500").out.split())
+    assert "clock  " not in w.run("plan", *NEED).out
+
+
 @claim("what is missing, empty, huge, negative or contradicts itself is refused by its name")
 def _(w):
     for words, text in (([], "--rate is missing"), (["--rate", "1/s"], "--issuers is missing"), (NEED[:-2], "--years is missing"),

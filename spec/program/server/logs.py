@@ -54,6 +54,15 @@ def _(world):
         same(found["serving HTTP"]["try"], "curl -s http://127.0.0.1:%d/genid" % server.http)
 
 
+@claim("variables that only other commands read are named where they are set, once, and not where a flag says it")
+def _(world):
+    env = {"VESTA_STORE": "zk://127.0.0.1:1/none", "VESTA_CONFIG": "/none.lua", "VESTA_NAMESPACE": "none"}
+    with Server(world, "--namespace", "own", env=env) as server:
+        pass
+    told = [event for event in events(server.said, logfmt) if event["msg"].startswith("a server does not read")]
+    same(sorted(event["variable"] for event in told), ["VESTA_CONFIG", "VESTA_STORE"])
+
+
 @claim("a level leaves out what is below it")
 def _(world):
     with Server(world, "--log-level", "error", quiet=True) as server:
