@@ -31,7 +31,9 @@ struct vs_request {
     const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
+    size_t alike;                 /* RESP: how many that came right behind it are the same, byte by byte */
     /* set with the reply */
+    size_t also;      /* how many of those alike were answered with it */
     int code;         /* of vs_code_name; 0: all is well */
     int status;       /* HTTP, as what follows */
     const char *type; /* of the content, where it is not what `json` says */
@@ -91,8 +93,8 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
 }
 
 static inline void vs_count_request(struct vs_request *r) {
-    vs_add(&r->session->scratch->counts.requests[r->session->protocol][r->code], 1);
-    r->session->scratch->answered++;
+    vs_add(&r->session->scratch->counts.requests[r->session->protocol][r->code], 1 + r->also);
+    r->session->scratch->answered += 1 + r->also;
 }
 
 /* Answers that there is no memory for what the request needs.  Always VS_ANSWERED. */

@@ -101,6 +101,12 @@ enum vs_reply_state vs_take_id(struct vs_request *r, uint64_t *id) {
     return VS_ANSWERED;
 }
 
+enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, size_t *got) {
+    if (must_queue(r) || next_ids(r, r->ids, n, got) != VESTA_OK) return VS_WAITS;
+    vs_count_ids(r, *got);
+    return VS_ANSWERED;
+}
+
 /* Turns the request to the first of `names`, which was found before; how many of them in a row mean the same. */
 static size_t turn_to_run(struct vs_request *r, const struct vs_slice *names, size_t count) {
     size_t run = 1;

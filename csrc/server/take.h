@@ -9,6 +9,8 @@
  * Who comes while others of its loop wait for an id queues behind them. */
 enum vs_reply_state vs_take_id(struct vs_request *request, uint64_t *id);
 enum vs_reply_state vs_take_ids(struct vs_request *request, size_t n, const struct vs_slice *names);
+/* 1 to n ids: as many as there are at once. */
+enum vs_reply_state vs_take_some(struct vs_request *request, size_t n, size_t *got);
 /* A slice of the namespace's ticks; of the tag's numbers, 1 to n of them. */
 enum vs_reply_state vs_take_block(struct vs_request *request, uint64_t n, struct vesta_block *block);
 enum vs_reply_state vs_take_numbers(struct vs_request *request, uint64_t n, struct vesta_numbers *numbers);

@@ -43,9 +43,20 @@ static uint64_t count_max(const struct vs_request *r) {
     return most < TEXTS_MAX ? most : TEXTS_MAX;
 }
 
+/* Requests alike are answered with the first, as far as there are ids at once; what is left of them is run by itself. */
+static enum vs_reply_state next_of_many(struct vs_request *r) {
+    size_t got;
+    if (vs_take_some(r, 1 + r->alike, &got) != VS_ANSWERED) return VS_WAITS;
+    for (size_t i = 0; i < got; i++)
+        vs_resp_id(r->out, r->ids[i]);
+    r->also = got - 1;
+    return VS_ANSWERED;
+}
+
 enum vs_reply_state vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
+    if (r->alike && !r->tag) return next_of_many(r);
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
     (void)vs_put_id(r, id);
     return VS_ANSWERED;

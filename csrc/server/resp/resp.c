@@ -7,6 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
+#define ALIKE_MAX 1024 /* with the first they are a batch at most, whose ids fit a reply */
+_Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "they are taken at once");
+
 /* A web page can make a browser post to this port: its first line is harmless, its next ones would be commands. */
 static bool is_foreign(const struct vs_args *args) {
     return vs_slice_is_case(args->at[0], "POST") || vs_slice_is_case(args->at[0], "Host:");
@@ -69,7 +72,17 @@ static enum vs_reply_state run(struct vs_request *r) {
     return state;
 }
 
-static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length) {
+/* How many requests of the same bytes are right behind the first, which has `length`. */
+static size_t count_alike(const char *bytes, size_t length, size_t have) {
+    size_t n = 0;
+    for (size_t at = length; n < ALIKE_MAX && have - at >= length && memcmp(bytes, bytes + at, length) == 0; at += length)
+        n++;
+    return n;
+}
+
+/* The request's bytes are the first `length` of all that there are. */
+static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length,
+                                  size_t have) {
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
@@ -78,15 +91,16 @@ static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, co
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
     if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, bytes, length);
+    if (r->call->handler == vs_on_next) r->alike = count_alike(bytes, length, have);
     return run(r);
 }
 
-/* What a step answers; `used` where the connection goes on. */
+/* What a step answers; `used` a request, where the connection goes on. */
 static int end(struct vs_request *r, enum vs_reply_state state, int used) {
     if (state == VS_WAITS) return VS_STEP_WAITS;
     if (state == VS_AGAIN) return VS_STEP_AGAIN;
     vs_count_request(r);
-    return used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used;
+    return used < 0 || state == VS_QUIT ? VS_STEP_CLOSE : used * (int)(1 + r->also);
 }
 
 int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_out *out) {
@@ -103,8 +117,9 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .ns = &s->app->ns[0],
                            .ids = s->scratch->ids};
     s->waiting.bytes = used > 0 ? (size_t)used : 0;
-    return end(&r, used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used),
-               used);
+    enum vs_reply_state state =
+        used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used, len);
+    return end(&r, state, used);
 }
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {

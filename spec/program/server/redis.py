@@ -249,6 +249,42 @@ def _(world):
         assert data.endswith(b"\r\n+OK\r\n")
 
 
+SLOW_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # four ids a second
+
+
+@claim("equal commands in a row are answered as if each had come alone: in order, each error, each number in the metrics")
+def _(world):
+    get, other, many = command("GET", "default"), command("get", "default"), command("VESTA.NEXT", "default", "3")
+    wrong, ping, inline = command("GET", "nowhere"), command("PING"), b"GET default\r\n"
+    batch = (get * 1500 + other * 2 + many + get * 2 + wrong * 3 + inline * 3 + ping + get
+             + command("MULTI") + get * 3 + command("EXEC") + get * 2 + get[:-3])
+    with Server(world) as server:
+        with server.connect(server.resp) as sock:
+            sock.sendall(batch)
+            sock.sendall(get[-3:] + command("QUIT"))
+            data = until_closed(sock)
+        ids = bulks(data)
+        same(len(ids), 1500 + 2 + 3 + 2 + 3 + 1 + 3 + 2 + 1)
+        assert all(b - a == 1024 for a, b in zip(ids, ids[1:])), "an id is missing, or out of order"
+        shape = re.sub(rb"(\$\d+\r\n\d+\r\n)+", lambda found: b"<%d>" % found[0].count(b"$"), data)
+        same(re.sub(rb"-ERR unknown name[^\r]+", b"-ERR", shape),
+             b"<1502>*3\r\n<5>" + b"-ERR\r\n" * 3 + b"<3>+PONG\r\n<1>+OK\r\n" + b"+QUEUED\r\n" * 3 + b"*3\r\n<6>+OK\r\n")
+        metrics = server.get("/metrics").body
+        assert 'vesta_requests_total{proto="resp",code="ok"} 1519\n' in metrics
+        assert re.search(r'vesta_ids_issued_total\{[^}]*proto="resp"[^}]*\} 1517\n', metrics), \
+            re.findall("vesta_ids_issued.*", metrics)
+
+
+@claim("a row of equal commands that the layout's second has not enough ids for: those that there are, and each other refused")
+def _(world):
+    with Server(world, "--wait-ms", "0", layout=SLOW_SECOND, pacing="clock") as server:
+        for _ in range(3):
+            data = server.say(server.resp, command("GET", "default") * 9 + command("PING"))
+            got, refused = len(bulks(data)), data.count(b"-TRYAGAIN ")
+            same((got + refused, data[-7:]), (9, b"+PONG\r\n"))
+            assert got <= 8 and (got == 0 or data.index(b"$") == 0), data
+
+
 @claim("redis-cli and redis-benchmark work as they come")
 def _(world):
     assert shutil.which("redis-cli"), "apt-get install redis-tools"
