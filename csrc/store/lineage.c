@@ -48,15 +48,36 @@ int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_r
     return VESTA_OK;
 }
 
-static int prove_against(const struct vs_ns_record *ns, const char *name, const struct vesta_layout *layout,
-                         struct vesta_error *err) {
+/* Where a sequence starts is no part of what ids can be. */
+static bool is_same(const struct vesta_layout *a, const struct vesta_layout *b) {
+    if (a->fingerprint != b->fingerprint) return false;
+    for (int i = 0; i < a->field_count; i++)
+        if (a->field[i].fixed != b->field[i].fixed || a->field[i].value != b->field[i].value) return false;
+    return true;
+}
+
+static bool has_layout(const struct vs_ns_record *ns, const struct vesta_layout *layout) {
+    struct vesta_layout has;
+    return vesta_layout_parse(ns->layout, &has, NULL) == VESTA_OK && is_same(&has, layout);
+}
+
+/* Generation n, which stands there as ns. */
+static int prove_against(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *ns,
+                         const struct vesta_layout *layout, struct vesta_error *err) {
+    char name[VESTA_NAMESPACE_MAX];
     struct vesta_layout old;
     struct vesta_proof proof;
+    vs_generation_name(lineage->name, n, name);
     if (vesta_layout_parse(ns->layout, &old, NULL) != VESTA_OK || old.fingerprint != ns->fingerprint)
         return vs_fail(err, VESTA_EIO, "the record of namespace %s contradicts itself: its layout is %.120s", name,
                        ns->layout);
     const struct vesta_made a = {&old, INT64_MIN, INT64_MAX}, b = {layout, INT64_MIN, INT64_MAX};
     if (vesta_layout_prove(&a, &b, &proof) == VESTA_DISJOINT_BITS) return VESTA_OK;
+    if (is_same(&old, layout))
+        return vs_fail(err, VESTA_EMISMATCH,
+                       "%s has this very layout: a host gives its ids, or goes back to them, by a config with "
+                       "leased_as = \"%s\"%s",
+                       name, name, n == 1 ? ", or without leased_as" : "");
     return vs_fail(err, VESTA_EMISMATCH,
                    "%llu can be an id of %s, whose layout is %.160s, and of this layout: take one that differs by a "
                    "constant, such as version:1=1, and see: vesta layout prove",
@@ -70,29 +91,22 @@ int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct 
         struct vs_ns_record ns;
         int rc = vs_lineage_read(lineage, i, &ns, err);
         if (rc != VESTA_OK) return rc;
-        vs_generation_name(lineage->name, i, name);
-        if (ns.ver == 0)
+        if (ns.ver == 0) {
+            vs_generation_name(lineage->name, i, name);
             return vs_fail(err, VESTA_EIO,
                            "the namespace %s is not in the store: without its layout nothing is proved of ids that it "
-                           "gave; look for it: vesta store show",
-                           name);
-        if ((rc = prove_against(&ns, name, layout, err)) != VESTA_OK) return rc;
+                           "gave; bring it back: vesta store init --again --namespace %s --layout ..., the one that "
+                           "it had",
+                           name, name);
+        }
+        if ((rc = prove_against(lineage, i, &ns, layout, err)) != VESTA_OK) return rc;
     }
     return VESTA_OK;
-}
-
-/* Where a sequence starts is no part of what ids can be. */
-static bool is_same(const struct vesta_layout *a, const struct vesta_layout *b) {
-    if (a->fingerprint != b->fingerprint) return false;
-    for (int i = 0; i < a->field_count; i++)
-        if (a->field[i].fixed != b->field[i].fixed || a->field[i].value != b->field[i].value) return false;
-    return true;
 }
 
 int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                      struct vesta_error *err) {
     struct vs_ns_record ns;
-    struct vesta_layout has;
     int rc = vs_lineage_read(lineage, n, &ns, err);
     if (rc != VESTA_OK) return rc;
     if (ns.ver == 0)
@@ -100,7 +114,7 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
                        "generation %u of the namespace is not in the store; what makes it, once it is proved: vesta "
                        "store relayout --namespace %s --layout ...",
                        n, lineage->name);
-    if (vesta_layout_parse(ns.layout, &has, NULL) != VESTA_OK || !is_same(&has, layout))
+    if (!has_layout(&ns, layout))
         return vs_fail(err, VESTA_EMISMATCH,
                        "generation %u of the namespace %s has the layout %.160s, to the last constant", n,
                        lineage->name, ns.layout);
@@ -109,16 +123,40 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
 
 /* ------------------------------------------------------------------ the next generation */
 
-/* How many generations there are, and the newest one's record. */
+/* The newest generation whose name is in the store, by what the store tells of its names. */
+struct newest {
+    const char *name;
+    unsigned n;
+};
+
+static void see_name(void *to, const char *name) {
+    struct newest *newest = to;
+    unsigned n = vs_generation_of(newest->name, name);
+    if (n > newest->n) newest->n = n;
+}
+
+static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
+    struct newest newest = {lineage->name, 0};
+    struct vs_store *store;
+    struct vs_reply reply;
+    int rc = open_store(lineage, lineage->name, &store, err);
+    if (rc != VESTA_OK) return rc;
+    store->ops->names(store, see_name, &newest, &reply);
+    store->ops->close(store);
+    if (reply.outcome != VS_STORE_OK)
+        return vs_fail(err, VESTA_EIO, "the store does not say which namespaces it has: %.300s", reply.text);
+    *n = newest.n;
+    return VESTA_OK;
+}
+
+/* How many generations there are, and the newest one's record.  One that is missing below it was lost, not never made:
+ * to be counted up to would be to make it again, with ids that nobody proved against those above. */
 static int find_last(const struct vs_lineage *lineage, unsigned *count, struct vs_ns_record *last,
                      struct vesta_error *err) {
-    for (*count = 0; *count < VS_GENERATIONS_MAX; ++*count) {
-        struct vs_ns_record ns;
-        int rc = vs_lineage_read(lineage, *count + 1, &ns, err);
-        if (rc != VESTA_OK) return rc;
-        if (ns.ver == 0) break;
-        *last = ns;
-    }
+    int rc = find_newest(lineage, count, err);
+    for (; rc == VESTA_OK && *count; --*count)
+        if ((rc = vs_lineage_read(lineage, *count, last, err)) == VESTA_OK && last->ver) break;
+    if (rc != VESTA_OK) return rc;
     if (*count == VS_GENERATIONS_MAX)
         return vs_fail(err, VESTA_EFULL, "the namespace %s has had %d layouts, the most there can be", lineage->name,
                        VS_GENERATIONS_MAX);
@@ -129,41 +167,74 @@ static int find_last(const struct vs_lineage *lineage, unsigned *count, struct v
                    lineage->name);
 }
 
+/* Numbers that are given by hand are so under the next layout, too: those of them that it has. */
+static void carry_static(const struct vs_ns_record *last, uint64_t max, struct vs_ns_record *fresh) {
+    if (last->static_count == 0 || last->static_first > max) return;
+    fresh->static_first = last->static_first;
+    fresh->static_count = max - last->static_first + 1;
+    if (last->static_count < fresh->static_count) fresh->static_count = last->static_count;
+}
+
+/* What follows the record of the newest. */
+static int next_record(const struct vs_ns_record *last, const struct vesta_layout *layout, struct vs_ns_record *fresh,
+                       struct vesta_error *err) {
+    *fresh = (struct vs_ns_record){.ver = 1, .fingerprint = layout->fingerprint};
+    vesta_layout_text(layout, fresh->layout);
+    carry_static(last, vs_worker_max(layout), fresh);
+    if (vs_random(&fresh->incarnation, sizeof fresh->incarnation) != 0)
+        return vs_fail(err, VESTA_EIO, "the system gives no random bits");
+    fresh->incarnation |= 1;
+    return VESTA_OK;
+}
+
 /* The namespace that is generation n; somebody else may be making it just now. */
-static int make(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
-                const struct vs_ns_record *last, struct vesta_error *err) {
+static int make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *fresh, bool *is_new,
+                struct vesta_error *err) {
     char name[VESTA_NAMESPACE_MAX];
     struct vs_store *store;
     struct vs_reply reply;
-    struct vs_ns_record fresh = {.ver = 1, .fingerprint = layout->fingerprint};
     if (!vs_generation_name(lineage->name, n, name))
         return vs_fail(err, VESTA_EOPTION, "the name %s has no room for .%u", lineage->name, n);
-    vesta_layout_text(layout, fresh.layout);
-    if (last->static_count && last->static_first + last->static_count - 1 <= vs_worker_max(layout))
-        fresh.static_first = last->static_first, fresh.static_count = last->static_count;
-    if (vs_random(&fresh.incarnation, sizeof fresh.incarnation) != 0)
-        return vs_fail(err, VESTA_EIO, "the system gives no random bits");
-    fresh.incarnation |= 1;
     int rc = open_store(lineage, name, &store, err);
     if (rc != VESTA_OK) return rc;
-    store->ops->ns_swap(store, 0, &fresh, &reply);
+    store->ops->ns_swap(store, 0, fresh, &reply);
     store->ops->close(store);
-    if (reply.outcome == VS_STORE_OK) return VESTA_OK;
+    *is_new = reply.outcome == VS_STORE_OK;
+    if (*is_new || (reply.outcome == VS_STORE_CONFLICT && strcmp(reply.ns.layout, fresh->layout) == 0)) return VESTA_OK;
     if (reply.outcome == VS_STORE_CONFLICT)
-        return vs_fail(err, VESTA_EIO, "somebody else made %s just now: look, and try again", name);
+        return vs_fail(err, VESTA_EIO,
+                       "somebody else made %s just now, with the layout %.160s: ask again, if this one shall come next",
+                       name, reply.ns.layout);
     return vs_fail(err, VESTA_EIO, "%s%s was not made, or nobody knows whether it was: ask again: %.300s",
                    reply.outcome == VS_STORE_UNKNOWN ? "no answer came: " : "", name, reply.text);
 }
 
+/* orders.2 is a generation of orders, where there is one: what comes next is orders.3, and proved against both. */
+static int check_public(const struct vs_lineage *lineage, struct vesta_error *err) {
+    const char *dot = strrchr(lineage->name, '.');
+    char base[VESTA_NAMESPACE_MAX];
+    struct vs_lineage of = *lineage;
+    struct vs_ns_record ns;
+    of.name = base;
+    snprintf(base, sizeof base, "%.*s", dot ? (int)(dot - lineage->name) : 0, lineage->name);
+    unsigned n = dot ? vs_generation_of(base, lineage->name) : 0;
+    int rc = n ? vs_lineage_read(&of, 1, &ns, err) : VESTA_OK;
+    if (rc != VESTA_OK || n == 0 || ns.ver == 0) return rc;
+    return vs_fail(err, VESTA_EOPTION, "%s is generation %u of %s, which is the name to move: --namespace %s",
+                   lineage->name, n, base, base);
+}
+
 int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
                       struct vesta_error *err) {
-    struct vs_ns_record last = {.ver = 0};
-    unsigned count;
-    int rc = find_last(lineage, &count, &last, err);
+    struct vs_ns_record last, fresh;
+    unsigned count = 0;
+    int rc = check_public(lineage, err);
+    if (rc == VESTA_OK) rc = find_last(lineage, &count, &last, err);
     if (rc != VESTA_OK) return rc;
     *n = count, *is_new = false;
     if (count > 1 && vs_lineage_check(lineage, count, layout, err) == VESTA_OK) return VESTA_OK;
-    *n = count + 1, *is_new = true;
+    *n = count + 1;
     if ((rc = vs_lineage_prove(lineage, *n, layout, err)) != VESTA_OK) return rc;
-    return make(lineage, *n, layout, &last, err);
+    if ((rc = next_record(&last, layout, &fresh, err)) != VESTA_OK) return rc;
+    return make(lineage, *n, &fresh, is_new, err);
 }

@@ -1,7 +1,7 @@
 /* schedule.c -- a live namespace moves from layout to layout under every order of steps that a die can think of: two
  * operators who ask for the next generation, hosts that move ahead of them, behind them, back, or never, and somebody
- * who makes generations by hand; each a coroutine that may lose the processor at every call of the store, and be ended
- * there.  The store may be away, and answers may be lost.
+ * who makes generations by hand, and loses them; each a coroutine that may lose the processor at every call of the store,
+ * and be ended there.  The store may be away, and answers may be lost.
  *
  *     schedule --seeds FROM..TO           1 and a sentence where an id was given twice, or a host refused for nothing
  *     schedule --seeds FROM..TO --kill    of a mutant: 1 where no seed gives an id twice
@@ -48,6 +48,8 @@ static char stacks[CREW][STACK_BYTES];
 static int first; /* the layout with which the namespace began */
 static struct vs_ns_record stored[GENERATIONS + 1];
 static bool is_granted[GENERATIONS + 1]; /* vs_lineage_extend said that it is there, as it was asked for */
+static struct vs_ns_record lost[GENERATIONS + 1];
+static bool is_asking[CREW]; /* for the next generation */
 
 static uint64_t ids[IDS_MAX];
 static int id_count;
@@ -114,12 +116,22 @@ static void swap_record(struct vs_store *store, uint64_t old_ver, const struct v
     yield_now();
 }
 
+static void tell_names(struct vs_store *store, void (*tell)(void *to, const char *name), void *to,
+                       struct vs_reply *reply) {
+    char name[VESTA_NAMESPACE_MAX];
+    (void)store;
+    answer(reply, weather());
+    for (unsigned n = 1; n <= GENERATIONS && reply->outcome == VS_STORE_OK; n++)
+        if (stored[n].ver) tell(to, vs_generation_name("orders", n, name));
+    yield_now();
+}
+
 static void close_store(struct vs_store *store) {
     free(store);
 }
 
 static const struct vs_store_ops ops = {
-    .scheme = "sim", .ns_read = read_record, .ns_swap = swap_record, .close = close_store};
+    .scheme = "sim", .names = tell_names, .ns_read = read_record, .ns_swap = swap_record, .close = close_store};
 
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err) {
     struct drawer *drawer = calloc(1, sizeof *drawer);
@@ -142,10 +154,24 @@ static void operate(void) {
         struct vesta_error err;
         unsigned n;
         bool is_new;
+        is_asking[running] = true;
         for (int tries = 1 + (int)roll(3); tries > 0; tries--) /* cut short, or in doubt, it asks again */
             if (vs_lineage_extend(&lineage, &layout, &n, &is_new, &err) == VESTA_OK) is_granted[n] = true;
-        yield_now();
+        is_asking[running] = false;
+        for (int rest = 1 + (int)roll(16); rest > 0; rest--)
+            yield_now();
     }
+}
+
+/* A record that is not the newest's is deleted, as somebody does who thinks that a namespace is no longer needed: not the
+ * first, which the next lease makes again, and none behind the back of who has counted them and writes, which no store
+ * could tell. */
+static void lose(unsigned n) {
+    for (int who = 0; who < CREW; who++)
+        if (is_asking[who]) return;
+    if (n == 1 || stored[n].ver == 0 || stored[n + 1].ver == 0) return;
+    lost[n] = stored[n];
+    stored[n].ver = 0;
 }
 
 /* `vesta store init --namespace orders.2`, which asks for no proof. */
@@ -153,7 +179,12 @@ static void make_by_hand(void) {
     while (true) {
         unsigned n = 2 + roll(GENERATIONS - 1);
         struct vesta_layout layout = parsed(layouts[roll(LAYOUTS)]);
-        if (roll(20) == 0 && stored[n].ver == 0) {
+        if (roll(60) == 0) lose(n - 1);
+        if (roll(20) == 0 && lost[n - 1].ver) {
+            stored[n - 1] = lost[n - 1]; /* `init --again`, with the layout that it had */
+            lost[n - 1].ver = 0;
+        }
+        if (roll(20) == 0 && stored[n].ver == 0 && lost[n].ver == 0) {
             stored[n] = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint, .incarnation = 1};
             vesta_layout_text(&layout, stored[n].layout);
         }
@@ -244,6 +275,7 @@ static void begin(int who) {
 /* ------------------------------------------------------------------ a seed */
 
 static void ready(int who) {
+    is_asking[who] = false;
     getcontext(&crew[who]);
     crew[who].uc_stack.ss_sp = stacks[who];
     crew[who].uc_stack.ss_size = STACK_BYTES;
@@ -264,6 +296,7 @@ static void run_seed(uint64_t seed) {
     memset(stored, 0, sizeof stored);
     memset(hosts, 0, sizeof hosts);
     memset(is_granted, 0, sizeof is_granted);
+    memset(lost, 0, sizeof lost);
     id_count = 0;
     stored[1] = (struct vs_ns_record){.ver = 1, .fingerprint = began.fingerprint, .incarnation = 1};
     vesta_layout_text(&began, stored[1].layout);
@@ -288,10 +321,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: schedule --seeds FROM..TO [--kill]\n");
         return 2;
     }
-    for (unsigned long long seed = from; seed <= to && twice + refused == 0; seed++) {
+    for (unsigned long long seed = from; seed <= to && twice + (kill ? 0 : refused) == 0; seed++) {
         run_seed(seed);
         given += (unsigned)id_count;
-        if (twice + refused > 0)
+        if (twice + (kill ? 0 : refused) > 0)
             printf("seed %llu: %u ids twice, %u hosts refused for nothing\n", seed, twice, refused);
     }
     if (kill) {
