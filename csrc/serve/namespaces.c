@@ -71,7 +71,6 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     if (vs_policies_wanted(serving)) opts.flags |= VESTA_CHOOSES;
     int rc = opts.layout ? VESTA_OK : vs_anchor_look(&opts, &header, err);
     if (rc == VESTA_OK) rc = vesta_layout_parse(opts.layout ? opts.layout : header.layout, &layout, err);
-    if (rc == VESTA_OK) rc = vs_namespace_prove(&serving->config->ns[i], err);
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
         rc = open_gen(opts, &layout, protocol, &ns->gen[protocol], err);
     if (rc == VESTA_OK)

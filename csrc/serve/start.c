@@ -128,6 +128,19 @@ static void rest(const struct vs_start *start, int64_t us) {
         clock->sleep_us(clock->self, us < LEASE_STEP_US ? us : LEASE_STEP_US);
 }
 
+struct progress {
+    int64_t said_us, rest_us;
+};
+
+static void tell_progress(const struct vs_namespace *ns, const char *text, struct progress *progress) {
+    int64_t now_us = vs_monotonic_us();
+    if (now_us - progress->said_us < progress->rest_us) return;
+    progress->said_us = now_us;
+    progress->rest_us = 2 * progress->rest_us < PROGRESS_US_MAX ? 2 * progress->rest_us : PROGRESS_US_MAX;
+    vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", ns->name, "why", text, NULL);
+    vs_notify("STATUS=waiting for a worker number of %s", ns->name);
+}
+
 /* ------------------------------------------------------------------ opening */
 
 static void fail_to_open(struct vs_start *start, int i, const struct vesta_error *err) {
@@ -135,6 +148,24 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
     bool usage = vs_is_usage(err);
     snprintf(text, sizeof text, usage ? "%.400s" : "%.400s (%s)", err->text, vesta_code_name(err->code));
     fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
+}
+
+/* Where the ids of a generation cannot be proved because its store is away, or was not told of it yet, that is waited for
+ * as a number is: it ends no server.  False: it cannot be served, or the server ends. */
+static bool prove(struct vs_start *start, int i) {
+    struct vs_serving *serving = start->serving;
+    struct progress progress = {start->from_us - PROGRESS_US, PROGRESS_US};
+    struct vesta_error err;
+    while (!is_ending(start)) {
+        int rc = vs_namespace_prove(&serving->config->ns[i], &err);
+        if (rc == VESTA_OK) return true;
+        if (rc != VESTA_EIO) return fail_to_open(start, i, &err), false;
+        tell_progress(&serving->app.ns[i], err.text, &progress);
+        vs_namespace_set(&serving->app.ns[i], VS_NAMESPACE_OPENING, err.text);
+        if (is_too_late(start, i, err.text)) return false;
+        rest(start, RETRY_US);
+    }
+    return false;
 }
 
 /* False: it cannot be served, or the server ends. */
@@ -168,19 +199,6 @@ static bool is_wanted(const struct vs_serving *serving, int i, const struct vest
     if (pause->why == VESTA_CHOOSE)
         (void)policies->judge(policies->self, i, serving->app.ns[i].gen[VS_RESP], pause, &until_us);
     return !vs_control_is_over(serving->control, i, why);
-}
-
-struct progress {
-    int64_t said_us, rest_us;
-};
-
-static void tell_progress(const struct vs_namespace *ns, const char *text, struct progress *progress) {
-    int64_t now_us = vs_monotonic_us();
-    if (now_us - progress->said_us < progress->rest_us) return;
-    progress->said_us = now_us;
-    progress->rest_us = 2 * progress->rest_us < PROGRESS_US_MAX ? 2 * progress->rest_us : PROGRESS_US_MAX;
-    vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", ns->name, "why", text, NULL);
-    vs_notify("STATUS=waiting for a worker number of %s", ns->name);
 }
 
 static void fail_as(struct vs_start *start, int i, const char *text) {
@@ -217,7 +235,7 @@ static bool lease(struct vs_start *start, int i) {
 
 static void start_namespace(void *self, int i) {
     struct vs_start *start = self;
-    if (!open_generator(start, i) || !lease(start, i)) return;
+    if (!prove(start, i) || !open_generator(start, i) || !lease(start, i)) return;
     vs_namespace_say(&start->serving->app.ns[i]);
     settle(start, i, READY);
 }
