@@ -1,67 +1,138 @@
 """relayout.py -- a live namespace moves to another layout, host by host: no id twice, no request without an id, and never
-without a proof that the ids of the layouts differ.
+without a proof that the ids of the layouts differ.     relayout.py VESTA STOPPER [PART]
 
-Three servers with state of their own lease from one store: from vesta-second to vesta-milli, told apart by the type bit,
-and on to a third layout by the version bit.  VESTA_RELAYOUT_S is how long each step is under load.
+Three servers with state of their own lease from one store of each kind: from vesta-second to vesta-milli, told apart by
+the type bit, and on to a third layout by the version bit.  VESTA_RELAYOUT_S is how long each step is under load.
 """
+import contextlib
 import http.client
 import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from serving import Configured, claim, fails, main, same
+STOPPER = os.path.abspath(sys.argv.pop(2))
 
-SECONDS = float(os.environ.get("VESTA_RELAYOUT_S", "0.3"))
+import served  # noqa: E402
+from servers import until  # noqa: E402
+from serving import SLOW, VESTA, Configured, World, claim, environment, fails, main, same  # noqa: E402
+
+SECONDS = float(os.environ.get("VESTA_RELAYOUT_S", "0.1"))
 SECOND, MILLI, THIRD = "vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1"
+LAYOUTS = (("orders", SECOND), ("orders.2", MILLI), ("orders.3", THIRD))  # the bits above 62 are 0, 1, 3
 
 
-def config(world, host, layout, leased_as=None, name="orders"):
+def config(world, host, layout, leased_as=None, name="orders", uri=None):
     path = world.path("host%s.lua" % host)
     leased = 'leased_as = "%s", ' % leased_as if leased_as else ""
     with open(path, "w") as file:
         file.write('return { namespaces = { ["%s"] = { layout = "%s", %sstore = "s", identity = "host%s", path = "%s" } },\n'
-                   '  stores = { s = { uri = "sqlite:%s" } } }\n' % (
-                       name, layout, leased, host, world.path("host%s.%s.gen" % (host, "".join(filter(str.isalnum, leased_as or name)))), world.path("store.db")))
+                   '  stores = { s = { uri = "%s" } } }\n' % (
+                       name, layout, leased, host, world.path("host%s.%s.gen" % (host, "".join(filter(str.isalnum, leased_as or name)))),
+                       uri or "sqlite:" + world.path("store.db")))
     return path
 
 
-def relayout(world, layout, *more, name="orders"):
-    return world.run("store", "relayout", "--store", "sqlite:" + world.path("store.db"), "--namespace", name, "--layout", layout, *more)
+def store(world, *words, uri=None, name="orders"):
+    return world.run("store", *words, "--store", uri or "sqlite:" + world.path("store.db"), "--namespace", name)
 
 
-def init(world, layout=SECOND, name="orders"):
-    same(world.run("store", "init", "--store", "sqlite:" + world.path("store.db"), "--namespace", name, "--layout", layout).code, 0)
+def relayout(world, layout, *more, uri=None, name="orders"):
+    return store(world, "relayout", "--layout", layout, *more, uri=uri, name=name)
+
+
+def init(world, layout=SECOND, *more, uri=None, name="orders"):
+    same(store(world, "init", "--layout", layout, *more, uri=uri, name=name).code, 0)
+
+
+# ---------------------------------------------------------------- three hosts, and who asks them
+
+class Host(Configured):
+    """A server that may have to wait for its store, and may be killed."""
+
+    def __init__(self, world, number, layout, leased_as, uri, name="orders"):
+        super().__init__(world, config(world, number, layout, leased_as, name, uri))
+        self.quiet = True
+
+    def gives(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            reply = self.get("/genid")
+            return int(reply.body) if reply.status == 200 else None
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        said = self.process.communicate(timeout=20 * SLOW)[1]
+        assert self.process.returncode == 0, said
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
 
 
 class Load:
     """Clients that ask one host after the other; a request that no host answers is a refusal."""
 
-    def __init__(self, count=3):
-        self.hosts, self.ids, self.refused, self.is_over = [None] * 3, [[] for _ in range(count)], [0] * count, False
+    def __init__(self, world, uri, count=3):
+        self.world, self.uri = world, uri
+        self.hosts, self.step, self.is_over = [None] * 3, 0, False
+        self.got = [[] for _ in range(count)]  # of each client: (host, id), as they came
+        self.refused = [[0] * len(LAYOUTS) for _ in range(count)]
         self.threads = [threading.Thread(target=self.run, args=(i,)) for i in range(count)]
 
     def ask(self, first):
         for k in range(3):
             host = self.hosts[(first + k) % 3]
-            try:
-                reply = host.get("/genid") if host else None
-            except (OSError, http.client.HTTPException, AttributeError):  # its server ended: the next one's turn
-                continue
-            if reply and reply.status == 200:
-                return int(reply.body)
-        return None
+            number = host.gives() if host else None
+            if number is not None:
+                return (first + k) % 3, number
 
     def run(self, i):
-        n = i
+        turn = i
         while not self.is_over:
-            got = self.ask(n)
-            n += 1
-            if got is None:
-                self.refused[i] += 1
+            got = self.ask(turn)
+            turn += 1
+            if got:
+                self.got[i].append(got)
             else:
-                self.ids[i].append(got)
+                self.refused[i][self.step] += 1
+            time.sleep(0.002)  # the servers need processors, too
+
+    def start(self, number):
+        """A host, with the config of this step."""
+        leased_as, layout = LAYOUTS[self.step]
+        host = Host(self.world, number, layout, leased_as if self.step else None, self.uri)
+        host.__enter__()
+        return host
+
+    def join(self, number, host):
+        until(lambda: host.gives() is not None, "host %d gives ids" % number, 60)
+        self.hosts[number] = host
+        time.sleep(SECONDS)
+
+    def move(self, number):
+        """A host's restart with another config, as a rolling update does it."""
+        old, self.hosts[number] = self.hosts[number], None
+        if old:
+            old.stop()
+        self.join(number, self.start(number))
+
+    def kill(self, number, step):
+        """A host is killed, and comes back with the config that it had."""
+        old, self.hosts[number] = self.hosts[number], None
+        old.kill()
+        now, self.step = self.step, step
+        host = self.start(number)
+        self.step = now
+        self.join(number, host)
 
     def __enter__(self):
+        for number in range(3):
+            self.move(number)
         for thread in self.threads:
             thread.start()
         return self
@@ -70,58 +141,181 @@ class Load:
         self.is_over = True
         for thread in self.threads:
             thread.join()
+        for host in self.hosts:
+            if host:
+                host.stop()
 
+    def rows(self):
+        """Of each layout: ids, how many of them twice, requests refused meanwhile, ids below the one before."""
+        parts = [[number for got in self.got for _, number in got if number >> 62 == bits] for bits in (0, 1, 3)]
+        same(sum(map(len, parts)), sum(map(len, self.got)))
+        return [(len(ids), len(ids) - len(set(ids)), sum(refused[at] for refused in self.refused), self.backwards(at))
+                for at, ids in enumerate(parts)]
 
-def switch(world, load, host, layout, leased_as=None):
-    """A host's restart with another config, as a rolling update does it."""
-    old, load.hosts[host] = load.hosts[host], None
-    if old:
-        old.__exit__(None, None, None)
-    new = Configured(world, config(world, host, layout, leased_as))
-    new.__enter__()
-    load.hosts[host] = new
-
-
-@claim("a live namespace moves to another layout and to a third, host by host: no id twice, no request refused")
-def _(world):
-    init(world)
-    with Load() as load:
-        for host in range(3):
-            switch(world, load, host, SECOND)
-        load.refused = [0] * len(load.refused)
-        for layout, leased_as in ((MILLI, "orders.2"), (THIRD, "orders.3")):
-            time.sleep(SECONDS)
-            same(relayout(world, layout).code, 0)
+    def backwards(self, at):
+        """How often a client had a lower id than the one before, of the same host and layout."""
+        count = 0
+        for got in self.got:
             for host in range(3):
-                switch(world, load, host, layout, leased_as)
-                time.sleep(SECONDS)
-    for host in load.hosts:
-        host.__exit__(None, None, None)
-    ids = [number for part in load.ids for number in part]
-    kinds = [sum(1 for number in ids if number >> 62 == bits) for bits in (0, 1, 3)]
-    print("# %d ids (%d of each layout: %s), %d duplicates, %d refusals" % (
-        len(ids), len(kinds), kinds, len(ids) - len(set(ids)), sum(load.refused)))
-    same((len(ids) - len(set(ids)), sum(load.refused)), (0, 0))
-    assert min(kinds) > 0 and sum(kinds) == len(ids), kinds
+                ids = [number for of, number in got if of == host and number >> 62 == (0, 1, 3)[at]]
+                count += sum(b <= a for a, b in zip(ids, ids[1:]))
+        return count
 
 
-@claim("no generation is made without a proof against all before it")
+# ---------------------------------------------------------------- what happens meanwhile
+
+@contextlib.contextmanager
+def away(kind, world):
+    """The store does not answer."""
+    if kind == "file":
+        os.rename(world.path("files"), world.path("elsewhere"))
+        with open(world.path("files"), "w"):  # where nothing is, a host makes a folder
+            yield
+        os.remove(world.path("files"))
+        os.rename(world.path("elsewhere"), world.path("files"))
+    elif kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(world.path("v.db"), isolation_level=None)) as db:
+            db.execute("BEGIN EXCLUSIVE")
+            yield
+            db.execute("ROLLBACK")
+    else:
+        server = served.mariadb() if kind == "mysql" else served.zookeeper()
+        server.pause()
+        yield
+        server.go_on()
+
+
+def stopper(world, how, n, uri, name):
+    """`store relayout` under the stopper: its system calls, or that it was killed behind the n-th."""
+    done = subprocess.run([STOPPER, how, str(n), world.path("said"), VESTA, "store", "relayout", "--store", uri, "--namespace", name,
+                           "--layout", MILLI], env=environment(world.folder), capture_output=True, text=True, timeout=120)
+    same(done.returncode, 0)
+    return done.stdout.splitlines()
+
+
+def killed_in_the_middle(world, uri):
+    """After two thirds of its calls, two thirds of what is left, and so on until it has made the namespace, whether it said so or not.
+    Asked again, it makes no other."""
+    init(world, uri=uri, name="rehearsal")
+    calls = int(stopper(world, "count", 0, uri, "rehearsal")[-1].split()[2])
+    killed, left = 0, calls
+    while store(world, "show", uri=uri, name="orders.2").code != 0:
+        left = max(left // 3, 1)
+        killed += stopper(world, "kill", calls - left, uri, "orders")[0].startswith("stopped")
+    assert killed > 1, calls
+    again = relayout(world, MILLI, "--json", uri=uri)
+    assert '"leased_as":"orders.2"' in again.out and '"created":false' in again.out, again.out
+    fails(store(world, "show", uri=uri, name="orders.3"), 1, "orders.3")
+
+
+def move_all(world, load, kind):
+    killed_in_the_middle(world, load.uri)
+    load.step = 1
+    load.move(0)
+    old, load.hosts[1] = load.hosts[1], None
+    old.stop()
+    with away(kind, world):
+        host = load.start(1)
+        until(lambda: host.get("/readyz").status == 503, "it waits for its store")
+        time.sleep(SECONDS)
+        same(host.gives(), None)
+    load.join(1, host)
+    load.kill(0, 1)
+    load.kill(2, 0)
+    load.move(2)
+    same(relayout(world, THIRD, uri=load.uri).code, 0)
+    load.step = 2
+    for number in range(3):
+        load.move(number)
+
+
+def move_on(kind, world):
+    """The rows of what came of it on one kind of store."""
+    os.mkdir(world.folder)
+    uri = {"file": lambda: "file:" + world.path("files"), "sqlite": lambda: "sqlite:" + world.path("v.db"),
+           "mysql": served.mysql_uri, "zk": served.zk_uri}[kind]()
+    init(world, uri=uri)
+    with world.ends, Load(world, uri) as load:
+        move_all(world, load, kind)
+    return load.rows()
+
+
+@claim("on each kind of store a live namespace moves to another layout and to a third, host by host, with hosts, the command and the store gone "
+       "for a moment: no id twice, no request refused")
+def _(world):
+    kinds = ("file", "sqlite", "mysql", "zk")
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        tables = list(pool.map(lambda kind: move_on(kind, World(world.path(kind))), kinds))
+    print("# store   leased as layout                        ids  twice  refused  backwards")
+    for kind, table in zip(kinds, tables):
+        for (leased_as, layout), row in zip(LAYOUTS, table):
+            print("# %-7s %-9s %-24s %8d %6d %8d %10d" % (kind, leased_as, layout, *row))
+    same([row[1:] for table in tables for row in table], [(0, 0, 0)] * len(kinds) * len(LAYOUTS))
+    assert all(row[0] for table in tables for row in table), tables
+
+
+# ---------------------------------------------------------------- what is refused
+
+@claim("no generation is made without a proof against all before it; the layout of one of them is said to be that")
 def _(world):
     init(world, MILLI)
-    fails(relayout(world, MILLI), 1, "nothing was done", "can be an id of orders", "version:1=1")
-    fails(relayout(world, "snowflake"), 1, "nothing was done")
+    fails(relayout(world, MILLI), 1, "nothing was done", "orders has this very layout", "or without leased_as")
+    fails(relayout(world, "snowflake"), 1, "nothing was done", "can be an id of orders,", "version:1=1")
     same(relayout(world, SECOND).code, 0)
     # against the last one alone it would be proved
     fails(relayout(world, "vesta-milli"), 1, "nothing was done", "can be an id of orders,")
-    same("orders.3" in world.run("store", "show", "--store", "sqlite:" + world.path("store.db")).out, False)
+    same(relayout(world, THIRD).code, 0)
+    fails(relayout(world, SECOND), 1, "nothing was done", "orders.2 has this very layout", 'leased_as = "orders.2"')
+    fails(store(world, "show", name="orders.4"), 1)
 
 
-@claim("cut short and asked again, it makes nothing twice")
+@claim("a generation that was lost is not made again with a layout that another may have had")
+def _(world):
+    init(world)
+    same((relayout(world, MILLI).code, relayout(world, THIRD).code), (0, 0))
+    with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:
+        db.execute("DELETE FROM vesta_namespace WHERE ns = 'orders.2'")
+    for layout in (MILLI, THIRD):
+        fails(relayout(world, layout), 1, "orders.2 is not in the store", "vesta store init --again --namespace orders.2")
+    fails(world.run("gen", "-c", config(world, 1, THIRD, "orders.3"), "--namespace", "orders"), 1, "orders.2 is not in the store")
+    same(store(world, "init", "--again", "--layout", MILLI, name="orders.2").code, 0)
+    assert "orders.3 is there already" in relayout(world, THIRD).out
+
+
+@claim("numbers that are given by hand stay so: those that the next layout has")
+def _(world):
+    init(world, MILLI, "--static", "24-1000")
+    same(relayout(world, "version:1=1 type:1=0 time:40 seq:17 machine:5 unit=1ms epoch=2020-01-01T00:00:00Z").code, 0)
+    assert '"static":[24,31]' in store(world, "show", "--json", name="orders.2").out
+    init(world, MILLI, "--static", "40-50", name="shop")
+    same(relayout(world, "version:1=1 type:1=0 time:40 seq:17 machine:5 unit=1ms epoch=2020-01-01T00:00:00Z", name="shop").code, 0)
+    assert '"static"' not in store(world, "show", "--json", name="shop.2").out
+    init(world, MILLI, "--static", "40-50", name="many")
+    same(relayout(world, SECOND, name="many").code, 0)
+    assert '"static":[40,50]' in store(world, "show", "--json", name="many.2").out
+
+
+@claim("asked again, or by several at once, it makes nothing twice")
 def _(world):
     init(world)
     first, again = relayout(world, MILLI, "--json"), relayout(world, MILLI, "--json")
     assert '"leased_as":"orders.2"' in first.out and '"created":true' in first.out, first.out
     assert '"leased_as":"orders.2"' in again.out and '"created":false' in again.out, again.out
+    init(world, name="shop")
+    made = {MILLI: set(), THIRD: set()}
+
+    def ask(layout):
+        done = relayout(world, layout, "--json", name="shop")
+        while done.code != 0:
+            assert "somebody else made shop." in done.err and "ask again" in done.err, done.err
+            done = relayout(world, layout, "--json", name="shop")
+        made[layout].add(re.search('"leased_as":"([^"]*)"', done.out)[1])
+    askers = [threading.Thread(target=ask, args=(layout,)) for layout in (MILLI, THIRD)]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join()
+    same(sorted(map(sorted, made.values())), [["shop.2"], ["shop.3"]])
 
 
 @claim("a host that goes first gets no id, until what it goes to was proved; a stale host goes on")
@@ -130,13 +324,17 @@ def _(world):
     gen = lambda path: world.run("gen", "-c", path, "--namespace", "orders")  # noqa: E731
     new, old = config(world, 1, MILLI, "orders.2"), config(world, 0, SECOND)
     fails(gen(new), 1, "generation 2", "vesta store relayout")
+    with Host(world, 2, MILLI, "shop.2", "sqlite:" + world.path("store.db"), name="shop") as early:
+        until(lambda: "generation 2" in early.get("/readyz").body, "it says what it waits for")
+        same(early.gives(), None)
+        init(world, name="shop")
+        same(relayout(world, MILLI, name="shop").code, 0)
+        until(lambda: early.gives() is not None, "it gives ids")
     # what somebody made by hand is proved by each host for itself
     init(world, "snowflake", name="orders.2")
     fails(gen(config(world, 1, "snowflake", "orders.2")), 1, "can be an id of orders,")
     fails(gen(config(world, 1, MILLI, "orders.2")), 1, "has the layout")
     same(gen(old).code, 0)
-    init(world, name="shop")
-    same(relayout(world, MILLI, name="shop").code, 0)
     stale = int(world.run("gen", "-c", config(world, 0, SECOND, name="shop"), "--namespace", "shop").out)
     moved = int(world.run("gen", "-c", config(world, 1, MILLI, "shop.2", name="shop"), "--namespace", "shop").out)
     same((stale >> 62, moved >> 62), (0, 1))
@@ -168,7 +366,10 @@ def _(world):
         assert "leased_as" in checked.err, checked.err
     fails(world.run("store", "relayout", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders"), 2, "--layout")
     fails(relayout(world, "x" * 100000), 2, "bad layout")
-    fails(relayout(world, MILLI, name="missing"), 1, "nothing to move")
+    fails(relayout(world, MILLI, name="missing"), 1, "nothing to move", "vesta store show")
+    same(relayout(world, MILLI).code, 0)
+    fails(relayout(world, THIRD, name="orders.2"), 2, "orders.2 is generation 2 of orders", "--namespace orders")
+    fails(store(world, "show", name="orders.2.2"), 1)
     init(world, name="n" * 64)
     fails(relayout(world, MILLI, name="n" * 64), 2, "no room")
 
