@@ -59,6 +59,20 @@ static const struct vs_conf_namespace *find(const struct vs_config *config, cons
     return NULL;
 }
 
+const char *vs_where_leased(const struct vs_where *where) {
+    const char *name = where->text[VS_W_NAMESPACE];
+    const struct vs_conf_namespace *ns = where->config ? find(where->config, name) : NULL;
+    return ns && ns->leased_as ? ns->leased_as : name;
+}
+
+const char *vs_where_public(const struct vs_where *where, const char *leased) {
+    for (int i = 0; where->config && i < where->config->ns_count; i++) {
+        const struct vs_conf_namespace *ns = &where->config->ns[i];
+        if (ns->leased_as && strcmp(ns->leased_as, leased) == 0 && strcmp(ns->name, leased) != 0) return ns->name;
+    }
+    return NULL;
+}
+
 static int no_namespace(const struct vs_where *where) {
     char names[256] = "";
     size_t used = 0;
@@ -119,7 +133,7 @@ static int take_file(struct vs_where *where) {
     struct vesta_error err;
     bool found;
     opts.path = where->text[VS_W_PATH];
-    opts.namespace_ = where->text[VS_W_NAMESPACE];
+    opts.namespace_ = vs_where_leased(where);
     if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
         vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
         bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO; /* a file that is not ours */
@@ -210,6 +224,11 @@ int vs_where_print(const struct vs_where *where) {
                                                        .variable = words[i].variable,
                                                        .by = where->origin[i] ? where->from[i] : NULL},
                                where->json);
+    const char *leased = vs_where_leased(where);
+    if (leased && vs_where_public(where, leased))
+        vs_effective_print(
+            &(struct vs_conf_value){.path = "leased_as", .text = leased, .origin = VS_FROM_FILE, .by = "the config"},
+            where->json);
     return VS_DONE;
 }
 

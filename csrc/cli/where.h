@@ -42,6 +42,11 @@ struct vs_where {
 int vs_where_read(struct vs_where *where);
 void vs_where_free(struct vs_where *where);
 
+/* The namespace of the store that the named one is leased as; it may be another only where a config says so.  And back:
+ * whose it is in the config, or NULL where it goes by its own name. */
+const char *vs_where_leased(const struct vs_where *where);
+const char *vs_where_public(const struct vs_where *where, const char *leased);
+
 /* The environment alone; may be called before the others. */
 int vs_where_environment(struct vs_where *where);
 /* VESTA_CONFIG, or NULL. */

@@ -86,7 +86,7 @@ static struct vs_store *open_store(struct reader *reader, struct vesta_error *er
     const struct vs_serving *serving = reader->of->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[reader->ns];
     struct vs_header header = {.store = ""};
-    struct vs_store_opts opts = {.namespace_ = serving->app.ns[reader->ns].name,
+    struct vs_store_opts opts = {.namespace_ = conf->leased_as ? conf->leased_as : serving->app.ns[reader->ns].name,
                                  .group = -1,
                                  .clock = serving->app.clock,
                                  .secret = conf->opts.secret,
@@ -118,6 +118,8 @@ static void read_store(struct reader *reader, struct vs_store **store) {
     if (*store) (*store)->ops->list(*store, &listed, &count, &reply);
     vs_put(&fresh, "{", 1); /* which a comma takes the place of */
     vs_json_int(&fresh, "read_unix_ms", clock->unix_us(clock->self) / 1000);
+    const char *leased_as = reader->of->serving->config->ns[reader->ns].leased_as;
+    if (leased_as) vs_json_text(&fresh, "leased_as", leased_as);
     if (reply.outcome == VS_STORE_OK)
         put_list(&fresh, listed, count, reply.store_ms > 0 ? reply.store_ms : clock->unix_us(clock->self) / 1000);
     else

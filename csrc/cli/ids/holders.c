@@ -16,7 +16,8 @@ int vs_holders_read(struct vs_holders *holders, struct vs_where *where) {
     *holders = (struct vs_holders){.is_known = false};
     if (!where->text[VS_W_STORE]) return VS_GO;
     at->uri = where->text[VS_W_STORE];
-    at->name = where->text[VS_W_NAMESPACE];
+    at->name = vs_where_leased(where);
+    at->public_ = at->name ? vs_where_public(where, at->name) : NULL;
     at->secret = where->secret;
     bool is_told = where->text[VS_W_LAYOUT];
     int rc = vs_at_open(at);
@@ -46,7 +47,7 @@ void vs_holders_free(struct vs_holders *holders) {
 
 static int ask_store(struct vs_where *where, struct vs_at *at) {
     at->uri = where->text[VS_W_STORE];
-    at->name = where->text[VS_W_NAMESPACE];
+    at->name = vs_where_leased(where);
     at->secret = where->secret;
     int rc = vs_at_open(at);
     if (rc == VS_GO) rc = vs_at_need(at);
@@ -127,9 +128,11 @@ static void draw_proof(const struct vs_holders *holders, const struct vs_record 
 
 void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts) {
     const struct vs_record *r = vs_holders_find(holders, parts->worker);
+    char named[VS_AT_NAMED_MAX];
     if (!holders->is_known || holders->at.layout.worker < 0) return;
     vs_outf("\n  ");
-    vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s, by %s", parts->worker, holders->at.name, holders->shown);
+    vs_out_fittedf(4, 2, "worker %" PRIu64 " of %s, by %s", parts->worker, vs_at_named(&holders->at, named),
+                   holders->shown);
     if (r) {
         draw_holder(holders, r);
         draw_proof(holders, r, parts);

@@ -26,9 +26,9 @@ struct asked {
 
 static void print_ns(const struct asked *asked, const struct vs_workers *workers) {
     const struct vs_at *at = &asked->at;
-    char iso[VESTA_ISO_MAX], n[VS_GROUPED_MAX];
+    char iso[VESTA_ISO_MAX], n[VS_GROUPED_MAX], named[VS_AT_NAMED_MAX];
     int64_t ahead_ms = vs_at_ahead_ms(at->store_ms);
-    vs_outf("namespace    %s\n", at->name);
+    vs_outf("namespace    %s\n", vs_at_named(at, named));
     vs_outf("layout       ");
     vs_out_fitted(at->ns.layout, 13, 13);
     vs_outf("fingerprint  %016" PRIx64 "\n", at->ns.fingerprint);
@@ -48,8 +48,7 @@ static void print_ns(const struct asked *asked, const struct vs_workers *workers
 
 static void print_ns_json(const struct asked *asked, const struct vs_workers *workers) {
     const struct vs_at *at = &asked->at;
-    vs_outf("{\"namespace\":");
-    vs_out_json(at->name);
+    vs_at_named_json(at);
     vs_outf(",\"layout\":");
     vs_out_json(at->ns.layout);
     vs_outf(",\"fingerprint\":\"%016" PRIx64 "\",\"incarnation\":\"%016" PRIx64 "\"", at->ns.fingerprint,
@@ -115,6 +114,7 @@ static int show_all(struct asked *asked) {
     for (size_t i = 0; i < names.count; i++) {
         vs_at_close(&asked->at);
         asked->at.name = names.name[i];
+        asked->at.public_ = vs_where_public(&asked->at.where, names.name[i]);
         if (i && !asked->at.json) vs_outf("\n");
         int rc = vs_at_open(&asked->at);
         if (rc == VS_GO) rc = show_one(asked);
@@ -384,6 +384,7 @@ static int lower(struct asked *asked) {
 /* ------------------------------------------------------------------ the command */
 
 static int relayout(struct asked *asked) {
+    if (asked->at.public_) asked->at.name = asked->at.public_; /* all that it was ever leased as */
     return vs_relayout(&asked->at, asked->layout);
 }
 

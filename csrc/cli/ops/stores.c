@@ -5,6 +5,7 @@
 #include "keeper/options.h"
 #include "os/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ int vs_at_find(struct vs_at *at, bool one) {
                            at->json);
     if (at->effective) return vs_where_print(&at->where);
     bool is_named = at->where.text[VS_W_NAMESPACE] && at->where.origin[VS_W_NAMESPACE] != VS_FROM_FILE;
-    if (one || is_named) at->name = at->where.text[VS_W_NAMESPACE];
+    if (one || is_named) at->name = vs_where_leased(&at->where);
+    if (one || is_named) at->public_ = vs_where_public(&at->where, at->name);
     at->uri = at->where.text[VS_W_STORE];
     at->secret = at->where.secret;
     if (at->uri || !at->where.config) return VS_GO;
@@ -101,6 +103,20 @@ int vs_at_need(struct vs_at *at) {
 bool vs_is_leased_to(const struct vesta_layout *layout, const struct vs_ns_record *ns) {
     char why[VS_DEPARTURE_MAX];
     return layout->fingerprint == ns->fingerprint && !vs_layout_departs(layout, ns->layout, why);
+}
+
+const char *vs_at_named(const struct vs_at *at, char *buf) {
+    snprintf(buf, VS_AT_NAMED_MAX, "%s%s%s", at->name, at->public_ ? ", leased for " : "",
+             at->public_ ? at->public_ : "");
+    return buf;
+}
+
+void vs_at_named_json(const struct vs_at *at) {
+    vs_outf("{\"namespace\":");
+    vs_out_json(at->name);
+    if (!at->public_) return;
+    vs_outf(",\"public\":");
+    vs_out_json(at->public_);
 }
 
 int64_t vs_at_ahead_ms(int64_t store_ms) {

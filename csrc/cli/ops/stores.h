@@ -11,7 +11,8 @@
 struct vs_at {
     const char *config_path; /* -c: where the others are, if they are not given */
     struct vs_where where;   /* what their texts lie in */
-    const char *uri, *name;  /* of the namespace */
+    const char *uri, *name;  /* of the namespace, in the store */
+    const char *public_;     /* the config's name for it; NULL: the same */
     const char *secret;      /* NULL: what the URI says */
     struct vs_store *store;
     struct vs_ns_record ns; /* ver 0: it is not there */
@@ -46,6 +47,11 @@ int vs_at_read(struct vs_at *at);
 int vs_at_need(struct vs_at *at);
 /* Whether who has this layout gets leases of a namespace. */
 bool vs_is_leased_to(const struct vesta_layout *layout, const struct vs_ns_record *ns);
+/* A namespace for people: "orders.2, leased for orders".  Shape: buf of VS_AT_NAMED_MAX bytes. */
+#define VS_AT_NAMED_MAX (2 * VESTA_NAMESPACE_MAX + 16)
+const char *vs_at_named(const struct vs_at *at, char *buf);
+/* And for programs: {"namespace":"orders.2","public":"orders" */
+void vs_at_named_json(const struct vs_at *at);
 /* Says what an answer means that is not OK.  Returns VS_FAILED. */
 int vs_at_told(const struct vs_at *at, const struct vs_reply *reply);
 /* How far this machine's clock is ahead of the store's. */

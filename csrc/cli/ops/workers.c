@@ -67,13 +67,13 @@ static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
 }
 
 static void print_table(const struct vs_at *at, const struct vs_workers *workers) {
-    char iso[VESTA_ISO_MAX], never[VS_GROUPED_MAX];
+    char iso[VESTA_ISO_MAX], never[VS_GROUPED_MAX], named[VS_AT_NAMED_MAX];
     vs_table_head(columns);
     for (size_t i = 0; i < workers->count; i++)
         print_row(at, &workers->listed[i]);
     vs_out_fittedf(
         2, 0, "%s: %" PRIu64 " held, %" PRIu64 " expired, %" PRIu64 " free, %s never used; at %s by the store's clock",
-        at->name, workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED],
+        vs_at_named(at, named), workers->standing[VS_STANDS_HELD], workers->standing[VS_STANDS_EXPIRED],
         workers->standing[VS_STANDS_FREE], vs_grouped(workers->never, never), vs_iso(at->store_ms, iso));
 }
 
@@ -98,8 +98,7 @@ static void print_row_json(const struct vs_at *at, const struct vs_listed *liste
 }
 
 static void print_json(const struct vs_at *at, const struct vs_workers *workers) {
-    vs_outf("{\"namespace\":");
-    vs_out_json(at->name);
+    vs_at_named_json(at);
     vs_outf(",\"store_ms\":%" PRId64 ",\"ahead_ms\":%" PRId64, at->store_ms, vs_at_ahead_ms(at->store_ms));
     for (int i = 0; i < VS_STANDINGS; i++)
         vs_outf(",\"%s\":%" PRIu64, vs_standing_name((enum vs_standing)i), workers->standing[i]);

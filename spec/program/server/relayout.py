@@ -6,9 +6,11 @@ the type bit, and on to a third layout by the version bit.  VESTA_RELAYOUT_S is 
 """
 import contextlib
 import http.client
+import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,7 +22,7 @@ STOPPER = os.path.abspath(sys.argv.pop(2))
 
 import served  # noqa: E402
 from servers import until  # noqa: E402
-from serving import SLOW, VESTA, Configured, World, claim, environment, fails, main, same  # noqa: E402
+from serving import SLOW, VESTA, Configured, World, claim, environment, fails, get, main, same, until_closed  # noqa: E402
 
 SECONDS = float(os.environ.get("VESTA_RELAYOUT_S", "0.1"))
 SECOND, MILLI, THIRD = "vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1"
@@ -355,6 +357,41 @@ def _(world):
     again = world.run("store", "init", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders", "--layout", THIRD)
     assert again.code == 1 and "exists with the layout version:1=0" in again.err, again.err
     fails(gen(0, THIRD), 1, "has the layout version:1=0", "not version:1=1")
+
+
+def admin_workers(world):
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(world.path("admin.sock"))
+        sock.sendall(get("/admin/workers?ns=orders", "Connection: close"))
+        return json.loads(until_closed(sock).decode().partition("\r\n\r\n")[2])
+
+
+@claim("who looks with a config sees what is leased, by both names")
+def _(world):
+    init(world)
+    same(relayout(world, MILLI).code, 0)
+    path = config(world, 0, MILLI, "orders.2")
+    run = lambda *words: world.run(*words, "-c", path)  # noqa: E731
+    number = run("gen").out.strip()
+    seen = json.loads(run("workers", "--json").out)
+    same((seen["namespace"], seen["public"], len(seen["workers"])), ("orders.2", "orders", 1))
+    assert "\norders.2, leased for orders: " in run("workers").out
+    shown = json.loads(run("store", "show", "--namespace", "orders", "--json").out)
+    same((shown["namespace"], shown["public"], shown["never"]), ("orders.2", "orders", 1023))
+    every = run("store", "show").out
+    assert "namespace    orders\n" in every and "namespace    orders.2, leased for orders\n" in every, every
+    assert "worker %d of orders.2, leased for orders, by " % seen["workers"][0]["worker"] in run("explain", number).out
+    for command in (("explain", "--effective"), ("gen", "--effective"), ("workers", "--effective")):
+        rows = run(*command).out
+        assert re.search(r"namespace +orders +by", rows) and re.search(r"leased_as +orders\.2 +by the config", rows), rows
+    # the next layout is the public name's
+    fails(run("store", "relayout", "--layout", "vesta-milli"), 1, "can be an id of orders.2,")
+    same(json.loads(run("store", "relayout", "--layout", THIRD, "--json").out)["leased_as"], "orders.3")
+    # by its own name it is seen as ever
+    same("public" in world.run("store", "show", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders.2", "--json").out, False)
+    with Configured(world, path, "--admin", "unix:" + world.path("admin.sock")):
+        until(lambda: admin_workers(world).get("workers"), "the store is read")
+        same((admin_workers(world)["leased_as"], int(admin_workers(world)["workers"][0]["worker"])), ("orders.2", seen["workers"][0]["worker"]))
 
 
 @claim("wrong, empty and hostile words are refused")
