@@ -158,6 +158,23 @@ static void goes_with_a_reload(void) {
     clear_desk();
 }
 
+/* Whoever holds their locks stands back behind all others, and may not come to run. */
+static void a_loop_that_looks_waits_for_no_lock(void) {
+    begin(POLICY("return 'refuse'"), POLICY("return 'refuse'"));
+    ask(0, &desk.back);
+    AWAIT(heard() == 1 && vs_shadow_rests(desk.control));
+    settle();
+    CHECK_EQ_U64(BACK(counts_now(), agreed)[VS_VERDICT_REFUSE], 1);
+    pthread_mutex_lock(&desk.control->lock);
+    pthread_mutex_lock(&desk.control->shadow_lock);
+    CHECK_EQ_U64(status_now().generation, 2); /* as they were last */
+    CHECK_EQ_U64(BACK(counts_now(), agreed)[VS_VERDICT_REFUSE], 1);
+    CHECK_STR(seen_now().said, "refuse");
+    pthread_mutex_unlock(&desk.control->shadow_lock);
+    pthread_mutex_unlock(&desk.control->lock);
+    clear_desk();
+}
+
 /* ------------------------------------------------------------------ a question, kept */
 
 static void a_question_is_kept_whole(void) {
@@ -194,6 +211,7 @@ static const struct check_case cases[] = {
     {"a shadow that raises, loops, eats memory or talks nonsense harms itself alone", failures_are_its_own},
     {"a shadow whose call never ends is waited for by nobody", one_that_never_ends_is_waited_for_by_nobody},
     {"a reload brings another shadow, or none", goes_with_a_reload},
+    {"a loop that looks at policies waits for no lock of theirs", a_loop_that_looks_waits_for_no_lock},
     {"a question is kept with all that it points to", a_question_is_kept_whole},
 };
 

@@ -112,6 +112,15 @@ static int start(struct vs_control *c) {
 
 /* ------------------------------------------------------------------ what the server asks */
 
+bool vs_control_lock_soon(pthread_mutex_t *lock, int steps) {
+    const struct timespec step = {.tv_nsec = 200000};
+    for (int i = 0; i < steps; i++) {
+        if (pthread_mutex_trylock(lock) == 0) return true;
+        nanosleep(&step, NULL);
+    }
+    return false;
+}
+
 static void ask_reload(void *self) {
     struct vs_control *c = self;
     pthread_mutex_lock(&c->lock);
@@ -123,11 +132,15 @@ static void ask_reload(void *self) {
 static void tell_status(void *self, struct vs_policies_status *out) {
     struct vs_control *c = self;
     bool stuck = vs_control_is_stuck(c);
-    pthread_mutex_lock(&c->lock);
-    *out = c->status;
-    pthread_mutex_unlock(&c->lock);
-    out->stuck = stuck;
+    pthread_mutex_lock(&c->told_lock);
+    if (vs_control_lock_soon(&c->lock, VS_LOOK_STEPS)) {
+        c->told = c->status;
+        pthread_mutex_unlock(&c->lock);
+    }
+    *out = c->told;
     vs_shadow_counts(c, &out->shadow);
+    pthread_mutex_unlock(&c->told_lock);
+    out->stuck = stuck;
 }
 
 struct vs_policies vs_control_policies(struct vs_control *control) {
@@ -153,6 +166,8 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     memcpy(c->name, opts->name, (size_t)opts->ns_count * sizeof *c->name);
     c->clock = opts->clock ? opts->clock : vs_clock_system();
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->told_lock, NULL);
+    pthread_mutex_init(&c->shadow_lock, NULL);
     for (int i = 0; opts->gen && i < opts->ns_count; i++)
         atomic_store(&c->gen[i], opts->gen[i]);
     pthread_condattr_t attr;
@@ -163,6 +178,7 @@ int vs_control_open(const struct vs_control_opts *opts, struct vs_control **out,
     int rc = vs_policy_set_make(c, &set, err);
     if (rc == VESTA_OK) {
         vs_policy_set_swap(c, set);
+        c->told = c->status;
         if (start(c) == 0) {
             *out = c;
             return VESTA_OK;
@@ -189,6 +205,8 @@ void vs_control_close(struct vs_control *c) {
     vs_shadow_close(atomic_load(&c->shadow));
     vs_policy_set_free(c->set);
     pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->told_lock);
+    pthread_mutex_destroy(&c->shadow_lock);
     pthread_cond_destroy(&c->event);
     free(c);
 }

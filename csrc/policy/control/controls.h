@@ -76,6 +76,7 @@ struct vs_control {
     _Atomic int64_t busy_since_us;                     /* a call runs since then, in its thread's time; 0: none does */
     atomic_bool stuck;                                 /* as it was last told */
     _Atomic(struct vs_shadow *) shadow;                /* shadow.c's; NULL: there was no such policy yet */
+    pthread_mutex_t shadow_lock;                       /* shadow.c's */
     atomic_bool ending_now;                            /* ends a shadow's call that goes on */
     pthread_mutex_t lock;                              /* over what follows */
     pthread_cond_t event;
@@ -84,7 +85,15 @@ struct vs_control {
     int turn;  /* the question to be looked at first */
     struct vs_question question[VS_CONTROL_NAMESPACES_MAX * VS_CAUSES];
     struct vs_policies_status status;
+    /* What loops are told, which wait neither for `lock` nor for shadow_lock: who holds those stands back behind all
+     * others.  Held by loops alone, while they copy and try for VS_LOOK_STEPS. */
+    pthread_mutex_t told_lock;
+    struct vs_policies_status told;
 };
+
+/* Tries for so many steps of 200 us to take a lock whose holder may stand back behind who asks, in case it runs. */
+#define VS_LOOK_STEPS 5
+bool vs_control_lock_soon(pthread_mutex_t *lock, int steps);
 
 static inline int64_t vs_control_now_us(const struct vs_control *c) {
     return c->clock->boot_us(c->clock->self);

@@ -24,7 +24,7 @@
 
 #define NICENESS 19
 #define REST_TIMES 9      /* a call is followed by a rest of so many times its processor time: a tenth of a core */
-#define LOCK_STEPS_MAX 25 /* of 200 us */
+#define OFFER_STEPS 25    /* 5 ms, of vs_control_lock_soon */
 #define TELL_US 60000000  /* the same again is told after so long */
 
 struct sighting {
@@ -48,14 +48,15 @@ struct vs_shadow {
     int64_t rest_until_us;                             /* by vs_monotonic_us */
     _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook, of the set that was taken last */
     _Atomic uint64_t dropped;
-    pthread_mutex_t lock; /* over what follows */
-    pthread_cond_t event;
+    pthread_cond_t event; /* it and what follows: under the control's shadow_lock */
     struct vs_policy_set *next; /* to be taken */
     bool idle;                  /* the thread waits for questions */
     struct sighting sighting[VS_CONTROL_NAMESPACES_MAX][VS_HOOKS];
     int turn;
     struct vs_shadow_counts counts;
     struct vs_shadow_seen seen[VS_CONTROL_NAMESPACES_MAX];
+    struct vs_shadow_counts counts_told; /* under the control's told_lock, as the next */
+    struct vs_shadow_seen seen_told[VS_CONTROL_NAMESPACES_MAX];
 };
 
 /* ------------------------------------------------------------------ the control thread's side */
@@ -85,26 +86,16 @@ static bool leave(struct sighting *at, const struct vs_question_copy *question, 
     return true;
 }
 
-/* Its holder may be their thread, which stands back behind all others: it is waited for a moment, in case it runs. */
-static bool lock_soon(struct vs_shadow *s) {
-    const struct timespec step = {.tv_nsec = 200000};
-    for (int i = 0; i < LOCK_STEPS_MAX; i++) {
-        if (pthread_mutex_trylock(&s->lock) == 0) return true;
-        nanosleep(&step, NULL);
-    }
-    return false;
-}
-
 void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *input,
                      const struct vs_verdict *verdict) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     struct vs_question_copy question;
     if (!vs_shadow_has(c, ns, input->hook)) return;
     bool kept = vs_question_keep(&question, input), left = false;
-    if (kept && lock_soon(s)) {
+    if (kept && vs_control_lock_soon(&s->c->shadow_lock, OFFER_STEPS)) {
         left = leave(&s->sighting[ns][input->hook], &question, verdict);
         pthread_cond_signal(&s->event);
-        pthread_mutex_unlock(&s->lock);
+        pthread_mutex_unlock(&s->c->shadow_lock);
     }
     if (left) return;
     if (kept) vs_question_free(&question);
@@ -120,21 +111,21 @@ static bool is_chosen(const struct sighting *at, uint64_t worker) {
 
 void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker) {
     struct vs_shadow *s = atomic_load(&c->shadow);
-    if (!vs_shadow_has(c, ns, VS_CHOOSE_WORKER) || pthread_mutex_trylock(&s->lock) != 0) return;
+    if (!vs_shadow_has(c, ns, VS_CHOOSE_WORKER) || pthread_mutex_trylock(&s->c->shadow_lock) != 0) return;
     struct sighting *at = &s->sighting[ns][VS_CHOOSE_WORKER];
     if (at->state == AWAITED && is_chosen(at, worker)) {
         at->done.worker = worker;
         at->state = READY;
         pthread_cond_signal(&s->event);
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
 }
 
 void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
     for (int i = 0; i < s->c->opts.ns_count; i++)
         atomic_store(&s->hooks[i], vs_policy_set_hooks(set, i));
-    pthread_mutex_lock(&s->lock);
-    vs_policy_set_free(s->next);
+    pthread_mutex_lock(&s->c->shadow_lock);
+    struct vs_policy_set *passed = s->next;
     s->next = set;
     s->counts.any = false;
     for (int i = 0; i < s->c->opts.ns_count; i++) {
@@ -143,7 +134,8 @@ void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
         if (set->policy[i] >= 0) snprintf(s->seen[i].policy, sizeof s->seen[i].policy, "%s", set->text[i].name);
     }
     pthread_cond_signal(&s->event);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
+    vs_policy_set_free(passed);
 }
 
 /* ------------------------------------------------------------------ what it says, compared */
@@ -182,7 +174,7 @@ static void take_answer(struct vs_shadow *s, int ns, const struct sighting *aske
     show(now.said, sizeof now.said, &as_done);
     show(now.done, sizeof now.done, &asked->done);
     s->history[ns][hook].back_off.ms = 0;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->c->shadow_lock);
     (agrees ? s->counts.agreed : s->counts.differed)[hook][said->kind]++;
     *(agrees ? &seen->agreed : &seen->differed) += 1;
     seen->hook = hook;
@@ -190,7 +182,7 @@ static void take_answer(struct vs_shadow *s, int ns, const struct sighting *aske
     memcpy(seen->said, now.said, sizeof seen->said);
     memcpy(seen->done, now.done, sizeof seen->done);
     snprintf(seen->why, sizeof seen->why, "%s", said->reason);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
     if (!is_news(&s->history[ns][hook], hook, said, &asked->done)) return;
     vs_log(VS_LOG_INFO, agrees ? "a shadow policy agrees" : "a shadow policy differs", "namespace", s->c->name[ns],
            "policy", s->set->text[ns].name, "hook", vs_hook_name(hook), "said", now.said, "done", now.done, "by",
@@ -201,7 +193,7 @@ static void take_answer(struct vs_shadow *s, int ns, const struct sighting *aske
 static void take_failure(struct vs_shadow *s, int ns, const struct vs_failure *failure) {
     struct vs_shadow_seen *seen = &s->seen[ns];
     int64_t ms = vs_back_off_more(&s->history[ns][failure->hook].back_off, vs_monotonic_us());
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->c->shadow_lock);
     s->counts.failed[failure->hook][failure->result]++;
     seen->failed++;
     seen->hook = failure->hook;
@@ -209,7 +201,7 @@ static void take_failure(struct vs_shadow *s, int ns, const struct vs_failure *f
     snprintf(seen->said, sizeof seen->said, "%s", vs_call_result_name(failure->result));
     seen->done[0] = 0;
     snprintf(seen->why, sizeof seen->why, "%.*s", (int)sizeof seen->why - 1, failure->err.text);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
     vs_log(VS_LOG_WARN, "a shadow policy failed", "namespace", s->c->name[ns], "policy", s->set->text[ns].name, "hook",
            vs_hook_name(failure->hook), "failure", vs_call_result_name(failure->result), "error", failure->err.text,
            "again_in_ms", VS_DIGITS(ms), NULL);
@@ -257,7 +249,7 @@ static bool pick(struct vs_shadow *s, int *ns, struct sighting *out) {
 
 static void wait_until(struct vs_shadow *s, int64_t until_us) {
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
-    pthread_cond_timedwait(&s->event, &s->lock, &until);
+    pthread_cond_timedwait(&s->event, &s->c->shadow_lock, &until);
 }
 
 static void wait_for_more(struct vs_shadow *s) {
@@ -265,16 +257,19 @@ static void wait_for_more(struct vs_shadow *s) {
     if (s->set && vs_saying_tell(s->set))
         wait_until(s, vs_monotonic_us() + 1000000); /* what was dropped is told when its second is over */
     else
-        pthread_cond_wait(&s->event, &s->lock);
+        pthread_cond_wait(&s->event, &s->c->shadow_lock);
     s->idle = false;
 }
 
+/* The old ones end without the lock: all that they had built up is freed, behind all other threads. */
 static void take_next(struct vs_shadow *s) {
     struct vs_policy_set *old = s->set;
     s->set = s->next;
     s->next = NULL;
+    pthread_mutex_unlock(&s->c->shadow_lock);
     memset(s->history, 0, sizeof s->history);
     vs_policy_set_free(old);
+    pthread_mutex_lock(&s->c->shadow_lock);
 }
 
 static void *shadow_main(void *arg) {
@@ -282,22 +277,22 @@ static void *shadow_main(void *arg) {
     struct sighting asked;
     int ns;
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, of this thread */
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->c->shadow_lock);
     while (!atomic_load(&s->c->ending_now)) {
         if (s->next) {
             take_next(s);
         } else if (vs_monotonic_us() < s->rest_until_us) {
             wait_until(s, s->rest_until_us);
         } else if (pick(s, &ns, &asked)) {
-            pthread_mutex_unlock(&s->lock);
+            pthread_mutex_unlock(&s->c->shadow_lock);
             judge(s, ns, &asked);
             vs_question_free(&asked.question);
-            pthread_mutex_lock(&s->lock);
+            pthread_mutex_lock(&s->c->shadow_lock);
         } else {
             wait_for_more(s);
         }
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
     return NULL;
 }
 
@@ -307,7 +302,6 @@ int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_er
     struct vs_shadow *s = calloc(1, sizeof *s);
     if (!s) return vs_fail(err, VESTA_ENOMEM, "no memory");
     s->c = c;
-    pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->event, &attr);
@@ -327,16 +321,15 @@ int vs_shadow_open(struct vs_control *c, struct vs_shadow **out, struct vesta_er
 void vs_shadow_close(struct vs_shadow *s) {
     if (!s) return;
     atomic_store(&s->c->ending_now, true);
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->c->shadow_lock);
     pthread_cond_signal(&s->event);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
     pthread_join(s->thread, NULL);
     vs_policy_set_free(s->set);
     vs_policy_set_free(s->next);
     for (int i = 0; i < s->c->opts.ns_count; i++)
         for (int hook = 0; hook < VS_HOOKS; hook++)
             vs_question_free(&s->sighting[i][hook].question);
-    pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->event);
     free(s);
 }
@@ -346,28 +339,37 @@ void vs_shadow_close(struct vs_shadow *s) {
 bool vs_shadow_rests(const struct vs_control *c) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!s) return true;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->c->shadow_lock);
     bool rests = s->idle && !s->next;
     for (int i = 0; i < c->opts.ns_count * VS_HOOKS; i++)
         rests = rests && s->sighting[i / VS_HOOKS][i % VS_HOOKS].state != READY;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->c->shadow_lock);
     return rests;
+}
+
+/* With told_lock held, so that of two loops the later tells nothing older. */
+static void look(struct vs_shadow *s) {
+    if (!vs_control_lock_soon(&s->c->shadow_lock, VS_LOOK_STEPS)) return;
+    s->counts_told = s->counts;
+    memcpy(s->seen_told, s->seen, sizeof s->seen);
+    pthread_mutex_unlock(&s->c->shadow_lock);
 }
 
 void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out) {
     struct vs_shadow *s = atomic_load(&c->shadow);
     if (!s) return;
-    pthread_mutex_lock(&s->lock);
-    *out = s->counts;
-    pthread_mutex_unlock(&s->lock);
+    look(s);
+    *out = s->counts_told;
     out->dropped = atomic_load(&s->dropped);
 }
 
 void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out) {
-    struct vs_shadow *s = atomic_load(&((struct vs_control *)control)->shadow);
+    struct vs_control *c = control;
+    struct vs_shadow *s = atomic_load(&c->shadow);
     *out = (struct vs_shadow_seen){.policy = ""};
     if (!s) return;
-    pthread_mutex_lock(&s->lock);
-    *out = s->seen[ns];
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&c->told_lock);
+    look(s);
+    *out = s->seen_told[ns];
+    pthread_mutex_unlock(&c->told_lock);
 }

@@ -40,8 +40,11 @@ bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook);
 void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *input, const struct vs_verdict *verdict);
 void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker);
 
-/* Whether their thread has nothing to do.  Threads: any, as of the next two. */
+/* Whether their thread has nothing to do.  Threads: any. */
 bool vs_shadow_rests(const struct vs_control *c);
+
+/* How they are; where their lock cannot be had in a moment, how they were last.  The first with told_lock held, the
+ * other on any thread. */
 void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out);
 void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out);
 
