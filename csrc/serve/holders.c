@@ -9,12 +9,14 @@
 #include "server/reply.h"
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EVERY_US 5000000
-#define WANTED_US 30000000   /* nobody has asked for so long: the thread ends */
-#define TEXT_MAX (200 * 1024) /* of one namespace's list: what is more is counted and not told */
+#define WANTED_US 30000000            /* nobody has asked for so long: the thread ends */
+#define SILENT_US 2000000             /* a store that has not answered for so long is told of */
+#define TEXT_MAX VS_HOLDERS_BYTES_MAX /* what is more is counted and not told */
 #define ROW_MAX 4096
 
 struct holders;
@@ -22,8 +24,13 @@ struct reader {
     struct holders *of;
     int ns;
     bool runs;
-    int64_t wanted_us; /* when somebody asked last; boot time, as all here */
-    struct vs_out text; /* an object without its end; at is NULL until something was read */
+    int64_t wanted_us;              /* when somebody asked last; boot time, as all here */
+    struct vs_out list;             /* members of an object; at is NULL until something was read */
+    uint64_t list_number, readings; /* of the lists that were another than the one before; of all that came to an end */
+    int64_t read_unix_ms, store_ms; /* when the list was read, by this host's clock and the store's */
+    int64_t asked_us, asked_unix_ms; /* when that began which was not answered since; 0: the last was */
+    bool is_down;                    /* ... and has failed meanwhile */
+    char why[VS_SAID_MAX];           /* what was said of that */
 };
 
 struct holders {
@@ -50,7 +57,7 @@ static void put_worker(struct vs_out *out, const struct vs_listed *listed, int64
     vs_json_open(out, NULL, '{');
     vs_json_text(out, "worker", digits);
     vs_json_text(out, "state", vs_standing_name(standing));
-    if (standing == VS_STANDS_HELD) vs_json_int(out, "left_ms", vs_standing_left_ms(r, store_ms));
+    if (standing == VS_STANDS_HELD) vs_json_int(out, "end_ms", r->written_ms + r->lease_ms);
     if (r->seen_ms && r->written_ms) vs_json_int(out, "clock_ms", r->seen_ms - r->written_ms);
     vs_json_int(out, "written_ms", r->written_ms);
     vs_json_text(out, "holder", r->holder);
@@ -73,12 +80,6 @@ static void put_list(struct vs_out *out, const struct vs_listed *listed, size_t 
     vs_json_uint(out, "more", count - told);
 }
 
-static void put_trouble(struct vs_out *out, const char *text) {
-    vs_json_open(out, "workers", '[');
-    vs_put(out, "]", 1);
-    vs_json_text(out, "error", text);
-}
-
 /* ------------------------------------------------------------------ reading */
 
 /* The store's address is the config's, or the generator file's where the config names none. */
@@ -97,12 +98,36 @@ static struct vs_store *open_store(struct reader *reader, struct vesta_error *er
     return vs_store_open(uri ? uri : header.store, &opts, &store, err) == VESTA_OK ? store : NULL;
 }
 
-static void publish(struct reader *reader, struct vs_out *fresh) {
+/* A list that says what the last one said is the same one, read again. */
+static void take_list(struct reader *reader, struct vs_out *fresh, int64_t store_ms) {
+    const struct vs_out *list = &reader->list;
+    reader->store_ms = store_ms;
+    if (list->used == fresh->used && memcmp(list->at, fresh->at, fresh->used) == 0) return;
+    struct vs_out old = *list;
     char *text = realloc(fresh->at, fresh->used);
     if (text) fresh->at = text;
+    reader->list = *fresh;
+    reader->list_number++;
+    *fresh = old; /* to be freed */
+}
+
+static void begin_reading(struct reader *reader, int64_t unix_ms) {
     pthread_mutex_lock(&reader->of->lock);
-    free(reader->text.at);
-    reader->text = *fresh;
+    if (reader->asked_us == 0) reader->asked_us = now_us(reader->of), reader->asked_unix_ms = unix_ms;
+    pthread_mutex_unlock(&reader->of->lock);
+}
+
+/* fresh: the list that was read; NULL: none was, for this reason. */
+static void end_reading(struct reader *reader, struct vs_out *fresh, const struct vs_reply *reply, int64_t unix_ms) {
+    pthread_mutex_lock(&reader->of->lock);
+    reader->readings++;
+    reader->is_down = fresh == NULL && reply->outcome != VS_STORE_REFUSED;
+    snprintf(reader->why, sizeof reader->why, "%s", fresh ? "" : reply->text);
+    if (!reader->is_down) reader->asked_us = 0;
+    if (fresh) {
+        reader->read_unix_ms = unix_ms;
+        take_list(reader, fresh, reply->store_ms);
+    }
     pthread_mutex_unlock(&reader->of->lock);
 }
 
@@ -112,20 +137,21 @@ static void read_store(struct reader *reader, struct vs_store **store) {
     struct vs_listed *listed = NULL;
     struct vesta_error err = {.text = ""};
     size_t count = 0;
-    struct vs_reply reply = {.outcome = VS_STORE_DOWN};
+    struct vs_reply reply = {.outcome = VS_STORE_REFUSED};
     if (!fresh.at) return;
+    begin_reading(reader, clock->unix_us(clock->self) / 1000);
     if (!*store) *store = open_store(reader, &err);
-    if (*store) (*store)->ops->list(*store, &listed, &count, &reply);
-    vs_put(&fresh, "{", 1); /* which a comma takes the place of */
-    vs_json_int(&fresh, "read_unix_ms", clock->unix_us(clock->self) / 1000);
-    const char *leased_as = reader->of->serving->config->ns[reader->ns].leased_as;
-    if (leased_as) vs_json_text(&fresh, "leased_as", leased_as);
-    if (reply.outcome == VS_STORE_OK)
-        put_list(&fresh, listed, count, reply.store_ms > 0 ? reply.store_ms : clock->unix_us(clock->self) / 1000);
+    if (*store)
+        (*store)->ops->list(*store, &listed, &count, &reply);
     else
-        put_trouble(&fresh, *store ? reply.text : err.text);
+        snprintf(reply.text, sizeof reply.text, "%.*s", (int)sizeof reply.text - 1, err.text);
+    int64_t unix_ms = clock->unix_us(clock->self) / 1000;
+    if (reply.store_ms <= 0) reply.store_ms = unix_ms;
+    vs_put(&fresh, "{", 1); /* which a comma takes the place of */
+    if (reply.outcome == VS_STORE_OK) put_list(&fresh, listed, count, reply.store_ms);
+    end_reading(reader, reply.outcome == VS_STORE_OK ? &fresh : NULL, &reply, unix_ms);
     free(listed);
-    publish(reader, &fresh);
+    free(fresh.at);
 }
 
 /* With the lock held. */
@@ -172,19 +198,55 @@ static void start(struct reader *reader) {
 
 /* ------------------------------------------------------------------ asking */
 
-static void put(void *self, int ns, struct vs_out *out) {
+/* With the lock held, as the next two. */
+static bool is_silent(const struct reader *reader) {
+    return reader->asked_us != 0 && (reader->is_down || now_us(reader->of) - reader->asked_us >= SILENT_US);
+}
+
+static void put_trouble(const struct reader *reader, struct vs_out *out) {
+    char iso[VESTA_ISO_MAX], text[sizeof reader->why + 80];
+    if (is_silent(reader)) {
+        vesta_iso(reader->asked_unix_ms, iso);
+        snprintf(text, sizeof text, "the store does not answer since %s%s%s", iso, *reader->why ? ": " : "",
+                 reader->why);
+        vs_json_text(out, "error", text);
+    } else if (!reader->runs) {
+        vs_json_text(out, "error", "the namespace is not open, or there is no thread to read its store");
+    } else {
+        vs_json_text(out, "error", reader->why);
+    }
+}
+
+static void put_members(const struct reader *reader, bool with_list, struct vs_out *out) {
+    const char *leased_as = reader->of->serving->config->ns[reader->ns].leased_as;
+    if (leased_as) vs_json_text(out, "leased_as", leased_as);
+    if (reader->read_unix_ms) {
+        vs_json_int(out, "read_unix_ms", reader->read_unix_ms);
+        vs_json_int(out, "store_ms", reader->store_ms);
+    }
+    put_trouble(reader, out);
+    if (!with_list) return;
+    if (reader->list.at) {
+        vs_put(out, ",", 1);
+        vs_put(out, reader->list.at + 1, reader->list.used - 1);
+    } else {
+        vs_json_open(out, "workers", '[');
+        vs_put(out, "]", 1);
+    }
+}
+
+static bool put(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out) {
     struct holders *h = self;
     struct reader *reader = &h->reader[ns];
     pthread_mutex_lock(&h->lock);
     reader->wanted_us = now_us(h);
     if (!reader->runs && vs_namespace_is_open(&h->serving->app.ns[ns])) start(reader);
-    if (reader->text.at) {
-        vs_put(out, ",", 1);
-        vs_put(out, reader->text.at + 1, reader->text.used - 1);
-    } else {
-        put_trouble(out, reader->runs ? "" : "the namespace is not open, or there is no thread to read its store");
-    }
+    struct vs_holders_seen now = {reader->list_number, 4 * reader->readings + 2 * is_silent(reader) + !reader->runs};
+    bool is_news = !seen || now.list != seen->list || now.reading != seen->reading;
+    if (is_news) put_members(reader, !seen || now.list != seen->list, out);
+    if (seen) *seen = now;
     pthread_mutex_unlock(&h->lock);
+    return is_news;
 }
 
 bool vs_server_holders_begin(struct vs_serving *serving) {
@@ -218,7 +280,7 @@ bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us) {
     pthread_mutex_unlock(&h->lock);
     if (!ended) return false;
     for (int i = 0; i < VS_NAMESPACES_MAX; i++)
-        free(h->reader[i].text.at);
+        free(h->reader[i].list.at);
     pthread_cond_destroy(&h->woken);
     pthread_mutex_destroy(&h->lock);
     free(h);

@@ -59,6 +59,12 @@ struct vs_feed;
 struct vs_history;
 struct vs_out;
 
+/* What was told of who holds a namespace's numbers: a list, and what came of reading it.  Zero: nothing. */
+struct vs_holders_seen {
+    uint64_t list, reading;
+};
+#define VS_HOLDERS_BYTES_MAX (200 * 1024) /* of a namespace's list */
+
 /* What is told of the tables of tags; an entry a row of the config's segments. */
 struct vs_tags_status {
     int rows, unread; /* unread: tables that could not be read since the start */
@@ -77,9 +83,9 @@ struct vs_app {
         void *self); /* has the tables of tags read now; as the next, NULL: the config has no segments */
     void (*tags_status)(void *self, struct vs_tags_status *status);
     void *tags_self;
-    /* appends, as members of an object, who holds which number of a namespace; never waits for the store; NULL: not
-     * known here */
-    void (*holders)(void *self, int ns, struct vs_out *out);
+    /* appends, as members of an object, who holds which number of a namespace; with `seen`, only what is news since,
+     * and false where nothing is; never waits for the store; NULL: not known here */
+    bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
     void *holders_self;
     struct vs_policies policies;     /* judge is NULL where there are no policies */
     const char *resp_password;       /* NULL: none is needed */

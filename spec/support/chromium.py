@@ -70,8 +70,9 @@ class Chromium:
             raise RuntimeError("%s: %s" % (method, answer["error"]["message"]))
         return answer["result"]
 
-    def tab(self, width=1280, height=900, dark=False):
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+    def tab(self, width=1280, height=900, dark=False, window=False):
+        """A tab that is looked at: the others of its window are hidden then."""
+        target = self.call("Target.createTarget", url="about:blank", newWindow=window)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = self.tabs[session] = Tab(self, session, target)
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -79,7 +80,6 @@ class Chromium:
         tab.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500)
         tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         return tab
-
 
     def close_tabs(self):
         for session, tab in list(self.tabs.items()):
@@ -103,6 +103,9 @@ class Tab:
             self.faults.append(params["entry"]["text"])
         elif method == "Network.requestWillBeSent":
             self.asked.append(params["request"]["url"])
+
+    def look(self):
+        self.call("Page.bringToFront")
 
     def go(self, url):
         self.call("Page.navigate", url=url)

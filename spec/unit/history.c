@@ -28,11 +28,18 @@ static void pass(int seconds) {
     vs_history_look(history, &app);
 }
 
-static const char *told(int ns) {
+/* As an object; "" where there is no news since the stretch. */
+static const char *told_since(int ns, int64_t *since) {
     struct vs_out out = {.at = text, .size = sizeof text};
-    vs_history_put(history, &app, ns, &out);
-    text[out.used] = '\0';
+    vs_put_text(&out, "{");
+    bool is_news = vs_history_put(history, &app, ns, since, &out);
+    vs_put_text(&out, "}");
+    text[is_news ? out.used : 0] = '\0';
     return text;
+}
+
+static const char *told(int ns) {
+    return told_since(ns, NULL);
 }
 
 static int count_of(const char *part) {
@@ -98,11 +105,30 @@ static void an_hour_is_kept_and_no_more(void) {
     vs_history_free(history);
 }
 
+static void who_knows_some_is_told_the_rest(void) {
+    int64_t since = 0;
+    begin();
+    vs_add(&counts[0].ids[0][VS_RESP], 5);
+    pass(10);
+    CHECK_HAS(told_since(0, &since), "null,5],");
+    CHECK_STR(told_since(0, &since), "");
+    vs_add(&counts[0].ids[0][VS_RESP], 6);
+    pass(10);
+    vs_add(&counts[0].ids[0][VS_RESP], 7);
+    pass(10);
+    CHECK_HAS(told_since(0, &since), "\"ids\":[6,7],\"refused\":[0,0]}");
+    CHECK_STR(told_since(0, &since), "");
+    pass(VS_HISTORY_STEPS * 10 * 2); /* nothing of what was known is in the hour any more */
+    CHECK_HAS(told_since(0, &since), "\"ids\":[null,null,");
+    vs_history_free(history);
+}
+
 static const struct check_case cases[] = {
     {"ids and refusals are told by the stretch, by namespace and together", tells_what_each_stretch_gave},
     {"looks within a stretch change nothing", looks_within_a_stretch_change_nothing},
     {"a stretch that nobody saw stays empty", a_gap_stays_empty},
     {"an hour is kept, and no more", an_hour_is_kept_and_no_more},
+    {"who knows some of it is told the rest alone", who_knows_some_is_told_the_rest},
 };
 
 CHECK_MAIN(cases)

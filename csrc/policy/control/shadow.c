@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #define NICENESS 19
-#define REST_TIMES 9      /* a call is followed by a rest of so many times its processor time: a tenth of a core */
-#define OFFER_STEPS 25    /* 5 ms, of vs_control_lock_soon */
-#define TELL_US 60000000  /* the same again is told after so long */
+#define REST_TIMES 9     /* a call is followed by a rest of so many times its processor time: a tenth of a core */
+#define OFFER_STEPS 25   /* 5 ms, of vs_control_lock_soon */
+#define TELL_US 60000000 /* the same again is told after so long */
 
 struct sighting {
     enum { FREE, AWAITED, READY } state; /* AWAITED: what is done about it is not known yet */
@@ -48,7 +48,7 @@ struct vs_shadow {
     int64_t rest_until_us;                             /* by vs_monotonic_us */
     _Atomic unsigned hooks[VS_CONTROL_NAMESPACES_MAX]; /* 1 << enum vs_hook, of the set that was taken last */
     _Atomic uint64_t dropped;
-    pthread_cond_t event; /* it and what follows: under the control's shadow_lock */
+    pthread_cond_t event;       /* it and what follows: under the control's shadow_lock */
     struct vs_policy_set *next; /* to be taken */
     bool idle;                  /* the thread waits for questions */
     struct sighting sighting[VS_CONTROL_NAMESPACES_MAX][VS_HOOKS];

@@ -112,7 +112,10 @@ static bool read_namespace(struct vs_request *r, int *ns) {
 enum vs_reply_state vs_on_admin_history(struct vs_request *r) {
     struct vs_app *app = r->session->app;
     int ns;
-    if (may(r) && read_namespace(r, &ns)) vs_history_put(app->history, app, ns, r->out);
+    if (!may(r) || !read_namespace(r, &ns)) return VS_ANSWERED;
+    vs_put(r->out, "{", 1);
+    vs_history_put(app->history, app, ns, NULL, r->out);
+    vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
 
@@ -124,7 +127,7 @@ enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
     if (app->ns_count == 0) return vs_refuse(r, "unknown_name", "this server has no namespaces");
     vs_put(r->out, "{", 1);
     vs_json_text(r->out, "namespace", app->ns[ns].name);
-    if (app->holders) app->holders(app->holders_self, ns, r->out);
+    if (app->holders) app->holders(app->holders_self, ns, NULL, r->out);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }
@@ -132,12 +135,15 @@ enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
 /* The first event is the reply's first part; loops send the others. */
 enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
     struct vs_session *session = r->session;
+    struct vs_slice all = vs_arg(r, 0);
     if (!may(r)) return VS_ANSWERED;
+    if (all.at && (all.length != 1 || *all.at != '1'))
+        return vs_refuse(r, "bad_field", "all is '%s'; it is 1, or absent", VS_QUOTE(all.at, all.length));
     r->type = "text/event-stream";
     if (r->http->method == VS_HEAD || session->draining) return VS_ANSWERED;
-    if (!vs_feed_enter(session->app->feed))
+    session->viewer = vs_feed_enter(session->app->feed, all.at != NULL);
+    if (!session->viewer)
         return vs_refuse(r, "overloaded", "%d watch already, which is as many as may", VS_VIEWERS_MAX);
-    session->is_viewer = true;
-    vs_feed_put(session->app->feed, session->app, &session->seen, r->out);
+    vs_feed_put(session->app->feed, session->app, session->viewer, r->out);
     return VS_ANSWERED;
 }

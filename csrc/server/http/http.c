@@ -76,7 +76,7 @@ static void finish(const struct vs_request *r, const struct vs_http *http, size_
     char *head = out->at + start, *body = head + HEAD_RESERVE;
     const struct vs_scratch *scratch = r->session->scratch;
     size_t length = out->used - start - HEAD_RESERVE, n = scratch->http.ok_length[r->json];
-    if (r->session->is_viewer) {
+    if (r->session->viewer) {
         out->used = start + stream_head(r, head);
         memmove(out->at + out->used, body, length);
         out->used += length;
@@ -142,7 +142,7 @@ static int refuse_http2(struct vs_session *s, size_t len, struct vs_out *out) {
 
 /* Completes a reply; returns the step's answer, `used` where the connection goes on. */
 static int end(struct vs_request *r, const struct vs_http *http, size_t start, bool is_broken, int used) {
-    bool close = (is_broken || !http->keep_alive || r->session->draining) && !r->session->is_viewer;
+    bool close = (is_broken || !http->keep_alive || r->session->draining) && !r->session->viewer;
     finish(r, http, start, close);
     vs_count_request(r);
     return close ? VS_STEP_CLOSE : used;

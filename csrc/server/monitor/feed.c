@@ -1,30 +1,56 @@
-/* feed.c -- the server's state, an event a second for all who watch.  Knows no socket.
+/* feed.c -- the server's state, an event a second for all who watch; and what changes, for who wants it.  Knows no
+ * socket.
  *
  * Whoever asks first in a second makes the event, under the lock; the others copy it.  Nothing is made while nobody
- * watches. */
+ * watches.  Of all else a viewer has what it has not had: numbers say up to where. */
 #include "server/monitor/feed.h"
+#include "server/monitor/history.h"
+#include "server/monitor/segments.h"
 #include "server/monitor/status.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EVERY_US 900000 /* loops look twice a second, not exactly */
+#define SEGMENTS_EVERY_US 4900000
 #define EVENT_MAX (VS_REPLY_MAX - 64)
+#define HISTORY_MAX (2 * VS_HISTORY_STEPS * 21 + 512) /* of one namespace's event */
 
-struct vs_feed {
-    pthread_mutex_t lock;
-    int viewers;
-    uint64_t number; /* of the event in `out`; 0: none was made */
+/* An event that is the same for all. */
+struct shared {
+    uint64_t number; /* 0: none was made */
     int64_t made_us; /* boot_us */
     struct vs_out out;
     char text[EVENT_MAX];
 };
 
+struct vs_viewer {
+    bool is_in, wants_all;
+    uint64_t status, segments;              /* numbers of the last it had; 0: none */
+    int64_t stretch[VS_NAMESPACES_MAX + 1]; /* of a namespace's history; of all together behind them */
+    struct vs_holders_seen holders[VS_NAMESPACES_MAX];
+};
+
+struct vs_feed {
+    pthread_mutex_t lock;
+    struct shared status, segments;
+    struct vs_out fresh; /* segments that may be news */
+    char fresh_text[EVENT_MAX];
+    atomic_int viewers; /* written with the lock held */
+    struct vs_viewer viewer[VS_VIEWERS_MAX];
+};
+
+_Static_assert(VS_HOLDERS_BYTES_MAX + 512 + EVENT_MAX <= VS_OUT_MAX, "an event of either kind fits beside the status");
+
 struct vs_feed *vs_feed_new(void) {
     struct vs_feed *feed = calloc(1, sizeof *feed);
     if (!feed) return NULL;
     pthread_mutex_init(&feed->lock, NULL);
-    feed->out = (struct vs_out){.at = feed->text, .size = sizeof feed->text};
+    feed->status.out = (struct vs_out){.at = feed->status.text, .size = EVENT_MAX};
+    feed->segments.out = (struct vs_out){.at = feed->segments.text, .size = EVENT_MAX};
+    feed->fresh = (struct vs_out){.at = feed->fresh_text, .size = EVENT_MAX};
     return feed;
 }
 
@@ -34,37 +60,104 @@ void vs_feed_free(struct vs_feed *feed) {
     free(feed);
 }
 
-bool vs_feed_enter(struct vs_feed *feed) {
+struct vs_viewer *vs_feed_enter(struct vs_feed *feed, bool wants_all) {
+    struct vs_viewer *found = NULL;
     pthread_mutex_lock(&feed->lock);
-    bool is_in = feed->viewers < VS_VIEWERS_MAX;
-    feed->viewers += is_in;
+    for (int i = 0; i < VS_VIEWERS_MAX && !found; i++)
+        if (!feed->viewer[i].is_in) found = &feed->viewer[i];
+    if (found) {
+        *found = (struct vs_viewer){.is_in = true, .wants_all = wants_all};
+        atomic_fetch_add(&feed->viewers, 1);
+    }
     pthread_mutex_unlock(&feed->lock);
-    return is_in;
+    return found;
 }
 
-void vs_feed_leave(struct vs_feed *feed) {
+void vs_feed_leave(struct vs_feed *feed, struct vs_viewer *viewer) {
     pthread_mutex_lock(&feed->lock);
-    feed->viewers--;
+    viewer->is_in = false;
+    atomic_fetch_sub(&feed->viewers, 1);
     pthread_mutex_unlock(&feed->lock);
 }
 
-/* With the lock held. */
-static void make(struct vs_feed *feed, const struct vs_app *app, int64_t now_us) {
-    feed->out.used = 0;
-    feed->number++;
-    feed->made_us = now_us;
-    vs_put_text(&feed->out, "event: status\nid: ");
-    vs_put_uint(&feed->out, feed->number);
-    vs_put_text(&feed->out, "\ndata: ");
-    vs_put_status(&feed->out, app, false); /* who drains ends the connection: that is what viewers see */
-    vs_put_text(&feed->out, "\n\n");
+int vs_feed_viewers(const struct vs_feed *feed) {
+    return atomic_load(&feed->viewers);
 }
 
-void vs_feed_put(struct vs_feed *feed, const struct vs_app *app, uint64_t *seen, struct vs_out *out) {
+/* ------------------------------------------------------------------ what is the same for all; with the lock held */
+
+static void make_status(struct shared *status, const struct vs_app *app, int64_t now_us) {
+    if (status->number != 0 && now_us - status->made_us < EVERY_US) return;
+    status->out.used = 0;
+    status->number++;
+    status->made_us = now_us;
+    vs_put_text(&status->out, "event: status\nid: ");
+    vs_put_uint(&status->out, status->number);
+    vs_put_text(&status->out, "\ndata: ");
+    vs_put_status(&status->out, app, false); /* who drains ends the connection: that is what viewers see */
+    vs_put_text(&status->out, "\n\n");
+}
+
+/* An event is made of it where it is not what the last one said. */
+static void make_segments(struct vs_feed *feed, struct vs_app *app, int64_t now_us) {
+    struct shared *segments = &feed->segments;
+    struct vs_out *fresh = &feed->fresh;
+    if (segments->made_us != 0 && now_us - segments->made_us < SEGMENTS_EVERY_US) return;
+    segments->made_us = now_us;
+    fresh->used = 0;
+    vs_put_text(fresh, "event: segments\ndata: {");
+    vs_put_segments(fresh, app, vs_tags_now(app), 0, EVENT_MAX - 1024);
+    vs_put_tables(fresh, app);
+    vs_put_text(fresh, "}\n\n");
+    if (segments->out.used == fresh->used && memcmp(segments->text, fresh->at, fresh->used) == 0) return;
+    segments->number++;
+    segments->out.used = 0;
+    vs_put(&segments->out, fresh->at, fresh->used);
+}
+
+static bool has_room(const struct vs_out *out, size_t bytes) {
+    return out->size - out->used >= bytes;
+}
+
+static void put_shared(const struct shared *event, uint64_t *seen, struct vs_out *out) {
+    if (event->number == *seen || !has_room(out, event->out.used)) return;
+    vs_put(out, event->out.at, event->out.used);
+    *seen = event->number;
+}
+
+/* ------------------------------------------------------------------ what is of one namespace */
+
+static void put_history(struct vs_viewer *viewer, const struct vs_app *app, int ns, struct vs_out *out) {
+    size_t before = out->used;
+    if (!has_room(out, HISTORY_MAX)) return;
+    vs_put_text(out, "event: history\ndata: {");
+    bool is_news = vs_history_put(app->history, app, ns, &viewer->stretch[ns < 0 ? VS_NAMESPACES_MAX : ns], out);
+    vs_put_text(out, "}\n\n");
+    if (!is_news) out->used = before;
+}
+
+static void put_holders(struct vs_viewer *viewer, const struct vs_app *app, int ns, struct vs_out *out) {
+    size_t before = out->used;
+    if (!has_room(out, VS_HOLDERS_BYTES_MAX + 512)) return;
+    vs_put_text(out, "event: workers\ndata: {");
+    vs_json_text(out, "namespace", app->ns[ns].name);
+    bool is_news = app->holders(app->holders_self, ns, &viewer->holders[ns], out);
+    vs_put_text(out, "}\n\n");
+    if (!is_news) out->used = before;
+}
+
+void vs_feed_put(struct vs_feed *feed, struct vs_app *app, struct vs_viewer *viewer, struct vs_out *out) {
     int64_t now_us = app->clock->boot_us(app->clock->self);
     pthread_mutex_lock(&feed->lock);
-    if (feed->number == 0 || now_us - feed->made_us >= EVERY_US) make(feed, app, now_us);
-    if (feed->number != *seen) vs_put(out, feed->out.at, feed->out.used);
-    *seen = feed->number;
+    make_status(&feed->status, app, now_us);
+    put_shared(&feed->status, &viewer->status, out);
+    if (viewer->wants_all) {
+        make_segments(feed, app, now_us);
+        put_shared(&feed->segments, &viewer->segments, out);
+    }
     pthread_mutex_unlock(&feed->lock);
+    for (int ns = -1; viewer->wants_all && ns < app->ns_count; ns++)
+        put_history(viewer, app, ns, out);
+    for (int ns = 0; viewer->wants_all && app->holders && ns < app->ns_count; ns++)
+        put_holders(viewer, app, ns, out);
 }

@@ -95,9 +95,9 @@ static bool is_known(const struct vs_history *history, int64_t stretch) {
 }
 
 /* A number a stretch, the oldest first; null for one that nobody saw both ends of. */
-static void put_row(const struct vs_history *history, int column, bool is_refused, struct vs_out *out) {
-    for (int64_t to = history->last - VS_HISTORY_STEPS + 1; to <= history->last; to++) {
-        if (to != history->last - VS_HISTORY_STEPS + 1) vs_put(out, ",", 1);
+static void put_row(const struct vs_history *history, int column, bool is_refused, int64_t from, struct vs_out *out) {
+    for (int64_t to = from; to <= history->last; to++) {
+        if (to != from) vs_put(out, ",", 1);
         if (!is_known(history, to) || !is_known(history, to - 1)) {
             vs_put_text(out, "null");
             continue;
@@ -108,16 +108,24 @@ static void put_row(const struct vs_history *history, int column, bool is_refuse
     vs_put(out, "]", 1);
 }
 
-void vs_history_put(struct vs_history *history, const struct vs_app *app, int ns, struct vs_out *out) {
-    pthread_mutex_lock(&history->lock);
-    vs_put(out, "{", 1);
+static void put_rows(const struct vs_history *history, const struct vs_app *app, int ns, int64_t from,
+                     struct vs_out *out) {
     if (ns >= 0) vs_json_text(out, "namespace", app->ns[ns].name);
     vs_json_int(out, "step_ms", VS_HISTORY_STEP_S * 1000);
     vs_json_int(out, "until_unix_ms", history->last_unix_us / 1000);
     vs_json_open(out, "ids", '[');
-    put_row(history, ns, false, out);
+    put_row(history, ns, false, from, out);
     vs_json_open(out, "refused", '[');
-    put_row(history, ns, true, out);
-    vs_put_text(out, "}\n");
+    put_row(history, ns, true, from, out);
+}
+
+bool vs_history_put(struct vs_history *history, const struct vs_app *app, int ns, int64_t *since, struct vs_out *out) {
+    pthread_mutex_lock(&history->lock);
+    int64_t from = history->last - VS_HISTORY_STEPS + 1;
+    bool is_news = !since || *since != history->last;
+    if (since && *since > 0 && *since >= from) from = *since + 1; /* an hour reaches behind a boot */
+    if (is_news) put_rows(history, app, ns, from, out);
+    if (since) *since = history->last;
     pthread_mutex_unlock(&history->lock);
+    return is_news;
 }

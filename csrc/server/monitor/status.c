@@ -1,6 +1,7 @@
 /* status.c -- the state of the server as JSON.  Knows no socket and no request. */
 #include "server/monitor/status.h"
 #include "server/counts.h"
+#include "server/monitor/feed.h"
 #include "server/problem.h"
 #include "server/tags.h"
 
@@ -108,7 +109,8 @@ static void put_calls(struct vs_out *out, const struct vs_app *app, const struct
         vs_json_open(out, app->policies.hook_name((enum vs_hook)hook), '{');
         for (int result = 0; result < VS_CALL_RESULTS; result++)
             if (policies->calls[hook][result])
-                vs_json_uint(out, app->policies.result_name((enum vs_call_result)result), policies->calls[hook][result]);
+                vs_json_uint(out, app->policies.result_name((enum vs_call_result)result),
+                             policies->calls[hook][result]);
         vs_put(out, "}", 1);
     }
     vs_put(out, "}", 1);
@@ -151,6 +153,7 @@ void vs_put_status(struct vs_out *out, const struct vs_app *app, bool draining) 
     vs_json_int(out, "uptime_s", (app->clock->boot_us(app->clock->self) - app->started_us) / 1000000);
     vs_json_bool(out, "draining", draining);
     vs_json_int(out, "connections", vs_budget_open(app->budget, VS_PROTOCOLS));
+    vs_json_int(out, "viewers", vs_feed_viewers(app->feed));
     vs_json_uint(out, "waiting", vs_total(app, &app->counts[0]->waiting));
     put_requests(out, app);
     put_policy(out, app);

@@ -177,9 +177,9 @@ static bool flush(struct conn *c, bool now) {
 /* One that has not read the last event yet is not sent another: it misses some, and holds no more than one. */
 void vs_conn_show(struct conn *c) {
     struct vs_session *session = &c->session;
-    if (!session->is_viewer || c->writing || c->last || c->lingering) return;
+    if (!session->viewer || c->writing || c->last || c->lingering) return;
     c->loop->out.used = 0;
-    vs_feed_put(session->app->feed, session->app, &session->seen, &c->loop->out);
+    vs_feed_put(session->app->feed, session->app, session->viewer, &c->loop->out);
     if (flush(c, true)) c->active_ms = uv_now(&c->loop->uv);
 }
 
@@ -316,7 +316,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     bool blocked = false;
     c->came_ns = 0;
     out->used = 0;
-    while (!blocked && !c->session.is_viewer && (at < length || c->session.waiting.request)) {
+    while (!blocked && !c->session.viewer && (at < length || c->session.waiting.request)) {
         used = step(c, data, length, &at, out);
         if (used <= 0 && used != VS_STEP_AGAIN) break;
         if (out->size - out->used >= VS_REPLY_MAX) continue;
@@ -326,7 +326,7 @@ static void work(struct conn *c, const char *data, size_t length) {
     if (!blocked) flush(c, true);
     count_durations(c, since_ns);
     if (uv_is_closing(&c->io.handle)) return;
-    if (c->session.is_viewer) at = length;
+    if (c->session.viewer) at = length;
     if (at > 0 || c->have == 0) c->partial_ms = uv_now(&loop->uv);
     if (used == VS_STEP_CLOSE) {
         c->last = true;
@@ -374,7 +374,7 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
         vs_conn_end(c);
     }
     if (got <= 0 || c->lingering) return;
-    if (c->session.is_viewer) return; /* it may say what it likes */
+    if (c->session.viewer) return; /* it may say what it likes */
     c->active_ms = uv_now(&c->loop->uv);
     if (c->have == 0) {
         work(c, buf->base, (size_t)got);

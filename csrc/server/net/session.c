@@ -41,8 +41,8 @@ void vs_session_settle(struct vs_session *s) {
 void vs_session_end(struct vs_session *s) {
     vs_session_settle(s);
     vs_multi_end(s);
-    if (s->is_viewer) vs_feed_leave(s->app->feed);
-    s->is_viewer = false;
+    if (s->viewer) vs_feed_leave(s->app->feed, s->viewer);
+    s->viewer = NULL;
 }
 
 bool vs_session_is_due(const struct vs_session *s, int64_t now_us) {

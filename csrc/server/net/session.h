@@ -67,11 +67,10 @@ struct vs_session {
     int64_t began_us; /* boot_us */
     size_t memory;    /* bytes of app->budget that are held for this connection */
     char name[VS_CLIENT_NAME_MAX];
-    bool resp3;             /* RESP: what the client asked for with HELLO */
-    bool known;             /* RESP: it said the password */
-    struct vs_multi *multi; /* RESP: the transaction that was begun; NULL: none */
-    bool is_viewer;         /* HTTP: what it reads from now on are events, */
-    uint64_t seen;          /* ... of which this was the last */
+    bool resp3;               /* RESP: what the client asked for with HELLO */
+    bool known;               /* RESP: it said the password */
+    struct vs_multi *multi;   /* RESP: the transaction that was begun; NULL: none */
+    struct vs_viewer *viewer; /* HTTP: what it reads from now on are events; NULL: it asks */
 };
 
 /* RESP: a password is needed, and was not said yet. */

@@ -29,6 +29,6 @@ export function span(ms) {
   return s >= 60 ? `${Math.floor(s / 60)} min ${two(s % 60)} s` : s + ' s';
 }
 
-export function ago(ms) {
-  return ms < 1500 ? 'just now' : span(ms) + ' ago';
+export function ago(ms, justMs = 1500) {
+  return ms < justMs ? 'just now' : span(ms) + ' ago';
 }

@@ -1,69 +1,46 @@
 // page.js -- the admin's page: signs in, follows the server's events, and shows what they say.
 import { chart } from './chart.js';
+import { ask, join } from './hub.js';
 import { idBox } from './idbox.js';
 import { el, fill, ago, grouped, rate, span } from './dom.js';
 
 const $ = id => document.getElementById(id);
-const STEPS = 360, STALE_MS = 4000, RETRY_MS = 2000, REFRESH_MS = 10000, FIRST_READ_MS = 1500;
+const STALE_MS = 4000;
 
-let token = null, last = null, lastAt = 0, previous = null, connection = null, box = null, trouble = '';
+let token = null, following = false, last = null, lastAt = 0, previous = null, box = null, trouble = '';
+const workers = new Map(); // what was said of a namespace's, by its name
 
-// ------------------------------------------------------------------ asking
+// ------------------------------------------------------------------ hearing
 
-// A header is bytes: a token that is not ASCII goes as the UTF-8 that the server's config has.
-const bytesOf = text => String.fromCharCode(...new TextEncoder().encode(text));
-
-function ask(path, options = {}) {
-  return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + bytesOf(token) } : {} });
+function hub() {
+  if (window.SharedWorker) return new SharedWorker('/page/hub.js', { type: 'module' }).port;
+  const { port1, port2 } = new MessageChannel();
+  join(port2);
+  return port1;
 }
 
-async function json(path) {
-  const reply = await ask(path);
-  if (!reply.ok) throw new Error((await reply.json()).detail || reply.statusText);
-  return reply.json();
-}
+const port = hub();
+port.onmessage = ({ data }) => following && HEARD[data.kind](data.said, data);
 
-// The server's events as they come; returns when the stream ends.
-async function follow(signal) {
-  const reply = await ask('/admin/events', { signal });
-  if (reply.status === 401) return 'token';
-  if (!reply.ok) throw new Error((await reply.json()).detail);
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return 'it ended the stream';
-    text += value;
-    const events = text.split('\n\n');
-    text = events.pop();
-    const data = events.length && /^data: (.*)$/m.exec(events[events.length - 1]);
-    if (data) show(JSON.parse(data[1]));
-  }
-}
+const HEARD = {
+  status: (said, { at }) => show(said, at),
+  history: drawHour,
+  workers: said => last && showWorkers(said),
+  segments: showSegments,
+  end: (_, { why }) => (why === 'token' ? login(token ? 'The server does not know this token.' : '') : staleness(why)),
+};
 
-async function watch() {
-  connection = new AbortController();
-  const { signal } = connection;
-  while (!signal.aborted) {
-    let end = '';
-    try {
-      end = await follow(signal);
-    } catch (error) {
-      end = error.message;
-    }
-    if (signal.aborted) return;
-    if (end === 'token') return login(token ? 'The server does not know this token.' : '');
-    staleness(end);
-    await new Promise(resume => setTimeout(resume, RETRY_MS));
-  }
+function follow(wanted) {
+  following = wanted;
+  port.postMessage(wanted ? { token } : {});
 }
 
 // ------------------------------------------------------------------ what is seen
 
-function show(status) {
-  previous = last;
+function show(status, at) {
+  previous = last && status.unix_ms - last.unix_ms < 10 * STALE_MS ? last : null; // no rate of what was not looked at
   last = status;
-  lastAt = Date.now();
+  lastAt = at;
   trouble = '';
   if ($('board').hidden) begin();
   document.title = `vesta: ${status.namespaces.filter(n => n.ready).length} of ${status.namespaces.length} ready`;
@@ -72,6 +49,8 @@ function show(status) {
   for (const at of [...$('namespaces').children]) // a server that came back may have others
     if (!status.namespaces.some(ns => at.id === 'ns-' + ns.name)) at.remove();
   for (const ns of status.namespaces) card(ns);
+  regions();
+  captions();
   policies(status.policies);
   facts($('answers'), Object.entries(status.requests).map(([code, n]) => [code, grouped(n), code === 'ok' ? '' : 'warn']));
   box.namespaces(status.namespaces);
@@ -83,14 +62,6 @@ function begin() {
   $('board').hidden = $('actions').hidden = false;
   $('namespaces').replaceChildren();
   if (!box) box = idBox($);
-  refresh();
-  setTimeout(askWorkers, FIRST_READ_MS); // the first question has them read
-}
-
-function refresh() {
-  history();
-  askWorkers();
-  askSegments();
 }
 
 // Says since when what is seen is old, and why; before anything was seen, beside the field for the token.  What is read
@@ -209,76 +180,61 @@ function policies(said) {
 
 // ------------------------------------------------------------------ the last hour
 
-async function history() {
-  try {
-    const all = await json('/admin/history');
-    drawHour(all);
-    for (const ns of last.namespaces) {
-      const one = await json('/admin/history?ns=' + encodeURIComponent(ns.name));
-      const spark = $('ns-' + ns.name)?.querySelector('.spark');
-      if (spark) fill(spark, chart(perSecondOf(one.ids, one.step_ms), { label: `Ids a second of ${ns.name} in the last hour` }));
-    }
-  } catch (error) {
-    staleness(error.message);
+const perSecondOf = (row, stepMs) => row.map(n => (n === null ? null : n * 1000 / stepMs));
+
+// Of a namespace, or of all together.
+function drawHour({ namespace, ids, refused, step_ms }) {
+  if (namespace !== undefined) {
+    const spark = $('ns-' + namespace)?.querySelector('.spark');
+    if (spark) fill(spark, chart(perSecondOf(ids, step_ms), { label: `Ids a second of ${namespace} in the last hour` }));
+    return;
   }
-}
-
-const perSecondOf = (row, stepMs) => row.slice(-STEPS).map(n => (n === null ? null : n * 1000 / stepMs));
-
-function drawHour(all) {
-  fill($('chart-ids'), chart(perSecondOf(all.ids, all.step_ms), { label: 'Ids a second in the last hour', scale: true }));
-  fill($('chart-refused'), chart(perSecondOf(all.refused, all.step_ms),
+  fill($('chart-ids'), chart(perSecondOf(ids, step_ms), { label: 'Ids a second in the last hour', scale: true }));
+  fill($('chart-refused'), chart(perSecondOf(refused, step_ms),
     { label: 'Requests refused a second in the last hour', scale: true, kind: 'refused' }));
 }
 
 // ------------------------------------------------------------------ what others hold
 
-async function askWorkers() {
-  if (!last) return;
-  const sections = [];
-  for (const ns of last.namespaces) {
-    let said;
-    try {
-      said = await json('/admin/workers?ns=' + encodeURIComponent(ns.name));
-    } catch (error) {
-      said = { error: error.message, workers: [] };
-    }
-    sections.push(workersSection(ns.name));
-    fill(sections[sections.length - 1], workersTable(ns.name, said));
-  }
-  if (sections.some(section => !section.isConnected) || sections.length !== $('workers').children.length)
-    $('workers').replaceChildren(...sections);
+// A region stays while its table changes: who is in it by the keyboard, or has scrolled it, remains there.
+function regions() {
+  const names = last.namespaces.map(ns => 'workers-' + ns.name), list = $('workers');
+  if ([...list.children].map(at => at.id).join('\n') === names.join('\n')) return;
+  list.replaceChildren(...last.namespaces.map(({ name }) => $('workers-' + name) || el('div', { class: 'scroll',
+    id: 'workers-' + name, tabindex: '0', role: 'region', 'aria-label': 'Worker numbers of ' + name },
+    el('table', {}, el('caption', {}, el('span', {}), ' ', el('span', { class: 'bad' }))))));
 }
 
-// It stays while its table changes: who is in it by the keyboard, or has scrolled it, remains there.
-function workersSection(name) {
-  return $('workers-' + name) || el('div', { class: 'scroll', id: 'workers-' + name, tabindex: '0', role: 'region',
-    'aria-label': 'Worker numbers of ' + name });
-}
-
-function workersTable(name, said) {
+function showWorkers(said) {
+  workers.set(said.namespace, said);
+  const table = $('workers-' + said.namespace)?.querySelector('table');
+  if (!table) return;
+  const passed = last.unix_ms - said.read_unix_ms, n = { class: 'n' };
+  const left = w => (w.end_ms === undefined ? '-' : span(Math.max(0, w.end_ms - said.store_ms - passed)));
   const clock = w => (w.clock_ms === undefined ? '' : (w.clock_ms > 0 ? '+' : '') + (w.clock_ms / 1000).toFixed(3) + ' s');
-  const rows = said.workers.map(w => el('tr', {}, el('td', { class: 'n' }, w.worker),
+  const rows = (said.workers || []).map(w => el('tr', {}, el('td', n, w.worker),
     el('td', { class: w.state === 'held' ? 'good' : w.state === 'expired' ? 'warn' : 'dim' }, w.state),
-    el('td', { class: 'n' }, w.left_ms ? span(w.left_ms) : '-'), el('td', { class: 'n' }, clock(w)),
-    el('td', { class: 'who' }, w.holder || '-', el('span', { class: 'dim' }, ' ' + w.identity))));
-  const of = said.held === undefined ? 'not read yet' :
-    `${grouped(said.held)} held, ${grouped(said.expired)} expired, ${grouped(said.free)} free` +
-    (said.more ? `; the first ${grouped(said.workers.length)} are shown` : '');
-  const when = said.read_unix_ms ? `, read ${ago(last.unix_ms - said.read_unix_ms)}` : '';
-  const caption = el('caption', {}, `${name}: ${of}${when}`, said.error ? el('span', { class: 'bad' }, ' ' + said.error) : '');
+    el('td', n, left(w)), el('td', n, clock(w)),
+    el('td', { class: 'who' }, w.holder || '-', ' ', el('span', { class: 'dim' }, w.identity))));
   const head = rows.length ? [el('thead', {}, el('tr', {}, ...['Number', 'State', 'Left', 'Clock off store', 'Holder, identity']
     .map((title, i) => el('th', { scope: 'col', class: [0, 2, 3].includes(i) ? 'n' : '' }, title))))] : [];
-  return el('table', {}, caption, ...head, el('tbody', {}, ...rows));
+  table.replaceChildren(table.caption, ...head, ...(rows.length ? [el('tbody', {}, ...rows)] : []));
+  captions();
 }
 
-async function askSegments() {
-  let said;
-  try {
-    said = await json('/v1/segments');
-  } catch (error) {
-    return;
+function captions() {
+  for (const { name } of last.namespaces) {
+    const said = workers.get(name), [what, trouble] = $('workers-' + name).querySelectorAll('caption span');
+    const of = said?.held === undefined ? 'not read yet' :
+      `${grouped(said.held)} held, ${grouped(said.expired)} expired, ${grouped(said.free)} free` +
+      (said.more ? `; the first ${grouped(said.workers.length)} are shown` : '') +
+      `, read ${ago(last.unix_ms - said.read_unix_ms, 6000)}`; // it is read every five seconds
+    fill(what, `${name}: ${of}`);
+    fill(trouble, said?.error || '');
   }
+}
+
+function showSegments(said) {
   $('segments-section').hidden = said.segments.length === 0 && !said.unread;
   const columns = ['Tag', 'Order', 'Given', 'Left here', 'Next range', 'A second', 'Pauses', 'Trouble'];
   const rows = said.segments.slice(0, 200).map(s => {
@@ -309,7 +265,7 @@ function question(action) {
   $('ask').returnValue = 'no';
   $('ask').onclose = async () => {
     if ($('ask').returnValue !== 'yes') return;
-    const reply = await ask('/admin/' + action, { method: 'POST' });
+    const reply = await ask('/admin/' + action, token, { method: 'POST' });
     const said = await reply.json();
     fill($('live'), reply.ok ? said.status : said.detail);
   };
@@ -317,9 +273,10 @@ function question(action) {
 }
 
 function login(why) {
-  if (connection) connection.abort();
+  follow(false);
   token = last = previous = null;
   trouble = '';
+  workers.clear();
   sessionStorage.removeItem('token');
   $('board').hidden = $('actions').hidden = true;
   for (const id of ['server', 'live', 'namespaces', 'workers', 'tiles', 'policies', 'answers']) $(id).replaceChildren();
@@ -330,11 +287,10 @@ function login(why) {
 
 $('login').addEventListener('submit', event => {
   event.preventDefault();
-  if (connection) connection.abort();
   token = $('token').value;
   $('token').value = '';
   sessionStorage.setItem('token', token);
-  watch();
+  follow(true);
 });
 $('actions').addEventListener('click', event => {
   if (event.target.dataset.action) question(event.target.dataset.action);
@@ -355,6 +311,15 @@ const said = /^#token=(.+)$/.exec(location.hash);
 if (said) window.history.replaceState(null, '', location.pathname);
 token = said ? decoded(said[1]) : sessionStorage.getItem('token');
 if (said) sessionStorage.setItem('token', token);
-setInterval(() => lastAt && staleness(), 1000);
-setInterval(() => last && !document.hidden && refresh(), REFRESH_MS);
-watch();
+setInterval(() => following && lastAt && staleness(), 1000);
+
+// Only while it is seen: who has many pages open looks at few of them.
+let wanted = true;
+function look() {
+  if (document.hidden && following) follow(false), wanted = true, document.title = 'vesta';
+  else if (!document.hidden && wanted) follow(true), wanted = false;
+}
+document.addEventListener('visibilitychange', look);
+window.addEventListener('pagehide', () => following && follow(false));
+window.addEventListener('pageshow', ({ persisted }) => persisted && look());
+look();

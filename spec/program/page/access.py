@@ -53,6 +53,8 @@ def _(world):
         stranger.go(server.url(None))
         stranger.until(shown("#login"))
         look(stranger, "empty")
+        tab.look()
+        tab.until("document.getElementById('live').className == 'good'")
         server.process.send_signal(signal.SIGSTOP)
         tab.until(shown("#stale"))
         look(tab, "stale")

@@ -53,8 +53,8 @@ def _(world):
         tab.until("document.getElementById('workers').innerText.includes('held')")
         tab.run("window.told = 0; new MutationObserver(l => { told += l.length })"
                 ".observe(document.getElementById('live'), { childList: true, subtree: true, characterData: true });"
-                "document.querySelector('#workers .scroll').focus(); window.table = document.querySelector('#workers table'); 0")
-        tab.until("document.querySelector('#workers table') !== table")
+                "document.querySelector('#workers .scroll').focus(); window.rows = document.querySelector('#workers tbody'); 0")
+        tab.until("document.querySelector('#workers tbody') !== rows")
         same(tab.run("document.activeElement.className"), "scroll")
         same(tab.run("told"), 0)
 
@@ -199,6 +199,31 @@ def _(world):
                 for name, value in fields.items():
                     same((preset, id, name, int(value)), (preset, id, name, int(explained[name])))
         assert compared > 2 * len(presets), compared
+
+
+@claim("eight windows are live at once: they share a connection, ask for nothing, and let go of it when they are not looked at")
+def _(world):
+    with Paged(world) as server, browsing() as browser:
+        tabs = [open_page(browser, server, window=True) for _ in range(8)]  # a browser gives a server six connections
+        for tab in tabs:
+            tab.run("window.told = document.getElementById('server').innerText; 0")
+        for tab in tabs:
+            same(tab.run("document.visibilityState"), "visible")
+            tab.until("document.getElementById('workers').innerText.includes('held')")
+            tab.until("document.getElementById('server').innerText !== told")
+            asked = {url.removeprefix(server.url(None)).split("/")[0] for url in tab.asked if not url.startswith("data:")}
+            same(asked, {"", "page"})
+        same(server.watching(), 1)
+        browser.close_tabs()
+        server.until_watched_by(0)
+        front = open_page(browser, server)
+        other = browser.tab()
+        front.until("document.hidden")
+        server.until_watched_by(0)
+        front.look()
+        front.until("document.getElementById('live').className == 'good' && document.title.includes('ready')")
+        server.until_watched_by(1)
+        same(other.run("document.hidden"), True)
 
 
 @claim("all of it is below 150 KB, and comes from the program alone")

@@ -3,10 +3,11 @@ import atexit
 import contextlib
 import functools
 import json
+import time
 import urllib.parse
 
 from chromium import Chromium
-from serving import Configured, free_port
+from serving import SLOW, Configured, free_port
 
 TOKEN = "let me in"
 CONFIG = """return { admin = { token = "%s" }, stores = { db = { uri = "sqlite:%s" } },
@@ -19,15 +20,56 @@ CONFIG = """return { admin = { token = "%s" }, stores = { db = { uri = "sqlite:%
 class Paged(Configured):
     """Serves two namespaces and a tag; the path of one generator, and so its identity, is markup."""
 
-    def __init__(self, world):
+    def __init__(self, world, config=None):
         self.admin = free_port()
+        super().__init__(world, config or self.odd(world), "--admin", "127.0.0.1:%d" % self.admin)
+
+    @staticmethod
+    def odd(world):
         odd = world.path("<b id=odd>orders<img src=x onerror='document.title=1'>.gen")
         database = world.path("counters.db")
         assert world.run("segments", "add", "invoices", "--store", "sqlite:" + database).code == 0
-        super().__init__(world, CONFIG % (TOKEN, database, world.folder, odd, world.folder), "--admin", "127.0.0.1:%d" % self.admin)
+        return CONFIG % (TOKEN, database, world.folder, odd, world.folder)
+
+    def watching(self):
+        """How many follow the server's events."""
+        return self.ask("status")["viewers"]
+
+    def ask(self, what):
+        request = "GET /admin/%s HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n" % (what, TOKEN)
+        return json.loads(self.say(self.admin, request.encode()).partition(b"\r\n\r\n")[2])
+
+    def until_watched_by(self, count):
+        end = time.monotonic() + 60 * SLOW
+        while self.watching() != count:
+            assert time.monotonic() < end, self.watching()
+            time.sleep(0.05)
 
     def url(self, token=TOKEN):
         return "http://127.0.0.1:%d/" % self.admin + ("#token=" + urllib.parse.quote(token) if token else "")
+
+
+class Events:
+    """All that the server sends to a page."""
+
+    def __init__(self, server):
+        self.sock = server.connect(server.admin)
+        self.sock.sendall(b"GET /admin/events?all=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % TOKEN.encode())
+        self.file = self.sock.makefile("rb")
+        while self.file.readline().strip():
+            pass
+
+    def next(self):
+        lines = iter(self.file.readline, b"\n")
+        event = dict(line.decode().rstrip("\n").split(": ", 1) for line in lines)
+        return event["event"], json.loads(event["data"])
+
+    def workers(self, namespace, are=lambda said: True):
+        """The next that is said of a namespace's numbers and is as wanted."""
+        while True:
+            kind, said = self.next()
+            if kind == "workers" and said["namespace"] == namespace and are(said):
+                return said
 
 
 @functools.lru_cache(maxsize=None)

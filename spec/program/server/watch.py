@@ -31,8 +31,8 @@ class Watched(Server):
 class Viewer:
     """Who watches: the events, one after the other, as a browser reads them."""
 
-    def __init__(self, server):
-        self.sock = server.begin()
+    def __init__(self, server, path="/admin/events"):
+        self.sock = server.begin(path)
         self.bytes = b""
         self.head = self.until(b"\r\n\r\n").decode()
 
@@ -44,6 +44,10 @@ class Viewer:
             self.bytes += more
         part, _, self.bytes = self.bytes.partition(end)
         return part
+
+    def any(self):
+        lines = dict(line.split(": ", 1) for line in self.until(b"\n\n").decode().split("\n"))
+        return lines["event"], json.loads(lines["data"])
 
     def event(self):
         lines = dict(line.split(": ", 1) for line in self.until(b"\n\n").decode().split("\n"))
@@ -72,10 +76,27 @@ def _(world):
         same(set(state) - {"policies"}, set(server.ask("/admin/status")[1]) - {"policies"})
 
 
+@claim("who wants all is told histories, worker numbers and segments, too, and after that what is news")
+def _(world):
+    with Watched(world) as server:
+        viewer, first = Viewer(server, "/admin/events?all=1"), {}
+        while not first.keys() >= {"status", "segments", "history", "workers"}:
+            kind, said = viewer.any()
+            same(kind in first and kind != "status" and said == first[kind], False)
+            first.setdefault(kind, said)
+        same(first["segments"]["segments"], [])
+        same((len(first["history"]["ids"]), first["history"]["step_ms"]), (360, 10000))
+        same((first["workers"]["namespace"], first["workers"]["error"]), ("default", ""))
+        same(first["workers"]["workers"], server.ask("/admin/workers?ns=default")[1]["workers"])
+        for wrong in ("", "0", "11", "x" * 3000):
+            head, said = server.ask("/admin/events?all=" + wrong)
+            same((said["status"], said["code"]), (400, "bad_field"))
+
+
 @claim("a viewer that reads nothing holds up nobody, and holds no more than the socket and one event")
 def _(world):
     with Watched(world) as server:
-        deaf = [server.begin() for _ in range(4)]
+        deaf = [server.begin("/admin/events?all=1") for _ in range(4)]
         viewer = Viewer(server)
         before = server.rss_kb()
         for _ in range(4):

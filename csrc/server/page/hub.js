@@ -1,0 +1,99 @@
+// hub.js -- the server's events, for all pages of a browser over one connection: it gives a server six, and a seventh page
+// would wait for one without a word.  Runs as a shared worker; where a browser has none, in the page.
+
+const RETRY_MS = 2000, STEPS = 360;
+
+const streams = new Map(); // by token; who does not know it is not let in by another who does
+
+// A header is bytes: a token that is not ASCII goes as the UTF-8 that the server's config has.
+const bytesOf = text => String.fromCharCode(...new TextEncoder().encode(text));
+
+export function ask(path, token, options = {}) {
+  return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + bytesOf(token) } : {} });
+}
+
+// A page says { token } to be told what there is and what comes, and {} when it wants no more.
+export function join(port) {
+  let stream = null;
+  port.onmessage = ({ data: { token } }) => {
+    if (stream) leave(stream, port);
+    stream = token === undefined ? null : enter(token, port);
+  };
+}
+
+function enter(token, port) {
+  let stream = streams.get(token);
+  if (!stream) {
+    stream = { token, ports: new Set(), said: new Map(), abort: new AbortController() };
+    streams.set(token, stream);
+    watch(stream);
+  }
+  stream.ports.add(port);
+  for (const message of stream.said.values()) port.postMessage(message);
+  return stream;
+}
+
+function leave(stream, port) {
+  stream.ports.delete(port);
+  if (stream.ports.size === 0) end(stream);
+}
+
+function end(stream) {
+  stream.abort.abort();
+  if (streams.get(stream.token) === stream) streams.delete(stream.token);
+}
+
+async function watch(stream) {
+  const { signal } = stream.abort;
+  while (!signal.aborted) {
+    let why = '';
+    try {
+      why = await follow(stream, signal);
+    } catch (error) {
+      why = error.message;
+    }
+    if (signal.aborted) return;
+    if (why === 'token') end(stream);
+    tell(stream, { kind: 'end', why }, 'end');
+    await new Promise(resume => setTimeout(resume, RETRY_MS));
+  }
+}
+
+// The server's events as they come; returns why the stream has ended.
+async function follow(stream, signal) {
+  const reply = await ask('/admin/events?all=1', stream.token, { signal });
+  if (reply.status === 401) return 'token';
+  if (!reply.ok) throw new Error((await reply.json()).detail);
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  stream.said.clear();
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return 'it ended the stream';
+    text += value;
+    const events = text.split('\n\n');
+    text = events.pop();
+    for (const event of events) hear(stream, event);
+  }
+}
+
+function hear(stream, event) {
+  const kind = /^event: (.*)$/m.exec(event), data = /^data: (.*)$/m.exec(event);
+  if (!kind || !data) return;
+  const said = JSON.parse(data[1]), at = `${kind[1]} ${said.namespace ?? ''}`, before = stream.said.get(at)?.said;
+  tell(stream, { kind: kind[1], said: before && merge[kind[1]] ? merge[kind[1]](before, said) : said, at: Date.now() }, at);
+}
+
+// What is sent once and then as it changes, put together.
+const merge = {
+  history: (before, now) => ({ ...now, ids: [...before.ids, ...now.ids].slice(-STEPS),
+    refused: [...before.refused, ...now.refused].slice(-STEPS) }),
+  workers: (before, now) => ({ ...before, ...now }),
+};
+
+function tell(stream, message, at) {
+  stream.said.set(at, message);
+  for (const port of stream.ports) port.postMessage(message);
+}
+
+if ('SharedWorkerGlobalScope' in globalThis) globalThis.onconnect = ({ ports: [port] }) => join(port);
