@@ -229,7 +229,7 @@ function captions() {
       `${grouped(said.held)} held, ${grouped(said.expired)} expired, ${grouped(said.free)} free` +
       (said.more ? `; the first ${grouped(said.workers.length)} are shown` : '') +
       `, read ${ago(last.unix_ms - said.read_unix_ms, 6000)}`; // it is read every five seconds
-    fill(what, `${name}: ${of}`);
+    fill(what, `${name}${said?.leased_as ? ', leased as ' + said.leased_as : ''}: ${of}`);
     fill(trouble, said?.error || '');
   }
 }
