@@ -39,5 +39,7 @@ void vs_count_durations(struct vs_counts *counts, enum vs_protocol protocol, uin
 
 /* Adds up one count of all loops: `of` is that count's place in the first loop's. */
 uint64_t vs_total(const struct vs_app *app, const vs_count *of);
+/* How many connections a loop serves. */
+uint64_t vs_served_by(const struct vs_app *app, int loop);
 
 #endif

@@ -159,6 +159,11 @@ static void put_connections(struct vs_metrics *m) {
     }
 }
 
+static void put_loops(struct vs_metrics *m) {
+    for (int loop = 0; loop < m->app->loop_count; loop++)
+        vs_metrics_sample(m, "{loop=\"%d\"} %llu", loop, (unsigned long long)vs_served_by(m->app, loop));
+}
+
 static void put_accepted(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol)
     vs_metrics_sample(m, "{proto=\"%s\"} %llu", protocol_name[protocol], total(m, &COUNTS(m).accepted[protocol]));
@@ -343,6 +348,7 @@ static const struct family {
     {"vesta_request_duration_seconds", "Time from reading a request to writing its answer", HISTOGRAM, put_durations,
      ALWAYS},
     {"vesta_connections", "Connections open", GAUGE, put_connections, ALWAYS},
+    {"vesta_loop_connections", "Connections that a loop serves", GAUGE, put_loops, ALWAYS},
     {"vesta_connections_accepted_total", "Connections accepted", COUNTER, put_accepted, ALWAYS},
     {"vesta_connections_refused_total", "Connections turned away, by the limit they exceeded", COUNTER, put_refused,
      ALWAYS},

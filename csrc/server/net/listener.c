@@ -32,6 +32,7 @@ static void turn_away(struct listener *listener, int fd, enum vs_turned why) {
                                "Retry-After: 1\r\nConnection: close\r\n\r\n";
     struct vs_counts *counts = &listener->loop->scratch.counts;
     bool is_resp = listener->protocol == VS_RESP;
+    vs_add(&counts->accepted[listener->protocol], 1);
     vs_add(&counts->turned[listener->protocol][why], 1);
     vs_add(&counts->closed[listener->protocol], 1);
     send(fd, is_resp ? resp : http, is_resp ? sizeof resp - 1 : sizeof http - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -115,12 +116,14 @@ static bool let_in(struct listener *listener) {
     int fd = accept4(listener->fd, &address.base, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return none_came(listener);
     struct vs_peer peer = peer_of(&address);
-    vs_add(&loop->scratch.counts.accepted[listener->protocol], 1);
     enum vs_turned why = vs_budget_enter(loop->server->opts->app->budget, listener->protocol, &peer);
     if (why != VS_LET_IN) return turn_away(listener, fd, why), true;
     struct conn *c = loop->spare;
     loop->spare = NULL;
-    vs_conn_begin(c, listener, fd, &peer);
+    c->fd = fd;
+    c->peer = peer;
+    c->session.protocol = listener->protocol;
+    vs_conn_place(c, loop);
     return true;
 }
 

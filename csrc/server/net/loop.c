@@ -141,7 +141,7 @@ static void on_sweep(uv_timer_t *timer) {
         (loop->drain_ms ? drain_one : look_at)(c, now);
     }
     if (loop == loop->server->loops[0]) vs_listeners_tell(loop->server, now);
-    if (loop->drain_ms && TAILQ_EMPTY(&loop->conns)) close_loop(loop);
+    if (loop->drain_ms && TAILQ_EMPTY(&loop->conns) && vs_handover_end(loop)) close_loop(loop);
 }
 
 /* The listeners live until the first sweep: who was connected when the signal came is still accepted. */
@@ -237,6 +237,7 @@ static int fill_loop(struct loop *loop, const struct vs_serve_opts *opts) {
     uv_timer_init(&loop->uv, &loop->sweep);
     uv_timer_init(&loop->uv, &loop->retry);
     vs_listeners_init(loop);
+    vs_handover_init(loop);
     loop->stop.data = loop->wake.data = loop->sweep.data = loop->retry.data = loop;
     uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
     for (int i = 0; i < opts->listener_count && rc == 0; i++)

@@ -38,6 +38,7 @@ static void on_closed(uv_handle_t *handle) {
     assert(c->session.memory == 0);
     vs_add(&c->loop->scratch.counts.closed[c->session.protocol], 1);
     vs_budget_leave(c->session.app->budget, c->session.protocol, &c->peer);
+    atomic_fetch_sub_explicit(&c->loop->load, 1, memory_order_relaxed);
     free(c);
 }
 
@@ -386,33 +387,32 @@ static void on_read(uv_stream_t *stream, ssize_t got, const uv_buf_t *buf) {
 
 /* ------------------------------------------------------------------ beginning a connection */
 
-static int open_stream(struct conn *c, int fd) {
-    int rc = c->peer.family == 0 ? uv_pipe_open(&c->io.pipe, fd) : uv_tcp_open(&c->io.tcp, fd);
-    if (rc != 0) close(fd);
+static int open_stream(struct conn *c) {
+    int rc = c->peer.family == 0 ? uv_pipe_open(&c->io.pipe, c->fd) : uv_tcp_open(&c->io.tcp, c->fd);
+    if (rc != 0) close(c->fd);
     return rc;
 }
 
-void vs_conn_begin(struct conn *c, const struct listener *listener, int fd, const struct vs_peer *peer) {
-    struct loop *loop = listener->loop;
+void vs_conn_begin(struct conn *c, struct loop *loop) {
     struct vs_app *app = loop->server->opts->app;
+    enum vs_protocol protocol = c->session.protocol;
+    bool is_local = c->peer.family == 0;
     c->loop = loop;
-    c->peer = *peer;
-    c->fd = fd;
-    c->session = (struct vs_session){.app = app, .scratch = &loop->scratch, .draining = loop->drain_ms != 0};
-    c->session.protocol = listener->protocol;
-    c->session.local = peer->family == 0;
-    c->session.peer = &c->peer;
+    c->session = (struct vs_session){
+        .app = app, .scratch = &loop->scratch, .protocol = protocol, .local = is_local, .peer = &c->peer};
+    c->session.draining = loop->drain_ms != 0;
     c->session.began_us = app->clock->boot_us(app->clock->self);
     c->session.id =
         atomic_fetch_add_explicit(&app->clients, 1, memory_order_relaxed) + 1; /* a number, orders nothing */
     c->active_ms = c->stranger_ms = uv_now(&loop->uv);
-    if (peer->family == 0)
+    vs_add(&loop->scratch.counts.accepted[protocol], 1);
+    if (is_local)
         uv_pipe_init(&loop->uv, &c->io.pipe, 0);
     else
         uv_tcp_init(&loop->uv, &c->io.tcp); /* neither opens anything yet, nor can fail */
     c->io.handle.data = c;
     TAILQ_INSERT_TAIL(&loop->conns, c, all);
-    if (open_stream(c, fd) != 0)
+    if (open_stream(c) != 0)
         vs_conn_end(c);
     else
         set_reading(c, true);

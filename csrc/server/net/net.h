@@ -48,10 +48,13 @@ struct loop {
         bool listening, handed;
         bool resting; /* nobody can be let in just now: for want of a descriptor or of memory */
     } listener[VS_LISTENERS_MAX];
-    uv_async_t stop, wake;
+    uv_async_t stop, wake, arrival;
     uv_timer_t sweep, retry, rest;
     struct conn *spare; /* for the next to come */
     struct conns conns;
+    struct conns arrived; /* let in by other loops, to be served by this one; under handover.c's lock */
+    bool takes;           /* more of them; the same */
+    _Atomic int load;     /* connections that it serves, or is to serve */
     struct queue {
         struct conns conns;
         uint64_t retry_at_ms;       /* 0: nobody waits */
@@ -83,9 +86,15 @@ struct server {
 /* Serves the first of each queue, and the next, until one must wait on. */
 void vs_conn_retry(struct loop *loop);
 
-/* Serves a client on its socket, which it owns from here on.  `c` is zeroed memory for it, and no longer the
- * caller's; its place was taken. */
-void vs_conn_begin(struct conn *c, const struct listener *listener, int fd, const struct vs_peer *peer);
+/* Has the loop with the fewest clients serve this one, which `own` let in; its place was taken.  `c` has its socket, peer
+ * and protocol, is zero otherwise, and no longer the caller's.  Threads: own's. */
+void vs_conn_place(struct conn *c, struct loop *own);
+/* Serves it in this loop, whose thread this is. */
+void vs_conn_begin(struct conn *c, struct loop *loop);
+
+/* A loop serves what others hand to it, from init until end; not yet, false, where something has just arrived. */
+void vs_handover_init(struct loop *loop);
+bool vs_handover_end(struct loop *loop);
 
 /* Lets clients in from a listening socket.  0, or libuv's negative code: then the listener is not listening. */
 int vs_listener_open(struct loop *loop, struct listener *listener, const struct vs_listener *from);

@@ -1,8 +1,10 @@
 """sockets.py -- what the kernel sees of `vesta serve`: how much is written at a time, and memory that runs out."""
 import re
 import resource
+import signal
 import socket
 
+from servers import until
 from serving import SLOW, Server, claim, command, fails, get, main, same
 
 MIB = 1 << 20
@@ -44,6 +46,51 @@ def _(world):
             assert waits.recv(100).startswith(b"HTTP/1.1 200 ")
     for wrong in ("0", "99", "86400001", "-1", "1.5", "1s", "", "9" * 40):
         fails(world.run("serve", "--http-idle-ms", wrong), 2, "http-idle-ms")
+
+
+def of_loops(server):
+    """How many connections each loop serves, but for the one that asks."""
+    found = re.findall(r'(?m)^vesta_loop_connections\{loop="\d+"\} (\d+)$', server.get("/metrics").body)
+    return [int(count) for count in found]
+
+
+@claim("connections that come at once are shared by the loops, and those that come later fill up what others left")
+def _(world):
+    for threads, count in ((4, 64), (2, 8), (3, 1), (1, 5)):
+        with Server(world, "--threads", str(threads)) as server:
+            socks = [server.connect(port) for _ in range(count // 2 + count % 2) for port in (server.http, server.resp)][:count]
+            for i, sock in enumerate(socks):
+                sock.sendall(command("GET", "default") if i % 2 else get("/genid"))
+                assert sock.recv(100), "connection %d of %d is not served" % (i, count)
+            loads = of_loops(server)
+            same((len(loads), sum(loads)), (threads, count + 1))
+            assert max(loads) - min(loads) <= 1, loads
+            for sock in socks[:count // 2]:
+                sock.close()
+            until(lambda: sum(of_loops(server)) == count - count // 2 + 1, "connections that are over")
+            socks = socks[count // 2:] + [server.connect(server.http) for _ in range(count // 2)]
+            until(lambda: sum(of_loops(server)) == count + 1, "new connections")
+            loads = of_loops(server)
+            assert max(loads) - min(loads) <= 1, loads
+
+
+@claim("whoever is handed to another loop while the server stops is still answered, or told that it is over")
+def _(world):
+    for _ in range(5):
+        with Server(world, "--threads", "4") as server:
+            server.process.send_signal(signal.SIGTERM)
+            answers = [asked(server) for _ in range(40)]
+            assert all(answer in (b"", b"H") for answer in answers), answers
+            same(server.process.wait(timeout=20 * SLOW), 0)
+
+
+def asked(server):
+    try:
+        with server.connect(server.http) as sock:
+            sock.sendall(get("/genid"))
+            return sock.recv(1)
+    except OSError:
+        return b""
 
 
 def virtual_bytes(server):

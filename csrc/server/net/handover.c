@@ -1,0 +1,89 @@
+/* handover.c -- which loop serves a client: that with the fewest, whichever loop let it in.  Knows libuv; knows no
+ * protocol.
+ *
+ * The loop that is woken first accepts all that came together, so without this a burst would be one loop's.  Every loop
+ * accepts, and none has to wait for another that does. */
+#include "server/net/net.h"
+
+#include <assert.h>
+
+#define SILENT_MS 3000 /* a loop that has not swept for so long gets no more clients */
+
+/* Over what has been handed to each loop, and whether it takes more; held for a moment, around nothing else. */
+static pthread_mutex_t handing = PTHREAD_MUTEX_INITIALIZER;
+
+static int load_of(const struct loop *loop) {
+    return atomic_load_explicit(&loop->load, memory_order_relaxed); /* a count, orders nothing */
+}
+
+static bool is_silent(const struct loop *loop, uint64_t now_ms) {
+    return atomic_load_explicit(&loop->beat_ms, memory_order_relaxed) + SILENT_MS < now_ms;
+}
+
+static struct loop *least_loaded(struct loop *own) {
+    struct loop *best = own;
+    int least = load_of(own);
+    for (int i = 0; i < own->server->count; i++) {
+        struct loop *loop = own->server->loops[i];
+        int load = load_of(loop);
+        if (load >= least || is_silent(loop, uv_now(&own->uv))) continue;
+        best = loop;
+        least = load;
+    }
+    return best;
+}
+
+/* false: it takes no more. */
+static bool hand(struct loop *to, struct conn *c) {
+    pthread_mutex_lock(&handing);
+    bool takes = to->takes;
+    if (takes) {
+        TAILQ_INSERT_TAIL(&to->arrived, c, all);
+        uv_async_send(&to->arrival);
+    }
+    pthread_mutex_unlock(&handing);
+    return takes;
+}
+
+void vs_conn_place(struct conn *c, struct loop *own) {
+    struct loop *to = least_loaded(own);
+    atomic_fetch_add_explicit(&to->load, 1, memory_order_relaxed);
+    if (to == own) {
+        vs_conn_begin(c, own);
+    } else if (!hand(to, c)) {
+        atomic_fetch_sub_explicit(&to->load, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&own->load, 1, memory_order_relaxed);
+        vs_conn_begin(c, own);
+    }
+}
+
+static void on_arrival(uv_async_t *async) {
+    struct loop *loop = async->data;
+    struct conns arrived = TAILQ_HEAD_INITIALIZER(arrived);
+    struct conn *c;
+    pthread_mutex_lock(&handing);
+    TAILQ_CONCAT(&arrived, &loop->arrived, all);
+    pthread_mutex_unlock(&handing);
+    while ((c = TAILQ_FIRST(&arrived))) {
+        TAILQ_REMOVE(&arrived, c, all);
+        vs_conn_begin(c, loop);
+    }
+}
+
+void vs_handover_init(struct loop *loop) {
+    TAILQ_INIT(&loop->arrived);
+    uv_async_init(&loop->uv, &loop->arrival, on_arrival);
+    loop->arrival.data = loop;
+    pthread_mutex_lock(&handing);
+    loop->takes = true;
+    pthread_mutex_unlock(&handing);
+}
+
+bool vs_handover_end(struct loop *loop) {
+    pthread_mutex_lock(&handing);
+    if (TAILQ_EMPTY(&loop->arrived)) loop->takes = false;
+    bool ended = !loop->takes;
+    pthread_mutex_unlock(&handing);
+    if (ended) uv_close((uv_handle_t *)&loop->arrival, NULL);
+    return ended;
+}
