@@ -168,6 +168,21 @@ static int check_together(const struct vs_conf_reading *r, struct vs_conf_namesp
     return VS_CONF_WRONG(r, path, ns, err, "%s", why.text);
 }
 
+static int check_generation(const struct vs_conf_reading *r, struct vs_conf_namespace *ns, struct vesta_error *err) {
+    unsigned n = vs_generation_of(ns->name, ns->opts.namespace_);
+    if (n == 0)
+        return VS_CONF_WRONG(r, "namespaces.*.leased_as", ns, err,
+                             "is '%s', which must be %s.2 or what else `vesta store relayout` has made", ns->leased_as,
+                             ns->name);
+    if (n > 1 && !ns->store)
+        return VS_CONF_WRONG(r, "namespaces.*.leased_as", ns, err, "needs store beside it, in which %s is",
+                             ns->leased_as);
+    if (n > 1 && !ns->opts.layout)
+        return VS_CONF_WRONG(r, "namespaces.*.leased_as", ns, err, "needs layout beside it, the one that %s has",
+                             ns->leased_as);
+    return VESTA_OK;
+}
+
 static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error *err) {
     struct vs_config *config = r->config;
     int rc = VESTA_OK;
@@ -183,11 +198,8 @@ static int check_namespaces(const struct vs_conf_reading *r, struct vesta_error 
                              ns->opts.group);
         ns->opts.size = sizeof ns->opts;
         ns->opts.namespace_ = ns->leased_as ? ns->leased_as : ns->name;
-        if (vs_generation_of(ns->name, ns->opts.namespace_) == 0)
-            return VS_CONF_WRONG(r, "namespaces.*.leased_as", ns, err,
-                                 "is '%s', which must be %s.2 or what else `vesta store relayout` has made",
-                                 ns->leased_as, ns->name);
-        rc = resolve_store(r, ns, err);
+        rc = check_generation(r, ns, err);
+        if (rc == VESTA_OK) rc = resolve_store(r, ns, err);
         if (rc == VESTA_OK) rc = check_together(r, ns, err);
         if (rc == VESTA_OK) rc = check_layout(r, ns, err);
     }

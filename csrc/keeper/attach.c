@@ -56,7 +56,8 @@ static int check_layout(const struct vs_settings *settings, const struct vs_head
                        "namespace %s has %s: write that constant into the layout, or use another namespace",
                        header->namespace_, why);
     if (ns.fingerprint == header->fingerprint) return VESTA_OK;
-    return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace",
+    return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace, or give this one a further "
+                   "layout: vesta store relayout",
                    header->namespace_, ns.layout, header->layout);
 }
 

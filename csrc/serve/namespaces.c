@@ -6,6 +6,7 @@
 #include "os/clock.h"
 #include "store/lineage.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,8 +52,7 @@ static bool has_file(const struct vs_conf_namespace *conf, const struct vesta_la
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err) {
     struct vesta_layout layout;
     if (!conf->leased_as || strcmp(conf->leased_as, conf->name) == 0) return VESTA_OK;
-    if (!conf->opts.store) return vs_fail(err, VESTA_EOPTION, "leased_as needs store, in which the namespaces are");
-    if (!conf->opts.layout) return vs_fail(err, VESTA_EOPTION, "leased_as needs layout, which must be proved");
+    assert(conf->opts.store && conf->opts.layout); /* the config was checked */
     int rc = vesta_layout_parse(conf->opts.layout, &layout, err);
     if (rc != VESTA_OK) return rc;
     if (has_file(conf, &layout)) return VESTA_OK;

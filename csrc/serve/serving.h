@@ -67,7 +67,7 @@ struct vs_limits vs_limits_of(const struct vs_config *config);
 /* Names the namespaces, none of which is open yet.  VS_GO, or an exit code after a message. */
 int vs_namespaces_prepare(struct vs_serving *serving);
 /* VESTA_OK unless the namespace is leased as another generation, whose ids are not shown to differ from those of the
- * ones before: see store/lineage.h.  Errors: VESTA_EOPTION, VESTA_EMISMATCH; VESTA_EIO, which may pass. */
+ * ones before: see store/lineage.h.  Errors: VESTA_EMISMATCH; VESTA_EIO, which may pass. */
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err);
 /* Opens a generator for each protocol of a namespace, once that is VESTA_OK.  Errors: vesta_open's. */
 int vs_namespace_open_gen(struct vs_serving *serving, int ns, struct vesta_error *err);

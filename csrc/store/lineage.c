@@ -116,8 +116,9 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
                        n, lineage->name);
     if (!has_layout(&ns, layout))
         return vs_fail(err, VESTA_EMISMATCH,
-                       "generation %u of the namespace %s has the layout %.160s, to the last constant", n,
-                       lineage->name, ns.layout);
+                       "generation %u of the namespace %s has the layout %.160s, to the last constant: write that into the "
+                       "config, or have this one made as the next: vesta store relayout",
+                       n, lineage->name, ns.layout);
     return vs_lineage_prove(lineage, n, layout, err);
 }
 

@@ -75,6 +75,7 @@ static void print_summary(const struct vs_config *config) {
         const struct vs_conf_namespace *ns = &config->ns[i];
         vs_outf("  %-14s  %s", i ? "" : "namespaces", ns->name);
         vs_outf(": %s", ns->opts.layout ? ns->opts.layout : VS_LAYOUT_DEFAULT);
+        if (ns->leased_as) vs_outf(", leased as %s", ns->leased_as);
         if (ns->opts.has_worker) vs_outf(", worker %" PRIu64, ns->opts.worker);
         if (ns->store) vs_outf(", store %s", vs_store_public(ns->store, (char[VS_URI_MAX]){0}));
         if (ns->policy.name) vs_outf(", policy %s", ns->policy.name);

@@ -2,6 +2,7 @@
  * makes the namespace from which they are leased.  Hosts move to it one by one, by their configs. */
 #include "cli/ops/relayout.h"
 
+#include "keeper/options.h"
 #include "os/clock.h"
 #include "store/lineage.h"
 
@@ -29,13 +30,16 @@ int vs_relayout(struct vs_at *at, const char *text) {
                                        .call_ms_max = VS_OPERATOR_CALL_MS};
     struct vesta_layout layout;
     struct vesta_error err;
+    char warning[256];
     unsigned n;
     bool is_new;
     int rc = vs_read_layout(text, &layout);
     if (rc != VS_DONE) return rc;
-    rc = vs_lineage_extend(&lineage, &layout, &n, &is_new, &err);
+    rc = vs_check_lifetime(&layout, lineage.clock, warning, sizeof warning, &err); /* who moves could give no id */
+    if (rc == VESTA_OK && *warning) vs_say("%s", warning);
+    if (rc == VESTA_OK) rc = vs_lineage_extend(&lineage, &layout, &n, &is_new, &err);
     if (rc == VESTA_OK) return tell(at, &layout, n, is_new);
-    if (rc != VESTA_EMISMATCH) return vs_report(&err);
+    if (rc != VESTA_EMISMATCH && rc != VESTA_ELAYOUT && rc != VESTA_EEPOCH) return vs_report(&err);
     vs_say("nothing was done: %s", err.text);
     return VS_FAILED;
 }

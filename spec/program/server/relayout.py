@@ -269,6 +269,16 @@ def _(world):
     same(relayout(world, THIRD).code, 0)
     fails(relayout(world, SECOND), 1, "nothing was done", "orders.2 has this very layout", 'leased_as = "orders.2"')
     fails(store(world, "show", name="orders.4"), 1)
+    # who changes the layout alone is told the way
+    fails(world.run("gen", "-c", config(world, 3, SECOND), "--namespace", "orders"), 1, "give this one a further layout: vesta store relayout")
+
+
+@claim("no generation is made that could give no id")
+def _(world):
+    init(world, THIRD)
+    fails(relayout(world, "cockroachdb"), 1, "nothing was done", "can be read, not issued")
+    fails(relayout(world, "sign:1=0 time:31 seq:22 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"), 1, "nothing was done", "time ended")
+    fails(store(world, "show", name="orders.2"), 1)
 
 
 @claim("a generation that was lost is not made again with a layout that another may have had")
@@ -335,7 +345,7 @@ def _(world):
     # what somebody made by hand is proved by each host for itself
     init(world, "snowflake", name="orders.2")
     fails(gen(config(world, 1, "snowflake", "orders.2")), 1, "can be an id of orders,")
-    fails(gen(config(world, 1, MILLI, "orders.2")), 1, "has the layout")
+    fails(gen(config(world, 1, MILLI, "orders.2")), 1, "has the layout", "write that into the config, or")
     same(gen(old).code, 0)
     stale = int(world.run("gen", "-c", config(world, 0, SECOND, name="shop"), "--namespace", "shop").out)
     moved = int(world.run("gen", "-c", config(world, 1, MILLI, "shop.2", name="shop"), "--namespace", "shop").out)
@@ -403,6 +413,14 @@ def _(world):
         assert "leased_as" in checked.err, checked.err
     fails(world.run("store", "relayout", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders"), 2, "--layout")
     fails(relayout(world, "x" * 100000), 2, "bad layout")
+    for without in ("store", "layout"):
+        path = config(world, 0, MILLI, "orders.2")
+        with open(path) as file:
+            text = re.sub(r' %s = "[^"]*",' % without, "", file.read())
+        with open(path, "w") as file:
+            file.write(text)
+        fails(world.run("check", path), 1, "leased_as needs %s beside it" % without)
+    assert ", leased as orders.2, store s\n" in world.run("check", config(world, 0, MILLI, "orders.2")).out
     fails(relayout(world, MILLI, name="missing"), 1, "nothing to move", "vesta store show")
     same(relayout(world, MILLI).code, 0)
     fails(relayout(world, THIRD, name="orders.2"), 2, "orders.2 is generation 2 of orders", "--namespace orders")
