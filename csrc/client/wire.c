@@ -18,7 +18,7 @@ bool vs_wire_passes(const char *error) {
 
 const struct vs_wire *vs_wire_find(struct vesta_error *err) {
     static const struct vs_module_file file = {"client/redis", "vs_wire_module", "client of servers",
-                                               "build vesta again with Debian's " VS_WIRE_PACKAGE " installed"};
+                                               "apt-get install " VS_WIRE_PACKAGE " and build vesta again"};
     if (&vs_wire_redis) return &vs_wire_redis;
     const struct vs_wire *const *module = vs_module_load(&file, err);
     if (!module) return NULL;

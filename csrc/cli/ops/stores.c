@@ -4,10 +4,13 @@
 #include "id/id.h"
 #include "keeper/options.h"
 #include "os/clock.h"
+#include "os/files.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int vs_at_find(struct vs_at *at, bool one) {
     at->where = (struct vs_where){
@@ -32,9 +35,16 @@ int vs_at_find(struct vs_at *at, bool one) {
         at->where.text[VS_W_NAMESPACE], vs_shown_text(at->where.text[VS_W_CONFIG]));
 }
 
+static int no_store(void) {
+    char state[PATH_MAX];
+    if (vs_state_dir(state, sizeof state) != 0 || access(state, F_OK) != 0)
+        return vs_usage("--store is missing: %s; or -c FILE", VS_STORE_FORMS);
+    return vs_usage("--store is missing: %s; or -c FILE; what had no --store is in --store file:%s", VS_STORE_FORMS, state);
+}
+
 int vs_at_open(struct vs_at *at) {
     struct vesta_error err;
-    if (!at->uri) return vs_usage("--store is missing: %s; or -c FILE", VS_STORE_FORMS);
+    if (!at->uri) return no_store();
     if (!at->name) at->name = "default";
     if (vs_namespace_check(at->name, &err) != VESTA_OK) return vs_report(&err);
     struct vs_store_opts opts = {.namespace_ = at->name,

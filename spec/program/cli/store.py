@@ -294,4 +294,11 @@ def _(world):
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
 
 
+@claim("who names no store is told which one this machine's own leases are in")
+def _(world):
+    same(world.run("gen").code, 0)
+    fails(world.run("store", "show"), 2, "what had no --store is in --store file:" + world.path("state"))
+    same(world.run("store", "show", "--store", "file:" + world.path("state")).code, 0)
+
+
 main()
