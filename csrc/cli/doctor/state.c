@@ -156,7 +156,7 @@ static void look_at_lease(struct vs_doctor *doctor, const char *name, const stru
     said[VS_SAID_MAX - 1] = '\0';
     if (active >= 0 && vs_slot_cursor(&map->slot[active], &cursor)) {
         int64_t until_ms = vs_time_ms(layout, atomic_load(&map->slot[active].limit) >> vs_seq(layout)->width);
-        snprintf(left, sizeof left, "worker %" PRIu64 ", its lease ends in %" PRId64 " s", map->slot[active].worker,
+        snprintf(left, sizeof left, "worker %" PRIu64 ", its lease ends in %" PRId64 " s unless renewed", map->slot[active].worker,
                  (until_ms - vs_now_ms()) / 1000);
     }
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP)

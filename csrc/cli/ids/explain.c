@@ -61,13 +61,30 @@ static void print_doubt(const struct reading *reading, uint64_t id, const struct
         vs_outf("  !! `vesta guess %" PRIu64 "` shows which could have made it.%s\n", id, VS_PLAIN);
 }
 
+/* A config's first namespace is the one that is asked, unless another is named: which may be the id's. */
+static void tell_of_others(const struct reading *reading, uint64_t id) {
+    const struct vs_config *config = reading->where.config;
+    struct vesta_layout layout;
+    struct vesta_parts parts;
+    for (int i = 0; config && i < config->ns_count; i++) {
+        const char *text = config->ns[i].opts.layout ? config->ns[i].opts.layout : VS_LAYOUT_DEFAULT;
+        if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK && vesta_explain(&layout, id, &parts, NULL) == VESTA_OK)
+            vs_say("that is the layout of %s; it can be an id of %s: --namespace %s",
+                   reading->where.text[VS_W_NAMESPACE], config->ns[i].name, config->ns[i].name);
+    }
+}
+
 static int explain_id(void *self, const struct vs_found_id *found) {
     struct reading *reading = self;
     uint64_t id = found->id;
     struct vesta_parts parts;
     struct vesta_error err;
     bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
-    if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) return vs_report(&err);
+    if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) {
+        int rc = vs_report(&err);
+        tell_of_others(reading, id);
+        return rc;
+    }
     if (reading->count < 2) reading->ids[reading->count] = id;
     reading->count++;
     if (reading->where.json) {

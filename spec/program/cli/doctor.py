@@ -88,7 +88,7 @@ def _(world):
         says(found, "http", "ok", "answers")
         says(found, "resp", "ok", "answers")
         text = " ".join(finding["says"] for finding in found if finding["what"] == "default")
-        assert re.search(r"worker 5, its lease ends in [1-9]\d* s", text), text
+        assert re.search(r"worker 5, its lease ends in [1-9]\d* s unless renewed", text), text
         assert os.path.exists(sock)
     finally:
         server.send_signal(signal.SIGTERM)

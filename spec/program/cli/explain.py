@@ -385,4 +385,13 @@ def _(w):
     assert re.search(r"\x1b\[3[13]m(fail|warn)", doctor), doctor
 
 
+@claim("an id that is not of a config's first namespace is said to be possible for the others, by name")
+def _(w):
+    with open(w.path("two.lua"), "w") as file:
+        file.write('return { namespaces = { orders = { layout = "vesta-milli" }, shops = { layout = "vesta-milli" }, users = { layout = "snowflake" } } }')
+    fails(w.run("explain", "-c", "two.lua", str(ID)), 1, "it can be an id of users: --namespace users")
+    assert "shops: --namespace" not in w.run("explain", "-c", "two.lua", str(ID)).err
+    same(w.run("explain", "-c", "two.lua", "--namespace", "users", str(ID)).code, 0)
+
+
 main()
