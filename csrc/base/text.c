@@ -2,63 +2,71 @@
 #include "vesta.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* ------------------------------------------------------------------ writing */
 
-static const char pairs[] = "0001020304050607080910111213141516171819"
-                            "2021222324252627282930313233343536373839"
-                            "4041424344454647484950515253545556575859"
-                            "6061626364656667686970717273747576777879"
-                            "8081828384858687888990919293949596979899";
+/* Eight decimal digits as one word, the first in its lowest byte: in memory of this order they stand as they are read.
+ * All of them are made, and read, at once: halves, then pairs, then digits, each step for every lane of the word. */
+#define E8 UINT64_C(100000000)
+#define LANES(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-static void put_4(char *at, uint32_t value) {
-    memcpy(at, pairs + value / 100 * 2, 2);
-    memcpy(at + 2, pairs + value % 100 * 2, 2);
+static inline uint64_t in_memory_order(uint64_t word) {
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(word) : word;
 }
 
-static void put_8(char *at, uint32_t value) {
-    put_4(at, value / 10000);
-    put_4(at + 4, value % 10000);
+static inline void store_word(char *at, uint64_t word) {
+    word = in_memory_order(word);
+    memcpy(at, &word, sizeof word);
 }
 
-static unsigned decimal_digits(uint64_t value) {
-    static const uint64_t power[] = {0, /* so that 0 has one digit */
-                                     UINT64_C(10),
-                                     UINT64_C(100),
-                                     UINT64_C(1000),
-                                     UINT64_C(10000),
-                                     UINT64_C(100000),
-                                     UINT64_C(1000000),
-                                     UINT64_C(10000000),
-                                     UINT64_C(100000000),
-                                     UINT64_C(1000000000),
-                                     UINT64_C(10000000000),
-                                     UINT64_C(100000000000),
-                                     UINT64_C(1000000000000),
-                                     UINT64_C(10000000000000),
-                                     UINT64_C(100000000000000),
-                                     UINT64_C(1000000000000000),
-                                     UINT64_C(10000000000000000),
-                                     UINT64_C(100000000000000000),
-                                     UINT64_C(1000000000000000000),
-                                     UINT64_C(10000000000000000000)};
-    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
-    unsigned floor_log = bits * 1233 >> 12; /* 1233 / 4096 is log10(2) from above, close enough up to 64 bits */
-    return floor_log + (value >= power[floor_log]);
+static inline uint64_t load_word(const char *at) {
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    return in_memory_order(word);
 }
 
-/* Writes all 20 digits without a branch, then moves the ones that count to the front in one copy of fixed size. */
+/* The values of four digits, or of two times four whose numbers are 32 bits apart.  A quotient is a product and a shift
+ * where the dividend is small: n * 10486 >> 20 is n / 100 up to 9999, n * 103 >> 10 is n / 10 up to 99. */
+static inline uint64_t digits_of(uint64_t fours) {
+    uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
+    uint64_t pairs = (fours << 16) - hundreds * ((100 << 16) - 1);
+    uint64_t tens = pairs * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+    return (pairs << 8) - tens * ((10 << 8) - 1);
+}
+
+static inline uint64_t eight_digits_of(uint32_t value) {
+    return digits_of(value / 10000 | (uint64_t)(value % 10000) << 32);
+}
+
+static inline void put_8(char *at, uint32_t value) {
+    store_word(at, eight_digits_of(value) + LANES('0'));
+}
+
+/* Without the zeros in front, but for the last of them; behind the digits eight bytes are filled up with NULs. */
+static inline size_t put_first(char *at, uint64_t digits) {
+    unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
+    store_word(at, (digits + LANES('0')) >> zeros * 8);
+    return 8 - zeros;
+}
+
 static size_t format_decimal(uint64_t id, char *buf) {
-    const uint64_t e8 = 100000000;
-    char all[20 + VESTA_FORMAT_MAX];
-    put_4(all, (uint32_t)(id / (e8 * e8)));
-    put_8(all + 4, (uint32_t)(id / e8 % e8));
-    put_8(all + 12, (uint32_t)(id % e8));
-    memset(all + 20, 0, VESTA_FORMAT_MAX);
-    unsigned digits = decimal_digits(id);
-    memcpy(buf, all + 20 - digits, VESTA_FORMAT_MAX);
-    return digits;
+    uint64_t rest = id / E8;
+    uint32_t low = (uint32_t)(id % E8);
+    size_t length;
+    if (rest == 0) {
+        length = put_first(buf, eight_digits_of(low));
+    } else if (rest < E8) {
+        length = put_first(buf, eight_digits_of((uint32_t)rest)) + 8;
+        put_8(buf + length - 8, low);
+    } else {
+        length = put_first(buf, digits_of(rest / E8) << 32) + 16;
+        put_8(buf + length - 16, (uint32_t)(rest % E8));
+        put_8(buf + length - 8, low);
+    }
+    buf[length] = '\0';
+    return length;
 }
 
 /* Alphabets are in ASCII order, so that texts sort as ids do. */
@@ -137,9 +145,33 @@ __attribute__((always_inline)) static inline int parse(unsigned radix, unsigned 
     return VESTA_OK;
 }
 
+/* False where one of the eight is no digit.  0x30 to 0x39, and no other byte, has a 3 above and, 6 added, still. */
+static inline bool read_8(uint64_t word, uint64_t *value) {
+    const uint64_t pair = UINT64_C(0x000000ff000000ff);
+    if (((word & LANES(0xf0)) | ((word + LANES(6)) & LANES(0xf0)) >> 4) != LANES(0x33)) return false;
+    word -= LANES('0');
+    word = word * 10 + (word >> 8); /* each second byte: two digits */
+    *value = ((word & pair) * (100 + (UINT64_C(1000000) << 32)) + (word >> 16 & pair) * (1 + (UINT64_C(10000) << 32))) >> 32;
+    return true;
+}
+
+/* Eight at a time; in front those that are too many, with zeros before them. */
+static int parse_decimal(const char *text, size_t length, uint64_t *id) {
+    if (length < 8) return parse(10, decimal_value, text, length, id);
+    size_t first = length % 8;
+    uint64_t sum = 0, value;
+    if (first && !read_8(load_word(text) << (8 - first) * 8 | LANES('0') >> first * 8, &sum)) return VESTA_EID;
+    for (size_t i = first; i < length; i += 8)
+        if (!read_8(load_word(text + i), &value) || __builtin_mul_overflow(sum, E8, &sum) ||
+            __builtin_add_overflow(sum, value, &sum))
+            return VESTA_EID;
+    *id = sum;
+    return VESTA_OK;
+}
+
 int vesta_parse(enum vesta_base base, const char *text, size_t length, uint64_t *id) {
     switch (base) {
-    case VESTA_DECIMAL: return parse(10, decimal_value, text, length, id);
+    case VESTA_DECIMAL: return parse_decimal(text, length, id);
     case VESTA_HEX: return parse(16, hex_value, text, length, id);
     case VESTA_BASE32: return parse(32, base32_value, text, length, id);
     case VESTA_BASE62: return parse(62, base62_value, text, length, id);

@@ -2,6 +2,9 @@
 #include "base/array.h"
 #include "tools.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 static const enum vesta_base bases[] = {VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32, VESTA_BASE62};
 
 static void check_both_ways(uint64_t id) {
@@ -45,6 +48,50 @@ static void decimal_is_what_printf_says(void) {
         vesta_format(VESTA_DECIMAL, id, got);
         CHECK_STR(got, want);
     }
+}
+
+/* Digits are made and read four at a time: each four, at each place, and beside fours of all kinds. */
+static void every_four_digits_at_every_place(void) {
+    uint64_t place = 1, beside[] = {0, UINT64_C(99999999999999999), UINT64_C(12345678901234567890)};
+    for (int four = 0; four < 5; four++, place *= 10000)
+        for (size_t b = 0; b < VS_COUNT(beside); b++)
+            for (uint64_t i = 0; i < (four < 4 ? 10000 : 1844); i++) {
+                char want[32], got[VESTA_FORMAT_MAX];
+                uint64_t id = beside[b] - beside[b] / place % 10000 * place + i * place, back = ~id;
+                size_t length = (size_t)snprintf(want, sizeof want, "%" PRIu64, id);
+                if (vesta_format(VESTA_DECIMAL, id, got) != length || strcmp(got, want) != 0 ||
+                    vesta_parse(VESTA_DECIMAL, want, length, &back) != VESTA_OK || back != id)
+                    CHECK_FAIL("%s is written %s and read as %" PRIu64, want, got, back);
+            }
+}
+
+/* Against the C library, at each length, in texts that end at a page that cannot be read. */
+static void decimal_is_read_as_strtoull_does(void) {
+    uint64_t dice = 4;
+    for (int i = 0; i < 200000; i++) {
+        char text[32];
+        uint64_t id = 77, length = 1 + roll_below(&dice, 21);
+        for (size_t at = 0; at < length; at++)
+            text[at] = (char)('0' + (at == 0 && length >= 20 ? roll_below(&dice, 3) : roll_below(&dice, 10)));
+        text[length] = '\0';
+        errno = 0;
+        uint64_t want = strtoull(text, NULL, 10);
+        int rc = vesta_parse(VESTA_DECIMAL, at_wall(text, length), length, &id);
+        if (rc != (errno ? VESTA_EID : VESTA_OK) || id != (errno ? 77 : want)) CHECK_FAIL("%s is %" PRIu64, text, id);
+    }
+}
+
+static void one_wrong_byte_anywhere(void) {
+    for (size_t length = 1; length <= 24; length++)
+        for (size_t at = 0; at < length; at++)
+            for (int byte = 0; byte < 256; byte++) {
+                char text[] = "000000000012345678901234";
+                uint64_t id = 77;
+                text[at] = (char)byte;
+                int rc = vesta_parse(VESTA_DECIMAL, text, length, &id);
+                int is_digit = byte >= '0' && byte <= '9';
+                if (!is_digit && (rc != VESTA_EID || id != 77)) CHECK_FAIL("byte %d at %zu of %zu", byte, at, length);
+            }
 }
 
 static void texts_are_known(void) {
@@ -202,6 +249,9 @@ static const struct check_case cases[] = {
     {"200,000 random ids come back from four bases", random_ids_come_back},
     {"powers of ten and two and their neighbours come back from four bases", edges_come_back},
     {"decimal digits are printf's", decimal_is_what_printf_says},
+    {"each four digits at each place are printf's, and come back", every_four_digits_at_every_place},
+    {"200,000 texts of 1 to 21 digits are read as strtoull does", decimal_is_read_as_strtoull_does},
+    {"one byte that is no digit, whichever and wherever, is refused", one_wrong_byte_anywhere},
     {"the texts of four ids are these", texts_are_known},
     {"hex, base32 and base62 texts sort as ids do", texts_sort_as_ids},
     {"what is no id is refused and sets nothing", no_ids},

@@ -67,17 +67,24 @@ static bool ends_column(char c) {
     return c == ' ' || c == '\t' || c == ',' || c == ';' || c == '\r';
 }
 
-static int take_line(struct reader *r, const char *line, size_t length) {
+static size_t column_of(const char *line, size_t length) {
     size_t column = 0;
-    uint64_t id;
-    r->line++;
     while (column < length && !ends_column(line[column]))
         column++;
+    return column;
+}
+
+static int take_line(struct reader *r, const char *line, size_t length) {
+    size_t column = length;
+    uint64_t id;
+    r->line++;
     if (length == 0 || (length == 1 && *line == '\r')) {
         r->marked = false;
         return VS_DONE;
     }
-    if (vesta_parse(VESTA_DECIMAL, line, column, &id) != VESTA_OK) {
+    bool is_id = vesta_parse(VESTA_DECIMAL, line, column, &id) == VESTA_OK; /* nearly always the whole line */
+    if (!is_id) is_id = vesta_parse(VESTA_DECIMAL, line, column = column_of(line, length), &id) == VESTA_OK;
+    if (!is_id) {
         add_bad(r, line, length);
         return VS_DONE;
     }

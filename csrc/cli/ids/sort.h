@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts ids ascending; scratch has room for as many.  Returns the array, of the two, that holds the result. */
-uint64_t *vs_sort(uint64_t *ids, uint64_t *scratch, size_t count);
+/* Sorts ids ascending, in place.  Threads: one. */
+void vs_sort(uint64_t *ids, size_t count);
 
 #endif

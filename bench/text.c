@@ -1,0 +1,71 @@
+/* text.c -- the rows about ids as text, against atomic adds, in turn: written as decimal digits, and read.
+ *
+ *     bench_text format|parse SAMPLES      one JSON object a line
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_NS 20000000
+#define PIECES 5
+
+static struct bench {
+    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
+    uint64_t id[BENCH_STRIDE], sum;
+    size_t length[BENCH_STRIDE];
+    char text[BENCH_STRIDE][VESTA_FORMAT_MAX];
+} bench;
+
+static void op_add(void *arg) {
+    struct bench *b = arg;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
+}
+
+static void op_format(void *arg) {
+    struct bench *b = arg;
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        b->length[i] = vesta_format(VESTA_DECIMAL, b->id[i], b->text[i]);
+}
+
+static void op_parse(void *arg) {
+    struct bench *b = arg;
+    uint64_t id;
+    for (int i = 0; i < BENCH_STRIDE; i++) {
+        if (vesta_parse(VESTA_DECIMAL, b->text[i], b->length[i], &id) != VESTA_OK) bench_die("an id was refused");
+        b->sum += id;
+    }
+}
+
+/* Ids of 18 and 19 digits, as those of most layouts are for the next decades. */
+static void make_ids(struct bench *b) {
+    uint64_t id = UINT64_C(1) << 57;
+    for (int i = 0; i < BENCH_STRIDE; i++, id = id * UINT64_C(6364136223846793005) + 1)
+        b->id[i] = id % (UINT64_C(9000000000000000000)) + UINT64_C(100000000000000000);
+}
+
+int main(int argc, char **argv) {
+    bool reads = argc == 3 && strcmp(argv[1], "parse") == 0;
+    if (argc != 3 || (!reads && strcmp(argv[1], "format") != 0)) {
+        fputs("usage: bench_text format|parse SAMPLES\n", stderr);
+        return 2;
+    }
+    make_ids(&bench);
+    op_format(&bench);
+    for (int n = atoi(argv[2]); n > 0; n--) {
+        double ours = 0, yard = 0, share = 1;
+        for (int i = 0; i < PIECES; i++) {
+            struct bench_rate add = bench_run(op_add, &bench, 1, false, PIECE_NS);
+            struct bench_rate text = bench_run(reads ? op_parse : op_format, &bench, 1, false, PIECE_NS);
+            yard += add.per_second / PIECES;
+            ours += text.per_second / PIECES;
+            share = add.share < share ? add.share : share;
+            share = text.share < share ? text.share : share;
+        }
+        printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / ours, 1e9 / yard, share);
+    }
+    puts("{}"); /* nothing to count */
+    return 0;
+}
