@@ -2,18 +2,24 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "id/id.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
-#define MS_PER_YEAR 31556952000.0 /* 365.2425 days */
-#define ID_BITS 63                /* the sign bit stays 0, for databases and languages without unsigned numbers */
+#define US_PER_YEAR 31556952e6 /* 365.2425 days */
+#define ID_BITS 63             /* the sign bit stays 0, for databases and languages without unsigned numbers */
 #define FIELD_BITS_MAX 53
+
+/* A millisecond first: clocks of hosts agree no better, and dates elsewhere know no finer.  Coarser ones then, whose
+ * sequences hold what a low rate leaves of a millisecond, and larger bursts.  A finer one gains no more than what
+ * rounding to whole bits loses. */
+static const int32_t units_us[] = {1000, 10000, 100000, 1000000, 100, 10, 1};
 
 struct split {
     int time, seq, worker;
-    int32_t unit_ms;
+    int32_t unit_us;
 };
 
 /* The bits that hold 0 .. count - 1: at least 1; 64 for what is more than 63 hold. */
@@ -28,22 +34,27 @@ static int bits_for_nodes(uint64_t count) {
     return count < 2 ? 1 : 64 - __builtin_clzll(count - 1);
 }
 
-static const char *unit_name(int32_t unit_ms) {
-    return unit_ms == 1 ? "1ms" : unit_ms == 10 ? "10ms" : "1s";
-}
-
-static double rate_of(int32_t unit_ms, int seq_bits) {
-    return seq_bits < 1 ? 0 : (double)(UINT64_C(1) << seq_bits) * (1000 / unit_ms);
+static double rate_of(const struct split *s) {
+    return s->seq < 0 ? 0 : (double)(UINT64_C(1) << s->seq) * 1e6 / s->unit_us;
 }
 
 /* Time and worker get what they need, the sequence all the rest, up to a field's limit; then time, then worker. */
-static struct split split_for(const struct vesta_fit_need *need, int32_t unit_ms) {
-    struct split s = {.unit_ms = unit_ms};
+static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us) {
+    struct split s = {.unit_us = unit_us};
     s.worker = bits_for_nodes(need->nodes);
-    s.time = bits_for_time(need->years * MS_PER_YEAR / unit_ms);
+    s.time = bits_for_time(need->years * US_PER_YEAR / unit_us);
     s.seq = ID_BITS - s.time - s.worker;
     if (s.seq > FIELD_BITS_MAX) s.time += s.seq - FIELD_BITS_MAX, s.seq = FIELD_BITS_MAX;
     return s;
+}
+
+/* Without a sequence each unit has one id: enough of them only where units are short. */
+static int seq_min(const struct split *s) {
+    return s->unit_us < 1000 ? 0 : 1;
+}
+
+static bool is_enough(const struct vesta_fit_need *need, const struct split *s) {
+    return s->time <= FIELD_BITS_MAX && s->worker <= FIELD_BITS_MAX && s->seq >= seq_min(s) && need->rate <= rate_of(s);
 }
 
 static int check_need(const struct vesta_fit_need *need, struct vesta_error *err) {
@@ -58,50 +69,59 @@ static int check_need(const struct vesta_fit_need *need, struct vesta_error *err
     return VESTA_OK;
 }
 
-/* `s` is the split that holds most ids per second: it says which part is too much. */
+/* Which part of the need is too much for a split. */
 static int no_split(const struct vesta_fit_need *need, const struct split *s, struct vesta_error *err) {
-    if (need->years * MS_PER_YEAR / 1000 > (double)(UINT64_C(1) << FIELD_BITS_MAX))
-        return vs_fail(err, VESTA_EFIELD, "%g years is too much: 53 bits of seconds are 285 million years",
-                       need->years);
-    if (s->worker > FIELD_BITS_MAX || s->worker + s->time >= ID_BITS)
-        return vs_fail(
-            err, VESTA_EFIELD,
-            "%llu nodes is too much: they need %d bits, %g years need %d, and 63 bits have no room for a sequence",
-            (unsigned long long)need->nodes, s->worker, need->years, s->time);
+    char unit[VS_UNIT_MAX];
+    vs_unit_text(s->unit_us, unit);
+    if (s->time > FIELD_BITS_MAX)
+        return vs_fail(err, VESTA_EFIELD, "%g years is too much: 53 bits of %s are %.3g years", need->years, unit,
+                       (double)(UINT64_C(1) << FIELD_BITS_MAX) * s->unit_us / US_PER_YEAR);
+    if (s->worker > FIELD_BITS_MAX || s->seq < seq_min(s))
+        return vs_fail(err, VESTA_EFIELD,
+                       "%llu nodes is too much: they need %d bits, %g years need %d of %s, and 63 bits have no room "
+                       "for a sequence",
+                       (unsigned long long)need->nodes, s->worker, need->years, s->time, unit);
     return vs_fail(
         err, VESTA_EFIELD,
         "a rate of %g/s is too much: %llu nodes (%d bits) and %g years (%d bits of %s) leave %d of 63 bits, %.0f/s",
-        need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit_name(s->unit_ms), s->seq,
-        rate_of(s->unit_ms, s->seq));
+        need->rate, (unsigned long long)need->nodes, s->worker, need->years, s->time, unit, s->seq, rate_of(s));
 }
 
 static void describe(const struct split *s, int64_t epoch_ms, struct vesta_proposal *out) {
-    char text[128];
-    snprintf(text, sizeof text, "sign:1=0 time:%d seq:%d worker:%d unit=%s epoch=%lld", s->time, s->seq, s->worker,
-             unit_name(s->unit_ms), (long long)epoch_ms);
+    char text[128], seq[16] = "", unit[VS_UNIT_MAX];
+    if (s->seq > 0) snprintf(seq, sizeof seq, " seq:%d", s->seq);
+    snprintf(text, sizeof text, "sign:1=0 time:%d%s worker:%d unit=%s epoch=%lld", s->time, seq, s->worker,
+             vs_unit_text(s->unit_us, unit), (long long)epoch_ms);
     int rc = vesta_layout_parse(text, &out->layout, NULL);
     assert(rc == VESTA_OK);
     (void)rc;
-    out->rate_max = rate_of(s->unit_ms, s->seq);
+    out->rate_max = rate_of(s);
     out->nodes_max = UINT64_C(1) << s->worker;
-    out->years_max = (double)(UINT64_C(1) << s->time) * s->unit_ms / MS_PER_YEAR;
+    out->years_max = (double)(UINT64_C(1) << s->time) * s->unit_us / US_PER_YEAR;
     out->end_ms = vesta_layout_end_ms(&out->layout);
 }
 
-/* The finest unit that does it: a finer time sorts and dates ids better, a coarser one gives larger bursts. */
-int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err) {
-    static const int32_t units_ms[] = {1, 10, 1000};
+int vs_fit_in(const struct vesta_fit_need *need, int32_t unit_us, struct vesta_proposal *out, struct vesta_error *err) {
     int rc = check_need(need, err);
     if (rc != VESTA_OK) return rc;
-    struct split best = split_for(need, 1000);
-    for (size_t i = 0; i < VS_COUNT(units_ms); i++) {
-        struct split s = split_for(need, units_ms[i]);
-        if (s.time > FIELD_BITS_MAX || s.worker > FIELD_BITS_MAX) continue;
-        if (need->rate <= rate_of(s.unit_ms, s.seq)) {
+    struct split s = split_for(need, unit_us);
+    if (!is_enough(need, &s)) return no_split(need, &s, err);
+    describe(&s, need->epoch_ms, out);
+    return VESTA_OK;
+}
+
+int vesta_fit(const struct vesta_fit_need *need, struct vesta_proposal *out, struct vesta_error *err) {
+    int rc = check_need(need, err);
+    if (rc != VESTA_OK) return rc;
+    struct split best =
+        split_for(need, VS_UNIT_US_MAX); /* of those that are too small, the one with most ids a second */
+    for (size_t i = 0; i < VS_COUNT(units_us); i++) {
+        struct split s = split_for(need, units_us[i]);
+        if (is_enough(need, &s)) {
             describe(&s, need->epoch_ms, out);
             return VESTA_OK;
         }
-        if (rate_of(s.unit_ms, s.seq) > rate_of(best.unit_ms, best.seq)) best = s;
+        if (s.time <= FIELD_BITS_MAX && s.worker <= FIELD_BITS_MAX && rate_of(&s) > rate_of(&best)) best = s;
     }
     return no_split(need, &best, err);
 }

@@ -67,9 +67,19 @@ static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
 #define VS_DEPARTURE_MAX 96
 const char *vs_layout_departs(const struct vesta_layout *layout, const char *theirs, char *buf);
 
-/* A layout's time unit as its text has it: "10us", "1ms".  Shape: buf of VS_UNIT_MAX bytes. */
+/* A time unit as a layout's text has it: "10us", "1ms".  Shape: buf of VS_UNIT_MAX bytes. */
 #define VS_UNIT_MAX 16
-const char *vs_unit(const struct vesta_layout *layout, char *buf);
+#define VS_UNIT_US_MAX 1000000
+#define VS_UNITS "from 1us to 1s, such as 10us, 1ms or 100ms, and a second is a multiple of it"
+const char *vs_unit_text(int32_t unit_us, char *buf);
+int32_t vs_unit_read(struct vs_slice text); /* 0: it is no unit */
+
+static inline const char *vs_unit(const struct vesta_layout *layout, char *buf) {
+    return vs_unit_text(layout->unit_us, buf);
+}
+
+/* vesta_fit with a unit that is given.  Errors: VESTA_EFIELD, where it does not hold the need; the text says why. */
+int vs_fit_in(const struct vesta_fit_need *need, int32_t unit_us, struct vesta_proposal *out, struct vesta_error *err);
 
 /* The names of a layout's fields, for a message. */
 #define VS_NAMES_MAX (VESTA_FIELDS_MAX * VESTA_NAME_MAX)

@@ -10,8 +10,7 @@
 #define SEQ_PARTS_MAX 2
 #define TICK_BITS_MAX 62 /* the other two are the marks of a generator's cursor */
 #define WIDTH_MAX 53     /* a value is exact as a number of Lua and JSON */
-#define SECOND_US 1000000
-#define PRESETS_NAMED 5 /* in a message; there are too many for all */
+#define PRESETS_NAMED 5  /* in a message; there are too many for all */
 
 /* A layout on its way in.  A preset is read first as if its text stood there; the words behind it replace. */
 struct draft {
@@ -123,21 +122,25 @@ static int read_field(struct draft *d, struct vs_slice slice, struct vs_slice na
 static const struct {
     const char *name;
     int32_t us;
-} measures[] = {{"s", SECOND_US}, {"ms", 1000}, {"us", 1}};
+} measures[] = {{"s", VS_UNIT_US_MAX}, {"ms", 1000}, {"us", 1}};
 
-static int read_unit(struct draft *d, struct vs_slice slice, struct vs_slice value) {
+int32_t vs_unit_read(struct vs_slice text) {
     size_t digits = 0;
     uint64_t count;
-    while (digits < value.length && value.at[digits] >= '0' && value.at[digits] <= '9')
+    while (digits < text.length && text.at[digits] >= '0' && text.at[digits] <= '9')
         digits++;
-    struct vs_slice measure = {value.at + digits, value.length - digits};
-    bool is_count = vesta_parse(VESTA_DECIMAL, value.at, digits, &count) == VESTA_OK && count > 0 && count <= SECOND_US;
+    struct vs_slice measure = {text.at + digits, text.length - digits};
+    bool is_count =
+        vesta_parse(VESTA_DECIMAL, text.at, digits, &count) == VESTA_OK && count > 0 && count <= VS_UNIT_US_MAX;
     for (size_t i = 0; is_count && i < VS_COUNT(measures); i++)
-        if (vs_slice_is(measure, measures[i].name) && SECOND_US % (count * (uint64_t)measures[i].us) == 0) {
-            d->layout.unit_us = (int32_t)count * measures[i].us;
-            return VESTA_OK;
-        }
-    return bad(d, slice, "the unit is from 1us to 1s, such as 10us, 1ms or 100ms, and a second is a multiple of it");
+        if (vs_slice_is(measure, measures[i].name) && VS_UNIT_US_MAX % (count * (uint64_t)measures[i].us) == 0)
+            return (int32_t)count * measures[i].us;
+    return 0;
+}
+
+static int read_unit(struct draft *d, struct vs_slice slice, struct vs_slice value) {
+    d->layout.unit_us = vs_unit_read(value);
+    return d->layout.unit_us ? VESTA_OK : bad(d, slice, "the unit is " VS_UNITS);
 }
 
 static int read_epoch(struct draft *d, struct vs_slice slice, struct vs_slice value) {
@@ -364,11 +367,11 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
  * (64 bits in all), and " unit=500000us epoch=9999-12-31T23:59:59.999Z seq_start=spread:4294967295". */
 _Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 75 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
 
-const char *vs_unit(const struct vesta_layout *layout, char *buf) {
+const char *vs_unit_text(int32_t unit_us, char *buf) {
     size_t i = 0;
-    while (layout->unit_us % measures[i].us != 0)
+    while (unit_us % measures[i].us != 0)
         i++;
-    snprintf(buf, VS_UNIT_MAX, "%d%s", layout->unit_us / measures[i].us, measures[i].name);
+    snprintf(buf, VS_UNIT_MAX, "%d%s", unit_us / measures[i].us, measures[i].name);
     return buf;
 }
 

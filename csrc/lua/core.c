@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "generator/generator.h"
+#include "id/id.h"
 #include "os/clock.h"
 
 #include <string.h>
@@ -48,14 +49,17 @@ static int push_fit(lua_State *L, const struct vesta_proposal *fit) {
     return 1;
 }
 
-/* core.fit(rate, nodes, years, epoch): init.lua has checked the three numbers. */
+/* core.fit(rate, nodes, years, epoch [, unit]): init.lua has checked the three numbers. */
 static int core_fit(lua_State *L) {
     struct vesta_error err;
     struct vesta_proposal fit;
     struct vesta_fit_need need = {
         .rate = lua_tonumber(L, 1), .nodes = (uint64_t)lua_tonumber(L, 2), .years = lua_tonumber(L, 3)};
-    lua_settop(L, 4);
-    if (vs_lua_time(L, 4, &need.epoch_ms, &err) != VESTA_OK || vesta_fit(&need, &fit, &err) != VESTA_OK)
+    const char *unit = lua_isnoneornil(L, 5) ? NULL : vs_lua_text(L, 5, "unit");
+    int32_t unit_us = unit ? vs_unit_read((struct vs_slice){unit, strlen(unit)}) : 0;
+    if (unit && !unit_us) return luaL_error(L, "vesta.fit: unit must be " VS_UNITS ", not \"%s\"", unit);
+    if (vs_lua_time(L, 4, &need.epoch_ms, &err) != VESTA_OK ||
+        (unit ? vs_fit_in(&need, unit_us, &fit, &err) : vesta_fit(&need, &fit, &err)) != VESTA_OK)
         return vs_lua_push_error(L, &err);
     return push_fit(L, &fit);
 }

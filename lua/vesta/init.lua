@@ -126,7 +126,7 @@ vesta.segment = require "vesta.segment" (core, resty)
 --- Opens a client of vesta servers.  See docs/client.md for the options.
 vesta.client = require "vesta.client" (core, in_nginx)
 
---- Proposes a layout for a need: ids per second and node, nodes, years from epoch on.
+--- Proposes a layout for a need: ids per second and node, nodes, years from epoch on, in a unit of one's own if need be.
 function vesta.fit(need)
   if type(need) ~= "table" then
     error("vesta.fit: a table like { rate = 50000, nodes = 100, years = 30 } is expected, not " .. type(need), 2)
@@ -140,7 +140,7 @@ function vesta.fit(need)
   if need.nodes % 1 ~= 0 then
     error(("vesta.fit: nodes must be a whole number, not %s"):format(options.shown(need.nodes)), 2)
   end
-  return core.fit(need.rate, need.nodes, need.years, need.epoch or "2026-01-01T00:00:00Z")
+  return core.fit(need.rate, need.nodes, need.years, need.epoch or "2026-01-01T00:00:00Z", need.unit)
 end
 
 return vesta

@@ -217,6 +217,17 @@ describe("vesta.fit", function()
     assert.matches("epoch=2030", vesta.fit({ rate = 1, nodes = 1, years = 1, epoch = "2030-01-01T00:00:00Z" }).layout)
   end)
 
+  it("takes the unit that is asked for, or raises", function()
+    local fit = assert(vesta.fit { rate = 400000, nodes = 900, years = 100, unit = "1us" })
+    assert.matches("time:52 seq:1 worker:10 unit=1us", fit.layout)
+    assert.are.equal("bad_field", select(3, vesta.fit { rate = 1, nodes = 1, years = 500, unit = "1us" }))
+    for _, unit in ipairs { "3us", "2s", "", 7 } do
+      assert.matches("unit must be", help.raised(function()
+        return (vesta.fit { rate = 1, nodes = 1, years = 1, unit = unit })
+      end))
+    end
+  end)
+
   it("says which part is too much", function()
     local nothing, message, code = vesta.fit { rate = 1e12, nodes = 1e6, years = 1000 }
     assert.is_nil(nothing)

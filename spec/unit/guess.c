@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/time.h"
 #include "generator/generator.h"
+#include "id/id.h"
 #include "tools.h"
 
 #define NOW_MS INT64_C(1795219200000) /* 2026-11-21 */
@@ -201,6 +202,11 @@ static void fits_have_their_text(void) {
         {20000, 65536, 170, "sign:1=0 time:39 seq:8 worker:16 unit=10ms epoch=2026-01-01T00:00:00Z", 25600},
         {10, 4000000, 8.5, "sign:1=0 time:38 seq:3 worker:22 unit=1ms epoch=2026-01-01T00:00:00Z", 8000},
         {8100, 4000000, 8.5, "sign:1=0 time:28 seq:13 worker:22 unit=1s epoch=2026-01-01T00:00:00Z", 8192},
+        {2.5, 12700000, 89, "sign:1=0 time:35 seq:4 worker:24 unit=100ms epoch=2026-01-01T00:00:00Z", 160},
+        {32.8e6, 25, 235.2, "sign:1=0 time:33 seq:25 worker:5 unit=1s epoch=2026-01-01T00:00:00Z", 33554432},
+        {280000, 3998, 221.2, "sign:1=0 time:46 seq:5 worker:12 unit=100us epoch=2026-01-01T00:00:00Z", 320000},
+        {5.9e6, 543, 44, "sign:1=0 time:47 seq:6 worker:10 unit=10us epoch=2026-01-01T00:00:00Z", 6400000},
+        {63e6, 87, 35, "sign:1=0 time:50 seq:6 worker:7 unit=1us epoch=2026-01-01T00:00:00Z", 64000000},
         {1, 1, 1e-9, "sign:1=0 time:9 seq:53 worker:1 unit=1ms epoch=2026-01-01T00:00:00Z", 9007199254740992000.0},
     };
     for (size_t i = 0; i < VS_COUNT(want); i++) {
@@ -215,6 +221,32 @@ static void fits_have_their_text(void) {
         vesta_layout_text(&fit.layout, text);
         CHECK_STR(text, want[i].text);
         CHECK(want[i].rate_max == 0 || fit.rate_max == want[i].rate_max);
+    }
+}
+
+static void a_unit_that_is_asked_for(void) {
+    static const struct {
+        double rate, years;
+        int32_t unit_us;
+        const char *said;
+    } asked[] = {
+        {500000, 285, 1, "sign:1=0 time:53 worker:10 unit=1us epoch=2026-01-01T00:00:00Z"},
+        {2000000, 285, 1, "a rate of 2e+06/s is too much: 1000 nodes (10 bits) and 285 years (53 bits of 1us) leave 0"},
+        {1, 500, 1, "500 years is too much: 53 bits of 1us are 285 years"},
+        {50000, 30, 5000, "sign:1=0 time:38 seq:15 worker:10 unit=5ms epoch=2026-01-01T00:00:00Z"},
+        {50000, 30, 1000000, "sign:1=0 time:30 seq:23 worker:10 unit=1s epoch=2026-01-01T00:00:00Z"},
+    };
+    for (size_t i = 0; i < VS_COUNT(asked); i++) {
+        struct vesta_fit_need need = {asked[i].rate, 1000, asked[i].years, EPOCH_MS};
+        struct vesta_proposal fit;
+        struct vesta_error err = {0};
+        char text[VESTA_LAYOUT_TEXT_MAX];
+        if (vs_fit_in(&need, asked[i].unit_us, &fit, &err) != VESTA_OK) {
+            CHECK_HAS(err.text, asked[i].said);
+            continue;
+        }
+        vesta_layout_text(&fit.layout, text);
+        CHECK_STR(text, asked[i].said);
     }
 }
 
@@ -287,6 +319,7 @@ static const struct check_case cases[] = {
     {"a clock may have been a day fast, not two", a_day_of_doubt},
     {"only what fits is written", only_what_fits_is_written},
     {"known needs have known layouts", fits_have_their_text},
+    {"a unit that is asked for is taken, or why it cannot be is said", a_unit_that_is_asked_for},
     {"what is proposed is enough, and parses", what_is_proposed_is_enough},
     {"a need that cannot be is refused and says which part is too much", needs_that_cannot_be},
 };

@@ -158,13 +158,33 @@ static int64_t year_start_ms(int64_t now_ms) {
     return (int64_t)timegm(&tm) * 1000;
 }
 
-static void print_fit(const struct vesta_proposal *fit, const struct vesta_fit_need *need, int json) {
-    char text[VESTA_LAYOUT_TEXT_MAX], iso[VESTA_ISO_MAX], a[VS_GROUPED_MAX], b[VS_GROUPED_MAX];
+#define WHY_MAX (sizeof((struct vesta_error){0}.text) + 32)
+
+/* Why the unit is this one.  Shape: buf of WHY_MAX bytes. */
+static const char *why_unit(const struct vesta_proposal *fit, const struct vesta_fit_need *need, bool was_given,
+                            char *buf) {
+    struct vesta_proposal other;
+    struct vesta_error err = {0};
+    if (was_given)
+        snprintf(buf, WHY_MAX, "as was asked");
+    else if (fit->layout.unit_us == 1000)
+        snprintf(buf, WHY_MAX, "clocks of hosts agree no better, and dates elsewhere know no finer");
+    else if (vs_fit_in(need, 1000, &other, &err) != VESTA_OK)
+        snprintf(buf, WHY_MAX, "with 1ms %s", err.text);
+    return buf;
+}
+
+static void print_fit(const struct vesta_proposal *fit, const struct vesta_fit_need *need, bool has_unit, int json) {
+    char text[VESTA_LAYOUT_TEXT_MAX], iso[VESTA_ISO_MAX], a[VS_GROUPED_MAX], b[VS_GROUPED_MAX], unit[VS_UNIT_MAX];
+    char why[WHY_MAX] = "";
     vesta_layout_text(&fit->layout, text);
     vs_iso(fit->end_ms, iso);
+    vs_unit(&fit->layout, unit);
+    why_unit(fit, need, has_unit, why);
     if (json) {
-        vs_outf("{\"text\":\"%s\",\"rate_max\":%.0f,\"nodes_max\":%" PRIu64 ",\"years_max\":%.2f,\"end\":\"%s\"}\n",
-                text, fit->rate_max, fit->nodes_max, fit->years_max, iso);
+        vs_outf("{\"text\":\"%s\",\"rate_max\":%.0f,\"nodes_max\":%" PRIu64 ",\"years_max\":%.2f,\"end\":\"%s\",", text,
+                fit->rate_max, fit->nodes_max, fit->years_max, iso);
+        vs_outf("\"unit\":\"%s\",\"why\":\"%s\"}\n", unit, why);
         return;
     }
     vs_outf("%s\n\n", text);
@@ -173,11 +193,12 @@ static void print_fit(const struct vesta_proposal *fit, const struct vesta_fit_n
     vs_outf("  %-26s  %14s  %14s\n", "ids per second and node", vs_grouped((uint64_t)(need->rate + 0.5), a),
             vs_grouped((uint64_t)fit->rate_max, b));
     vs_outf("  %-26s  %14s  %14s\n", "nodes", vs_grouped(need->nodes, a), vs_grouped(fit->nodes_max, b));
-    vs_outf("  %-26s  %14.1f  %14.1f  until %s\n", "years", need->years, fit->years_max, iso);
+    vs_outf("  %-26s  %14.1f  %14.1f  until %s\n\n  ", "years", need->years, fit->years_max, iso);
+    vs_out_fittedf(2, 2, "The unit is %s: %s.", unit, why);
 }
 
 static int run_fit(int argc, char **argv) {
-    const char *rate = NULL, *years = NULL, *epoch = NULL;
+    const char *rate = NULL, *years = NULL, *epoch = NULL, *unit = NULL;
     int json = 0;
     struct vesta_fit_need need = {.epoch_ms = year_start_ms(vs_now_ms())};
     const struct vs_option table[] = {
@@ -185,6 +206,7 @@ static int run_fit(int argc, char **argv) {
         {"nodes", 0, VS_OPT_COUNT, &need.nodes, "N", "workers running at the same time", 1, UINT64_MAX, NULL},
         VS_TEXT("years", &years, "N", "how long the time field must last"),
         VS_TEXT("epoch", &epoch, "TIME", "when time 0 is (default: January 1 of this year)"),
+        VS_TEXT("unit", &unit, "UNIT", "what the time counts, from 1us to 1s (default: 1ms, if it does)"),
         VS_SWITCH("json", &json, "print a JSON object"),
         {0},
     };
@@ -200,18 +222,21 @@ static int run_fit(int argc, char **argv) {
     if ((rc = vs_read_rate("--rate", rate, &need.rate)) != VS_GO) return rc;
     if ((rc = vs_read_years("--years", years, &need.years)) != VS_GO) return rc;
     if (epoch && vesta_time_parse(epoch, &need.epoch_ms, &err) != VESTA_OK) return vs_report(&err);
-    if (vesta_fit(&need, &fit, &err) != VESTA_OK) {
+    int32_t unit_us = unit ? vs_unit_read((struct vs_slice){unit, strlen(unit)}) : 0;
+    if (unit && !unit_us) return vs_usage("--unit is %s, which must be " VS_UNITS, vs_shown_text(unit));
+    if ((unit ? vs_fit_in(&need, unit_us, &fit, &err) : vesta_fit(&need, &fit, &err)) != VESTA_OK) {
         vs_say("%s", err.text);
         return VS_FAILED;
     }
-    print_fit(&fit, &need, json);
+    print_fit(&fit, &need, unit, json);
     return VS_DONE;
 }
 
 const struct vs_command vs_fit_command = {
     "fit", run_fit, "propose a layout that meets given needs", "fit --rate N/s --nodes N --years N [OPTION...]",
     "Splits 63 bits so that each node can give that many ids per second, that many nodes can run at the\n"
-    "same time, and the time field lasts that long; shows how much is left to spare.\n"
+    "same time, and the time field lasts that long; shows how much is left to spare.  The time counts\n"
+    "milliseconds if that does, else 10 ms, 100 ms or seconds, else 100, 10 or 1 us: it says why.\n"
     "\n"
     "  $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z\n"
     "  sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z\n"

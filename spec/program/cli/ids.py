@@ -238,6 +238,8 @@ sign:1=0 time:40 seq:11 worker:12 unit=1ms epoch=2026-01-01T00:00:00Z
   ids per second and node             50,000       2,048,000
   nodes                                4,000           4,096
   years                                 30.0            34.8  until 2060-11-03T19:53:47.776Z
+
+  The unit is 1ms: clocks of hosts agree no better, and dates elsewhere know no finer.
 """
 
 
@@ -250,6 +252,19 @@ def _(w):
     got = json.loads(w.run("fit", "--rate", "50000/s", "--json", *args).out)
     same((got["rate_max"], got["nodes_max"], got["end"]), (2048000, 4096, "2060-11-03T19:53:47.776Z"))
     same(w.run("layout", got["text"]).code, 0)
+
+
+@claim("fit says why it takes another unit than a millisecond, and takes the one that is asked for")
+def _(w):
+    args = ["--rate", "8100/s", "--nodes", "4000000", "--years", "8.5"]
+    like(w.run("fit", *args).out, "... unit=1s ...\n  The unit is 1s: with 1ms a rate of 8100/s is too much: ... leave 3 of 63 bits, 8000/s.\n")
+    got = json.loads(w.run("fit", "--json", *args).out)
+    same((got["unit"], got["why"][:26]), ("1s", "with 1ms a rate of 8100/s "))
+    args = ["--rate", "400k/s", "--nodes", "900", "--years", "100"]
+    like(w.run("fit", *args, "--unit", "1us").out, "sign:1=0 time:52 seq:1 worker:10 unit=1us ...\n  The unit is 1us: as was asked.\n")
+    fails(w.run("fit", *args[:4], "--years", "300", "--unit", "1us"), 1, "300 years is too much: 53 bits of 1us are 285 years")
+    for unit in ("3us", "2s", "0ms", "1", "ms", "1us1us", "", "1min"):
+        fails(w.run("fit", *args, "--unit", unit), 2, "--unit")
 
 
 @claim("fit without an epoch starts this year")
