@@ -2,6 +2,7 @@
  * connected to beside it (dial.c), so that one that does not answer delays no block of another's. */
 #include "client/fetch.h"
 #include "base/error.h"
+#include "client/layouts.h"
 #include "client/peer.h"
 #include "client/shared.h"
 #include "os/random.h"
@@ -35,6 +36,7 @@ struct vs_fetcher {
     struct vs_peer peer[VESTA_SERVERS_MAX];
     struct vs_block given[GIVEN]; /* the last blocks; count 0: fewer than that */
     unsigned given_count;
+    struct vs_layouts layouts; /* of all blocks */
     struct vs_answer answer;
 };
 
@@ -106,6 +108,10 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
         note_error(f, i, err.text);
         return false;
     }
+    if (block.is_ticks && vs_layouts_take(&f->layouts, vs_reply_layout(&values), &err) != VESTA_OK) {
+        note_error(f, i, err.text);
+        return false;
+    }
     if (was_given(f, &block)) {
         note_error(f, i, "a block came that this client was given before");
         return false;
@@ -156,12 +162,26 @@ static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
 
 /* ------------------------------------------------------------------ the fallback */
 
+/* Its ids must be no servers', and theirs none of its. */
+static bool may_fall_back(struct vs_fetcher *f, const struct vesta_layout *layout) {
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    struct vesta_error err;
+    struct vs_slice slice = {text, vesta_layout_text(layout, text)};
+    if (vs_layouts_take(&f->layouts, slice, &err) == VESTA_OK) return true;
+    note_error(f, VS_FALLBACK, err.text);
+    return false;
+}
+
 static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     struct vesta_gen *gen = f->client->setup.fallback;
     struct vesta_block given;
     struct vesta_pause pause;
     struct vs_block block;
     char text[512];
+    if (!may_fall_back(f, vesta_gen_layout(gen))) {
+        f->fallback_us = now_us + FALLBACK_MAX_US;
+        return;
+    }
     if (vesta_next_block(gen, ids, &given, &pause) == VESTA_OK) {
         vs_block_of(vesta_gen_layout(gen), &given, &block);
         vs_shared_publish(f->client, VS_FALLBACK, &block, now_us);

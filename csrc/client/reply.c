@@ -90,3 +90,9 @@ int vs_reply_read(const struct vs_values *values, const char *name, uint64_t ask
     *out = block;
     return VESTA_OK;
 }
+
+struct vs_slice vs_reply_layout(const struct vs_values *values) {
+    for (int i = 0; i + 1 < values->count; i += 2)
+        if (vs_slice_is(values->at[i], "layout")) return values->at[i + 1];
+    return (struct vs_slice){"", 0};
+}

@@ -15,5 +15,7 @@ struct vs_values {
 };
 int vs_reply_read(const struct vs_values *values, const char *name, uint64_t asked, struct vs_block *out,
                   struct vesta_error *err);
+/* The layout that a reply names; empty: none. */
+struct vs_slice vs_reply_layout(const struct vs_values *values);
 
 #endif

@@ -61,6 +61,7 @@ struct fault_server {
     _Atomic uint64_t most;                          /* ids that were asked for at once */
     _Atomic uint64_t unasked;                       /* replies that nobody asked for */
     uint64_t base;                                  /* tells servers apart */
+    const char *_Atomic layout;                     /* that it says; NULL: none */
     atomic_bool is_ended;
     _Atomic uint64_t live;                   /* connections that are not closed */
     _Atomic uint64_t last_first, last_count; /* of the last good grant */
@@ -91,7 +92,7 @@ static int fault_pair(char *to, size_t size, const char *name, uint64_t value) {
 }
 
 struct fault_grant {
-    const char *name, *kind;
+    const char *name, *kind, *layout;
     uint64_t base, first, count, time_shift;
 };
 
@@ -107,8 +108,9 @@ static int fault_reply(char *to, size_t size, const struct fault_grant *g) {
                  {"seq_shift", SEQ_SHIFT},
                  {"low_bits", 0},
                  {"low_shift", 0}};
-    int used = snprintf(to, size, "*20\r\n$2\r\nns\r\n$%zu\r\n%s\r\n$4\r\nkind\r\n$%zu\r\n%s\r\n", strlen(g->name),
-                        g->name, strlen(g->kind), g->kind);
+    int used = snprintf(to, size,
+                        "*22\r\n$2\r\nns\r\n$%zu\r\n%s\r\n$4\r\nkind\r\n$%zu\r\n%s\r\n$6\r\nlayout\r\n$%zu\r\n%s\r\n",
+                        strlen(g->name), g->name, strlen(g->kind), g->kind, strlen(g->layout), g->layout);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         used += fault_pair(to + used, size - (size_t)used, pairs[i].name, pairs[i].value);
     return used;
@@ -143,7 +145,7 @@ static void fault_drip(int fd, const char *reply, size_t length) {
 }
 
 static struct fault_grant fault_grant(struct fault_server *s, int fault, uint64_t n) {
-    struct fault_grant g = {"orders", "ticks", s->base, 0, n, TIME_SHIFT};
+    struct fault_grant g = {"orders", "ticks", s->layout ? s->layout : "", s->base, 0, n, TIME_SHIFT};
     g.first = atomic_fetch_add(s->ticks, n) | (fault == GOOD ? 0 : POISON);
     if (fault == GOOD) atomic_store(&s->last_first, g.first), atomic_store(&s->last_count, g.count);
     if (fault == TOLD_AGAIN) g.first = atomic_load(&s->last_first), g.count = atomic_load(&s->last_count);

@@ -221,6 +221,44 @@ static void goes_back(void) {
     fault_server_end(&second);
 }
 
+#define FIRST_LAYOUT "version:1=0 type:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z"
+#define APART "version:1=0 type:1=1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2020-12-31T16:00:00Z"
+#define NOT_APART "version:1=0 type:1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2020-12-31T16:00:00Z"
+
+/* One server moves to another layout, as servers do while a name changes it. */
+static void two_layouts(void) {
+    struct fault_server first, second;
+    struct vesta_client_info info;
+    uint64_t last = 0;
+    char servers[80];
+    fault_server_begin(&first, &ticks, 1);
+    fault_server_begin(&second, &ticks, 2);
+    first.layout = second.layout = FIRST_LAYOUT;
+    snprintf(servers, sizeof servers, "%s,%s", first.address, second.address);
+    struct vesta_client *client = opened(servers, 30000);
+    for (int i = 0; i < 1000; i++)
+        take_good(client, &last);
+    CHECK_EQ_U64(last & 1023, 1);
+    first.layout = NOT_APART;
+    for (int i = 0; i < 100000 && (last & 1023) == 1; i++) /* what is here of it is good */
+        take_good(client, &last);
+    CHECK_EQ_U64(last & 1023, 2);
+    vesta_client_get_info(client, &info);
+    CHECK_HAS(info.server[0].error, "its layout is another than that of blocks before, and an id can be of both");
+    uint64_t blocks = info.server[0].blocks;
+    for (int i = 0; i < 5000; i++)
+        take_good(client, &last);
+    vesta_client_get_info(client, &info);
+    CHECK_EQ_U64(info.server[0].blocks, blocks);
+    CHECK_EQ_U64(info.server[1].errors, 0);
+    first.layout = APART;
+    while ((last & 1023) == 2) /* it is asked again before long */
+        take_good(client, &last);
+    vesta_client_close(client);
+    fault_server_end(&first);
+    fault_server_end(&second);
+}
+
 /* What only a person can change is told at once, by every call, and a server that has changed its mind is used. */
 static void told_at_once(void) {
     struct fault_server first, second;
@@ -429,6 +467,8 @@ static const struct check_case cases[] = {
     {"a server that is busy is asked again, over the same connection", refusing},
     {"a server that never answers delays no id of the next one", black_hole},
     {"ids come of the second server while the first fails, and then of the first again", goes_back},
+    {"servers of two layouts whose ids could be equal are not mixed, and of two that are told apart they are",
+     two_layouts},
     {"where every server refuses, who waits is told at once", told_at_once},
     {"a server that fails is asked less and less often where nobody waits", backs_off},
     {"a server that fails is asked ten times a second for who waits, and no more", waited_for},

@@ -1,6 +1,7 @@
 /* pieces.c -- what a client is made of, without a network: options, blocks, what a server may say. */
 #include "base/array.h"
 #include "check.h"
+#include "client/layouts.h"
 #include "client/reply.h"
 #include "vesta_client.h"
 
@@ -267,6 +268,46 @@ static void replies(void) {
     SAYS("'beads'", "ns", "orders", "kind", "beads", "count", "1");
 }
 
+#define REST " time:30 seq:28 worker:4 unit=1s epoch=2020-01-01T00:00:00Z"
+
+static int take(struct vs_layouts *known, const char *text) {
+    struct vesta_error err = {.code = VESTA_OK};
+    int rc = vs_layouts_take(known, (struct vs_slice){text, strlen(text)}, &err);
+    CHECK_EQ_I64(rc, err.code);
+    return rc;
+}
+
+static void layouts_of_blocks(void) {
+    struct vs_layouts known = {.count = 0};
+    char many[120];
+    for (int i = 0; i < 100; i++) { /* of one namespace, whose hosts may fix what it leaves free */
+        CHECK_EQ_I64(take(&known, "version:1 kind:1=0" REST), VESTA_OK);
+        CHECK_EQ_I64(take(&known, "version:1=0 kind:1=0" REST), VESTA_OK);
+        CHECK_EQ_I64(take(&known, ""), VESTA_OK);
+    }
+    CHECK_EQ_I64(known.count, 2);
+    CHECK_EQ_I64(take(&known, "version:1=1 kind:1=0 time:40 seq:18 worker:4 unit=1ms epoch=2020-01-01T00:00:00Z"),
+                 VESTA_EMISMATCH); /* apart from the last, not from the one before */
+    CHECK_EQ_I64(take(&known, "version:1 kind:1=1 time:40 seq:18 worker:4 unit=1ms epoch=2020-01-01T00:00:00Z"),
+                 VESTA_OK);
+    CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_ELAYOUT);
+    CHECK_EQ_I64(known.count, 3);
+    known = (struct vs_layouts){.count = 0};
+    CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_OK); /* while there is no other */
+    CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_OK);
+    CHECK_EQ_I64(take(&known, "another newer server's"), VESTA_ELAYOUT);
+    CHECK_EQ_I64(take(&known, "version:1=0 kind:1=0" REST), VESTA_ELAYOUT);
+    known = (struct vs_layouts){.count = 0};
+    for (int i = 0; i <= VS_LAYOUTS_MAX; i++) {
+        snprintf(many, sizeof many, "n:5=%d time:30 seq:25 worker:4 unit=1s epoch=20%02d-01-01T00:00:00Z", i, i);
+        CHECK_EQ_I64(take(&known, many), i < VS_LAYOUTS_MAX ? VESTA_OK : VESTA_EFULL);
+    }
+    char huge[VESTA_LAYOUT_TEXT_MAX + 1];
+    memset(huge, 'x', sizeof huge - 1);
+    huge[sizeof huge - 1] = '\0';
+    CHECK_EQ_I64(take(&known, huge), VESTA_ELAYOUT);
+}
+
 static const struct check_case cases[] = {
     {"a wrong list of servers is refused, and the message names the part", bad_servers},
     {"every other option is refused where it is wrong, empty, huge or hostile", bad_others},
@@ -274,6 +315,8 @@ static const struct check_case cases[] = {
     {"the vectors for clients come out, however the ids are taken", vectors_hold},
     {"a block that no layout can have is rejected", impossible_blocks},
     {"blocks with an id in common are known", overlaps},
+    {"ids of two layouts are given where none can be equal, and of what cannot be compared only one",
+     layouts_of_blocks},
     {"a reply is read by its names, and believed in nothing", replies},
 };
 CHECK_MAIN(cases)

@@ -24,6 +24,7 @@ import served  # noqa: E402
 from servers import until  # noqa: E402
 from serving import SLOW, VESTA, Configured, World, claim, environment, fails, get, main, same, until_closed  # noqa: E402
 
+DRIVE = os.path.join(os.path.dirname(VESTA), "spec", "clients", "drive_c")  # where the client is built
 SECONDS = float(os.environ.get("VESTA_RELAYOUT_S", "0.1"))
 SECOND, MILLI, THIRD = "vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1"
 LAYOUTS = (("orders", SECOND), ("orders.2", MILLI), ("orders.3", THIRD))  # the bits above 62 are 0, 1, 3
@@ -402,6 +403,52 @@ def _(world):
     with Configured(world, path, "--admin", "unix:" + world.path("admin.sock")):
         until(lambda: admin_workers(world).get("workers"), "the store is read")
         same((admin_workers(world)["leased_as"], int(admin_workers(world)["workers"][0]["worker"])), ("orders.2", seen["workers"][0]["worker"]))
+
+
+class Driven:
+    """A client of C in a process of its own (spec/clients/README has its commands)."""
+
+    def __init__(self, *servers):
+        self.process = subprocess.Popen([DRIVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        same(self.say("open name=orders size=100 wait=1500 servers=" + ",".join("127.0.0.1:%d" % s.resp for s in servers)), "ok")
+
+    def say(self, words):
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def bits(self):
+        """What the next ids begin with; the error that came in their place."""
+        ids, _, error = self.say("next 100").partition(" error ")
+        return {int(number) >> 62 for number in ids.split()[1:]}, error
+
+    def close(self):
+        self.process.stdin.close()
+        same(self.process.wait(20 * SLOW), 0)
+        self.process.stdout.close()
+
+
+if os.path.exists(DRIVE):
+    @claim("a client goes on with a server of the next layout, and not with one that leases from another store")
+    def _(world):
+        init(world)
+        same(relayout(world, MILLI).code, 0)
+        other = "sqlite:" + world.path("other.db")
+        init(world, "snowflake", uri=other)
+        hosts = [Host(world, 0, SECOND, None, None), Host(world, 1, MILLI, "orders.2", None), Host(world, 2, "snowflake", None, other)]
+        for host in hosts:
+            host.__enter__()
+        moves, strays = Driven(*hosts[:2]), Driven(*hosts[1:])
+        until(lambda: moves.bits()[0] == {0}, "ids of the first")
+        until(lambda: strays.bits()[0] == {1}, "ids of the next layout")
+        hosts[0].stop()
+        until(lambda: 1 in moves.bits()[0], "ids of the next layout")
+        hosts[1].stop()
+        until(lambda: "an id can be of both" in strays.bits()[1], "it says why")
+        same(strays.bits()[0], set())
+        hosts[2].stop()
+        moves.close()
+        strays.close()
 
 
 @claim("wrong, empty and hostile words are refused")
