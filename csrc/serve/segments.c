@@ -30,11 +30,13 @@ static void tell_status(struct vs_segments *segments) {
     struct vs_tags_status *status = &segments->status;
     status->rows = segments->row_count;
     status->unread = 0;
+    status->is_reading = false;
     status->passed = 0;
     for (int i = segments->row_count - 1; i >= 0; i--) {
         const struct vs_tag_row *row = &segments->row[i];
         status->passed += row->passed;
         status->unread += !row->is_read;
+        status->is_reading |= !row->is_read && !*row->why;
         if (!row->is_read)
             snprintf(status->unread_why, sizeof status->unread_why, "%s",
                      *row->why ? row->why : "its table is about to be read");

@@ -47,7 +47,7 @@ bool vs_request_find(struct vs_request *r, struct vs_slice name) {
 
 /* A name that a table may turn out to have is not unknown. */
 static bool is_unread(struct vs_app *app, struct vs_tags_status *status) {
-    status->unread = 0;
+    status->unread = 0, status->is_reading = false;
     if (app->tags_status) app->tags_status(app->tags_self, status);
     return status->unread > 0;
 }
@@ -58,10 +58,12 @@ static bool refuse_unknown(struct vs_request *r, struct vs_slice name) {
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t count = (size_t)app->ns_count + (tags ? tags->count : 0);
     const char *first = app->ns_count > 0 ? app->ns[0].name : count > 0 ? tags->at[0]->name : "";
-    if (name.at && is_unread(app, &status))
+    if (name.at && is_unread(app, &status)) {
+        r->reading = status.is_reading && !r->session->multi; /* a transaction has the tags that it began with */
         return vs_refuse(r, "not_ready", "'%s' is not known yet: %s", VS_QUOTE(name.at, name.length),
                          status.unread_why),
                false;
+    }
     if (!name.at)
         vs_refuse(r, "unknown_name", "a name is needed: this server has tags and no namespace%s%s%s",
                   count > 0 ? ", such as '" : "", first, count > 0 ? "'" : "");

@@ -31,6 +31,7 @@ struct vs_request {
     const struct vs_http *http;   /* what was asked, beside args; NULL: over RESP */
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
+    bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
     size_t alike;                 /* RESP: how many that came right behind it are the same, byte by byte */
     /* set with the reply */
     size_t also;      /* how many of those alike were answered with it */
@@ -81,6 +82,7 @@ static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns
 
 /* Where who waits for the same as this request queues up. */
 static inline int vs_request_queue(const struct vs_request *r) {
+    if (r->reading) return VS_QUEUE_OF_TABLES;
     return r->tag ? VS_NAMESPACES_MAX + r->tag->place : (int)(r->ns - r->session->app->ns);
 }
 

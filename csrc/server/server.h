@@ -68,6 +68,7 @@ struct vs_holders_seen {
 /* What is told of the tables of tags; an entry a row of the config's segments. */
 struct vs_tags_status {
     int rows, unread; /* unread: tables that could not be read since the start */
+    bool is_reading;  /* some of them are being read for the first time */
     uint64_t
         passed; /* tags that stand in a table and are not served, now: another bears the name, or there are too many */
     uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were taken away */

@@ -13,6 +13,7 @@
 
 #define RANGE_STEP_US 100000
 #define OPENING_STEP_US 5000    /* a namespace opens when it does */
+#define READING_US_MAX 1000000  /* longer than it takes to read the tables of tags */
 #define JUDGE_US_MAX 300000     /* a policy that has not answered by then has no say in this request */
 #define JUDGE_STEP_US 20000     /* who waits for its answer is woken by it; this is for a wake-up that came too early */
 #define BY_POLICY_STEP_US 50000 /* a clock may be set right before its time */
@@ -37,7 +38,8 @@ static void queue_up(struct vs_request *r, int64_t wait_us) {
 
 static bool may_wait(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
-    if (s->waiting.deadline_us == 0)
+    bool was_unknown = s->waiting.queue == VS_QUEUE_OF_TABLES; /* what it waited for then was no number */
+    if (s->waiting.deadline_us == 0 || was_unknown)
         s->waiting.deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
     int64_t wait_us = step_us(r, s->waiting.deadline_us - now_us);
     if (wait_us < 0) return false;
@@ -207,16 +209,17 @@ static enum vs_reply_state settle_pause(struct vs_request *r) {
     return give_up(r);
 }
 
-/* A server listens before its namespaces are open: who asks for one that is about to be has a moment, as for a lease.
- */
+/* A server listens before its namespaces are open and its tables read: who asks for what is about to be there has a
+ * moment, as for a lease. */
 static bool may_wait_to_open(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->app->clock;
     struct vs_session *s = r->session;
     int64_t now_us = clock->boot_us(clock->self);
-    if (!r->opening) return false;
-    if (s->waiting.deadline_us == 0) s->waiting.deadline_us = now_us + r->opening->wait_us_max;
+    if (!r->opening && !r->reading) return false;
+    if (s->waiting.deadline_us == 0)
+        s->waiting.deadline_us = now_us + (r->opening ? r->opening->wait_us_max : READING_US_MAX);
     if (now_us + OPENING_STEP_US > s->waiting.deadline_us || s->draining) return false;
-    r->ns = r->opening;
+    if (r->opening) r->ns = r->opening;
     r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = OPENING_STEP_US};
     r->out->used = r->start;
     queue_up(r, OPENING_STEP_US);

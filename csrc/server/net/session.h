@@ -13,8 +13,10 @@ _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
 enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
-/* Those who wait for an id of a namespace: by its index; for a number of a tag: by its place, behind them. */
-#define VS_QUEUES_MAX (VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX)
+/* Those who wait for an id of a namespace: by its index; for a number of a tag: by its place, behind them; for the
+ * tables of tags to be read: behind all. */
+#define VS_QUEUE_OF_TABLES (VS_NAMESPACES_MAX + VS_SERVED_TAGS_MAX)
+#define VS_QUEUES_MAX (VS_QUEUE_OF_TABLES + 1)
 
 /* Working memory of one loop: one request at a time. */
 struct vs_scratch {

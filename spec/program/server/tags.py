@@ -415,6 +415,29 @@ def _(world):
     assert max(taken) < int(db.sql("SELECT max_id FROM leaf.leaf_alloc WHERE biz_tag = 'orders'"))
 
 
+@claim("who asks for a tag before its table is read, which is far away, has a moment; what no table has is unknown then")
+def _(world):
+    from far import Far
+    from served import mariadb
+    db = mariadb()
+    db.sql("CREATE DATABASE far; " + LEAF % "far" + "; INSERT INTO far.leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 100); "
+           "GRANT SELECT, UPDATE ON far.* TO vesta@'127.0.0.1'")
+    text = ("return { stores = { a = { uri = 'mysql://vesta@127.0.0.1:%d/far', password = 's3cret' } }, segments = { { store = 'a', "
+            "tags = '*', wait_ms_max = 60000 } } }" % Far(db.port, 0.1).port)
+    for _ in range(5):
+        server = Configured(world, text)
+        server.quiet = True  # or the table is read by then
+        with server, server.connect(server.resp) as one, server.connect(server.resp) as other:
+            asked = time.monotonic()
+            one.sendall(command("INCR", "orders"))
+            other.sendall(command("INCR", "nobody"))
+            answers = one.recv(1000), other.recv(1000)
+            if b"-LOADING" not in answers[0] + answers[1]:
+                break
+            assert time.monotonic() - asked >= 1, answers  # this machine stood still for a moment
+    assert re.fullmatch(rb":\d+\r\n", answers[0]) and answers[1].startswith(b"-ERR unknown name 'nobody'"), answers
+
+
 @claim("the example of a config with segments is served as it stands, from the databases of an environment")
 def _(world):
     from served import mariadb
