@@ -27,10 +27,8 @@ static bool take(enum vesta_base base, const char *text, size_t length, struct v
 /* A language without unsigned numbers shows the upper half as negative ones. */
 static bool take_negative(const char *text, size_t length, struct vs_found_id *out) {
     uint64_t n;
-    if (vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) != VESTA_OK || n == 0 || n > UINT64_C(1) << 63)
-        return false;
-    *out = (struct vs_found_id){-n, "signed"};
-    return true;
+    out->notation = "signed";
+    return vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) == VESTA_OK && vs_id_of_negative(n, &out->id);
 }
 
 /* The fixed lengths of the bases tell them apart; digits alone are decimal. */

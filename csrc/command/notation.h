@@ -22,6 +22,12 @@ struct vs_found_id {
  * over. False: it is none. */
 bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out);
 
+/* The id whose 64 bits a language without unsigned numbers shows as -n.  False: there is none. */
+static inline bool vs_id_of_negative(uint64_t n, uint64_t *id) {
+    *id = -n;
+    return n > 0 && n <= UINT64_C(1) << 63;
+}
+
 /* Finds words that may be ids, of one base. */
 struct vs_finder {
     enum vesta_base base;

@@ -1,5 +1,6 @@
 /* ids.c -- reads ids from files, millions a second, and remembers on which line each stood. */
 #include "cli/ids/audit.h"
+#include "command/notation.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +75,14 @@ static size_t column_of(const char *line, size_t length) {
     return column;
 }
 
+/* A column that a database or a language keeps signed shows the upper half as negative numbers. */
+static bool read_id(const char *text, size_t length, uint64_t *id) {
+    uint64_t n;
+    if (vesta_parse(VESTA_DECIMAL, text, length, id) == VESTA_OK) return true;
+    return length > 1 && *text == '-' && vesta_parse(VESTA_DECIMAL, text + 1, length - 1, &n) == VESTA_OK &&
+           vs_id_of_negative(n, id);
+}
+
 static int take_line(struct reader *r, const char *line, size_t length) {
     size_t column = length;
     uint64_t id;
@@ -82,8 +91,8 @@ static int take_line(struct reader *r, const char *line, size_t length) {
         r->marked = false;
         return VS_DONE;
     }
-    bool is_id = vesta_parse(VESTA_DECIMAL, line, column, &id) == VESTA_OK; /* nearly always the whole line */
-    if (!is_id) is_id = vesta_parse(VESTA_DECIMAL, line, column = column_of(line, length), &id) == VESTA_OK;
+    bool is_id = read_id(line, column, &id); /* nearly always the whole line */
+    if (!is_id) is_id = read_id(line, column = column_of(line, length), &id);
     if (!is_id) {
         add_bad(r, line, length);
         return VS_DONE;

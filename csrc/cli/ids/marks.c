@@ -34,22 +34,47 @@ struct text {
     bool shows_progress;
 };
 
-/* The digits of the smallest id that there can be since then: what is shorter is none. */
-static size_t length_min(const struct vs_marks *marks, int64_t since_ms) {
-    uint64_t values[VESTA_FIELDS_MAX] = {0}, id;
-    char digits[VESTA_FORMAT_MAX];
-    const struct vesta_layout *l = marks->layout;
+/* The smallest id that there can be since an instant, or the largest until it. */
+static uint64_t bound_at(const struct vesta_layout *l, int64_t unix_ms, bool is_largest) {
+    uint64_t values[VESTA_FIELDS_MAX] = {0}, id = 0;
     for (int i = 0; i < l->field_count; i++)
-        values[i] = l->field[i].value;
-    if (since_ms > l->epoch_ms) values[l->time] = vs_time_in(l, since_ms);
+        values[i] = is_largest && !l->field[i].fixed ? l->field[i].max : l->field[i].value;
+    values[l->time] = unix_ms > l->epoch_ms ? vs_time_in(l, unix_ms) : 0;
     if (values[l->time] > l->field[l->time].max) values[l->time] = l->field[l->time].max;
-    return vesta_compose(l, values, &id, NULL) == VESTA_OK ? vesta_format(VESTA_DECIMAL, id, digits) : 1;
+    vesta_compose(l, values, &id, NULL);
+    return id;
 }
 
-static bool is_id(const struct text *text, struct vs_slice word, uint64_t *id, struct vesta_parts *parts) {
-    return vesta_parse(text->finder.base, word.at, word.length, id) == VESTA_OK &&
-           vesta_explain(text->marks->layout, *id, parts, NULL) == VESTA_OK && parts->unix_ms >= text->since_ms &&
+/* The digits of the smallest number that an id can stand as: what is shorter is none.  Of ids from 2^63 on that may be
+ * a negative one. */
+static size_t length_min(const struct vesta_layout *l, int64_t since_ms, int64_t until_ms) {
+    char digits[VESTA_FORMAT_MAX];
+    uint64_t largest = bound_at(l, until_ms, true);
+    size_t length = vesta_format(VESTA_DECIMAL, bound_at(l, since_ms, false), digits);
+    size_t negative = largest >> 63 ? vesta_format(VESTA_DECIMAL, -largest, digits) : length;
+    return negative < length ? negative : length;
+}
+
+static bool is_made_by_now(const struct text *text, uint64_t id, struct vesta_parts *parts) {
+    return vesta_explain(text->marks->layout, id, parts, NULL) == VESTA_OK && parts->unix_ms >= text->since_ms &&
            parts->unix_ms <= text->until_ms;
+}
+
+/* A minus in front of a number, and no hyphen behind a word. */
+static bool has_sign(struct vs_slice all, const char *at) {
+    static const char before[] = " \t\n\"'`([{<=:,;";
+    return at > all.at && at[-1] == '-' && (at - 1 == all.at || memchr(before, at[-2], sizeof before - 1));
+}
+
+static bool is_id(const struct text *text, struct vs_slice all, struct vs_slice word, uint64_t *id,
+                  struct vesta_parts *parts) {
+    uint64_t n;
+    if (vesta_parse(text->finder.base, word.at, word.length, &n) != VESTA_OK) return false;
+    if (text->finder.base == VESTA_DECIMAL && has_sign(all, word.at) && vs_id_of_negative(n, id) &&
+        is_made_by_now(text, *id, parts))
+        return true;
+    *id = n;
+    return is_made_by_now(text, n, parts);
 }
 
 static const char *when_of(struct text *text, int64_t unix_ms) {
@@ -110,7 +135,7 @@ static void mark(struct text *text, struct vs_slice all) {
     uint64_t id;
     text->counted = all.at;
     while (!vs_out_gone() && vs_finder_next(&text->finder, all, &from, &word)) {
-        if (!is_id(text, word, &id, &parts)) continue;
+        if (!is_id(text, all, word, &id, &parts)) continue;
         if (text->marks->json) {
             put_json(text, word.at, id, &parts);
             continue;
@@ -162,7 +187,7 @@ int vs_marks_run(const struct vs_marks *marks) {
     if (text.since_ms > text.until_ms) return vs_usage("--since %s is in the future", vs_shown_text(marks->since));
     text.paint = VS_CYAN;
     text.plain = VS_PLAIN;
-    vs_finder_begin(&text.finder, marks->base, length_min(marks, text.since_ms));
+    vs_finder_begin(&text.finder, marks->base, length_min(marks->layout, text.since_ms, text.until_ms));
     vs_say_waiting("text from stdin, in which ids are marked");
     text.shows_progress = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && !isatty(STDOUT_FILENO);
     if (text.shows_progress) text.size = (uint64_t)st.st_size;

@@ -4,6 +4,7 @@ import os
 import pty
 import select
 import random
+import sqlite3
 
 from harness import SLOW, claim, cpu_s, fails, main, same
 
@@ -74,15 +75,39 @@ def _(w):
 
 @claim("a line that is no id is 2, and named; a duplicate beside it is 1")
 def _(w):
-    result = w.run("audit", stdin=b"1\nabc\n-2\n 3\n1.5\n18446744073709551616\n\x00\n4\n")
+    result = w.run("audit", stdin=b"1\nabc\n--2\n 3\n1.5\n18446744073709551616\n\x00\n4\n")
     same(result.code, 2)
-    for part in ('stdin line 2: "abc" is not an id', 'line 3: "-2"', 'line 4: " 3"', 'line 5: "1.5"', 'line 6: "18446744073709551616"',
+    for part in ('stdin line 2: "abc" is not an id', 'line 3: "--2"', 'line 4: " 3"', 'line 5: "1.5"', 'line 6: "18446744073709551616"',
                  'line 7: "\\x00"'):
         assert part in result.err, (part, result.err)
     assert "unreadable                6\n" in result.out, result.out
     same(w.run("audit", stdin="x\n1\n1\n").code, 1)
     many = w.run("audit", stdin="x\n" * 5000)
     same((many.code, many.err.count("is not an id")), (2, 10))
+
+
+UPPER = "vesta-milli version:1=1"
+
+
+@claim("ids from 2^63 on are read from a column that SQL keeps signed, beside unsigned ones and in their order")
+def _(w):
+    ids = [int(line) for line in w.run("gen", "-n", "100", "--namespace", "upper", "--layout", UPPER, "--worker", "5").lines()]
+    assert all(number >= 2**63 for number in ids)
+    table = sqlite3.connect(":memory:")
+    table.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    table.executemany("INSERT INTO t VALUES (?)", [(number - 2**64,) for number in ids])
+    column = ["%d,paid" % row for row in table.execute("SELECT id FROM t ORDER BY id")]
+    assert all(line[0] == "-" for line in column)
+    got = w.run("audit", "--layout", UPPER, stdin="\n".join(column) + "\n")
+    same((got.code, got.err), (0, ""))
+    for part in ("distinct                100\n", "foreign                   0\n", "inversions                0\n", "machine 5               100\n"):
+        assert part in got.out, got.out
+    got = w.run("audit", stdin="\n".join([column[0], str(ids[7]), str(ids[0])]) + "\n")
+    same((got.code, "  %d  2 times: stdin line 1, stdin line 3\n" % ids[0] in got.out), (1, True))
+    for edge in ("-1\n18446744073709551615\n", "-9223372036854775808\n9223372036854775808\n"):
+        same(w.run("audit", stdin=edge).code, 1)
+    for wrong in ("-0", "-", "-9223372036854775809", "-18446744073709551615", "- 1", "+1"):
+        same((wrong, w.run("audit", stdin="1\n%s\n" % wrong).code), (wrong, 2))
 
 
 @claim("what is no list of ids at all ends early, with a message")

@@ -285,6 +285,22 @@ def _(w):
     same([(row["line"], row["id"], row["seq"]) for row in rows], [(2, str(ID), 0), (4, str(ID + 1), 1), (4, str(ID + 2), 2)])
 
 
+@claim("explain - knows negative numbers for ids from 2^63 on, where the minus is a sign")
+def _(w):
+    for layout in ("vesta-milli version:1=1", "vesta-second version:1=1", "a:1=1 time:41 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z"):
+        text = w.run("make", "--layout", layout, "time=2026-01-01T00:00:00Z", "seq=0", "worker=7",
+                     *(["method=0"] if layout[0] == "v" else [])).out.strip()
+        negative, mark = str(int(text) - 2**64), "[2026-01-01T00:00:00Z worker=7 seq=0]"
+        run = lambda stdin, *words: w.run("explain", "--layout", layout, *words, "-", stdin=stdin).out  # noqa: E731
+        for before, after in (("", "\n"), ("id=", " ok"), ('{"id":', "}"), ("a, ", ","), ("(", ")")):
+            same(run(before + negative + after), before + negative + mark + after)
+            same(run(before + text + after), before + text + mark + after)
+        same(run("order" + negative), "order" + negative)
+        same(run("order-" + text), "order-" + text + mark)
+        same([json.loads(line)["id"] for line in run("%s %s" % (negative, text), "--json").splitlines()], [text, text])
+    same(marked(w, " -%d" % ID), " -%d%s" % (ID, MARK))
+
+
 @claim("explain - marks the same ids wherever the reads end, in lines of any length and in bytes of any kind")
 def _(w):
     rng = random.Random(11)
