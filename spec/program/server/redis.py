@@ -21,6 +21,25 @@ def _(world):
         same(server.tick(), before + 1)
 
 
+@claim("ids from 2^63 on are digits without a sign on every face, strings in JSON, and never negative")
+def _(world):
+    with Server(world, layout="vesta-milli version:1=1") as server:
+        data = server.redis("GET", "default")
+        assert re.fullmatch(rb"\$20\r\n1\d{19}\r\n", data), data
+        ids = bulks(data) + bulks(server.redis("VESTA.NEXT", "default", "3"))
+        body = json.loads(server.get("/v1/ids?n=3").body)
+        same([type(text) for text in body["ids"]], [str] * 3)
+        ids += [int(text) for text in body["ids"] + [server.get("/genid").body, server.get("/api/snowflake/get/default").body]]
+        same((min(ids) >= 2**63, max(ids) < 2**64, len(set(ids))), (True, True, 9))
+        said = json.loads(server.get("/v1/ids/%d" % ids[0]).body)
+        same((said["id"], said["version"], said["worker"]), (str(ids[0]), 1, json.loads(server.get("/expid?id=%d" % ids[0]).body)["machine"]))
+        block = json.loads(server.get("/v1/blocks?n=10", method="POST").body)
+        same((type(block["base"]), int(block["base"]) >> 62), (str, 3))
+        negative = "%d" % (ids[0] - 2**64)
+        same((server.get("/v1/ids/" + negative).status, server.get("/expid?id=" + negative).status), (400, 400))
+        assert server.redis("VESTA.EXPLAIN", "default", negative).startswith(b"-ERR"), negative
+
+
 @claim("the method field says which face made an id")
 def _(world):
     with Server(world, layout="vesta-second", pacing="clock") as server:
