@@ -1,7 +1,7 @@
 // chart.js -- a line over the last hour, as SVG.
-import { el, rate } from './dom.js';
+import { ago, el, plain, rate } from './dom.js';
 
-const SVG = 'http://www.w3.org/2000/svg', WIDTH = 360, HEIGHT = 100;
+const SVG = 'http://www.w3.org/2000/svg', WIDTH = 360, HEIGHT = 100, STEP_MS = 10000, SHORTEST = 6;
 
 function shape(name, attributes) {
   const at = document.createElementNS(SVG, name);
@@ -27,13 +27,15 @@ function paths(row, top, isArea) {
   return path;
 }
 
-// Shape: a number or null each ten seconds, the oldest first.
-export function chart(row, { label, scale = false, kind = '' }) {
-  const known = row.filter(n => n !== null), most = Math.max(0, ...known), top = most || 1;
+// Shape: a number or null each ten seconds, the oldest first.  What is behind the first that is known is not shown, but for
+// a minute: a server that has just begun has its picture, too.
+export function chart(hour, { label: of, scale = false, kind = '' }) {
+  const first = hour.findIndex(n => n !== null), row = hour.slice(first < 0 ? 0 : Math.min(first, hour.length - SHORTEST));
+  const label = plain(of), known = row.filter(n => n !== null), most = Math.max(0, ...known), top = most || 1;
   const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', class: kind,
     'aria-label': known.length ? `${label}: now ${rate(known[known.length - 1])}, at most ${rate(most)}` : `${label}: nothing yet` });
   svg.append(shape('path', { class: 'area', d: paths(row, top, true) }), shape('path', { class: 'edge', d: paths(row, top, false) }));
   if (!scale) return svg;
-  const words = known.length ? ['an hour ago', `at most ${rate(most)}`, 'now'] : ['', 'no ten seconds are over yet', ''];
+  const words = known.length ? [row.length < hour.length ? ago(row.length * STEP_MS) : 'an hour ago', `at most ${rate(most)}`, 'now'] : ['', 'no ten seconds are over yet', ''];
   return el('div', {}, svg, el('div', { class: 'scale' }, ...words.map(word => el('span', {}, word))));
 }

@@ -1,16 +1,25 @@
 // dom.js -- elements with text that is never markup, and numbers as people read them.
 
+const LONG = 1000, TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+// Texts are others': one is shown up to a length, and what would turn the writing round is seen as what it is.
+export function plain(text) {
+  const seen = text.length > LONG ? `${text.slice(0, LONG)}\u2026 (${grouped(text.length)} characters)` : text;
+  return seen.replace(TURNS, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+}
+
 export function el(name, attributes, ...children) {
   const at = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== '') at.setAttribute(key, value);
-  at.append(...children);
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== '') at.setAttribute(key, key === 'aria-label' ? plain(value) : value);
+  at.append(...children.map(child => (typeof child === 'string' ? plain(child) : child)));
   return at;
 }
 
 // Replaces what is in an element, where it differs: a live region is read aloud when it changes.
 export function fill(at, content) {
   if (typeof content !== 'string') at.replaceChildren(content);
-  else if (at.textContent !== content) at.textContent = content;
+  else if (at.textContent !== plain(content)) at.textContent = plain(content);
 }
 
 export function grouped(n) {

@@ -1,7 +1,7 @@
 // hub.js -- the server's events, for all pages of a browser over one connection: it gives a server six, and a seventh page
 // would wait for one without a word.  Runs as a shared worker; where a browser has none, in the page.
 
-const RETRY_MS = 2000, STEPS = 360;
+const RETRY_MS = 2000, SILENT_MS = 10000, STEPS = 360; // a server says something each second
 
 const streams = new Map(); // by token; who does not know it is not let in by another who does
 
@@ -66,10 +66,12 @@ async function follow(stream, signal) {
   if (!reply.ok) throw new Error((await reply.json()).detail);
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   stream.said.clear();
-  let text = '';
+  let text = '', isSilent = false;
   for (;;) {
+    const timer = setTimeout(() => (isSilent = true, reader.cancel()), SILENT_MS);
     const { value, done } = await reader.read();
-    if (done) return 'it ended the stream';
+    clearTimeout(timer);
+    if (done) return isSilent ? 'the server says nothing' : 'it ended the stream';
     text += value;
     const events = text.split('\n\n');
     text = events.pop();

@@ -75,8 +75,8 @@ function staleness(why) {
   $('stale').hidden = !old || !last;
   if (old && last) {
     fill($('stale-since'), `What stands here is of ${new Date(lastAt).toLocaleTimeString()}` +
-      `${trouble ? ': ' + trouble : ''}. The server is asked again every two seconds.`);
-    fill($('stale-age'), ago(Date.now() - lastAt));
+      `${trouble ? ': ' + trouble : ', since when the server says nothing'}. The server is asked again and again.`);
+    fill($('stale-age'), `That was ${ago(Date.now() - lastAt)}.`);
   } else if (old) {
     $('login').hidden = false;
     fill($('login-error'), `The server could not be asked: ${trouble}. It is asked again every two seconds.`);
@@ -126,7 +126,7 @@ function card(ns) {
       el('div', { class: 'spark' }), el('dl', { class: 'facts' }));
     $('namespaces').append(at);
   }
-  fill(at.querySelector('.state'), ns.ready ? 'ready' : ns.why);
+  fill(at.querySelector('.state'), ns.ready ? 'ready' : 'not ready: ' + ns.why);
   at.querySelector('.state').className = 'state ' + (ns.ready ? 'good' : 'bad');
   facts(at.querySelector('.facts'), factsOf(ns));
 }
@@ -141,7 +141,7 @@ function factsOf(ns) {
     ['Ids', `${rate(now)} a second, ${grouped(idsOf(ns))} since the start`],
     ['Refused', grouped(ns.refused), ns.refused ? 'warn' : ''],
     met.length && ['Pauses met', met.join(', ')],
-    ns.holds_lease && ['Worker', `${ns.worker}, until ${until(ns.lease_end_ms - last.unix_ms)}`],
+    ns.holds_lease && ['Worker', `${ns.worker}, ${until(ns.lease_end_ms - last.unix_ms)}`],
     ns.keeper && ['Keeper', ns.keeper],
     ns.clock_drift_ms !== undefined && ['Clock', `${ns.clock_drift_ms} ms off uptime since it was confirmed`,
       Math.abs(ns.clock_drift_ms) > 1000 ? 'warn' : ''],
@@ -160,7 +160,7 @@ function inShadow(s) {
 }
 
 function until(ms) {
-  return ms > 0 ? 'in ' + span(ms) + ' unless renewed' : 'now: it is renewed when it is needed';
+  return ms > 0 ? `leased for ${span(ms)} unless renewed` : 'its lease is over, and renewed when it is needed';
 }
 
 function policies(said) {
@@ -202,7 +202,7 @@ function regions() {
   if ([...list.children].map(at => at.id).join('\n') === names.join('\n')) return;
   list.replaceChildren(...last.namespaces.map(({ name }) => $('workers-' + name) || el('div', { class: 'scroll',
     id: 'workers-' + name, tabindex: '0', role: 'region', 'aria-label': 'Worker numbers of ' + name },
-    el('table', {}, el('caption', {}, el('span', {}), ' ', el('span', { class: 'bad' }))))));
+    el('table', {}, el('caption', {}, el('span', {}), el('span', { class: 'bad' }))))));
 }
 
 function showWorkers(said) {
@@ -230,7 +230,7 @@ function captions() {
       (said.more ? `; the first ${grouped(said.workers.length)} are shown` : '') +
       `, read ${ago(last.unix_ms - said.read_unix_ms, 6000)}`; // it is read every five seconds
     fill(what, `${name}${said?.leased_as ? ', leased as ' + said.leased_as : ''}: ${of}`);
-    fill(trouble, said?.error || '');
+    fill(trouble, said?.error ? '; ' + said.error : '');
   }
 }
 

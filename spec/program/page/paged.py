@@ -20,9 +20,10 @@ CONFIG = """return { admin = { token = "%s" }, stores = { db = { uri = "sqlite:%
 class Paged(Configured):
     """Serves two namespaces and a tag; the path of one generator, and so its identity, is markup."""
 
-    def __init__(self, world, config=None):
+    def __init__(self, world, config=None, quiet=False):
         self.admin = free_port()
         super().__init__(world, config or self.odd(world), "--admin", "127.0.0.1:%d" % self.admin)
+        self.quiet = quiet
 
     @staticmethod
     def odd(world):
