@@ -54,4 +54,19 @@ struct vs_http {
  * what to answer.  Shape: the texts point into buf. */
 int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
 
+/* The last heads of a loop's clients, as they were read; those that are longer, or followed by a body, are not kept.  All
+ * zero: none. */
+#define VS_HEADS 64
+struct vs_heads {
+    struct vs_head {
+        size_t length; /* 0: none is kept */
+        struct vs_http http;
+        char bytes[512];
+    } at[VS_HEADS];
+};
+
+/* As vs_http_parse; a head that this client (any number) sent last is not read again.  Shape: the texts point into buf,
+ * or into heads, until the next call. */
+int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out);
+
 #endif

@@ -6,6 +6,25 @@ static void check_view(const char *from, size_t used, struct vs_slice word) {
     if (word.at) MUST(word.at >= from && word.length <= used && word.at + word.length <= from + used);
 }
 
+static void check_text(struct vs_slice got, struct vs_slice want) {
+    MUST(!got.at == !want.at && got.length == want.length && (!got.at || memcmp(got.at, want.at, got.length) == 0));
+}
+
+/* What is read a second time is what was read the first. */
+static void check_kept(const char *bytes, size_t size, int used, const struct vs_http *want) {
+    static struct vs_heads heads;
+    for (int again = 0; again < 2; again++) {
+        struct vs_http got;
+        MUST(vs_http_read(&heads, 1, bytes, size, &got) == used);
+        if (used <= 0) continue;
+        check_text(got.path, want->path);
+        check_text(got.query, want->query);
+        check_text(got.body, want->body);
+        check_text(got.authorization, want->authorization);
+        MUST(got.method == want->method && got.keep_alive == want->keep_alive && got.http10 == want->http10);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct vs_http http;
     size_t length;
@@ -23,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_view(bytes, (size_t)used, http.type);
         check_view(bytes, (size_t)used, http.authorization);
     }
+    check_kept(bytes, size, used, &http);
     for (int n = 0; n < used; n++)
         MUST(vs_http_parse(bytes, (size_t)n, &http) == 0);
     size_t at = answer_all(VS_HTTP, vs_http_step, bytes, size, &length);

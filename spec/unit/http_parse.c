@@ -139,6 +139,64 @@ static void bounds(void) {
     free(text);
 }
 
+static void is_text(struct vs_slice got, struct vs_slice want) {
+    CHECK(!got.at == !want.at && got.length == want.length);
+    CHECK(!got.at || memcmp(got.at, want.at, got.length) == 0);
+}
+
+/* Reads from a buffer of its own, twice over: what was kept is no view of the first one. */
+static void reads_as_parsed(struct vs_heads *heads, uint64_t client, const char *text, size_t length) {
+    int want = parse(text, length);
+    for (int again = 0; again < 3; again++) {
+        struct vs_http got;
+        char *own = malloc(length);
+        memcpy(own, text, length);
+        CHECK_EQ_I64(vs_http_read(heads, client, own, length, &got), want);
+        if (want > 0) {
+            is_text(got.path, http.path);
+            is_text(got.query, http.query);
+            is_text(got.body, http.body);
+            is_text(got.type, http.type);
+            is_text(got.authorization, http.authorization);
+            CHECK(got.method == http.method && got.keep_alive == http.keep_alive && got.http10 == http.http10);
+            CHECK(memcmp(&got.accept, &http.accept, sizeof got.accept) == 0);
+        }
+        memset(own, 'x', length);
+        free(own);
+    }
+}
+
+static void keeps_heads(void) {
+    static struct vs_heads heads;
+    static const char *const texts[] = {
+        "GET /genid HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: b\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "GET /genid?ns=x HTTP/1.1\r\nHost: a\r\n\r\nGET /genid?ns=x HTTP/1.1\r\nHost: a\r\n\r\n",
+        "\r\nGET /v1/ids?n=3 HTTP/1.0\r\nAccept: text/plain\r\nAuthorization: Bearer x\r\n\r\n",
+        "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Type: text/plain\r\n\r\nn=1",
+        "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Type: text/plain\r\n\r\nn=2",
+        "POST /v1/ids HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /genid HTTP/1.1\r\nHost: a\r\n"};
+    for (size_t i = 0; i < VS_COUNT(texts); i++)
+        for (size_t j = 0; j < VS_COUNT(texts); j++) {
+            reads_as_parsed(&heads, 7, texts[i], strlen(texts[i]));
+            reads_as_parsed(&heads, 7 + VS_HEADS, texts[j], strlen(texts[j])); /* in the same place */
+            reads_as_parsed(&heads, 8, texts[j], strlen(texts[j]));
+        }
+}
+
+static void keeps_heads_of_a_length(void) {
+    static struct vs_heads heads;
+    char text[1024];
+    for (int pad = 440; pad < 530; pad++) {
+        int length = snprintf(text, sizeof text, "GET /genid HTTP/1.1\r\nHost: a\r\nX: %0*d\r\n\r\n", pad, 0);
+        reads_as_parsed(&heads, 1, text, (size_t)length);
+        CHECK((heads.at[1].length == (size_t)length) == (length <= (int)sizeof heads.at[1].bytes));
+    }
+}
+
 static const struct check_case cases[] = {
     {"a request's method, path, query and wishes are read", reads},
     {"a body is read by its length, and what is missing is said", reads_bodies},
@@ -147,5 +205,7 @@ static const struct check_case cases[] = {
     {"what two readers could read in two ways is refused, with the right status", refuses},
     {"a NUL is refused", refuses_nul},
     {"line, head and number of headers have limits", bounds},
+    {"a head that is read from what was kept says what it says", keeps_heads},
+    {"heads up to a length are kept", keeps_heads_of_a_length},
 };
 CHECK_MAIN(cases)

@@ -153,7 +153,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     if (len < s->need) return VS_STEP_MORE;
     if (len > 2 && memcmp(buf, PREFACE, len < sizeof PREFACE ? len : sizeof PREFACE - 1) == 0)
         return refuse_http2(s, len, out);
-    int used = vs_http_parse(buf, len, &http);
+    int used = vs_http_read(&s->scratch->heads, s->id, buf, len, &http);
     if (used == 0) {
         s->need = http.need;
         if (http.need && http.expects_continue && !s->continued) {

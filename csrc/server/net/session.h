@@ -24,6 +24,7 @@ struct vs_scratch {
     struct vs_args args;
     uint64_t ids[VESTA_BATCH_MAX];
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
+    struct vs_heads heads;
     struct {
         int waiting;              /* connections of this loop that wait for an id of this namespace, or this tag */
         struct vesta_pause pause; /* what the last of them waits for */
