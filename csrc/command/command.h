@@ -75,8 +75,14 @@ bool vs_out_gone(void);
 int vs_out_end(int code);
 /* `text` as a JSON string with its quotes. */
 void vs_out_json(const char *text);
-/* A foreign text for a terminal: control characters become '?'. */
+
+/* ---- clean.c: foreign text for a terminal; what is more than a letter becomes '?' */
+
 void vs_out_clean(const char *text);
+/* In place.  Returns text. */
+char *vs_clean(char *text);
+/* The bytes of the letter that a text begins with, and whether it may stand in a terminal. */
+size_t vs_letter(const char *text, bool *is_fine);
 
 /* ---- wrap.c: texts in lines of VS_COLUMNS */
 
@@ -85,7 +91,7 @@ void vs_out_clean(const char *text);
 void vs_out_wrapped(const char *text, size_t indent, size_t used);
 /* Paragraphs, apart from lines that are set in: those stay as they are. */
 void vs_out_paragraphs(const char *text);
-/* The same as vs_out_wrapped in lines of the terminal, and one line elsewhere; control characters become '?'. */
+/* The same as vs_out_wrapped in lines of the terminal, and one line elsewhere; of clean text. */
 void vs_out_fitted(const char *text, size_t indent, size_t used);
 void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -150,6 +156,9 @@ uint64_t vs_per_second(const struct vesta_layout *layout);
 #define VS_AGO_MAX 48
 const char *vs_span(uint64_t ms, char *buf); /* "3 days" */
 const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf);
+/* "11:59", "23:10:05", "120 days"; nothing is left of less than 0.  Shape: buf of VS_LEFT_MAX bytes. */
+#define VS_LEFT_MAX 32
+const char *vs_left(int64_t ms, char *buf);
 const char *vs_iso(int64_t unix_ms, char *buf); /* vesta_iso that returns its buffer */
 int64_t vs_now_ms(void);
 /* 1048576 -> "1,048,576".  Shape: buf of VS_GROUPED_MAX bytes. */

@@ -112,11 +112,6 @@ void vs_out_json(const char *text) {
     vs_out_write("\"", 1);
 }
 
-void vs_out_clean(const char *text) {
-    for (; *text; text++)
-        vs_out_write((unsigned char)*text < ' ' || *text == 127 ? "?" : text, 1);
-}
-
 void vs_out_flush(void) {
     drain(false);
 }

@@ -48,16 +48,14 @@ void vs_out_wrapped(const char *text, size_t indent, size_t used) {
 
 void vs_out_fitted(const char *text, size_t indent, size_t used) {
     char clean[2048];
-    size_t columns = vs_out_columns(), i = 0;
+    size_t columns = vs_out_columns();
     if (!columns) {
         vs_out_clean(text);
         vs_outf("\n");
         return;
     }
-    for (; text[i] && i + 1 < sizeof clean; i++)
-        clean[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
-    clean[i] = '\0';
-    put_wrapped(clean, columns > indent + FITTED_MIN ? columns : indent + FITTED_MIN, indent, used);
+    snprintf(clean, sizeof clean, "%s", text);
+    put_wrapped(vs_clean(clean), columns > indent + FITTED_MIN ? columns : indent + FITTED_MIN, indent, used);
 }
 
 void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) {

@@ -9,18 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "11:59", "23:10:05" */
-static const char *duration(int64_t ms, char *buf, size_t size) {
-    int64_t s = ms / 1000;
-    if (s >= 100 * 86400)
-        snprintf(buf, size, "%" PRId64 " days", s / 86400);
-    else if (s >= 3600)
-        snprintf(buf, size, "%" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
-    else
-        snprintf(buf, size, "%d:%02d", (int)(s / 60), (int)(s % 60));
-    return buf;
-}
-
 /* The high-water mark: nothing at or past it was granted.  False: later than a date can say. */
 static bool until_ms(const struct vs_at *at, const struct vs_record *r, int64_t *ms) {
     int64_t us = vs_tick_unix_us(&at->shape, r->until);
@@ -41,19 +29,17 @@ static const char *who_of(const struct vs_at *at, const struct vs_listed *listed
     snprintf(buf, size, "%s  %s%s%s", *r->holder ? r->holder : "-", r->identity,
              r->fingerprint == at->ns.fingerprint ? "" : "  [another layout's]",
              listed->worker <= at->worker_max ? "" : "  [not a number of this layout]");
-    for (char *c = buf; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-    return buf;
+    return vs_clean(buf);
 }
 
 static void print_row(const struct vs_at *at, const struct vs_listed *listed) {
     const struct vs_record *r = &listed->record;
     enum vs_standing standing = vs_standing_of(r, at->store_ms);
-    char number[24], left[32] = "-", clock[32] = "-", iso[VESTA_ISO_MAX] = "the layout's end";
+    char number[24], left[VS_LEFT_MAX] = "-", clock[32] = "-", iso[VESTA_ISO_MAX] = "the layout's end";
     char who[VS_HOLDER_MAX + VS_IDENTITY_MAX + 80];
     int64_t ms;
     snprintf(number, sizeof number, "%" PRIu64, listed->worker);
-    if (standing == VS_STANDS_HELD) duration(vs_standing_left_ms(r, at->store_ms), left, sizeof left);
+    if (standing == VS_STANDS_HELD) vs_left(vs_standing_left_ms(r, at->store_ms), left);
     if (r->seen_ms && r->written_ms)
         snprintf(clock, sizeof clock, "%+.3f s", (double)(r->seen_ms - r->written_ms) / 1000);
     if (until_ms(at, r, &ms)) vs_iso(vs_table_is_narrow(columns) ? ms - ms % 1000 : ms, iso);

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MS_PER_YEAR 31556952000.0
-
 static double rate(uint64_t now, uint64_t then, int64_t ms) {
     return ms > 0 && now >= then ? (double)(now - then) * 1000 / (double)ms : 0;
 }
@@ -20,12 +18,14 @@ static const struct vs_top_namespace *find(const struct vs_top_state *state, con
     return NULL;
 }
 
-static double years_left(struct vs_slice object, int64_t now_ms) {
+/* An older server names the layout alone. */
+static int64_t layout_end_ms(struct vs_slice object) {
     char layout_text[VESTA_LAYOUT_TEXT_MAX];
     struct vesta_layout layout;
+    int64_t said = vs_value_span(vs_value_member(object, "layout_end_ms"));
+    if (said > 0) return said;
     text(object, "layout", layout_text, sizeof layout_text);
-    if (vesta_layout_parse(layout_text, &layout, NULL) != VESTA_OK) return -1;
-    return (double)(vesta_layout_end_ms(&layout) - now_ms) / MS_PER_YEAR;
+    return vesta_layout_parse(layout_text, &layout, NULL) == VESTA_OK ? vesta_layout_end_ms(&layout) : 0;
 }
 
 /* Which pauses there were: "full 12, lease 3". */
@@ -38,7 +38,7 @@ static void take_pauses(struct vs_top_namespace *ns, struct vs_slice pauses, con
         uint64_t more = before && ns->pause[i] > before->pause[i] ? ns->pause[i] - before->pause[i] : 0;
         if (more && used < sizeof ns->pausing)
             used += (size_t)snprintf(ns->pausing + used, sizeof ns->pausing - used, "%s%.*s %llu", used ? ", " : "",
-                                     (int)name.length, name.at, (unsigned long long)more);
+                                     (int)(name.length < 32 ? name.length : 32), name.at, (unsigned long long)more);
     }
 }
 
@@ -51,6 +51,7 @@ static void take_history(struct vs_top_namespace *ns, const struct vs_top_namesp
 static void take_namespace(struct vs_top_namespace *ns, struct vs_slice object, const struct vs_top_state *then,
                            int64_t ms) {
     struct vs_slice counts = vs_value_member(object, "ids"), name, value;
+    struct vs_slice drift = vs_value_member(object, "clock_drift_ms"), shadow = vs_value_member(object, "shadow");
     text(object, "name", ns->name, sizeof ns->name);
     const struct vs_top_namespace *before = find(then, ns->name);
     text(object, "why", ns->why, sizeof ns->why);
@@ -60,12 +61,19 @@ static void take_namespace(struct vs_top_namespace *ns, struct vs_slice object, 
     ns->is_ready = vs_value_is_true(vs_value_member(object, "ready"));
     ns->has_lease = vs_value_is_true(vs_value_member(object, "holds_lease"));
     ns->worker = (uint64_t)vs_value_number(vs_value_member(object, "worker"));
-    ns->lease_end_ms = vs_value_number(vs_value_member(object, "lease_end_ms"));
+    ns->lease_end_ms = vs_value_span(vs_value_member(object, "lease_end_ms"));
+    ns->layout_end_ms = layout_end_ms(object);
+    ns->has_drift = drift.length > 0;
+    ns->drift_ms = vs_value_number(drift);
+    ns->differs = vs_value_number(vs_value_member(shadow, "differed")) > 0 ||
+                  vs_value_number(vs_value_member(shadow, "failed")) > 0;
+    ns->refused = (uint64_t)vs_value_number(vs_value_member(object, "refused"));
     while (vs_value_next(&counts, &name, &value))
         ns->ids += (uint64_t)vs_value_number(value);
     take_pauses(ns, vs_value_member(object, "pauses"), before);
     ns->ids_s = before ? rate(ns->ids, before->ids, ms) : 0;
     ns->pauses_s = before ? rate(ns->pauses, before->pauses, ms) : 0;
+    ns->refused_s = before ? rate(ns->refused, before->refused, ms) : 0;
     take_history(ns, before);
 }
 
@@ -109,8 +117,8 @@ void vs_top_take(struct vs_top_state *state, struct vs_slice event, int64_t now_
     state->is_known = true;
     state->pid = pid;
     state->seen_ms = now_ms;
-    state->unix_ms = vs_value_number(vs_value_member(event, "unix_ms"));
-    state->uptime_s = vs_value_number(vs_value_member(event, "uptime_s"));
+    state->unix_ms = vs_value_span(vs_value_member(event, "unix_ms"));
+    state->uptime_s = vs_value_span(vs_value_member(event, "uptime_s"));
     state->connections = vs_value_number(vs_value_member(event, "connections"));
     state->waiting = vs_value_number(vs_value_member(event, "waiting"));
     state->is_draining = vs_value_is_true(vs_value_member(event, "draining"));
@@ -121,6 +129,5 @@ void vs_top_take(struct vs_top_state *state, struct vs_slice event, int64_t now_
     while (state->ns_count < VS_TOP_NAMESPACES && vs_value_next(&spaces, &name, &value)) {
         struct vs_top_namespace *ns = &state->ns[state->ns_count++];
         take_namespace(ns, value, &then, ms);
-        ns->years = years_left(value, state->unix_ms);
     }
 }

@@ -5,17 +5,17 @@
 #include "cli/top/value.h"
 #include "command/command.h"
 
-#define VS_TOP_HISTORY 20
+#define VS_TOP_HISTORY 60
 #define VS_TOP_NAMESPACES 64
 #define VS_TOP_CODES 64
 
 struct vs_top_namespace {
     char name[VESTA_NAMESPACE_MAX], why[32], detail[200], keeper[200], warning[200];
     bool is_ready, has_lease;
-    uint64_t worker, ids, pauses;
-    int64_t lease_end_ms;
-    double years; /* of its layout that are left */
-    double ids_s, pauses_s;
+    uint64_t worker, ids, pauses, refused;
+    int64_t lease_end_ms, layout_end_ms, drift_ms; /* layout_end_ms: 0, not known */
+    double ids_s, pauses_s, refused_s;
+    bool has_drift, differs;       /* differs: a policy that is tried says other things than were done */
     char pausing[160];             /* which pauses there were since the event before */
     float history[VS_TOP_HISTORY]; /* ids a second, the oldest first; below 0: not known */
     uint64_t pause[16];
@@ -40,6 +40,9 @@ struct vs_top_state {
     double answered_s;
     uint64_t answered;
 };
+
+#define VS_TOP_YEAR_MS INT64_C(31556952000)
+#define VS_TOP_DRIFT_MS_MAX 1000 /* of a clock that is all right */
 
 /* Takes an event; rates are those since the one before, which *state has. */
 void vs_top_take(struct vs_top_state *state, struct vs_slice event, int64_t now_ms);

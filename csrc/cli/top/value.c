@@ -79,19 +79,53 @@ int64_t vs_value_number(struct vs_slice value) {
     return is_negative ? -n : n;
 }
 
+int64_t vs_value_span(struct vs_slice value) {
+    int64_t n = vs_value_number(value);
+    return n > VS_VALUE_FAR ? VS_VALUE_FAR : n < -VS_VALUE_FAR ? -VS_VALUE_FAR : n;
+}
+
 bool vs_value_is_true(struct vs_slice value) {
     return vs_slice_is(value, "true");
 }
 
+static int hex_of(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* What stands behind a backslash, as UTF-8; *at moves to its last byte.  Half of a pair is '?', as half a letter is. */
+static size_t take_escaped(struct vs_slice value, size_t *at, char out[3]) {
+    static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";
+    const char *found = strchr(from, value.at[*at]);
+    uint32_t letter = 0;
+    *out = found && *found ? to[found - from] : value.at[*at];
+    if (value.at[*at] != 'u') return 1;
+    for (int i = 0; i < 4; i++, letter = letter << 4 | (uint32_t)hex_of(value.at[*at]))
+        if (++*at >= value.length || hex_of(value.at[*at]) < 0) return *out = '?', 1;
+    if (letter == 0 || (letter >= 0xd800 && letter <= 0xdfff)) return *out = '?', 1;
+    if (letter < 0x80) return *out = (char)letter, 1;
+    out[0] = (char)(letter < 0x800 ? 0xc0 | letter >> 6 : 0xe0 | letter >> 12);
+    if (letter < 0x800) return out[1] = (char)(0x80 | (letter & 0x3f)), 2;
+    out[1] = (char)(0x80 | (letter >> 6 & 0x3f));
+    out[2] = (char)(0x80 | (letter & 0x3f));
+    return 3;
+}
+
 const char *vs_value_text(struct vs_slice value, char *buf, size_t size) {
     size_t used = 0;
-    if (value.length >= 2 && *value.at == '"')
-        for (size_t i = 1; i + 1 < value.length && used + 1 < size; i++) {
-            char c = value.at[i];
-            if (c == '\\' && i + 2 < value.length) c = value.at[++i];
-            buf[used++] = c;
-            if ((unsigned char)c < ' ' || c == 127) buf[used - 1] = '?';
-        }
+    char letter[3];
+    bool is_text = value.length >= 2 && *value.at == '"';
+    value.length -= is_text; /* the quote behind it */
+    for (size_t i = 1; is_text && i < value.length; i++) {
+        size_t length = 1;
+        *letter = value.at[i];
+        if (*letter == '\\' && i + 1 < value.length) i++, length = take_escaped(value, &i, letter);
+        if (used + length >= size) break;
+        memcpy(buf + used, letter, length);
+        used += length;
+    }
     buf[used] = '\0';
     return buf;
 }

@@ -14,8 +14,12 @@ bool vs_value_next(struct vs_slice *from, struct vs_slice *name, struct vs_slice
 
 /* A number, also one in quotes; 0 where it is none. */
 int64_t vs_value_number(struct vs_slice value);
+/* A time or a span: no further than that from 0, so that two of them can be subtracted. */
+#define VS_VALUE_FAR (INT64_C(1) << 60)
+int64_t vs_value_span(struct vs_slice value);
 bool vs_value_is_true(struct vs_slice value);
-/* A string's text, control characters as '?'; "" where it is none.  Returns buf. */
+/* A string's text, cut to `size`; "" where it is none.  It may hold anything but NUL: vs_line makes it harmless.
+ * Returns buf. */
 const char *vs_value_text(struct vs_slice value, char *buf, size_t size);
 
 #endif

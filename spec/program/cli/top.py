@@ -1,4 +1,5 @@
-"""top.py -- `vesta top` on real servers, in a terminal: what it shows, how it grows old and young again, how it ends."""
+"""top.py -- `vesta top` on real servers, in a terminal: what its views show, how it grows old and young again, how it
+ends; and before listeners that lie."""
 import json
 import re
 import signal
@@ -6,10 +7,11 @@ import socket
 import threading
 import time
 
+from glass import Glass
 from harness import SLOW, claim, fails, main, same
 from terminal import Terminal, plain
 
-CONFIG = """return { namespaces = { orders = { layout = "snowflake", worker = 3, policy = "borrow" }, web = { layout = "vesta-second", worker = 7 } },
+CONFIG = """return { stores = { db = { uri = "sqlite:%s" } }, segments = { { store = "db", tags = "*" } }, namespaces = { orders = { layout = "snowflake", worker = 3, policy = "borrow" }, web = { layout = "vesta-second", worker = 7, store = "db", shadow_policy = "borrow" } },
   http = { listen = "unix:%s" }, resp = { listen = "off" }, admin = { listen = { "unix:%s" }, token = "s3cret" } }"""
 
 
@@ -19,13 +21,18 @@ class Served:
     def __init__(self, w):
         self.world, self.http, self.admin = w, w.path("h"), w.path("a")
         with open(w.path("v.lua"), "w") as file:
-            file.write(CONFIG % (self.http, self.admin))
+            file.write(CONFIG % (w.path("db"), self.http, self.admin))
+        same(w.run("segments", "add", "invoices", "--store", "sqlite:" + w.path("db")).code, 0)
         self.start()
 
     def start(self):
         self.program = self.world.start("serve", "-c", "v.lua", stderr=-1, text=True)
-        while "msg=ready" not in self.program.stderr.readline():
-            assert self.program.poll() is None
+        self.until("msg=ready")
+
+    def until(self, text):
+        """Reads the log on to a line with that."""
+        while text not in self.program.stderr.readline():
+            assert self.program.poll() is None, text
 
     def get(self, path):
         with socket.socket(socket.AF_UNIX) as s:
@@ -48,11 +55,11 @@ class Served:
 
 
 class Liar(threading.Thread):
-    """A listener that answers each connection with these bytes, and then keeps or closes it."""
+    """A listener that answers each connection with bytes, of which the request may decide, and then keeps or closes it."""
 
     def __init__(self, path, answer, keeps=False):
         super().__init__(daemon=True)
-        self.answer, self.keeps, self.kept = answer, keeps, []
+        self.answer, self.keeps, self.kept, self.asked = answer, keeps, [], []
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.bind(path)
         self.socket.listen()
@@ -62,9 +69,10 @@ class Liar(threading.Thread):
         while True:
             try:
                 taken = self.socket.accept()[0]
-                taken.recv(65536)
-                taken.sendall(self.answer)
-            except OSError:
+                self.asked.append(taken.recv(65536).split(b" ")[1])
+                answer = self.answer(self.asked[-1]) if callable(self.answer) else self.answer
+                taken.sendall(answer)
+            except (OSError, IndexError):
                 continue
             self.kept.append(taken)
             if not self.keeps:
@@ -96,7 +104,7 @@ def _(w):
         row = re.search(r"(?m)^orders +([\d,.]+) .* 3 +\d+:\d\d +5\d\.\d y ready$", done.out)
         assert row and int(row[1].replace(",", "").split(".")[0]) > 0, done.out
         assert re.search(r"(?m)^web +0 .* 7 +\d+:\d\d +\d\d\.\d y ready$", done.out), done.out
-        assert re.search(r"(?m)^refused +unknown_name [\d.,]+/s of [\d,]+$", done.out) and "policies     generation 1" in done.out, done.out
+        assert re.search(r"(?m)^refused +unknown_name [\d.,]+/s of [\d,]+$", done.out) and re.search(r"(?m)^policies +generation 1$", done.out), done.out
         assert "\x1b" not in done.out
         got = w.run("top", "-c", "v.lua", "--json")
         same((got.code, [ns["name"] for ns in json.loads(got.out)["namespaces"]]), (0, ["orders", "web"]))
@@ -154,7 +162,7 @@ def _(w):
     fails(w.run("top", "x"), 2, "unexpected operand")
     with Served(w) as server:
         fails(w.run("top", "--admin", "unix:" + server.admin), 1, "the token is missing or wrong: --token-file, VESTA_ADMIN_TOKEN or -c")
-        fails(w.run("top", "--admin", "unix:" + server.http), 1, "it is no admin listener of a server that streams: it answers HTTP/1.1 404")
+        fails(w.run("top", "--admin", "unix:" + server.http), 1, "it is no admin listener of a server: it answers HTTP/1.1 404")
         with Terminal(w, "top", "--admin", "unix:" + server.admin, TERM="xterm") as screen:
             same((screen.end(), screen.is_restored()), (1, True))
             assert "the token is missing or wrong" in screen.said
@@ -172,6 +180,142 @@ def _(w):
         out, err = program.communicate(timeout=60 * SLOW)
         same((number, program.returncode, "\x1b" in out + err), (number, 1 if want else 0, False))
         assert (want or "") in err, (number, want, err)
+
+
+def glass_of(screen):
+    """What the terminal shows: no line of it was too wide, no code unknown."""
+    glass = Glass().feed(screen.said)
+    same(glass.faults, [])
+    return glass.lines()
+
+
+def turn(screen, keys, pattern):
+    """Types, and waits until the view says that.  Returns it."""
+    screen.type(keys)
+    return plain(screen.until(r"(?s)%s.*(q ends|y: yes)" % pattern, frame=True))
+
+
+@claim("the views have what the page has; keys turn them, and ask before they act")
+def _(w):
+    with Served(w) as server, Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
+        server.get("/v1/ids?ns=invoices&n=5")
+        server.get("/v1/ids?ns=web&n=3")
+        screen.until(r"\[1 overview\].*\n(.*\n)*.*q ends", frame=True)
+        turn(screen, "2", r"\[2 namespaces\].*orders: ready.*layout lasts +5\d years more, to.*web: ready")
+        assert re.search(r"in shadow +borrow: agreed \d+, differed 0, failed 0", turn(screen, "\x1b[6~", "in shadow")), screen.frame()
+        turn(screen, "\t", r"\[3 workers\].*orders: 1 held, 0 expired, 0 free; the store was read .* 3  held +\d:\d\d +\S+ s  ")
+        turn(screen, "n", r"web: 1 held.*\n +7  held +\d:\d\d +[+-]0\.\d{3} s")
+        turn(screen, "\x1b[C", r"\[4 segments\].*\ninvoices +trend +5 +995 +[01,]+ +\d+ +\d+\n")
+        turn(screen, "5", r"\[5 policies\].*generation +1\n.*stuck +no\n.*ANSWERS.*ok +[\d.]+ +\d+\n")
+        turn(screen, "6", r"\[6 hour\].*namespace web\nids a second: (now|no ten).*refused a second")
+        turn(screen, "n", "all namespaces and tags")
+        turn(screen, "\x1b[Z", r"\[5 policies\]")
+        turn(screen, "?", r"KEYS.*reload policies")
+        same([len(line) <= 80 for line in glass_of(screen)], [True] * 24)
+        turn(screen, " ", r"\[5 policies\]")
+        turn(screen, "d", "END the server[?]")
+        screen.type("x")
+        screen.until(r"ANSWERS(?s:.*)q ends", frame=True)
+        turn(screen, "r", "Reload policies and tables of tags[?]")
+        screen.type("y")
+        screen.until("it reloads", frame=True)
+        server.until("admin: reload requested")
+        turn(screen, "d", "END the server[?]")
+        screen.type("y")
+        screen.until("it drains|STALE", frame=True)
+        same(server.program.wait(60 * SLOW), 0)
+        screen.until("STALE", frame=True)
+        glass_of(screen)
+        screen.type("q")
+        same(screen.end(), 0)
+
+
+@claim("--view shows one where there is no terminal, with every namespace and tag; --json has it as the server said it")
+def _(w):
+    with Served(w) as server:
+        server.get("/v1/ids?ns=invoices&n=5")
+        views = dict((("namespaces", r"(?s)orders: ready.*\n  clock +-?\d+ ms off uptime.*web: ready.*shadow +borrow"),
+                      ("workers", r"(?s)orders: 1 held.*\n +3  held.*\nweb: 1 held.*\n +7  held +\d:\d\d  20\S+Z +[+-]0.\d{3} s"),
+                      ("segments", r"(?m)^invoices +trend +5 +995 "), ("policies", r"(?m)^  generation +1$"), ("hour", "refused a second")))
+        for view, code, out, err in together(w, [(view, ["-c", "v.lua", "--view", view]) for view in views]):
+            assert (code, err) == (0, "") and re.search(views[view], out) and "\x1b" not in out, (view, out, err)
+        said = [json.loads(line) for line in w.run("top", "-c", "v.lua", "--view", "workers", "--json").lines()]
+        same([(one["namespace"], one["held"]) for one in said], [("orders", 1), ("web", 1)])
+        (said,) = map(json.loads, w.run("top", "-c", "v.lua", "--view", "segments", "--json").lines())
+        same([tag["given"] for tag in said["segments"]], ["5"])
+
+
+def together(w, asked):
+    """Runs them all at once; each is (what, words).  Gives what, exit code, what was said and what was complained of."""
+    started = [(what, w.start("top", *words, stdout=-1, stderr=-1, text=True)) for what, words in asked]
+    for what, program in started:
+        out, err = program.communicate(timeout=60 * SLOW)
+        yield what, program.returncode, out, err
+
+
+def answer(status, body):
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status.encode(), len(body), body)
+
+
+NOT_FOUND = answer("404 Not Found", b'{"code":"not_found","detail":"no such path"}')
+STATUS = b'{"version":"0.0.9","pid":%d,"unix_ms":1795432359195,"uptime_s":9,"namespaces":[{"name":"old","ready":true,"ids":{"http":7}}]}'
+
+
+@claim("a server that has no stream is asked each second, and one that lacks a route is older: the rest goes on")
+def _(w):
+    has_workers = threading.Event()
+
+    def older(path):
+        if path == b"/admin/status":
+            return answer("200 OK", STATUS % 5)
+        held = b'{"namespace":"old","read_unix_ms":1795432359195,"held":0,"expired":0,"free":9,"workers":[]}\n'
+        return answer("200 OK", held) if path == b"/admin/workers?ns=old" and has_workers.is_set() else NOT_FOUND
+    liar = Liar(w.path("old"), older)
+    with Terminal(w, "top", "--admin", "unix:" + w.path("old"), TERM="xterm") as screen:
+        turn(screen, "", r"0\.0\.9 pid 5.*it has no stream.*\nold .* ready")
+        turn(screen, "4", "not told +this server does not tell: it is older than this program")
+        turn(screen, "3", "not told +this server does not tell")
+        assert "STALE" not in plain(screen.frame())
+        has_workers.set()
+        turn(screen, "", r"old: 0 held, 0 expired, 9 free")
+        glass_of(screen)
+    # Only what is seen is asked for: at most one question a second of each kind, whatever came of it.
+    same(set(liar.asked), {b"/admin/events", b"/admin/status", b"/v1/segments", b"/admin/workers?ns=old"})
+    fails(w.run("top", "--admin", "unix:" + w.path("old"), "--view", "segments", "--json"), 1, "older than this program")
+
+
+@claim("what a server says is never obeyed: escapes, marks and half letters in every name and text, and answers that lie")
+def _(w):
+    evil = rb'\u001b[2J' + "\x1b]0;x\x07\u009b2J\u202eabc\u200b".encode() + b"\xff\xc3" + rb"\ud800\n\t\u0000" + b"\xe2\x82"
+    event = b'{"version":"E","pid":1,"unix_ms":9223372036854775806,"uptime_s":-9223372036854775807,"draining":true,"requests":{"E":7,"ok":3},' \
+            b'"policies":{"generation":1,"calls":{"E":{"E":3}},"last_error":"E","last_error_unix_ms":-9223372036854775807},"namespaces":[' \
+            b'{"name":"E","why":"E","detail":"E","keeper":"k","warning":"E","pauses":{"E":4},"clock_drift_ms":-9223372036854775807,"layout":"E",' \
+            b'"layout_end_ms":9223372036854775807,"shadow":{"policy":"E","last_unix_ms":1,"hook":"E","said":"E","done":"E","why":"E","differed":1}}]}'
+    said = {b"/admin/status": event,
+            b"/admin/workers": b'{"namespace":"E","held":1,"error":"E","read_unix_ms":-9223372036854775807,"more":2,"workers":'
+                               b'[{"worker":"E","state":"E","left_ms":9223372036854775807,"clock_ms":-9223372036854775807,"holder":"E","identity":"E"},7,[]]}',
+            b"/v1/segments": b'{"segments":[{"tag":"E","order":"E","given":"E","left":-5,"warning":"E","databases":[{"store":"E","trouble":"E"}]}],'
+                             b'"unread":1,"unread_why":"E","next":"E"}',
+            b"/admin/history": b'{"step_ms":-1,"ids":[null,9223372036854775806,-7,"E",{}],"refused":[' + b"1," * 5000 + b"]}"}
+
+    asked = Liar(w.path("evil"), lambda path: answer("200 OK", said[path.split(b"?")[0]].replace(b"E", evil)) if b"events" not in path else NOT_FOUND)
+    views = ("overview", "namespaces", "workers", "segments", "policies", "hour")
+    for view, code, out, _ in together(w, [(view, ["--admin", "unix:" + w.path("evil"), "--view", view]) for view in views]):
+        assert code == 0 and not re.search(r"[^\n -~\u00a1-\u2027\u2500-\u259f]", out) and "?[2J" in out, (view, ascii(out))
+    with Terminal(w, "top", "--admin", "unix:" + w.path("evil"), TERM="xterm") as screen:
+        for number in "123456":
+            turn(screen, number, r"\[%s (?!.*it is asked)" % number)
+        turn(screen, "4", r"more tags come")
+        turn(screen, "n", r"tags behind \?\[2J")
+        glass_of(screen)
+    same([path for path in asked.asked if re.search(rb"[^!-~]", path)], [])
+    wants = {b'{"segments":': ("no tags", 0), b"": ("whole", 1), b"x" * (9 << 20): ("longer than any", 1)}
+    for body in wants:
+        Liar(w.path("cut%d" % len(body)), lambda path, body=body: NOT_FOUND if path == b"/admin/events" else
+             answer("200 OK", STATUS % 6) if path == b"/admin/status" else
+             answer("200 OK", body) if body else b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{}")
+    for body, code, out, err in together(w, [(body, ["--admin", "unix:" + w.path("cut%d" % len(body)), "--view", "segments"]) for body in wants]):
+        assert wants[body][0] in out and code == wants[body][1], (wants[body], out, err)
 
 
 main()

@@ -1,0 +1,50 @@
+/* clean.c -- foreign text for a terminal: what would move its cursor, or turn its writing around, becomes '?'. */
+#include "command/command.h"
+
+#include <string.h>
+
+/* How many bytes of UTF-8 a letter has that begins so; 0: none begins so. */
+static size_t length_of(unsigned char first) {
+    return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+}
+
+/* Controls, those of 0x80 too, which a terminal obeys as it does Escape; marks that have no width or turn a line. */
+static bool shows(uint32_t letter) {
+    return letter >= ' ' && (letter < 0x7f || letter > 0x9f) && (letter < 0x200b || letter > 0x200f) &&
+           (letter < 0x2028 || letter > 0x202e) && (letter < 0x2060 || letter > 0x206f) && letter != 0xfeff &&
+           (letter < 0xd800 || letter > 0xdfff);
+}
+
+size_t vs_letter(const char *text, bool *is_fine) {
+    size_t length = length_of((unsigned char)*text);
+    uint32_t letter = (unsigned char)*text & (length > 1 ? 0x7fu >> length : 0x7f);
+    *is_fine = false;
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)text[i] & 0xc0) != 0x80) return i;
+        letter = letter << 6 | ((unsigned char)text[i] & 0x3f);
+    }
+    *is_fine = length && shows(letter);
+    return length ? length : 1;
+}
+
+char *vs_clean(char *text) {
+    bool is_fine;
+    char *to = text;
+    for (const char *from = text; *from;) {
+        size_t length = vs_letter(from, &is_fine);
+        memmove(to, is_fine ? from : "?", is_fine ? length : 1);
+        to += is_fine ? length : 1;
+        from += length;
+    }
+    *to = '\0';
+    return text;
+}
+
+void vs_out_clean(const char *text) {
+    bool is_fine;
+    while (*text) {
+        size_t length = vs_letter(text, &is_fine);
+        vs_out_write(is_fine ? text : "?", is_fine ? length : 1);
+        text += length;
+    }
+}
