@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_MAX 4096
+#define LINE_BYTES_MAX 4096
 #define INDENT 16 /* of what is told of a name */
 
 /* The bytes of the first `columns` letters. */
@@ -28,7 +28,7 @@ static void put(struct vs_lines *lines, const char *paint, char *text) {
 }
 
 void vs_line(struct vs_lines *lines, const char *paint, const char *format, ...) {
-    char text[LINE_MAX];
+    char text[LINE_BYTES_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -46,7 +46,7 @@ static size_t end_of_line(const char *text, size_t columns) {
 }
 
 void vs_line_fact(struct vs_lines *lines, const char *paint, const char *name, const char *format, ...) {
-    char text[LINE_MAX - INDENT], whole[LINE_MAX];
+    char text[LINE_BYTES_MAX - INDENT], whole[LINE_BYTES_MAX];
     size_t columns = lines->columns > 2 * INDENT ? lines->columns - INDENT : lines->columns ? INDENT : SIZE_MAX;
     va_list args;
     va_start(args, format);

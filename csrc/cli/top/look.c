@@ -110,7 +110,7 @@ static void take(struct vs_look *look) {
 
 bool vs_look_step(struct vs_look *look, const struct vs_wire_to *to, const struct vs_top_state *state) {
     if (!vs_top_views[look->view].path || !state->is_known) return false;
-    if (!look->is_asked && vs_wire_now_ms() >= look->next_ms) begin(look, to, state);
+    if (!look->is_asked && to && vs_wire_now_ms() >= look->next_ms) begin(look, to, state);
     if (!look->is_asked || !vs_ask_read(&look->ask)) return false;
     take(look);
     return true;

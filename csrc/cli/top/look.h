@@ -23,7 +23,8 @@ struct vs_look {
 void vs_look_at(struct vs_look *look, int view);
 /* The next namespace (1) or the one before (-1); the next page of tags, or the first. */
 void vs_look_pick(struct vs_look *look, const struct vs_top_state *state, int step);
-/* Asks when it is time, and reads what came.  true: there is an answer, or a trouble, that is new. */
+/* Asks when it is time, where `to` is given, and reads what came.  true: there is an answer, or a trouble, that is
+ * new. */
 bool vs_look_step(struct vs_look *look, const struct vs_wire_to *to, const struct vs_top_state *state);
 /* What the view has to draw with; the event is the caller's. */
 struct vs_top_seen vs_look_seen(const struct vs_look *look, const struct vs_top_state *state, struct vs_slice event);

@@ -100,10 +100,10 @@ static void draw_age(struct vs_lines *lines, const struct vs_top_frame *frame) {
     if (!s->is_known)
         vs_line(lines, VS_YELLOW, "vesta top  %s: nothing is known yet; %s", frame->address,
                 *frame->trouble ? frame->trouble : "it is asked");
-    else if (*frame->trouble || old_ms > STALE_MS)
-        vs_line(lines, VS_RED, "STALE: of %s, %" PRId64 " s ago; tried again each second: %s",
-                vs_iso(s->seen_ms - s->seen_ms % 1000, iso), old_ms / 1000,
-                *frame->trouble ? frame->trouble : "the server is silent");
+    if (!s->is_known || (!*frame->trouble && old_ms <= STALE_MS)) return;
+    vs_line(lines, VS_RED, "STALE: of %s, %" PRId64 " s ago; tried again each second",
+            vs_iso(s->seen_ms - s->seen_ms % 1000, iso), old_ms / 1000);
+    vs_line_fact(lines, VS_RED, "", "%s", *frame->trouble ? frame->trouble : "the server is silent");
 }
 
 /* The views by their keys; as many as there is room for. */

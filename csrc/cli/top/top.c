@@ -137,6 +137,7 @@ static void wait_for_answer(struct top *top) {
     int64_t until_ms = vs_wire_now_ms() + ONCE_MS;
     bool has_key;
     while (vs_wire_now_ms() < until_ms) {
+        take_events(top);
         if (vs_look_step(&top->look, &top->feed.to, &top->state) && (*top->look.trouble || is_read(top))) return;
         if (!wait_for_more(top, false, 100, &has_key)) return;
     }
@@ -240,7 +241,8 @@ static int watch(struct top *top) {
             goes_on = take_key(top, key);
         take_events(top);
         if (top->feed.is_refused || !goes_on) break;
-        if (top->feed.wire.fd >= 0 || top->feed.polls) vs_look_step(&top->look, &top->feed.to, &top->state);
+        bool is_there = top->feed.wire.fd >= 0 || top->feed.polls; /* who is away is not asked */
+        vs_look_step(&top->look, is_there ? &top->feed.to : NULL, &top->state);
         hear_action(top);
         draw(top, true, false);
     } while (!vs_out_gone() && wait_for_more(top, reads_keys, 1000, &has_key));

@@ -143,7 +143,15 @@ def _(w):
     with Served(w) as server, Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
         first = screen.until(r"pid (\d+), up", frame=True)
         pid = re.search(r"pid (\d+)", plain(first))[1]
+        screen.type("3")
+        screen.until("orders: 1 held", frame=True)
+        server.program.send_signal(signal.SIGSTOP)  # a question is under way when it dies
+        screen.until(r"STALE: .*\n +the server is silent", frame=True)
         server.kill()
+        screen.until(r"STALE: .*\n.*: cannot", frame=True)
+        screen.said = ""
+        assert len(re.findall(r"\x1b\[H", screen.until(r"(?s)(STALE.*){3}"))) < 20, "it draws without news"
+        screen.type("1")
         old = plain(screen.until(r"STALE: of 20\S+Z, [1-9]\d* s ago; tried again each second", frame=True))
         assert "pid " + pid in old and "orders" in old, old  # what was seen stays
         assert "\x1b[31mSTALE" in screen.frame()
