@@ -9,40 +9,57 @@
 #define TAG_MIN 18
 
 static int64_t number(struct vs_slice object, const char *name) {
-    return vs_value_number(vs_value_member(object, name));
+    return vs_value_span(vs_value_member(object, name));
 }
 
 /* ------------------------------------------------------------------ worker numbers */
 
-/* What is held now has less left than when the store was read. */
-static void draw_worker(struct vs_lines *lines, const struct vs_top_seen *seen, int64_t read_ms,
-                        struct vs_slice worker) {
+static bool has_until(const struct vs_lines *lines) {
+    return lines->columns == 0 || lines->columns >= UNTIL_COLUMNS;
+}
+
+/* How a worker number's lease ends: by the store's clock where the server says so, else from when the store was read.
+ */
+struct end {
+    bool is_known;
+    int64_t unix_ms; /* by the server's clock */
+};
+
+static struct end end_of(const struct vs_top_seen *seen, struct vs_slice worker) {
+    struct vs_slice end = vs_value_member(worker, "end_ms"), left = vs_value_member(worker, "left_ms");
+    int64_t read_ms = vs_value_span(vs_value_member(seen->said, "read_unix_ms"));
+    int64_t store_ms = vs_value_span(vs_value_member(seen->said, "store_ms"));
+    int64_t left_ms = end.length ? vs_value_span(end) - store_ms : vs_value_span(left);
+    return (struct end){end.length || left.length, read_ms + left_ms};
+}
+
+static void draw_worker(struct vs_lines *lines, const struct vs_top_seen *seen, struct vs_slice worker) {
     char n[24], state[16], holder[200], identity[200], left[VS_LEFT_MAX] = "-", clock[32] = "-";
-    char until[VESTA_ISO_MAX + 2] = "";
-    struct vs_slice left_ms = vs_value_member(worker, "left_ms"), clock_ms = vs_value_member(worker, "clock_ms");
-    int64_t end_ms = read_ms + vs_value_span(left_ms);
+    char iso[VESTA_ISO_MAX] = "-", until[VESTA_ISO_MAX + 2] = "";
+    struct vs_slice clock_ms = vs_value_member(worker, "clock_ms");
+    struct end end = end_of(seen, worker);
     vs_value_text(vs_value_member(worker, "worker"), n, sizeof n);
     vs_value_text(vs_value_member(worker, "state"), state, sizeof state);
     vs_value_text(vs_value_member(worker, "holder"), holder, sizeof holder);
     vs_value_text(vs_value_member(worker, "identity"), identity, sizeof identity);
-    if (left_ms.length) vs_left(end_ms - seen->state->unix_ms, left);
+    if (end.is_known) vs_left(end.unix_ms - seen->state->unix_ms, left);
+    if (end.is_known) vs_iso(end.unix_ms - end.unix_ms % 1000, iso);
+    if (has_until(lines)) snprintf(until, sizeof until, "%-22s", iso);
     if (clock_ms.length) snprintf(clock, sizeof clock, "%+.3f s", (double)vs_value_span(clock_ms) / 1000);
-    bool has_until = lines->columns == 0 || lines->columns >= UNTIL_COLUMNS;
-    if (has_until) snprintf(until, sizeof until, "%-22s", left_ms.length ? vs_iso(end_ms - end_ms % 1000, left) : "-");
-    if (has_until && left_ms.length) vs_left(end_ms - seen->state->unix_ms, left);
     const char *paint = strcmp(state, "expired") == 0 ? VS_YELLOW : "";
     vs_line(lines, paint, "%7s  %-8s %9s  %s%11s  %s  %s", n, state, left, until, clock, *holder ? holder : "-",
             identity);
 }
 
 static void draw_standing(struct vs_lines *lines, const struct vs_top_seen *seen, int64_t read_ms) {
-    char name[VESTA_NAMESPACE_MAX], ago[VS_AGO_MAX], error[512], n[3][VS_GROUPED_MAX];
+    char name[VESTA_NAMESPACE_MAX], as[VESTA_NAMESPACE_MAX], ago[VS_AGO_MAX], error[512], n[3][VS_GROUPED_MAX];
     vs_value_text(vs_value_member(seen->said, "namespace"), name, sizeof name);
     vs_value_text(vs_value_member(seen->said, "error"), error, sizeof error);
+    vs_value_text(vs_value_member(seen->said, "leased_as"), as, sizeof as);
     int64_t age_ms = seen->state->unix_ms - read_ms;
     if (vs_value_member(seen->said, "held").length)
-        vs_line(lines, "", "%s: %s held, %s expired, %s free; the store was read %s", name,
-                vs_grouped((uint64_t)number(seen->said, "held"), n[0]),
+        vs_line(lines, "", "%s%s%s: %s held, %s expired, %s free; the store was read %s", name,
+                *as ? ", leased as " : "", as, vs_grouped((uint64_t)number(seen->said, "held"), n[0]),
                 vs_grouped((uint64_t)number(seen->said, "expired"), n[1]),
                 vs_grouped((uint64_t)number(seen->said, "free"), n[2]),
                 age_ms < 1500 ? "just now" : vs_ago(read_ms, seen->state->unix_ms, ago));
@@ -55,7 +72,6 @@ void vs_draw_workers(struct vs_lines *lines, const struct vs_top_seen *seen) {
     struct vs_slice workers = vs_value_member(seen->said, "workers"), name, value;
     int64_t read_ms = vs_value_span(vs_value_member(seen->said, "read_unix_ms"));
     char more[VS_GROUPED_MAX];
-    bool has_until = lines->columns == 0 || lines->columns >= UNTIL_COLUMNS;
     if (seen->state->ns_count == 0) {
         vs_line(lines, "", "this server has no namespaces");
         return;
@@ -64,10 +80,10 @@ void vs_draw_workers(struct vs_lines *lines, const struct vs_top_seen *seen) {
     draw_standing(lines, seen, read_ms);
     if (number(seen->said, "held") + number(seen->said, "expired") + number(seen->said, "free") == 0) return;
     vs_line(lines, VS_CYAN, "%7s  %-8s %9s  %s%11s  %s", "NUMBER", "STATE", "LEFT",
-            has_until ? "UNTIL                 " : "", "OFF STORE", "HOLDER, IDENTITY");
+            has_until(lines) ? "UNTIL                 " : "", "OFF STORE", "HOLDER, IDENTITY");
     lines->scrolls = true;
     while (vs_value_next(&workers, &name, &value))
-        draw_worker(lines, seen, read_ms, value);
+        draw_worker(lines, seen, value);
     if (number(seen->said, "more") > 0)
         vs_line(lines, "", "and %s more: vesta workers lists them all",
                 vs_grouped((uint64_t)number(seen->said, "more"), more));

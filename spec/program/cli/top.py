@@ -301,7 +301,7 @@ def _(w):
             b'"layout_end_ms":9223372036854775807,"shadow":{"policy":"E","last_unix_ms":1,"hook":"E","said":"E","done":"E","why":"E","differed":1}}]}'
     said = {b"/admin/status": event,
             b"/admin/workers": b'{"namespace":"E","held":1,"error":"E","read_unix_ms":-9223372036854775807,"more":2,"workers":'
-                               b'[{"worker":"E","state":"E","left_ms":9223372036854775807,"clock_ms":-9223372036854775807,"holder":"E","identity":"E"},7,[]]}',
+                               b'[{"worker":"E","state":"E","end_ms":9223372036854775,"clock_ms":1},{"worker":"E","state":"E","left_ms":922337203685477580,"clock_ms":-9223372036854775807,"holder":"E","identity":"E"},7,[]]}',
             b"/v1/segments": b'{"segments":[{"tag":"E","order":"E","given":"E","left":-5,"warning":"E","databases":[{"store":"E","trouble":"E"}]}],'
                              b'"unread":1,"unread_why":"E","next":"E"}',
             b"/admin/history": b'{"step_ms":-1,"ids":[null,9223372036854775806,-7,"E",{}],"refused":[' + b"1," * 5000 + b"]}"}
