@@ -195,7 +195,7 @@ static void print_groups(const struct guessing *g) {
 
 static void print_doubt(const struct guessing *g) {
     if (g->count && g->id_count == 1)
-        vs_outf("\n  ? speaks against it: early in the life of the layout, or more than half of the bits\n");
+        vs_outf("\n  ? speaks against it: early in the layout's life, or more than half of its bits\n");
     if (is_sure(g)) return;
     bool where_is_clear = g->count && g->id_count > 1 && g->ranked[0].family >= SURE;
     vs_outf("\n  %s.  To know more:\n", where_is_clear
