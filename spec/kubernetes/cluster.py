@@ -95,9 +95,9 @@ class Box:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "box.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=log, text=True, bufsize=1)
-        environment = dict(pair.split("=", 1) for pair in image.config["Env"])
-        environment.update(env or {})
-        self.say(dict(root=image.root, name=name, uid=uid, gid=gid, args=args, env=environment, binds=binds or {}, tmpfs=list(tmpfs), read_only=read_only))
+        self.env = dict(pair.split("=", 1) for pair in image.config["Env"])
+        self.env.update(env or {})
+        self.say(dict(root=image.root, name=name, uid=uid, gid=gid, args=args, env=self.env, binds=binds or {}, tmpfs=list(tmpfs), read_only=read_only))
         self.net = self.hear()
         link = "p%d" % self.number
         for words in ("ip link add %s type veth peer name eth0 netns %d" % (link, self.net), "ip link set %s master pods up" % link,
@@ -128,9 +128,9 @@ class Box:
         return ["--user", "--preserve-credentials"] if mapped else ["--setuid", str(self.uid), "--setgid", str(self.gid)]
 
     def execute(self, *command):
-        """As `kubectl exec`: a program of the image, in all namespaces of the container."""
+        """As `kubectl exec`: a program of the image, in all namespaces of the container, with its environment."""
         return subprocess.run(["nsenter", "--target", str(self.pid), *self.as_user(), "--mount", "--pid", "--net", "--ipc", "--uts", "--root", "--wd",
-                               *command], capture_output=True, text=True, timeout=200)
+                               *command], capture_output=True, text=True, timeout=200, env=self.env)
 
     def network(self, state):
         subprocess.run(["ip", "link", "set", "p%d" % self.number, state], check=True)

@@ -286,6 +286,8 @@ def _():
         assert pod.get(path)[0] == 0, "nobody else reaches vesta"
         process.terminate()
         process.wait(30)
+        checked = pod.execute("/usr/bin/vesta", "doctor", "-c", "/etc/vesta/vesta.lua")
+        assert checked.returncode == 0 and "/var/lib/vesta/state is writable" in checked.stdout, checked.stdout
         assert pod.stop() == 0, pod.log()
     finally:
         pod.kill()

@@ -156,7 +156,7 @@ static void look_at(struct vs_doctor *doctor, const struct vs_conf_namespace *ns
     if (reply.outcome != VS_STORE_OK) {
         vs_doctor_found(doctor, VS_SICK, "store",
                         reply.outcome == VS_STORE_DOWN ? "start it, or check the network path to it"
-                                                       : "look at it with `vesta store show`",
+                                                       : "set that right; docs/stores.md has the messages",
                         "%s: %s", ns->name, reply.text);
         return;
     }

@@ -69,8 +69,9 @@ bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const cha
     for (size_t i = 0; i < VS_COUNT(meanings); i++) {
         if (meanings[i].error != error) continue;
         bool sent = otherwise == VS_STORE_UNKNOWN && error == CR_SSL_CONNECTION_ERROR;
-        return vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s", place->where,
-                         meanings[i].advice ? meanings[i].advice : said);
+        const char *tls = error == CR_SSL_CONNECTION_ERROR ? "; in the URI ca=FILE names its CA, tls=off does without" : "";
+        return vs_answer(reply, sent ? otherwise : meanings[i].outcome, "%.60s: %.129s%s", place->where,
+                         meanings[i].advice ? meanings[i].advice : said, tls);
     }
     return vs_answer(reply, otherwise, "%.60s: %.129s", place->where, said[0] ? said : "it does not answer");
 }
