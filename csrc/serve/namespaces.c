@@ -127,8 +127,9 @@ void vs_namespace_say(const struct vs_namespace *ns) {
     vesta_get_info(ns->gen[VS_RESP], &info);
     if (*info.warning) vs_log(VS_LOG_WARN, info.warning, "namespace", info.namespace_, NULL);
     bool shared = !vs_store_is_local(info.store);
+    uint64_t gives = vs_per_second(ns->layout);
     vs_log(VS_LOG_INFO, "serving ids", "namespace", info.namespace_, "worker", VS_DIGITS((int64_t)info.worker),
-           "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL, "store",
+           "ids_per_second", gives <= INT64_MAX ? VS_DIGITS((int64_t)gives) : NULL, "number", info.drew_worker && !shared ? "drawn at random by this machine, which keeps it" : NULL, "store",
            shared ? info.store : NULL, NULL);
 }
 

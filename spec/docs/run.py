@@ -25,6 +25,7 @@ import glob
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,11 @@ PORTS = ("8088", "8089")
 WAIT = """wait_port() { for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null && return; sleep 0.1; done
   echo "nothing listens on port $1 after 10 s"; }
 """
+
+
+def is_taken(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", int(port))) == 0
 
 
 class Wrong(Exception):
@@ -94,6 +100,12 @@ class Document:
     def close(self):
         for port in self.ports.values():
             give_back(int(port))
+
+    def await_ports(self):
+        """What was in the background is ended, but may not have let go of its port, which the next block begins with."""
+        until = time.monotonic() + SECONDS_BACKGROUND_MAX
+        while any(is_taken(port) for port in self.ports.values()) and time.monotonic() < until:
+            time.sleep(0.05)
 
     def real(self, text):
         """The text with its examples replaced by what they stand for here."""
@@ -167,6 +179,7 @@ class Document:
             shell.stdin.close()
             os.killpg(shell.pid, signal.SIGKILL)
             shell.wait()
+            self.await_ports()
 
     def listens_on(self, command):
         """The ports of a command that goes on in the background: its own, and those of its config."""

@@ -51,6 +51,7 @@ def _(world):
                          "stopping: requests in flight are still answered", "stopped: all worker numbers are given back"])
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
+        same(found["serving ids"]["ids_per_second"], str(2 ** 22))  # of the layout, 22 bits of sequence in a second
         same(found["serving HTTP"]["try"], "curl -s http://127.0.0.1:%d/genid" % server.http)
 
 
