@@ -149,10 +149,11 @@ class Load:
                 host.stop()
 
     def rows(self):
-        """Of each layout: ids, how many of them twice, requests refused meanwhile, ids below the one before."""
+        """Of each layout: ids, how many of them twice, requests refused meanwhile, ids below the one before; the least and
+        the greatest."""
         parts = [[number for got in self.got for _, number in got if number >> 62 == bits] for bits in (0, 1, 3)]
         same(sum(map(len, parts)), sum(map(len, self.got)))
-        return [(len(ids), len(ids) - len(set(ids)), sum(refused[at] for refused in self.refused), self.backwards(at))
+        return [(len(ids), len(ids) - len(set(ids)), sum(refused[at] for refused in self.refused), self.backwards(at), min(ids), max(ids))
                 for at, ids in enumerate(parts)]
 
     def backwards(self, at):
@@ -249,12 +250,13 @@ def _(world):
     kinds = ("file", "sqlite", "mysql", "zk")
     with ThreadPoolExecutor(len(kinds)) as pool:
         tables = list(pool.map(lambda kind: move_on(kind, World(world.path(kind))), kinds))
-    print("# store   leased as layout                        ids  twice  refused  backwards")
+    print("# store   leased as layout                        ids  twice  refused  backwards                least             greatest")
     for kind, table in zip(kinds, tables):
         for (leased_as, layout), row in zip(LAYOUTS, table):
-            print("# %-7s %-9s %-24s %8d %6d %8d %10d" % (kind, leased_as, layout, *row))
-    same([row[1:] for table in tables for row in table], [(0, 0, 0)] * len(kinds) * len(LAYOUTS))
-    assert all(row[0] for table in tables for row in table), tables
+            print("# %-7s %-9s %-24s %8d %6d %8d %10d %20d %20d" % (kind, leased_as, layout, *row))
+    same([row[1:4] for table in tables for row in table], [(0, 0, 0)] * len(kinds) * len(LAYOUTS))
+    for table in tables:  # in the order of the layouts, whichever host gave it
+        assert all(row[5] < after[4] for row, after in zip(table, table[1:])), table
 
 
 # ---------------------------------------------------------------- what is refused
