@@ -5,6 +5,8 @@
 #include "cli/ids/marks.h"
 #include "cli/ids/numbers.h"
 #include "id/id.h"
+#include "os/clock.h"
+#include "store/lineage.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,33 +76,6 @@ static void tell_of_others(const struct reading *reading, uint64_t id) {
     }
 }
 
-static int explain_id(void *self, const struct vs_found_id *found) {
-    struct reading *reading = self;
-    uint64_t id = found->id;
-    struct vesta_parts parts;
-    struct vesta_error err;
-    bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
-    if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) {
-        int rc = vs_report(&err);
-        tell_of_others(reading, id);
-        return rc;
-    }
-    if (reading->count < 2) reading->ids[reading->count] = id;
-    reading->count++;
-    if (reading->where.json) {
-        print_json(reading, id, &parts);
-        return VS_DONE;
-    }
-    if (!reading->first) vs_outf("\n");
-    reading->first = false;
-    vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
-    vs_draw_id(&reading->layout, id, &parts, reading->now_ms);
-    print_forms(id);
-    vs_holders_draw(&reading->holders, &parts);
-    print_doubt(reading, id, &parts);
-    return VS_DONE;
-}
-
 /* Stores and generator files keep a layout as text; a preset's name says more to people. */
 static const char *name_of(const char *text) {
     struct vesta_layout layout;
@@ -123,6 +98,93 @@ static int find_layout(struct reading *reading) {
     reading->name = name_of(where->text[VS_W_LAYOUT]);
     rc = vs_read_layout(where->text[VS_W_LAYOUT], &reading->layout);
     return rc == VS_DONE ? VS_GO : rc;
+}
+
+/* What made the last id that was of another layout of the same name. */
+static struct reading elsewhere;
+
+static void forget(struct reading *reading) {
+    vs_holders_free(&reading->holders);
+    vs_where_free(&reading->where);
+}
+
+static int read_generation(const struct reading *reading, unsigned n) {
+    static char name[VESTA_NAMESPACE_MAX];
+    const struct vs_where *where = &reading->where;
+    forget(&elsewhere);
+    vs_generation_name(where->text[VS_W_NAMESPACE], n, name);
+    elsewhere = (struct reading){.where = {.text = {[VS_W_NAMESPACE] = name, [VS_W_STORE] = where->text[VS_W_STORE]},
+                                           .secret = where->secret,
+                                           .json = where->json},
+                                 .now_ms = reading->now_ms};
+    return find_layout(&elsewhere);
+}
+
+/* The layouts that a name has had (store/lineage.h), no two of which can have made the same id; asked for once. */
+static struct {
+    bool is_read;
+    unsigned count;
+    struct vesta_layout layout[VS_GENERATIONS_MAX];
+} generations;
+
+static void read_generations(const struct vs_where *where) {
+    const struct vs_lineage lineage = {.uri = where->text[VS_W_STORE],
+                                       .secret = where->secret,
+                                       .name = where->text[VS_W_NAMESPACE],
+                                       .clock = vs_clock_system(),
+                                       .call_ms_max = VS_OPERATOR_CALL_MS};
+    struct vs_ns_record ns;
+    generations.is_read = true;
+    for (unsigned n = 1; n <= VS_GENERATIONS_MAX; n++) {
+        if (vs_lineage_read(&lineage, n, &ns, NULL) != VESTA_OK || ns.ver == 0 ||
+            vesta_layout_parse(ns.layout, &generations.layout[n - 1], NULL) != VESTA_OK)
+            return;
+        generations.count = n;
+    }
+}
+
+/* False: no layout of the name made this id, or no store says so; else `elsewhere` reads it. */
+static bool find_generation(const struct reading *reading, uint64_t id) {
+    struct vesta_parts parts;
+    if (!reading->holders.is_known) return false;
+    if (elsewhere.name && vesta_explain(&elsewhere.layout, id, &parts, NULL) == VESTA_OK) return true;
+    if (!generations.is_read) read_generations(&reading->where);
+    for (unsigned n = 1; n <= generations.count; n++)
+        if (vesta_explain(&generations.layout[n - 1], id, &parts, NULL) == VESTA_OK)
+            return read_generation(reading, n) == VS_GO;
+    return false;
+}
+
+static int explain_id(void *self, const struct vs_found_id *found) {
+    struct reading *reading = self;
+    uint64_t id = found->id;
+    struct vesta_parts parts;
+    struct vesta_error err;
+    bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
+    if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) {
+        if (!find_generation(reading, id)) {
+            int rc = vs_report(&err);
+            tell_of_others(reading, id);
+            return rc;
+        }
+        elsewhere.first = reading->first;
+        reading->first = false;
+        return explain_id(&elsewhere, found);
+    }
+    if (reading->count < 2) reading->ids[reading->count] = id;
+    reading->count++;
+    if (reading->where.json) {
+        print_json(reading, id, &parts);
+        return VS_DONE;
+    }
+    if (!reading->first) vs_outf("\n");
+    reading->first = false;
+    vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
+    vs_draw_id(&reading->layout, id, &parts, reading->now_ms);
+    print_forms(id);
+    vs_holders_draw(&reading->holders, &parts);
+    print_doubt(reading, id, &parts);
+    return VS_DONE;
 }
 
 static int explain_ids(struct reading *reading, int compares, int argc, char **argv) {
@@ -177,8 +239,8 @@ static int run_explain(int argc, char **argv) {
         else
             rc = reads_text ? run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
     }
-    vs_holders_free(&reading.holders);
-    vs_where_free(&reading.where);
+    forget(&reading);
+    forget(&elsewhere);
     return rc;
 }
 

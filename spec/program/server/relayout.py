@@ -353,6 +353,11 @@ def _(world):
     stale = int(world.run("gen", "-c", config(world, 0, SECOND, name="shop"), "--namespace", "shop").out)
     moved = int(world.run("gen", "-c", config(world, 1, MILLI, "shop.2", name="shop"), "--namespace", "shop").out)
     same((stale >> 62, moved >> 62), (0, 1))
+    # each config's explain reads ids of both
+    for path in config(world, 0, SECOND, name="shop"), config(world, 1, MILLI, "shop.2", name="shop"):
+        read = world.run("explain", "-c", path, "--namespace", "shop", str(stale), str(moved), str(stale)).out
+        same(re.findall(r"read as (\S+)", read)[::2], ["vesta-second"] * 2)
+        same(re.findall(r"worker \d+ of (\S+?),? ", read), ["shop", "shop.2", "shop"])
     # the same layout with another constant is another one
     fails(world.run("gen", "-c", config(world, 2, THIRD, "shop.2", name="shop"), "--namespace", "shop"), 1, "to the last constant")
 
