@@ -5,6 +5,7 @@ local samples, path, yard_command = tonumber(arg[1]), arg[2], arg[3]
 local vesta = require "vesta"
 
 local CALLS = 400000   -- a piece: some 10 ms
+local BATCH = 500
 local PIECES = 5
 local COUNTED = 500000
 
@@ -28,7 +29,12 @@ local function run_next_int(n)
   end
 end
 
--- Nanoseconds of processor time a call.
+local function run_batch(n)
+  for _ = 1, n / BATCH do kept[1] = gen:batch(BATCH) end
+  if not kept[1] then error "ids were refused" end
+end
+
+-- Nanoseconds of processor time a call, or an id.
 local function cost(run)
   local begin = os.clock()
   run(CALLS)
@@ -43,14 +49,15 @@ local function yard()
 end
 
 local function sample()
-  local sum = { yard = 0, next = 0, next_int = 0 }
+  local sum = { yard = 0, next = 0, next_int = 0, batch = 0 }
   for _ = 1, PIECES do
     sum.yard = sum.yard + yard()
     sum.next = sum.next + cost(run_next)
     sum.next_int = sum.next_int + cost(run_next_int)
+    sum.batch = sum.batch + cost(run_batch)
   end
-  print(('{"next": %.3f, "next_int": %.3f, "yard": %.3f}'):format(sum.next / PIECES, sum.next_int / PIECES,
-    sum.yard / PIECES))
+  print(('{"next": %.3f, "next_int": %.3f, "batch": %.3f, "yard": %.3f}'):format(sum.next / PIECES,
+    sum.next_int / PIECES, sum.batch / PIECES, sum.yard / PIECES))
 end
 
 local function count()
@@ -63,6 +70,6 @@ local function count()
   print(('{"ids": %d, "duplicates": %d}'):format(2 * COUNTED, duplicates))
 end
 
-cost(run_next); cost(run_next_int) -- warm: traces are made
+cost(run_next); cost(run_next_int); cost(run_batch) -- warm: traces are made
 for _ = 1, samples do sample() end
 count()

@@ -15,6 +15,9 @@ local id_out, got_out = ffi.new "int64_t[1]", ffi.new "size_t[1]"
 local pause_out = ffi.new "int64_t[8]" -- room for a struct vesta_pause, which nobody here reads
 local buf = ffi.new "char[32]"
 
+local has_new, new_table = pcall(require, "table.new")
+if not has_new then new_table = function() return {} end end
+
 local function call(ctype, address) return cast(ctype, cast("uintptr_t", address)) end
 
 return function(core)
@@ -104,7 +107,7 @@ return function(core)
       return slow_batch(self, n) -- says what is wrong
     end
     local filled = take(gen, n)
-    local ids = {}
+    local ids = new_table(n, 0)
     for i = 1, filled do ids[i] = ids_out[i - 1] end
     if filled == n then return ids end
     local rest, message, code, wait_s = slow_batch(self, n - filled)
