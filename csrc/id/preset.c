@@ -83,7 +83,7 @@ static const struct vesta_preset presets[] = {
      "its clock ids are random elsewhere and leased here: those made here are unique among themselves"},
     {"cockroachdb", "sign:1=0 time:48 worker:15 unit=10us epoch=2015-01-01T00:00:00Z",
      "CockroachDB's unique_rowid(): 10 microseconds, no sequence, the instance",
-     "https://www.cockroachlabs.com/docs/stable/functions-and-operators", 0,
+     "https://www.cockroachlabs.com/docs/stable/serial", 0,
      "its worker is the cluster's own number of an instance, which no lease keeps from the cluster"},
     {"js53", "zero:11=0 time:32 worker:5 seq:16 unit=1s epoch=2025-01-01T00:00:00Z",
      "ids below 2^53: exact as numbers of JavaScript, JSON and Lua 5.1",
