@@ -201,8 +201,8 @@ struct vesta_pairs {
 VESTA_API int vesta_range(const struct vesta_layout *layout, const struct vesta_interval *interval,
                           struct vesta_pairs *pairs, struct vesta_error *err);
 
-/* Which presets could have made an id by now_ms, likeliest first.  An id carries no marker of its layout: a late
- * time after the epoch and a low sequence speak for a layout, they do not prove it.
+/* Which presets could have made an id by now_ms: the likeliest first, and beside it those that find the time in the
+ * same bits.  An id carries no marker of its layout: a late time and a low sequence speak for one, and prove nothing.
  * Shape: out[0..return value), at most max.  Threads: any. */
 struct vesta_candidate {
     const struct vesta_preset *preset;

@@ -197,11 +197,12 @@ static void print_doubt(const struct guessing *g) {
     if (g->count && g->id_count == 1)
         vs_outf("\n  ? speaks against it: early in the layout's life, or more than half of its bits\n");
     if (is_sure(g)) return;
-    bool where_is_clear = g->count && g->id_count > 1 && g->ranked[0].family >= SURE;
-    vs_outf("\n  %s.  To know more:\n", where_is_clear
-                                            ? "Where the time is, is clear; whose epoch it counts from is not"
-                                        : g->count ? "That is no answer yet"
-                                                   : "A layout that is not asked for may be missing");
+    const char *doubt = "That is no answer yet";
+    if (g->count == 0)
+        doubt = "A layout that is not asked for may be missing";
+    else if (g->id_count > 1 && g->ranked[0].family >= SURE)
+        doubt = "Where the time is, is clear; whose epoch it counts from is not";
+    vs_outf("\n  %s.  To know more:\n", doubt);
     if (g->id_count < 10) vs_outf("    give more ids of the same kind\n");
     if (!g->evidence.has_made) vs_outf("    say when they were made: --made now, --made 2026-01-31\n");
     vs_outf("    name layouts of your own: --layout TEXT, -c FILE\n");
