@@ -46,12 +46,14 @@ function end(stream) {
 async function watch(stream) {
   const { signal } = stream.abort;
   while (!signal.aborted) {
+    const watchdog = guard(signal);
     let why = '';
     try {
-      why = await follow(stream, signal);
+      why = await follow(stream, watchdog);
     } catch (error) {
       why = error.message;
     }
+    watchdog.end();
     if (signal.aborted) return;
     if (why === 'token') end(stream);
     tell(stream, { kind: 'end', why }, 'end');
@@ -59,19 +61,32 @@ async function watch(stream) {
   }
 }
 
+// Gives a connection up that says nothing for too long: a machine that is gone says no goodbye.
+function guard(signal) {
+  const own = new AbortController();
+  let timer = 0;
+  const end = () => clearTimeout(timer);
+  const heard = () => {
+    end();
+    timer = setTimeout(() => own.abort(new Error('it says nothing')), SILENT_MS);
+  };
+  signal.addEventListener('abort', () => own.abort(), { once: true });
+  heard();
+  return { signal: own.signal, heard, end };
+}
+
 // The server's events as they come; returns why the stream has ended.
-async function follow(stream, signal) {
+async function follow(stream, { signal, heard }) {
   const reply = await ask('/admin/events?all=1', stream.token, { signal });
   if (reply.status === 401) return 'token';
   if (!reply.ok) throw new Error((await reply.json()).detail);
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   stream.said.clear();
-  let text = '', isSilent = false;
+  let text = '';
   for (;;) {
-    const timer = setTimeout(() => (isSilent = true, reader.cancel()), SILENT_MS);
     const { value, done } = await reader.read();
-    clearTimeout(timer);
-    if (done) return isSilent ? 'the server says nothing' : 'it ended the stream';
+    if (done) return 'it ended the stream';
+    heard();
     text += value;
     const events = text.split('\n\n');
     text = events.pop();

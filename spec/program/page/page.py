@@ -106,6 +106,7 @@ def _(world):
         server.process.send_signal(signal.SIGSTOP)
         tab.until(shown("#stale"))
         assert "What stands here is of" in text_of(tab, "#stale") and "not live" in text_of(tab, "#live")
+        tab.until("document.getElementById('stale').innerText.includes(': it says nothing.')")  # and is asked anew
         server.process.send_signal(signal.SIGCONT)
         tab.until("!(%s)" % shown("#stale"))
         server.kill()
@@ -224,6 +225,29 @@ def _(world):
         front.until("document.getElementById('live').className == 'good' && document.title.includes('ready')")
         server.until_watched_by(1)
         same(other.run("document.hidden"), True)
+
+
+HEARD = """import('/page/hub.js').then(hub => new Promise(told => {
+    const said = [['history', { ids: Array(360).fill(1), refused: Array(360).fill(0), until_unix_ms: 1 }],
+                  ['workers', { namespace: 'a', read_unix_ms: 1, held: 1, workers: [{ worker: '7' }], error: '' }],
+                  ['history', { ids: [5, 6], refused: [null, 8], until_unix_ms: 2 }],
+                  ['workers', { namespace: 'a', read_unix_ms: 2, error: 'silent' }], ['status', { unix_ms: 3 }]];
+    const bytes = new TextEncoder().encode(said.map(([kind, data]) => `event: ${kind}\\ndata: ${JSON.stringify(data)}\\n\\n`).join(''));
+    fetch = async () => new Response(new ReadableStream({ start: to => [...bytes].forEach(byte => to.enqueue(Uint8Array.of(byte))) }));
+    const { port1, port2 } = new MessageChannel(), heard = [];
+    port1.onmessage = ({ data }) => (heard.push(data), data.kind === 'status' && told(heard.map(one => one.said)));
+    hub.join(port2);
+    port1.postMessage({ token: 'any' });
+}))"""
+
+
+@claim("what is sent once and then as it changes is put together, however its bytes come")
+def _(world):
+    with Paged(world) as server, browsing() as browser:
+        _, _, history, workers, _ = open_page(browser, server).run(HEARD)
+        same((history["ids"], history["refused"][-3:]), ([1] * 358 + [5, 6], [0, None, 8]))
+        same((history["until_unix_ms"], len(history["refused"])), (2, 360))
+        same((workers["workers"], workers["held"], workers["read_unix_ms"], workers["error"]), ([{"worker": "7"}], 1, 2, "silent"))
 
 
 @claim("all of it is below 150 KB, and comes from the program alone")
