@@ -44,10 +44,10 @@ static void tell(struct watching *w, bool is_seen) {
     memcpy(w->told, trouble, sizeof trouble);
     if (is_seen || !w->watch->redraws) return;
     if (w->seen_ms)
-        vs_status("what stands above is of %s, %" PRId64 " s ago; it is looked at again each second",
+        vs_status("what stands above is of %s, %" PRId64 " s ago; tried each second",
                   vs_iso(w->seen_ms - w->seen_ms % 1000, iso), (vs_now_ms() - w->seen_ms) / 1000);
     else
-        vs_status("nothing was seen yet; it is looked at again each second");
+        vs_status("nothing was seen yet; tried each second");
 }
 
 int vs_watch(const struct vs_watch *watch) {

@@ -3,8 +3,8 @@
 
     picture.py OUT.png [--size 80x24] [--keys KEYS] [--wait SECONDS] -- PROGRAM WORD...
 
-KEYS stand apart by spaces (`\\t`, `\\x1b[B`) and are typed a second apart; after --wait seconds more what stands there is drawn, and the
-program ended.  A program that ends by itself is drawn as it left the terminal.
+KEYS stand apart by spaces (`\\t`, `\\x1b[B`) and are typed a second apart; after --wait seconds more what stands there is
+drawn, and the program ended.  A program that ends by itself is drawn as it left the terminal.
 """
 import argparse
 import fcntl

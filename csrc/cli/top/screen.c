@@ -124,10 +124,10 @@ static void draw_help(struct vs_lines *lines) {
     vs_line(lines, "", "%s", "");
     vs_line(lines, VS_CYAN, "KEYS");
     vs_line(lines, "", "  Tab, right     the next view; Shift-Tab, left: the one before");
-    vs_line(lines, "", "  up, down, PgUp, PgDn, Home, End   what has no room");
+    vs_line(lines, "", "  up, down       what has no room; PgUp, PgDn, Home, End, too");
     vs_line(lines, "", "  n, p           the next namespace, the one before; pages of tags");
-    vs_line(lines, "", "  r              reload policies and tables of tags; you are asked first");
-    vs_line(lines, "", "  d              drain: answer what is in flight, and end the server; the same");
+    vs_line(lines, "", "  r              reload policies and tables of tags, after a question");
+    vs_line(lines, "", "  d              drain and end the server, after a question");
     vs_line(lines, "", "  q, Ctrl-C      end this, not the server");
     vs_line(lines, "", "%s", "");
     vs_line(lines, "", "An id is taken apart by vesta explain.  Any key goes back.");

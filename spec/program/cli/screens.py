@@ -62,7 +62,7 @@ def _(w):
         with Terminal(w, *words, "--watch", TERM="xterm") as screen:
             screen.until(there, frame=True)
             os.rename(path, path + ".away")
-            old = plain(screen.until(r"what stands above is of 20\S+Z, \d+ s ago", frame=True))
+            old = plain(screen.until(r"what stands above is of 20\S+Z, \d+ s ago; tried each second$", frame=True))
             assert there in old, old
             shown = re.search(r"of (20\S+Z), (\d+) s ago", old)
             screen.until(r"of %s, (?!%s )\d+ s ago" % shown.groups(), frame=True)  # counted on, of the same moment
