@@ -126,7 +126,8 @@ vesta.segment = require "vesta.segment" (core, resty)
 --- Opens a client of vesta servers.  See docs/client.md for the options.
 vesta.client = require "vesta.client" (core, in_nginx)
 
---- Proposes a layout for a need: ids per second and node, nodes, years from epoch on, in a unit of one's own if need be.
+--- Proposes a layout for a need: ids per second and node, nodes, years from epoch on, in a unit of one's own if need
+--- be.
 function vesta.fit(need)
   if type(need) ~= "table" then
     error("vesta.fit: a table like { rate = 50000, nodes = 100, years = 30 } is expected, not " .. type(need), 2)
