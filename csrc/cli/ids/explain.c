@@ -49,14 +49,21 @@ static void print_forms(uint64_t id) {
     vs_outf("\n  hex %s   base32 %s   base62 %s\n", hex, base32, base62);
 }
 
+static bool is_late(const struct reading *reading, const struct vesta_parts *parts) {
+    return parts->unix_ms > reading->now_ms + DAY_MS;
+}
+
+static bool is_early(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+    return parts->unix_ms < layout->epoch_ms + EARLY_MS;
+}
+
 /* An id carries no mark of its layout; a time that cannot be is the one thing that gives a wrong one away. */
 static void print_doubt(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
     struct vesta_candidate guess;
-    bool is_late = parts->unix_ms > reading->now_ms + DAY_MS;
-    bool is_early = reading->is_default && parts->unix_ms < reading->layout.epoch_ms + EARLY_MS;
-    if (!is_late && !is_early) return;
+    bool is_ahead = is_late(reading, parts);
+    if (!is_ahead && !(reading->is_default && is_early(&reading->layout, parts))) return;
     vs_outf("\n%s  !! The time is %s: is this the id's layout?\n", VS_YELLOW,
-            is_late ? "in the future" : "in the first month that the layout has");
+            is_ahead ? "in the future" : "in the first month that the layout has");
     if (vesta_guess(id, reading->now_ms, &guess, 1) && strcmp(guess.preset->name, reading->name) != 0)
         vs_outf("  !! `vesta guess %" PRIu64 "` says %s first.%s\n", id, guess.preset->name, VS_PLAIN);
     else
@@ -70,7 +77,8 @@ static void tell_of_others(const struct reading *reading, uint64_t id) {
     struct vesta_parts parts;
     for (int i = 0; config && i < config->ns_count; i++) {
         const char *text = config->ns[i].opts.layout ? config->ns[i].opts.layout : VS_LAYOUT_DEFAULT;
-        if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK && vesta_explain(&layout, id, &parts, NULL) == VESTA_OK)
+        if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK && vesta_explain(&layout, id, &parts, NULL) == VESTA_OK &&
+            !is_early(&layout, &parts) && !is_late(reading, &parts))
             vs_say("that is the layout of %s; it can be an id of %s: --namespace %s",
                    reading->where.text[VS_W_NAMESPACE], config->ns[i].name, config->ns[i].name);
     }

@@ -45,13 +45,18 @@ static int keep_namespace(struct vs_asked *asked) {
     int rc = asked->layout ? vs_read_layout(asked->layout, &layout) : VS_DONE;
     if (rc != VS_DONE) return rc;
     if (asked->layout && !vs_is_leased_to(&layout, ns)) {
-        vs_say("the namespace %s exists with the layout %s; a namespace keeps its layout: use another name",
-               asked->at.name, ns->layout);
+        vs_say("the namespace %s exists with the layout %s, not %s as asked; it keeps its layout: use another name, or give "
+               "it a further one: vesta store relayout",
+               asked->at.name, ns->layout, asked->layout);
         return VS_FAILED;
     }
     if ((rc = vs_read_static(asked, &asked->at.layout, &wanted)) != VS_GO) return rc;
     if (asked->static_ && (wanted.static_first != ns->static_first || wanted.static_count != ns->static_count)) {
-        vs_say("the namespace %s exists with other static numbers, or none: they stay as they are", asked->at.name);
+        char now[64] = "none";
+        if (ns->static_count)
+            snprintf(now, sizeof now, "%" PRIu64 "-%" PRIu64, ns->static_first, ns->static_first + ns->static_count - 1);
+        vs_say("the namespace %s exists with the static numbers %s, not %s as asked: they stay as they are",
+               asked->at.name, now, asked->static_);
         return VS_FAILED;
     }
     if (asked->at.json) return VS_GO;

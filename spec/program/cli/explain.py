@@ -406,6 +406,7 @@ def _(w):
     with open(w.path("two.lua"), "w") as file:
         file.write('return { namespaces = { orders = { layout = "vesta-milli" }, shops = { layout = "vesta-milli" }, users = { layout = "snowflake" } } }')
     fails(w.run("explain", "-c", "two.lua", str(ID)), 1, "it can be an id of users: --namespace users")
+    assert "--namespace" not in w.run("explain", "-c", "two.lua", "1795370400000").err  # seven minutes after its epoch
     assert "shops: --namespace" not in w.run("explain", "-c", "two.lua", str(ID)).err
     same(w.run("explain", "-c", "two.lua", "--namespace", "users", str(ID)).code, 0)
 

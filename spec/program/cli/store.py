@@ -301,4 +301,14 @@ def _(world):
     same(world.run("store", "show", "--store", "file:" + world.path("state")).code, 0)
 
 
+@claim("init of a namespace that is there names what it has and what was asked")
+def _(world):
+    words = ("store", "init", "--store", "sqlite:" + world.path("v.db"), "--namespace", "there", "--layout")
+    same(world.run(*words, "snowflake").code, 0)
+    for more, text in ((["vesta-milli"], "layout %s, not vesta-milli as asked" % SNOWFLAKE),
+                       (["snowflake", "--static", "0-9"], "static numbers none, not 0-9 as asked")):
+        done = world.run(*words, *more)
+        assert done.code == 1 and "exists with the " + text in done.err, done
+
+
 main()
