@@ -13,7 +13,8 @@ In what is expected `...` stands for any text within a line, and for any lines w
 Where ` ids` follows the language (```console ids), a number of 13 or more digits is an example: it matches
 any such number, which then takes its place further down in the document.
 The ports 8088 and 8089 stand for two free ones, in commands and in what they print.
-A command that ends in `&` goes on in the background until its block ends; its ports, or its config's, are waited for.
+A command that ends in `&` goes on in the background until its block ends; its ports, or its config's, are waited for, and a
+server's readiness, if it comes within 10 s.
 Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.
 Links to files of the repository must lead somewhere.
 
@@ -43,6 +44,9 @@ PORTS = ("8088", "8089")
 
 WAIT = """wait_port() { for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null && return; sleep 0.1; done
   echo "nothing listens on port $1 after 10 s"; }
+wait_ready() { for _ in $(seq 100); do codes=
+  for port; do codes="$codes $(curl -s -o /dev/null -m 2 -w '%{http_code}' http://127.0.0.1:$port/readyz)"; done
+  case "$codes" in *[45]0*) sleep 0.1 ;; *) return ;; esac; done; }
 """
 
 
@@ -192,7 +196,10 @@ class Document:
 
     def feed(self, shell, command):
         """One command's lines: its output goes to a file, so that a job in the background does not speak in between."""
-        waits = "".join(f"wait_port {port}\n" for port in self.listens_on(command))
+        ports = self.listens_on(command)
+        waits = "".join(f"wait_port {port}\n" for port in ports)
+        if command.startswith("vesta serve") and ports:
+            waits += "wait_ready %s\n" % " ".join(ports)  # a reader takes as long to type the next line
         mark = f"--- end of command {id(command)}"
         out = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".out", delete=False).name
         shell.stdin.write(f"{{ {command}\n}} >{out} 2>&1 </dev/null\n{waits}echo '{mark}'\n")
