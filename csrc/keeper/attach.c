@@ -4,6 +4,7 @@
 #include "id/id.h"
 #include "keeper/file.h"
 #include "os/lock.h"
+#include "store/lineage.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -44,19 +45,30 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
     return VESTA_OK;
 }
 
+/* In a store on this machine, where the keeper makes it and asks again: here it is only told sooner. */
+static int may_be_made(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
+    const struct vs_lineage lineage = {.uri = header->store, .name = header->namespace_, .clock = settings->clock};
+    struct vesta_error why;
+    bool is_of_another = vs_store_is_local(header->store) && strchr(header->namespace_, '.');
+    if (!is_of_another || vs_lineage_admit(&lineage, &settings->layout, &why) != VESTA_EMISMATCH) return VESTA_OK;
+    return vs_fail(err, VESTA_EMISMATCH, "%s", why.text);
+}
+
 /* Before a file is made that could never get a lease: the namespace may have another layout already. */
 static int check_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
     char why[VS_DEPARTURE_MAX];
     assert(!header->incarnation); /* no store has granted anything to a file that is not made yet */
     int rc = look_at_namespace(header->store, settings, header, &ns, err);
-    if (rc != VESTA_OK || !ns.ver) return rc;
+    if (rc != VESTA_OK) return rc;
+    if (!ns.ver) return may_be_made(settings, header, err);
     if (ns.fingerprint == header->fingerprint && vs_layout_departs(&settings->layout, ns.layout, why))
         return vs_fail(err, VESTA_EMISMATCH,
                        "namespace %s has %s: write that constant into the layout, or use another namespace",
                        header->namespace_, why);
     if (ns.fingerprint == header->fingerprint) return VESTA_OK;
-    return vs_fail(err, VESTA_EMISMATCH, "namespace %s has the layout %.150s, not %.150s; use another namespace, or give this one a further "
+    return vs_fail(err, VESTA_EMISMATCH,
+                   "namespace %s has the layout %.150s, not %.150s; use another namespace, or give this one a further "
                    "layout: vesta store relayout",
                    header->namespace_, ns.layout, header->layout);
 }

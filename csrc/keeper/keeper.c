@@ -8,6 +8,7 @@
 #include "os/process.h"
 #include "os/random.h"
 #include "os/thread.h"
+#include "store/lineage.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -190,6 +191,19 @@ static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
     return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
 }
 
+/* On one host the first user makes the namespace: with a layout that may be, by its name. */
+static void do_ns_swap(struct keeping *k, const struct vs_action *action, struct vs_reply *reply) {
+    const struct vs_lineage lineage = {.uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock};
+    struct vesta_error err;
+    int rc = vs_lineage_admit(&lineage, &k->file->layout, &err);
+    if (rc == VESTA_OK) {
+        k->store->ops->ns_swap(k->store, action->old_ver, &action->ns, reply);
+        return;
+    }
+    *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
+    snprintf(reply->text, sizeof reply->text, "%.180s", err.text);
+}
+
 /* Everything the engine may want to know of the store's answer goes into the event. */
 static void ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct keeping *k = keeping_of(term);
@@ -200,7 +214,7 @@ static void ask(struct vs_term *term, const struct vs_action *action, struct vs_
     switch (action->kind) {
     case VS_DO_CHOOSE: do_choose(k, ev); return;
     case VS_DO_NS_READ: ops->ns_read(k->store, &reply); break;
-    case VS_DO_NS_SWAP: ops->ns_swap(k->store, action->old_ver, &action->ns, &reply); break;
+    case VS_DO_NS_SWAP: do_ns_swap(k, action, &reply); break;
     case VS_DO_READ: ops->read(k->store, action->worker, &reply); break;
     default:
         assert(action->kind == VS_DO_SWAP);

@@ -9,9 +9,13 @@
 
 const char *vs_generation_name(const char *name, unsigned n, char *buf) {
     assert(n >= 1 && n <= VS_GENERATIONS_MAX);
-    int length =
-        n == 1 ? snprintf(buf, VESTA_NAMESPACE_MAX, "%s", name) : snprintf(buf, VESTA_NAMESPACE_MAX, "%s.%u", name, n);
-    return length < VESTA_NAMESPACE_MAX ? buf : NULL;
+    char tail[16] = "";
+    size_t length = strlen(name);
+    if (n > 1) snprintf(tail, sizeof tail, ".%u", n);
+    if (length + strlen(tail) >= VESTA_NAMESPACE_MAX) return NULL;
+    memcpy(buf, name, length);
+    memcpy(buf + length, tail, strlen(tail) + 1);
+    return buf;
 }
 
 unsigned vs_generation_of(const char *name, const char *leased) {
@@ -210,15 +214,20 @@ static int make(const struct vs_lineage *lineage, unsigned n, const struct vs_ns
                    reply.outcome == VS_STORE_UNKNOWN ? "no answer came: " : "", name, reply.text);
 }
 
+/* Which generation of `base` a namespace is by its name, from 2 on; 0: of none. */
+static unsigned place_of(const char *name, char *base) {
+    const char *dot = strrchr(name, '.');
+    snprintf(base, VESTA_NAMESPACE_MAX, "%.*s", dot ? (int)(dot - name) : 0, name);
+    return dot ? vs_generation_of(base, name) : 0;
+}
+
 /* orders.2 is a generation of orders, where there is one: what comes next is orders.3, and proved against both. */
 static int check_public(const struct vs_lineage *lineage, struct vesta_error *err) {
-    const char *dot = strrchr(lineage->name, '.');
     char base[VESTA_NAMESPACE_MAX];
     struct vs_lineage of = *lineage;
     struct vs_ns_record ns;
     of.name = base;
-    snprintf(base, sizeof base, "%.*s", dot ? (int)(dot - lineage->name) : 0, lineage->name);
-    unsigned n = dot ? vs_generation_of(base, lineage->name) : 0;
+    unsigned n = place_of(lineage->name, base);
     int rc = n ? vs_lineage_read(&of, 1, &ns, err) : VESTA_OK;
     if (rc != VESTA_OK || n == 0 || ns.ver == 0) return rc;
     return vs_fail(err, VESTA_EOPTION, "%s is generation %u of %s, which is the name to move: --namespace %s",
@@ -227,7 +236,7 @@ static int check_public(const struct vs_lineage *lineage, struct vesta_error *er
 
 int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
                       struct vesta_error *err) {
-    struct vs_ns_record last, fresh;
+    struct vs_ns_record last = {.ver = 0}, fresh;
     unsigned count = 0;
     int rc = check_public(lineage, err);
     if (rc == VESTA_OK) rc = find_last(lineage, &count, &last, err);
@@ -238,4 +247,36 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
     if ((rc = vs_lineage_prove(lineage, *n, layout, err)) != VESTA_OK) return rc;
     if ((rc = next_record(&last, layout, &fresh, err)) != VESTA_OK) return rc;
     return make(lineage, *n, &fresh, is_new, err);
+}
+
+/* ------------------------------------------------------------------ a namespace by its name alone */
+
+/* One that was there before those behind it, or is there after them. */
+static int prove_behind(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
+                        struct vesta_error *err) {
+    unsigned newest = 0;
+    int rc = find_newest(lineage, &newest, err);
+    for (unsigned i = n + 1; rc == VESTA_OK && i <= newest; i++) {
+        struct vs_ns_record ns;
+        rc = vs_lineage_read(lineage, i, &ns, err);
+        if (rc == VESTA_OK && ns.ver) rc = prove_against(lineage, i, &ns, layout, err);
+    }
+    return rc;
+}
+
+int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout *layout, struct vesta_error *err) {
+    char base[VESTA_NAMESPACE_MAX];
+    struct vs_lineage of = *lineage;
+    struct vs_ns_record first = {.ver = 0};
+    struct vesta_error why = {.text = ""};
+    unsigned n = place_of(lineage->name, base);
+    of.name = base;
+    int rc = n ? vs_lineage_read(&of, 1, &first, &why) : VESTA_OK;
+    if (rc == VESTA_OK && first.ver == 0) of.name = lineage->name, n = 1;
+    if (rc == VESTA_OK) rc = vs_lineage_prove(&of, n, layout, &why);
+    if (rc == VESTA_OK) rc = prove_behind(&of, n, layout, &why);
+    if (rc == VESTA_OK) return rc;
+    return vs_fail(err, rc,
+                   "%s would be layout %u of %s by its name: take another, or make it with vesta store relayout; %.300s",
+                   lineage->name, n, of.name, why.text);
 }

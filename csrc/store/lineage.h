@@ -41,4 +41,9 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
 int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
                       struct vesta_error *err);
 
+/* VESTA_OK if a namespace that is not there may be made with this layout, by who asks for no other: by its name it can
+ * be a generation of another that is there, or have some.  Errors: VESTA_EMISMATCH: ids could be equal; VESTA_EIO: one
+ * before it is not there, or the store does not say. */
+int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout *layout, struct vesta_error *err);
+
 #endif

@@ -1,5 +1,6 @@
 /* create.c -- `vesta store init`: what a store needs, and a namespace's first record. */
 #include "cli/cli.h"
+#include "cli/ops/relayout.h"
 #include "cli/ops/store.h"
 
 #include "os/random.h"
@@ -80,6 +81,7 @@ static int make_namespace(struct vs_asked *asked) {
     int rc = vs_at_read(&asked->at);
     if (rc == VS_GO && asked->at.ns.ver) return keep_namespace(asked);
     if (rc == VS_GO) rc = vs_fresh_namespace(asked, &fresh);
+    if (rc == VS_GO) rc = vs_admit(&asked->at, &fresh);
     if (rc != VS_GO) return rc;
     if (asked->again && (rc = vs_floor_check_clock(asked)) != VS_GO) return rc;
     if (asked->again) {

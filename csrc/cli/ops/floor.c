@@ -1,5 +1,6 @@
 /* floor.c -- `vesta store advance` and `lower`: the time below which no lease of a namespace starts. */
 #include "cli/cli.h"
+#include "cli/ops/relayout.h"
 #include "cli/ops/store.h"
 
 #include "os/random.h"
@@ -67,7 +68,8 @@ static int plan_record(const struct vs_asked *asked, struct vs_ns_record *fresh)
     if (rc != VS_GO) return rc;
     if (at->ns.ver == 0 && !asked->layout)
         return vs_usage("the namespace %s is not in the store: give the --layout that it had", at->name);
-    if (at->ns.ver == 0 || !asked->layout || vs_read_layout(asked->layout, &layout) != VS_DONE) return VS_GO;
+    if (at->ns.ver == 0) return vs_admit(at, fresh);
+    if (!asked->layout || vs_read_layout(asked->layout, &layout) != VS_DONE) return VS_GO;
     if (vs_is_leased_to(&layout, &at->ns)) return VS_GO;
     return vs_usage("the namespace %s has the layout %s, which cannot change", at->name, at->ns.layout);
 }

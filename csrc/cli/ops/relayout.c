@@ -22,12 +22,27 @@ static int tell(const struct vs_at *at, const struct vesta_layout *layout, unsig
     return VS_DONE;
 }
 
+static struct vs_lineage lineage_of(const struct vs_at *at) {
+    return (struct vs_lineage){.uri = at->uri,
+                               .secret = at->secret,
+                               .name = at->name,
+                               .clock = vs_clock_system(),
+                               .call_ms_max = VS_OPERATOR_CALL_MS};
+}
+
+int vs_admit(const struct vs_at *at, const struct vs_ns_record *fresh) {
+    const struct vs_lineage lineage = lineage_of(at);
+    struct vesta_layout layout;
+    struct vesta_error err;
+    int rc = vesta_layout_parse(fresh->layout, &layout, &err);
+    if (rc == VESTA_OK) rc = vs_lineage_admit(&lineage, &layout, &err);
+    if (rc == VESTA_OK) return VS_GO;
+    vs_say("nothing was done: %s", err.text);
+    return VS_FAILED;
+}
+
 int vs_relayout(struct vs_at *at, const char *text) {
-    const struct vs_lineage lineage = {.uri = at->uri,
-                                       .secret = at->secret,
-                                       .name = at->name,
-                                       .clock = vs_clock_system(),
-                                       .call_ms_max = VS_OPERATOR_CALL_MS};
+    const struct vs_lineage lineage = lineage_of(at);
     struct vesta_layout layout;
     struct vesta_error err;
     char warning[256];

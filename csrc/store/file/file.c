@@ -234,6 +234,10 @@ static void file_names(struct vs_store *store, void (*tell)(void *to, const char
     assert(self->dir[self->place_length] == '/'); /* behind it, the namespace */
     snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);
     DIR *dir = opendir(place);
+    if (!dir && errno == ENOENT) { /* nobody has used it yet */
+        vs_done(reply);
+        return;
+    }
     if (!dir) {
         vs_answer(reply, VS_STORE_REFUSED, "cannot list %.90s: %.40s", place, strerror(errno));
         return;

@@ -294,6 +294,30 @@ def _(world):
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
 
 
+@claim("a name that makes a namespace another's layout is made only where its ids differ: by hand, and by its first user")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        init = lambda name, layout: world.run("store", "init", "--store", uri, "--namespace", name, "--layout", layout)  # noqa: E731, B023
+        same(init("orders", "vesta-second").code, 0)
+        for name, layout, why in (("orders.2", "snowflake", "can be an id of orders,"), ("orders.3", "vesta-milli", "orders.2 is not in the store")):
+            refused = init(name, layout)
+            same(refused.code, 1)
+            for part in ("nothing was done", name + " would be layout %s of orders by its name: take another" % name[-1], why):
+                assert part in refused.err, (kind, refused.err)
+        if kind in ("file", "sqlite"):
+            library = lambda layout: world.run("gen", "--store", uri, "--namespace", "orders.2", "--layout", layout, "--path", world.path(kind + ".gen"))  # noqa: E731, B023
+            fails(library("snowflake"), 1, "orders.2 would be layout 2 of orders by its name", "can be an id of orders,")
+            same(os.path.exists(world.path(kind + ".gen")), False)
+            same(library("vesta-milli").code, 0)
+        else:
+            same(init("orders.2", "vesta-milli").code, 0)
+        again = world.run("store", "relayout", "--store", uri, "--namespace", "orders", "--layout", "vesta-milli", "--json")
+        same(json.loads(again.out)["created"], False)
+        same(init("shop.2", "vesta-second").code, 0)  # a name as any other, until there is one before it
+        assert "shop.2 has this very layout" in init("shop", "vesta-second").err
+        same(init("shop", "vesta-milli").code, 0)
+
+
 @claim("who names no store is told which one this machine's own leases are in")
 def _(world):
     same(world.run("gen").code, 0)
