@@ -6,10 +6,8 @@
  * and reads the limit afterwards, so the cursor it returns is past every tick that was or will be given. */
 #include "generator/generator.h"
 #include "generator/point.h"
-#include "id/id.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define COLD __attribute__((cold, noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -187,29 +185,42 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     }
 }
 
+/* Whether a clock stands in the unit of a tick that does not open it.  Modulo 2^64: a clock that is behind gives far
+ * more than a unit, too. */
+static inline bool goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_us) {
+    uint64_t unit_us = (uint64_t)gen->shape.unit_us;
+    uint64_t since_us = (uint64_t)(now_us - gen->shape.epoch_us) - (tick >> gen->shape.seq_bits) * unit_us;
+    bool opens_unit = (tick & (((uint64_t)1 << gen->shape.seq_bits) - 1)) == 0;
+    return since_us < unit_us && !opens_unit;
+}
+
+/* The same of a clock that counts seconds. */
+static inline bool second_goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_s) {
+    uint64_t open = ((uint64_t)now_s - (uint64_t)gen->epoch_s) << gen->shape.seq_bits;
+    return tick - open - 1 < gen->unit_rest;
+}
+
 /* The next id of the unit that the cursor stands in, if the clock stands in it too: what most calls want, without a
  * division.  False where anything else is the case, a lost race included; take_clock then decides.  That is why the
  * clock may come before the cursor here, and it does: a load waits for the last CAS on its word, and the clock's own
- * wait hides that. */
-static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
-    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+ * wait hides that.  And why it may be late: at worst an id is of the second that has just ended. */
+static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, bool by_second, uint64_t *id) {
+    int64_t now = by_second ? gen->late_s(gen->clock->self) : gen->clock->unix_us(gen->clock->self);
     VS_POINT(read_clock);
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     /* acquire: as in bound_at.  A closed cursor is above every limit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
-    /* since the unit began, modulo 2^64: a clock that is behind gives far more than a unit, too */
-    uint64_t unit_us = (uint64_t)gen->shape.unit_us, made = compose(gen, slot, tick);
-    uint64_t since_us = (uint64_t)(now_us - gen->shape.epoch_us) - (tick >> gen->shape.seq_bits) * unit_us;
-    bool opens_unit = (tick & (((uint64_t)1 << gen->shape.seq_bits) - 1)) == 0;
-    if (UNLIKELY(since_us >= unit_us || opens_unit ||
+    if (UNLIKELY(!(by_second ? second_goes_on(gen, tick, now) : goes_on(gen, tick, now)) ||
                  leap_is_observed(atomic_load_explicit(&gen->map, memory_order_acquire))))
         return false;
+    /* the exact clock's wait hides this; behind the late one it is cheaper when the tick is taken */
+    uint64_t made = by_second ? 0 : compose(gen, slot, tick);
     VS_POINT(takes);
     /* acq_rel: as in take_clock */
     if (UNLIKELY(!atomic_compare_exchange_strong_explicit(&slot->tick, &tick, tick + 1, memory_order_acq_rel,
                                                           memory_order_relaxed)))
         return false;
-    *id = made;
+    *id = by_second ? compose(gen, slot, tick) : made;
     return true;
 }
 
@@ -334,7 +345,12 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
 
 static __attribute__((noinline)) int next_clock(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id,
                                                 struct vesta_pause *pause) {
-    return LIKELY(take_in_unit(gen, slot, id)) ? VESTA_OK : next_any(gen, id, pause);
+    return LIKELY(take_in_unit(gen, slot, false, id)) ? VESTA_OK : next_any(gen, id, pause);
+}
+
+static __attribute__((noinline)) int next_in_second(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id,
+                                                    struct vesta_pause *pause) {
+    return LIKELY(take_in_unit(gen, slot, true, id)) ? VESTA_OK : next_any(gen, id, pause);
 }
 
 /* What calls others is elsewhere, so that the shortest way saves no register. */
@@ -343,6 +359,7 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_slot *slot = atomic_load_explicit(&gen->slot, memory_order_acquire);
     uint64_t tick;
     if (UNLIKELY(!slot)) return next_any(gen, id, pause);
+    if (gen->late_s) return next_in_second(gen, slot, id, pause);
     if (gen->pacing != VESTA_PACING_HISTORY) return next_clock(gen, slot, id, pause);
     if (UNLIKELY(!take_passed(slot, &tick))) return next_any(gen, id, pause);
     VS_POINT(composes);
@@ -436,43 +453,4 @@ int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t
     if (ahead_us > ahead_us_max) ahead_us = ahead_us_max;
     /* the whole of that instant's unit, as a clock that stood there would permit */
     return vesta_allow_ahead(gen, pause, vs_tick_at(shape, from_us + ahead_us + shape->unit_us));
-}
-
-/* What every id of a handle rests on: its parts stand beside each other, and ticks below the marks of a slot. */
-static void assert_composes(const struct vesta_gen *gen) {
-    const struct vs_shape *shape = &gen->shape;
-    uint64_t end = vs_tick_end(shape), tick_bits = vs_place_tick(shape, end - 1);
-    uint64_t worker_bits = vs_worker_max(&gen->layout) * shape->worker_unit;
-    assert(end <= (uint64_t)1 << 62);
-    assert(gen->ahead_ticks_max <= end); /* a tick, an ahead and two units are no more than 64 bits */
-    assert(!(tick_bits & worker_bits));
-    assert(!(gen->base & tick_bits));
-    assert(!(gen->base & worker_bits));
-    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start stays in its unit */
-    assert(shape->gap_bits <= shape->seq_bits);
-    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* one gap is not crossed twice */
-    assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
-}
-
-void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
-                 const struct vesta_clock *clock) {
-    memset(gen, 0, sizeof *gen);
-    gen->layout = *layout;
-    vs_shape_of(layout, &gen->shape);
-    gen->base = base;
-    gen->clock = clock;
-    gen->pacing = (enum vesta_pacing)map->header.pacing;
-    gen->ahead_ticks_max = map->header.ahead_ticks_max;
-    assert(clock);
-    assert_composes(gen);
-    vs_gen_move(gen, map);
-}
-
-void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
-    assert(map);
-    /* release: pairs with the acquire in next_any; the map is whole */
-    atomic_store_explicit(&gen->map, map, memory_order_release);
-    VS_POINT(moved_map);
-    /* A thread that is inside the old file may give ids from it for a moment longer: they are as unique as before. */
-    atomic_store_explicit(&gen->slot, NULL, memory_order_release);
 }

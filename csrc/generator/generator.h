@@ -6,6 +6,7 @@
 
 #define VS_CLOCK_LEAP_US (10 * 1000000ll)    /* S: a larger step against BOOTTIME must be confirmed */
 #define VS_CLOCK_CONFIRM_US (60 * 1000000ll) /* an offset that stood this long is believed */
+#define VS_LATE_SEQ_BITS_MAX 24              /* a tick of any second that a clock can show has 64 bits */
 #define VS_LEASE_POLL_US 1000                /* how soon to ask again while the keeper works */
 
 /* A layout, boiled down to what one id needs.  An id is
@@ -37,6 +38,11 @@ struct vesta_gen {
     struct vs_shape shape;
     const struct vesta_clock *clock;
     uint64_t ahead_ticks_max;
+    /* Layouts of a second: which one it is since 1970, late by a few milliseconds; NULL: only clock is read.  And the
+     * layout's epoch in seconds, and how many ticks of a unit follow its first. */
+    int64_t (*late_s)(void *self);
+    int64_t epoch_s;
+    uint64_t unit_rest;
     struct vs_map *_Atomic map; /* changes only when a file is retired; the old one stays mapped */
     struct vesta_layout layout;
     struct vs_handle *handle; /* the keeper folder's part; NULL in the simulator */
@@ -47,6 +53,10 @@ struct vesta_gen {
 /* Makes a generator over a formatted map. */
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
                  const struct vesta_clock *clock);
+
+/* Lets a clock that is cheaper than `clock`, and a little late, say whether the second goes on that the cursor stands
+ * in, where the layout counts whole ones.  It opens none: no id is of a time that `clock` has not shown. */
+void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self));
 
 /* On to the map that takes a used-up one's place. */
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map);

@@ -294,7 +294,7 @@ struct vesta_pause {
  * Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
-/* The clock that a generator reads; NULL in vesta_opts means the machine's. */
+/* The clock that a generator reads; NULL: the machine's, by which a layout's second may go on 10 ms past its end. */
 struct vesta_clock {
     void *self;
     int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */

@@ -54,12 +54,16 @@ static void stop_and_continue(void) {
     if (proc >= 0) proc_pause(proc, chance(50) ? rnd_between(100 * MS, 3 * SEC) : rnd_between(SEC, 45 * SEC));
 }
 
-/* Everyone on a path stands still: a host that is suspended, a container that is frozen. */
+/* Everyone on a path stands still: a container that is frozen. */
 static void freeze_path(void) {
     int path = (int)rnd_below((uint32_t)sim.paths);
     int64_t us = rnd_between(SEC, 40 * SEC);
     for (int i = 0; i < sim.procs; i++)
         if (sim.proc[i].alive && sim.proc[i].path == path) proc_pause(i, us);
+}
+
+static void stand_still(void) {
+    host_stand_still((int)rnd_below((uint32_t)sim.hosts), rnd_between(100 * MS, 40 * SEC));
 }
 
 static void set_clock(void) {
@@ -160,6 +164,7 @@ static const struct fault {
     {6, crash_whole_path},
     {14, stop_and_continue},
     {6, freeze_path},
+    {3, stand_still},
     {28, set_clock},
     {8, fork_one},
     {6, release},
@@ -238,6 +243,8 @@ static void begin_calm(void) {
         h->offset_us -= host_unix_us(h) - (START_UNIX_US + sim.now_us);
         h->offset_us += sim.now_us / SEC * h->rate_ppm;
         h->rate_ppm = 0;
+        h->went_on_us = 0;
+        host_was_set(h);
         oracle_clock(i);
     }
     for (int i = 0; i < sim.procs; i++) {

@@ -74,7 +74,10 @@ void oracle_reset(void) {
 /* ------------------------------------------------------------------ ids */
 
 void oracle_before(int file, struct before *before) {
+    const struct host *host = &sim.host[sim.file[file].host];
     before->file = file;
+    before->sets = host->sets;
+    before->from_us = sim.shape.unit_us == SEC ? host_late_us(host) : host_unix_us(host);
     for (int i = 0; i < VS_SLOTS_MAX; i++)
         before->given[i] = sim.file[file].was[i].given;
 }
@@ -145,6 +148,15 @@ static void check_time(struct file *f, int slot, uint64_t tick, uint64_t ahead) 
         oracle_found(LEAP, "an id's time is %.3f s past what may be believed", (double)(at - latest) / 1e6);
 }
 
+/* With clock pacing.  A millisecond more: with_rate takes it away at once where a clock goes slow. */
+static void check_fresh(const struct before *before, const struct file *f, uint64_t tick) {
+    if (f->map->header.pacing != VESTA_PACING_CLOCK || sim.host[f->host].sets != before->sets) return;
+    int64_t over_us = vs_tick_unix_us(&sim.shape, tick) + sim.shape.unit_us;
+    if (over_us + MS <= before->from_us)
+        oracle_found(LATE, "tick %llu was over %.6f s before it was asked for", (unsigned long long)tick,
+                     (double)(before->from_us - over_us) / 1e6);
+}
+
 /* The file that an id came from: the successor, to which another thread went on meanwhile (whose leases start above
  * all that the used-up one gave), the process's when it asked, or another of its path that has a slot open yet. */
 static int file_of(int file, int successor, uint64_t worker, uint64_t tick, int *slot) {
@@ -185,6 +197,7 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
                      (unsigned long long)before->given[slot] - 1);
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     check_time(f, slot, tick, sim.proc[proc].gen.ahead_ticks_max);
+    check_fresh(before, f, tick);
 }
 
 void oracle_ids(const struct before *before, int proc, const uint64_t *ids, size_t n) {

@@ -108,6 +108,7 @@ static int new_proc(int path, int file) {
     p->path = path;
     p->file = file;
     vs_gen_init(&p->gen, sim.file[file].map, sim.layout, sim.base, &sim.host[sim.path[path].host].clock);
+    vs_gen_read_late(&p->gen, host_late_s);
     return proc;
 }
 

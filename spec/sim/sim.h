@@ -34,6 +34,7 @@
     X(DUPLICATE)   /* an id was given twice */                                                                         \
     X(ORDER)       /* an id is not above one of its slot that was given before it was asked for */                     \
     X(AHEAD)       /* an id's time lies past every clock reading, the allowance and all verdicts */                    \
+    X(LATE)        /* an id's time was over when it was asked for, by the clock that may say so */                     \
     X(LEAP)        /* an id's time follows a leap of the clock that had not stood for a minute */                      \
     X(OUTSIDE)     /* an id lies in no lease of its file */                                                            \
     X(UNGRANTED)   /* a slot's limit is above what the store acknowledged to its token */                              \
@@ -66,6 +67,7 @@ enum finding {
     X(releases)                                                                                                        \
     X(adoptions)                                                                                                       \
     X(two_keepers)                                                                                                     \
+    X(stills)                                                                                                          \
     X(retired) X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost)
 
 struct counts {
@@ -78,7 +80,8 @@ struct host {
     struct vesta_clock clock; /* self points to this host */
     int64_t booted_us, offset_us, rate_ppm;
     int64_t read_max_us; /* the latest time that anyone read in this boot */
-    unsigned boots;
+    unsigned boots, sets;
+    int64_t set_us, stood_us, went_on_us; /* when its clock was set, when it stood still last, and until when */
 };
 
 /* One inode.  The map is what all its processes share. */
@@ -212,7 +215,14 @@ void world_path(int path, enum vesta_pacing pacing);
 bool world_timing(const char *name);
 int64_t host_unix_us(const struct host *host);
 int64_t host_boot_us(const struct host *host);
+/* CLOCK_REALTIME as the kernel's last tick left it, and what reads its second. */
+int64_t host_late_us(const struct host *host);
+int64_t host_late_s(void *host);
 void host_step(int host, int64_t by_us);
+/* Its clock is another one from now on. */
+void host_was_set(struct host *host);
+/* The machine is not run for that long: suspended, or on its way to another. */
+void host_stand_still(int host, int64_t us);
 void host_reboot(int host);
 /* The file of a path as an opener gets it: trusted, or a new one. */
 int file_open(int path);
@@ -287,6 +297,8 @@ __attribute__((format(printf, 2, 3))) void oracle_found(enum finding kind, const
 /* Around a call for ids: what had been given before it, and what it gave. */
 struct before {
     int file;
+    int64_t from_us; /* an id's time is not over then, unless the clock was set */
+    unsigned sets;
     uint64_t given[VS_SLOTS_MAX];
 };
 void oracle_before(int file, struct before *before);

@@ -30,6 +30,7 @@ static const char *const wide_text[] = {
 static struct vesta_layout layouts[VS_COUNT(layout_text)], wide[VS_COUNT(wide_text)];
 #define STORY_LAYOUT 3 /* eight ids a second */
 #define WIDE_WORLDS 8
+#define KERNEL_TICK_US (10 * MS)
 
 /* As a store on this machine, a shared one, and one in a hurry have them.  The real window of `local` is three times as
  * long as a schedule: no lease would end in it.  They stay as they are: what a preset becomes changes no story. */
@@ -60,25 +61,55 @@ int64_t host_unix_us(const struct host *host) {
     return START_UNIX_US + with_rate(host, sim.now_us) + host->offset_us;
 }
 
-static int64_t read_unix(void *self) {
-    struct host *host = self;
-    vs_sim_point("reads_clock");
-    int64_t us = host_unix_us(host);
+/* Each tick writes it, and whoever sets the clock; who goes on after a standstill may be faster than the next tick. */
+int64_t host_late_us(const struct host *host) {
+    int64_t at_us = sim.now_us - sim.now_us % KERNEL_TICK_US;
+    if (at_us < host->went_on_us) at_us = host->stood_us;
+    if (at_us < host->set_us) at_us = host->set_us;
+    return START_UNIX_US + with_rate(host, at_us) + host->offset_us;
+}
+
+static int64_t was_read(struct host *host, int64_t us) {
     if (us > host->read_max_us) host->read_max_us = us;
     return us;
+}
+
+int64_t host_late_s(void *self) {
+    vs_sim_point("reads_clock");
+    return was_read(self, host_late_us(self)) / SEC;
+}
+
+static int64_t read_unix(void *self) {
+    vs_sim_point("reads_clock");
+    return was_read(self, host_unix_us(self));
 }
 
 static int64_t read_boot(void *self) {
     return host_boot_us(self);
 }
 
+void host_was_set(struct host *host) {
+    host->sets++;
+    host->set_us = sim.now_us;
+}
+
 void host_step(int host, int64_t by_us) {
     oracle_clock(host); /* what stood until now may have stood for its minute */
     sim.host[host].offset_us += by_us;
+    host_was_set(&sim.host[host]);
     sim.counts.rollbacks += by_us < 0;
     sim.counts.leaps += by_us > VS_CLOCK_LEAP_US;
     TRACE("host %d's clock is set by %+.3f s", host, (double)by_us / 1e6);
     oracle_clock(host);
+}
+
+void host_stand_still(int host, int64_t us) {
+    TRACE("host %d stands still for %.1f s", host, (double)us / 1e6);
+    sim.counts.stills++;
+    sim.host[host].stood_us = sim.now_us;
+    sim.host[host].went_on_us = sim.now_us + us;
+    for (int i = 0; i < sim.procs; i++)
+        if (sim.proc[i].alive && sim.path[sim.proc[i].path].host == host) proc_pause(i, us);
 }
 
 static void boot(int host) {

@@ -1,0 +1,56 @@
+/* handle.c -- how a handle on a map begins, which clocks it reads, and how it goes on to the next map. */
+#include "generator/generator.h"
+#include "generator/point.h"
+#include "id/id.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What every id of a handle rests on: its parts stand beside each other, and ticks below the marks of a slot. */
+static void assert_composes(const struct vesta_gen *gen) {
+    const struct vs_shape *shape = &gen->shape;
+    uint64_t end = vs_tick_end(shape), tick_bits = vs_place_tick(shape, end - 1);
+    uint64_t worker_bits = vs_worker_max(&gen->layout) * shape->worker_unit;
+    assert(end <= (uint64_t)1 << 62);
+    assert(gen->ahead_ticks_max <= end); /* a tick, an ahead and two units are no more than 64 bits */
+    assert(!(tick_bits & worker_bits));
+    assert(!(gen->base & tick_bits));
+    assert(!(gen->base & worker_bits));
+    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start stays in its unit */
+    assert(shape->gap_bits <= shape->seq_bits);
+    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* one gap is not crossed twice */
+    assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
+}
+
+void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
+                 const struct vesta_clock *clock) {
+    memset(gen, 0, sizeof *gen);
+    gen->layout = *layout;
+    vs_shape_of(layout, &gen->shape);
+    gen->base = base;
+    gen->clock = clock;
+    gen->pacing = (enum vesta_pacing)map->header.pacing;
+    gen->ahead_ticks_max = map->header.ahead_ticks_max;
+    assert(clock);
+    assert_composes(gen);
+    vs_gen_move(gen, map);
+}
+
+void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self)) {
+    const struct vs_shape *shape = &gen->shape;
+    if (gen->pacing == VESTA_PACING_HISTORY || shape->unit_us != 1000000 || shape->epoch_us % 1000000 != 0 ||
+        shape->seq_bits > VS_LATE_SEQ_BITS_MAX)
+        return;
+    gen->epoch_s = shape->epoch_us / 1000000;
+    gen->unit_rest = ((uint64_t)1 << shape->seq_bits) - 1;
+    gen->late_s = late_s;
+}
+
+void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
+    assert(map);
+    /* release: pairs with the acquire in next_any; the map is whole */
+    atomic_store_explicit(&gen->map, map, memory_order_release);
+    VS_POINT(moved_map);
+    /* A thread that is inside the old file may give ids from it for a moment longer: they are as unique as before. */
+    atomic_store_explicit(&gen->slot, NULL, memory_order_release);
+}
