@@ -209,7 +209,7 @@ static void ships_policies(void) {
     check_load(vm, "helpers", NULL, VESTA_ENAME, "there is no policy 'helpers'; there are any, borrow, ");
     check_load(vm, "wiat", NULL, VESTA_ENAME, "wait");
     check_load(vm, "", NULL, VESTA_ENAME, "''");
-    check_load(vm, "../x", NULL, VESTA_EIO, "../x");
+    check_load(vm, "../no such policy", NULL, VESTA_EIO, "../no such policy");
     check_load(vm, ".lua", NULL, VESTA_ENAME, "'.lua'");
     vs_vm_close(vm);
 }

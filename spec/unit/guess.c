@@ -74,6 +74,12 @@ static bool is_drawn(const char *preset, const struct vesta_field *f) {
     return false;
 }
 
+/* Small ones more often. */
+static uint64_t usual_value(const struct vesta_field *f, uint64_t *dice) {
+    uint64_t any = roll(dice) & f->max; /* before the next roll, in every build */
+    return any >> roll_below(dice, f->width);
+}
+
 /* An id of the last three years of a preset, as generators make them: mostly seq 0, small worker numbers more often. */
 static uint64_t usual_id(const char *preset, const struct vesta_layout *l, uint64_t *dice) {
     int64_t end = vesta_layout_end_ms(l), until = end < NOW_MS ? end : NOW_MS, ago = INT64_C(94608000000);
@@ -85,7 +91,7 @@ static uint64_t usual_id(const char *preset, const struct vesta_layout *l, uint6
         value[i] = f->fixed              ? f->value
                    : i == l->time        ? time_at(l, at)
                    : is_drawn(preset, f) ? roll(dice) & f->max
-                   : i != l->seq         ? (roll(dice) & f->max) >> roll_below(dice, f->width)
+                   : i != l->seq         ? usual_value(f, dice)
                    : roll_below(dice, 4) ? 0
                                          : roll_below(dice, 8) & f->max;
     }

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "hand_clock.h"
 #include "server/commands.h"
+#include "server/monitor/feed.h"
 #include "tools.h"
 
 #define LAYOUT "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
@@ -20,6 +21,7 @@ static void open_server(int namespaces) {
     memset(&other, 0, sizeof other);
     app = (struct vs_app){.clock = &fake, .ns_count = namespaces, .loop_count = 2, .budget = vs_budget_new(&limits)};
     app.counts[0] = &scratch.counts, app.counts[1] = &other.counts;
+    app.feed = vs_feed_new();
     for (int i = 0; i < namespaces; i++) {
         struct vesta_opts opts = {.size = sizeof opts,
                                   .layout = LAYOUT,
@@ -42,6 +44,7 @@ static void open_server(int namespaces) {
 static void close_server(void) {
     for (int i = 0; i < app.ns_count; i++)
         vesta_close(app.ns[i].gen[VS_RESP]);
+    vs_feed_free(app.feed);
     vs_budget_free(app.budget);
 }
 
