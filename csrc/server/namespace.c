@@ -97,7 +97,8 @@ static bool refuse_dense(struct vs_request *r) {
 static bool is_used_up(struct vs_request *r) {
     const struct vs_session *s = r->session;
     struct vesta_error err;
-    if (!r->tag || !r->tag->form || s->multi || s->waiting.request) return false;
+    bool is_granted = s->waiting.request && s->waiting.queue != VS_QUEUE_OF_TABLES;
+    if (!r->tag || !r->tag->form || s->multi || is_granted) return false;
     if (!vs_tag_is_used_up(r->tag, s->app->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
     return true;

@@ -32,9 +32,10 @@ struct vs_request {
     bool json;                    /* HTTP: problems, and answers where there is a choice, are JSON */
     struct vs_namespace *opening; /* the namespace that is asked, where it is not open yet */
     bool reading;                 /* the name that is asked may be that of a tag, whose table is about to be read */
-    size_t alike;                 /* RESP: how many that came right behind it are the same, byte by byte */
+    struct vs_slice bytes;        /* RESP: as it came; none where it waited, or is a transaction's */
+    size_t behind;                /* how many more came right behind it */
     /* set with the reply */
-    size_t also;      /* how many of those alike were answered with it */
+    size_t also;      /* how many of those behind, that are the same byte by byte, were answered with it */
     int code;         /* of vs_code_name; 0: all is well */
     int status;       /* HTTP, as what follows */
     const char *type; /* of the content, where it is not what `json` says */

@@ -43,10 +43,23 @@ static uint64_t count_max(const struct vs_request *r) {
     return most < TEXTS_MAX ? most : TEXTS_MAX;
 }
 
+#define ALIKE_MAX 255 /* with the first they are a batch, whose ids fit a reply; to look for more costs what it saves */
+_Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "they are taken at once");
+
+/* How many requests of the same bytes are right behind this one. */
+static size_t count_alike(const struct vs_request *r) {
+    const char *first = r->bytes.at;
+    size_t length = r->bytes.length, n = 0;
+    if (length == 0 || r->session->multi) return 0;
+    while (n < ALIKE_MAX && r->behind >= (n + 1) * length && memcmp(first, first + (n + 1) * length, length) == 0)
+        n++;
+    return n;
+}
+
 /* Requests alike are answered with the first, as far as there are ids at once; what is left of them is run by itself. */
-static enum vs_reply_state next_of_many(struct vs_request *r) {
+static enum vs_reply_state next_of_many(struct vs_request *r, size_t n) {
     size_t got;
-    if (vs_take_some(r, 1 + r->alike, &got) != VS_ANSWERED) return VS_WAITS;
+    if (vs_take_some(r, n, &got) != VS_ANSWERED) return VS_WAITS;
     for (size_t i = 0; i < got; i++)
         vs_resp_id(r->out, r->ids[i]);
     r->also = got - 1;
@@ -56,7 +69,8 @@ static enum vs_reply_state next_of_many(struct vs_request *r) {
 enum vs_reply_state vs_on_next(struct vs_request *r) {
     uint64_t id;
     if (!vs_request_enter(r, vs_arg(r, 0))) return VS_ANSWERED;
-    if (r->alike && !r->tag) return next_of_many(r);
+    size_t alike = r->tag ? 0 : count_alike(r);
+    if (alike > 0) return next_of_many(r, 1 + alike);
     if (vs_take_id(r, &id) != VS_ANSWERED) return VS_WAITS;
     (void)vs_put_id(r, id);
     return VS_ANSWERED;

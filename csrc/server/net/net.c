@@ -246,12 +246,31 @@ static void serve_queue(struct queue *queue) {
     }
 }
 
+/* Who waits for a table to be read may wait for another one than who is before it; those who must wait on are at the
+ * tail again. */
+static void serve_queue_of_tables(struct loop *loop) {
+    struct queue *queue = &loop->queue[VS_QUEUE_OF_TABLES];
+    struct conn *c;
+    queue->retry_at_ms = 0;
+    for (int left = loop->scratch.queue[VS_QUEUE_OF_TABLES].waiting; left > 0 && (c = TAILQ_FIRST(&queue->conns)); left--) {
+        leave_queue(c);
+        resume(c);
+    }
+}
+
+static void retry_queue(struct loop *loop, int i) {
+    if (i == VS_QUEUE_OF_TABLES)
+        serve_queue_of_tables(loop);
+    else
+        serve_queue(&loop->queue[i]);
+}
+
 /* Each namespace and tag has a queue of its own: where one pauses the others go on. */
 static void retry_queues(struct loop *loop, uint64_t due_ms) {
     int count = loop->queues_used;
     loop->retry_at_ms = 0;
     for (int i = 0; i < count; i++)
-        if (loop->queue[i].retry_at_ms != 0 && loop->queue[i].retry_at_ms <= due_ms) serve_queue(&loop->queue[i]);
+        if (loop->queue[i].retry_at_ms != 0 && loop->queue[i].retry_at_ms <= due_ms) retry_queue(loop, i);
     for (int i = 0; i < count; i++)
         if (loop->queue[i].retry_at_ms != 0) retry_at(loop, loop->queue[i].retry_at_ms);
 }

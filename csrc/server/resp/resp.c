@@ -7,9 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define ALIKE_MAX 1024 /* with the first they are a batch at most, whose ids fit a reply */
-_Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "they are taken at once");
-
 /* A web page can make a browser post to this port: its first line is harmless, its next ones would be commands. */
 static bool is_foreign(const struct vs_args *args) {
     return vs_slice_is_case(args->at[0], "POST") || vs_slice_is_case(args->at[0], "Host:");
@@ -72,17 +69,7 @@ static enum vs_reply_state run(struct vs_request *r) {
     return state;
 }
 
-/* How many requests of the same bytes are right behind the first, which has `length`. */
-static size_t count_alike(const char *bytes, size_t length, size_t have) {
-    size_t n = 0;
-    for (size_t at = length; n < ALIKE_MAX && have - at >= length && memcmp(bytes, bytes + at, length) == 0; at += length)
-        n++;
-    return n;
-}
-
-/* The request's bytes are the first `length` of all that there are. */
-static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, const char *bytes, size_t length,
-                                  size_t have) {
+static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args) {
     struct vs_session *s = r->session;
     if (!may_run(r, args)) {
         vs_multi_fail(s);
@@ -90,8 +77,7 @@ static enum vs_reply_state answer(struct vs_request *r, struct vs_args *args, co
         vs_multi_end(s); /* or what follows would be queued, though the client believes that it is over */
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
-    if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, bytes, length);
-    if (r->call->handler == vs_on_next) r->alike = count_alike(bytes, length, have);
+    if (s->multi && !(r->call->flags & VS_CALL_NOW)) return vs_multi_queue(r, r->bytes.at, r->bytes.length);
     return run(r);
 }
 
@@ -117,9 +103,8 @@ int vs_resp_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .ns = &s->app->ns[0],
                            .ids = s->scratch->ids};
     s->waiting.bytes = used > 0 ? (size_t)used : 0;
-    enum vs_reply_state state =
-        used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args, buf, (size_t)used, len);
-    return end(&r, state, used);
+    if (used > 0) r.bytes = (struct vs_slice){buf, (size_t)used}, r.behind = len - (size_t)used;
+    return end(&r, used < 0 ? vs_refuse(&r, "bad_request", "%s", args->broken) : answer(&r, args), used);
 }
 
 int vs_resp_again(struct vs_session *s, struct vs_out *out) {
