@@ -6,12 +6,15 @@
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,33 +108,75 @@ static bool own_folder(char folder[PATH_MAX]) {
 
 /* Beside vesta/core.so and a program that was just built it is store/X.so, beside libvesta.so vesta/store/X.so, and of an
  * installed program ../lib/vesta/store/X.so: the image's own place, then where this build installs. */
-static bool find_file(const char *name, char path[PATH_MAX]) {
-    char folder[PATH_MAX];
+static bool find_file(const char *folder, const char *name, char path[PATH_MAX]) {
     static const char *const places[] = {"", "vesta/", "../lib/vesta/", VS_FROM_PROGRAM "/vesta/"};
-    bool is_known = own_folder(folder);
-    for (size_t i = 0; is_known && i < VS_COUNT(places); i++)
+    for (size_t i = 0; i < VS_COUNT(places); i++)
         if (snprintf(path, PATH_MAX, "%s/%s%s.so", folder, places[i], name) < PATH_MAX && access(path, R_OK) == 0)
             return true;
     return false;
 }
 
-static bool is_anothers(const char *path, uid_t owner, uid_t *whose) {
-    struct stat st;
-    if (stat(path, &st) != 0) return false; /* dlopen says why */
-    *whose = st.st_uid;
-    return st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != owner;
+/* ------------------------------------------------------------------ who could change a module
+ *
+ * Beside a program that lies in /tmp anyone can put a folder with a module, and exchange it while it is looked at.  So
+ * every link and folder between the program's folder and the file must be such that only root, who runs this, or
+ * whoever could as well replace the program can change it: then what was found there is what is loaded. */
+
+/* `own`: the program's folder.  Who may write there, if it is not sticky, could replace the program. */
+static bool is_open_to_others(const struct stat *part, const struct stat *own) {
+    mode_t beside = own->st_mode & S_ISVTX ? 0 : own->st_mode;
+    if (own->st_gid != part->st_gid) beside &= ~(mode_t)S_IWGRP;
+    return !S_ISLNK(part->st_mode) && part->st_mode & (S_IWGRP | S_IWOTH) & ~beside;
 }
 
-/* Beside a program that lies in /tmp anyone can put a folder with a module. */
-static int check_owner(const char *path, const char *what, struct vesta_error *err) {
-    char folder[PATH_MAX];
+static int check_part(const char *part, const struct stat *own, const char *what, struct vesta_error *err) {
+    struct stat st;
+    if (lstat(part, &st) != 0)
+        return vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.120s: %s", what, part, strerror(errno));
+    if (st.st_uid != 0 && st.st_uid != geteuid() && st.st_uid != own->st_uid)
+        return vs_fail(err, VESTA_EOPTION,
+                       "%.120s belongs to user %u, and the %s there is not loaded: remove it, or chown it", part,
+                       (unsigned)st.st_uid, what);
+    if (is_open_to_others(&st, own))
+        return vs_fail(err, VESTA_EOPTION,
+                       "%.120s is writable by others, and the %s there is not loaded: chmod go-w it", part, what);
+    return VESTA_OK;
+}
+
+/* Of all that follows the first `shared` bytes. */
+static int check_parts(const char *path, size_t shared, const struct stat *own, const char *what,
+                       struct vesta_error *err) {
+    char part[PATH_MAX];
+    int rc = VESTA_OK;
+    for (size_t end = shared; rc == VESTA_OK && path[end];) {
+        end += 1 + strcspn(path + end + 1, "/");
+        snprintf(part, sizeof part, "%.*s", (int)end, path);
+        if (strcmp(strrchr(part, '/'), "/..") != 0) rc = check_part(part, own, what, err);
+    }
+    return rc;
+}
+
+/* The length of the last folder that both lie in: whoever can change what is above can change both. */
+static size_t bytes_shared(const char *folder, const char *path) {
+    size_t i = 0, shared = 0;
+    for (; folder[i] && folder[i] == path[i]; i++)
+        if (folder[i] == '/') shared = i;
+    return folder[i] == '\0' && path[i] == '/' ? i : shared;
+}
+
+/* First the way as it is named, with its links, then that to where they lead, which becomes the path. */
+static int check_way(const char *folder, char path[PATH_MAX], const char *what, struct vesta_error *err) {
+    char here[PATH_MAX + 2], real_folder[PATH_MAX], real_path[PATH_MAX];
     struct stat own;
-    uid_t whose;
-    if (!own_folder(folder) || stat(folder, &own) != 0) own.st_uid = 0;
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (!is_anothers(path, own.st_uid, &whose) && !is_anothers(folder, own.st_uid, &whose)) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "the %s in %.120s belongs to user %u, and is not loaded: remove it, or chown it",
-                   what, folder, (unsigned)whose);
+    snprintf(here, sizeof here, "%s/.", folder); /* of a program in / it is "" */
+    if (stat(here, &own) != 0 || !realpath(here, real_folder))
+        return vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.120s: %s", what, here, strerror(errno));
+    int rc = check_parts(path, strlen(folder), &own, what, err);
+    if (rc != VESTA_OK) return rc;
+    if (!realpath(path, real_path))
+        return vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.120s: %s", what, path, strerror(errno));
+    memcpy(path, real_path, strlen(real_path) + 1);
+    return check_parts(path, bytes_shared(real_folder, path), &own, what, err);
 }
 
 /* Nobody can make a thread while dlopen waits for a disk: it is waited for here, and then the file is in memory. */
@@ -145,16 +190,16 @@ static void read_through(const char *path) {
 }
 
 const void *vs_module_load(const struct vs_module_file *file, struct vesta_error *err) {
-    char path[PATH_MAX];
+    char folder[PATH_MAX], path[PATH_MAX];
     if (atomic_load(&was_loading)) {
         vs_fail(err, VESTA_EIO, "this process was forked while its parent loaded a module of vesta's: start it again");
         return NULL;
     }
-    if (!find_file(file->name, path)) {
+    if (!own_folder(folder) || !find_file(folder, file->name, path)) {
         vs_fail(err, VESTA_EOPTION, "there is no %s here (%s.so): %s", file->what, file->name, file->remedy);
         return NULL;
     }
-    if (check_owner(path, file->what, err) != VESTA_OK) return NULL;
+    if (check_way(folder, path, file->what, err) != VESTA_OK) return NULL;
     read_through(path);
     const void *found = load_symbol(path, file->symbol);
     if (!found) vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.180s", file->what, dlerror());
