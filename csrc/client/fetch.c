@@ -91,10 +91,9 @@ static void note_state(struct vs_fetcher *f, int64_t now_us, int64_t until_us) {
 /* ------------------------------------------------------------------ a server */
 
 /* A proxy may tell an answer twice. */
-static bool was_given(struct vs_fetcher *f, const struct vs_block *block) {
+static bool was_given(const struct vs_fetcher *f, const struct vs_block *block) {
     for (int i = 0; i < GIVEN; i++)
         if (f->given[i].count > 0 && vs_block_overlaps(&f->given[i], block)) return true;
-    f->given[f->given_count++ % GIVEN] = *block;
     return false;
 }
 
@@ -108,14 +107,15 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
         note_error(f, i, err.text);
         return false;
     }
-    if (block.is_ticks && vs_layouts_take(&f->layouts, vs_reply_layout(&values), &err) != VESTA_OK) {
-        note_error(f, i, err.text);
-        return false;
-    }
     if (was_given(f, &block)) {
         note_error(f, i, "a block came that this client was given before");
         return false;
     }
+    if (block.is_ticks && vs_layouts_take(&f->layouts, vs_reply_layout(&values), &err) != VESTA_OK) {
+        note_error(f, i, err.text);
+        return false;
+    }
+    f->given[f->given_count++ % GIVEN] = block;
     vs_shared_publish(f->client, i, &block, sent_us);
     return true;
 }
@@ -162,27 +162,23 @@ static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
 
 /* ------------------------------------------------------------------ the fallback */
 
-/* Its ids must be no servers', and theirs none of its. */
-static bool may_fall_back(struct vs_fetcher *f, const struct vesta_layout *layout) {
-    char text[VESTA_LAYOUT_TEXT_MAX];
-    struct vesta_error err;
-    struct vs_slice slice = {text, vesta_layout_text(layout, text)};
-    if (vs_layouts_take(&f->layouts, slice, &err) == VESTA_OK) return true;
-    note_error(f, VS_FALLBACK, err.text);
-    return false;
-}
-
+/* Its ids must be no servers', and theirs none of its: its layout is one of the client's once a block of it is. */
 static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     struct vesta_gen *gen = f->client->setup.fallback;
+    struct vs_layouts with = f->layouts;
     struct vesta_block given;
     struct vesta_pause pause;
+    struct vesta_error err;
     struct vs_block block;
-    char text[512];
-    if (!may_fall_back(f, vesta_gen_layout(gen))) {
+    char text[512], layout[VESTA_LAYOUT_TEXT_MAX];
+    struct vs_slice its = {layout, vesta_layout_text(vesta_gen_layout(gen), layout)};
+    if (vs_layouts_take(&with, its, &err) != VESTA_OK) {
+        note_error(f, VS_FALLBACK, err.text);
         f->fallback_us = now_us + FALLBACK_MAX_US;
         return;
     }
     if (vesta_next_block(gen, ids, &given, &pause) == VESTA_OK) {
+        f->layouts = with;
         vs_block_of(vesta_gen_layout(gen), &given, &block);
         vs_shared_publish(f->client, VS_FALLBACK, &block, now_us);
         return;

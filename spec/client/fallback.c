@@ -17,6 +17,14 @@ static struct vesta_gen *own_generator(void) {
     return open_in_state("own.gen", "vesta-milli", opts);
 }
 
+/* It waits for a number that nobody chooses. */
+static struct vesta_gen *idle_generator(void) {
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    opts.any_worker = 1;
+    opts.flags = VESTA_CHOOSES;
+    return open_in_state("idle.gen", "vesta-milli", opts);
+}
+
 static struct vesta_client *opened(const char *servers, struct vesta_gen *gen, int64_t timeout_ms) {
     struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
     struct vesta_client *client = NULL;
@@ -124,6 +132,42 @@ static void nobody(void) {
 }
 IN_NEW_STATE(nobody)
 
+/* The server's layout and the generator's can make equal ids: what gave ids first is kept to. */
+static void two_layouts(void) {
+    struct fault_server s;
+    struct vesta_client_info info;
+    struct vesta_pause pause;
+    uint64_t id;
+    fault_server_begin(&s, &ticks, 1);
+    s.layout = "version:1 type:1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z";
+    atomic_store(&s.fault, BUSY);
+    struct vesta_gen *gen = idle_generator();
+    struct vesta_client *client = opened(s.address, gen, 30000);
+    CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
+    AWAIT((vesta_client_get_info(client, &info), info.fallback.errors > 0)); /* it was asked, and gave nothing */
+    atomic_store(&s.fault, GOOD);
+    CHECK_EQ_U64(way(client), 1);
+    atomic_store(&s.fault, BUSY);
+    while (vesta_client_next(client, &id, &pause) == VESTA_OK)
+        ;
+    AWAIT((vesta_client_get_info(client, &info), strstr(info.fallback.error, "an id can be of both")));
+    vesta_client_close(client);
+    vesta_close(gen);
+
+    gen = own_generator();
+    client = opened(s.address, gen, 30000);
+    CHECK_EQ_U64(way(client), WORKER);
+    atomic_store(&s.fault, GOOD);
+    int others = 0;
+    AWAIT((others += way(client) != WORKER, vesta_client_get_info(client, &info),
+           strstr(info.server[0].error, "an id can be of both")));
+    CHECK_EQ_I64(others, 0);
+    vesta_client_close(client);
+    vesta_close(gen);
+    fault_server_end(&s);
+}
+IN_NEW_STATE(two_layouts)
+
 /* What a pause says when nobody has ids: each of them, and why. */
 static void none_at_all(void) {
     struct vesta_pause pause;
@@ -146,6 +190,8 @@ static const struct check_case cases[] = {
     {"a server, another, the generator, and back in that order", chain_},
     {"the generator gives ids when a server has been silent for its deadline", silence_},
     {"where nobody listens the generator gives ids at once", nobody_},
+    {"a generator whose ids could be equal to a server's shuts it out once it has given ids, and not before",
+     two_layouts_},
     {"a pause names each server and what came of it", none_at_all},
 };
 CHECK_MAIN(cases)
