@@ -20,10 +20,56 @@ static int prove_apart(const struct vs_layouts *known, const struct vesta_layout
     return VESTA_OK;
 }
 
+/* Whether a layout says nothing that another of its namespace does not. */
+static bool is_part(const struct vesta_layout *part, const struct vesta_layout *whole) {
+    if (part->fingerprint != whole->fingerprint) return false;
+    for (int i = 0; i < whole->field_count; i++) {
+        const struct vesta_field *a = &part->field[i], *b = &whole->field[i];
+        if (b->fixed && (!a->fixed || a->value != b->value)) return false;
+    }
+    return true;
+}
+
 static bool has(const struct vs_layouts *known, const struct vesta_layout *layout) {
     for (int i = 0; i < known->count; i++)
-        if (memcmp(&known->at[i], layout, sizeof *layout) == 0) return true;
+        if (is_part(layout, &known->at[i])) return true;
     return false;
+}
+
+/* What two of one namespace are parts of. */
+static struct vesta_layout joined(const struct vesta_layout *a, const struct vesta_layout *b) {
+    struct vesta_layout both = *a;
+    for (int i = 0; i < both.field_count; i++) {
+        struct vesta_field *f = &both.field[i];
+        if (!f->fixed || (b->field[i].fixed && b->field[i].value == f->value)) continue;
+        f->fixed = 0;
+        f->value = 0;
+    }
+    return both;
+}
+
+/* Two of one namespace become one, where that is apart from the others as they were: its parts are never proved again.
+ * False: there are no such two. */
+static bool join_two(struct vs_layouts *known) {
+    for (int i = 0; i < known->count; i++)
+        for (int j = i + 1; j < known->count; j++) {
+            if (known->at[i].fingerprint != known->at[j].fingerprint) continue;
+            struct vesta_layout both = joined(&known->at[i], &known->at[j]);
+            if (prove_apart(known, &both, NULL) != VESTA_OK) continue;
+            known->at[i] = both;
+            known->at[j] = known->at[--known->count];
+            return true;
+        }
+    return false;
+}
+
+static int add(struct vs_layouts *known, const struct vesta_layout *fresh, struct vesta_error *err) {
+    int rc = prove_apart(known, fresh, err);
+    if (rc != VESTA_OK) return rc;
+    known->at[known->count++] = *fresh;
+    if (known->count <= VS_LAYOUTS_MAX || join_two(known)) return VESTA_OK;
+    known->count--;
+    return vs_fail(err, VESTA_EFULL, "it is of one layout more than the %d of a client", VS_LAYOUTS_MAX);
 }
 
 /* One that cannot be read, as a newer server's, is taken where there is no other. */
@@ -39,11 +85,8 @@ int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta
                        "its layout is another than that of blocks before, and not comparable here: a newer client is "
                        "needed");
     if (is_read && !has(known, &fresh)) {
-        int rc = prove_apart(known, &fresh, err);
+        int rc = add(known, &fresh, err);
         if (rc != VESTA_OK) return rc;
-        if (known->count == VS_LAYOUTS_MAX)
-            return vs_fail(err, VESTA_EFULL, "it is of one layout more than the %d of a client", VS_LAYOUTS_MAX);
-        known->at[known->count++] = fresh;
     }
     memcpy(known->last, copy, sizeof copy);
     return VESTA_OK;

@@ -10,11 +10,12 @@
 
 #define VS_LAYOUTS_MAX 16
 
-/* Zero is how it begins. */
+/* Zero is how it begins.  Those of different fingerprints are apart.  Where there are too many, hosts that each fix
+ * another value of a field are one, of any value. */
 struct vs_layouts {
     int count;
-    struct vesta_layout at[VS_LAYOUTS_MAX];
-    char last[VESTA_LAYOUT_TEXT_MAX]; /* the text that came last: mostly it comes again */
+    struct vesta_layout at[VS_LAYOUTS_MAX + 1]; /* one more while two are joined */
+    char last[VESTA_LAYOUT_TEXT_MAX];           /* the text that came last: mostly it comes again */
 };
 
 /* Whether a block of this layout may be given beside those before; it is one of them then.  A server that says none is
