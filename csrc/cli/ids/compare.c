@@ -1,4 +1,4 @@
-/* compare.c -- two ids of one layout beside each other: which was made first, and how sure that is. */
+/* compare.c -- two ids beside each other: which was made first, and how sure that is. */
 #include "cli/ids/compare.h"
 #include "id/id.h"
 
@@ -86,8 +86,42 @@ static void print_order(const struct pair *p) {
         vs_outf("  as numbers they sort the other way: fields above the time decide that\n");
 }
 
-void vs_compare_print(const struct vesta_layout *layout, const uint64_t ids[2], int json) {
-    struct pair p = {.layout = layout, .ids = ids};
+/* ------------------------------------------------------------------ of two layouts */
+
+/* The millisecond by which the time unit of an id is over. */
+static int64_t end_ms(const struct vesta_layout *layout, const struct vesta_parts *parts) {
+    return vs_time_ms(layout, parts->time + 1) + (layout->unit_us % 1000 != 0);
+}
+
+/* They have their times in common, each as exact as its unit; a number is of another worker in each layout. */
+static void print_times(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
+    struct pair p = {.ids = ids};
+    char span[VS_AGO_MAX], ms[VS_GROUPED_MAX];
+    for (int i = 0; i < 2; i++)
+        vesta_explain(layouts[i], ids[i], &p.parts[i], NULL);
+    p.older = p.parts[1].unix_ms < p.parts[0].unix_ms;
+    uint64_t older = ids[p.older], newer = ids[!p.older];
+    bool is_known = end_ms(layouts[p.older], &p.parts[p.older]) <= p.parts[!p.older].unix_ms;
+    if (json) {
+        vs_outf("{\"compare\":[\"%" PRIu64 "\",\"%" PRIu64 "\"],\"equal\":false", ids[0], ids[1]);
+        if (is_known) vs_outf(",\"older\":\"%" PRIu64 "\"", older);
+        vs_outf(",\"by\":\"%s\",\"apart_ms\":%" PRIu64 "}\n", is_known ? "clocks" : "unknown", apart_ms(&p));
+    } else if (is_known) {
+        vs_outf("\n%" PRIu64 " is older than %" PRIu64 "\n  %s apart (%s ms)\n", older, newer,
+                vs_span(apart_ms(&p), span), vs_grouped(apart_ms(&p), ms));
+        vs_outf("  of two layouts, so only their times are compared: as good as their clocks agreed\n");
+    } else {
+        vs_outf("\n%" PRIu64 " and %" PRIu64 ": neither is known to be older\n", ids[0], ids[1]);
+        vs_outf("  of two layouts, so only their times are compared: they are within one time unit\n");
+    }
+}
+
+void vs_compare_print(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
+    struct pair p = {.layout = layouts[0], .ids = ids};
+    if (layouts[0] != layouts[1]) {
+        print_times(layouts, ids, json);
+        return;
+    }
     read_pair(&p);
     if (json) {
         print_json(&p);

@@ -22,10 +22,12 @@ struct reading {
     const char *name; /* the layout, as the caller or the namespace has it */
     int64_t now_ms;
     int notation;
-    bool is_default; /* nobody said which layout */
+    bool is_default;     /* nobody said which layout */
+    unsigned generation; /* which of the name's this is; 0: the one that was asked for */
     bool first;
     uint64_t ids[2]; /* the first ones, */
-    size_t count;    /* of so many that were read */
+    const struct vesta_layout *layouts[2];
+    size_t count; /* of so many that were read, by whichever layout */
 };
 
 static void print_json(const struct reading *reading, uint64_t id, const struct vesta_parts *parts) {
@@ -124,7 +126,8 @@ static int read_generation(const struct reading *reading, unsigned n) {
     elsewhere = (struct reading){.where = {.text = {[VS_W_NAMESPACE] = name, [VS_W_STORE] = where->text[VS_W_STORE]},
                                            .secret = where->secret,
                                            .json = where->json},
-                                 .now_ms = reading->now_ms};
+                                 .now_ms = reading->now_ms,
+                                 .generation = n};
     return find_layout(&elsewhere);
 }
 
@@ -152,46 +155,56 @@ static void read_generations(const struct vs_where *where) {
 }
 
 /* False: no layout of the name made this id, or no store says so; else `elsewhere` reads it. */
-static bool find_generation(const struct reading *reading, uint64_t id) {
-    struct vesta_parts parts;
+static bool find_generation(const struct reading *reading, uint64_t id, struct vesta_parts *parts) {
     if (!reading->holders.is_known) return false;
-    if (elsewhere.name && vesta_explain(&elsewhere.layout, id, &parts, NULL) == VESTA_OK) return true;
+    if (elsewhere.name && vesta_explain(&elsewhere.layout, id, parts, NULL) == VESTA_OK) return true;
     if (!generations.is_read) read_generations(&reading->where);
     for (unsigned n = 1; n <= generations.count; n++)
-        if (vesta_explain(&generations.layout[n - 1], id, &parts, NULL) == VESTA_OK)
+        if (vesta_explain(&generations.layout[n - 1], id, parts, NULL) == VESTA_OK)
             return read_generation(reading, n) == VS_GO;
     return false;
 }
 
+static void keep_first(struct reading *reading, uint64_t id, const struct vesta_layout *layout) {
+    if (reading->count < 2) {
+        reading->ids[reading->count] = id;
+        reading->layouts[reading->count] = layout;
+    }
+    reading->count++;
+}
+
+static void print_id(const struct reading *reading, const struct vs_found_id *found, const struct vesta_parts *parts) {
+    uint64_t id = found->id;
+    bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
+    vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
+    vs_draw_id(&reading->layout, id, parts, reading->now_ms);
+    print_forms(id);
+    vs_holders_draw(&reading->holders, parts);
+    print_doubt(reading, id, parts);
+}
+
 static int explain_id(void *self, const struct vs_found_id *found) {
-    struct reading *reading = self;
+    struct reading *asked = self;
+    const struct reading *reading = asked;
     uint64_t id = found->id;
     struct vesta_parts parts;
     struct vesta_error err;
-    bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
-    if (vesta_explain(&reading->layout, id, &parts, &err) != VESTA_OK) {
-        if (!find_generation(reading, id)) {
+    if (vesta_explain(&asked->layout, id, &parts, &err) != VESTA_OK) {
+        if (!find_generation(asked, id, &parts)) {
             int rc = vs_report(&err);
-            tell_of_others(reading, id);
+            tell_of_others(asked, id);
             return rc;
         }
-        elsewhere.first = reading->first;
-        reading->first = false;
-        return explain_id(&elsewhere, found);
+        reading = &elsewhere;
     }
-    if (reading->count < 2) reading->ids[reading->count] = id;
-    reading->count++;
-    if (reading->where.json) {
+    keep_first(asked, id, reading == asked ? &asked->layout : &generations.layout[elsewhere.generation - 1]);
+    if (asked->where.json) {
         print_json(reading, id, &parts);
         return VS_DONE;
     }
-    if (!reading->first) vs_outf("\n");
-    reading->first = false;
-    vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
-    vs_draw_id(&reading->layout, id, &parts, reading->now_ms);
-    print_forms(id);
-    vs_holders_draw(&reading->holders, &parts);
-    print_doubt(reading, id, &parts);
+    if (!asked->first) vs_outf("\n");
+    asked->first = false;
+    print_id(reading, found, &parts);
     return VS_DONE;
 }
 
@@ -202,7 +215,7 @@ static int explain_ids(struct reading *reading, int compares, int argc, char **a
         if (compares && rc == VS_DONE) return vs_usage("--compare takes two ids, not %zu", reading->count);
         return rc;
     }
-    if (compares || !reading->where.json) vs_compare_print(&reading->layout, reading->ids, reading->where.json);
+    if (compares || !reading->where.json) vs_compare_print(reading->layouts, reading->ids, reading->where.json);
     return rc;
 }
 

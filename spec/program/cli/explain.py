@@ -238,6 +238,34 @@ def _(w):
     assert "older" not in w.run("explain", "--layout", "snowflake", a, b, c).out
 
 
+@claim("two ids of a name that had several layouts are compared in their own; of two layouts only the times are")
+def _(w):
+    store, layouts = ["--store", "file:" + w.path("state"), "--namespace", "moved"], ("vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1")
+    for command, layout in zip(("init", "relayout", "relayout"), layouts):
+        same(w.run("store", command, *store, "--layout", layout).code, 0)
+
+    def made(layout, when, worker=7):
+        more = [] if layout == layouts[0] else ["method=0"]
+        return w.run("make", "--layout", layout, "time=" + when, "seq=0", "worker=%d" % worker, *more).out.strip()
+    second, milli, third = (made(layout, "2026-01-01T00:00:00Z") for layout in layouts)
+    for of, first in zip(layouts, (second, milli, third)):
+        later, other = made(of, "2026-01-03T00:00:00Z"), made(of, "2026-01-03T00:00:00Z", 3)
+        same(json.loads(w.run("explain", "--json", "--compare", *store, later, first).lines()[2])["by"], "worker")
+        like(w.run("explain", *store, first, other).out, "...\n" + first + " is older than " + other + "\n  2 days apart...\n  different workers, 7 and 3:...")
+        for newer in (made(layout, "2026-01-03T00:00:00Z") for layout in layouts if layout != of):
+            done = w.run("explain", *store, newer, first)
+            same((done.code, done.err), (0, ""))
+            like(done.out, "...\n" + first + " is older than " + newer + "\n  2 days apart (172,800,000 ms)\n  of two layouts, so only their times...")
+    for other, apart, older in ((made(layouts[1], "2026-01-01T00:00:00.999Z"), 999, {}), (made(layouts[1], "2026-01-01T00:00:01Z"), 1000, {"older": second}),
+                                (made(layouts[1], "2025-12-31T23:59:59.999Z"), 1, None)):
+        older = {"older": other} if older is None else older
+        got = json.loads(w.run("explain", "--json", "--compare", *store, second, other).lines()[2])
+        same(got, {"compare": [second, other], "equal": False, **older, "by": "clocks" if older else "unknown", "apart_ms": apart})
+    like(w.run("explain", *store, second, milli).out, "...neither is known to be older\n  of two layouts, so only their times...within one time unit\n")
+    done = w.run("explain", "--compare", *store, second, milli, third)
+    same((done.code, "--compare takes two ids, not 3" in done.err), (2, True))
+
+
 # ------------------------------------------------------------------ running text
 
 def marked(w, text, *words, **more):
