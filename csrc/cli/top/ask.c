@@ -42,11 +42,8 @@ static void take_refusal(struct vs_ask *ask, int status) {
 
 /* A body that ends before its length was cut. */
 static bool is_whole(const struct vs_ask *ask, size_t head) {
-    static const char name[] = "\r\nContent-Length: ";
-    const char *at = memmem(ask->wire.buf, head, name, sizeof name - 1);
-    if (!at) return true;
-    at += sizeof name - 1;
-    return vs_value_number((struct vs_slice){at, (size_t)(ask->wire.buf + head - at)}) == (int64_t)ask->body.length;
+    int64_t length = vs_wire_length(&ask->wire, head);
+    return length < 0 || (size_t)length == ask->body.length;
 }
 
 static void take(struct vs_ask *ask) {

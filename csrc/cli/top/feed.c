@@ -61,14 +61,29 @@ static void take_head(struct vs_feed *feed) {
         return;
     }
     feed->has_head = true;
+    feed->length = vs_wire_length(&feed->wire, length);
     vs_wire_drop(&feed->wire, length);
 }
 
+/* The one before stays until there is another: who was given it still reads it. */
 static bool give(struct vs_feed *feed, const char *at, size_t length, struct vs_slice *data) {
+    char *event = strndup(at, length);
+    if (!event || !*event) {
+        free(event);
+        return false;
+    }
     free(feed->event);
-    feed->event = strndup(at, length);
-    *data = (struct vs_slice){feed->event ? feed->event : "", feed->event ? strlen(feed->event) : 0};
-    return data->length > 0;
+    feed->event = event;
+    *data = (struct vs_slice){event, strlen(event)};
+    return true;
+}
+
+/* A state that ends before its length was cut. */
+static bool take_state(struct vs_feed *feed, struct vs_slice *data) {
+    bool is_whole = feed->length < 0 || (size_t)feed->length == feed->wire.used;
+    bool is_there = is_whole && give(feed, feed->wire.buf, feed->wire.used, data);
+    lose(feed, is_there ? "" : "the server closed the connection before its answer was whole");
+    return is_there;
 }
 
 /* The newest event that is whole; those before it are old. */
@@ -77,7 +92,7 @@ static bool take_event(struct vs_feed *feed, struct vs_slice *data) {
     size_t left = feed->wire.used, length = 0;
     while (left && (end = memmem(at, left, "\n\n", 2))) {
         const char *from = memmem(at, (size_t)(end - at), "data: ", 6);
-        if (from) last = from + 6, length = (size_t)(end - from) - 6;
+        if (from && from + 6 < end) last = from + 6, length = (size_t)(end - from) - 6;
         left -= (size_t)(end - at) + 2;
         at = end + 2;
     }
@@ -91,12 +106,7 @@ bool vs_feed_read(struct vs_feed *feed, struct vs_slice *data) {
     bool fits = vs_wire_read(&feed->wire), is_there;
     if (!fits) lose(feed, "an event is longer than any of a server's");
     if (feed->wire.fd >= 0 && !feed->has_head) take_head(feed);
-    if (feed->has_head && feed->polls) {
-        if (!feed->wire.has_ended) return false;
-        is_there = give(feed, feed->wire.buf, feed->wire.used, data);
-        lose(feed, is_there ? "" : "the server closed the connection");
-        return is_there;
-    }
+    if (feed->has_head && feed->polls) return feed->wire.has_ended && take_state(feed, data);
     is_there = feed->has_head && take_event(feed, data);
     if (feed->wire.has_ended) lose(feed, "the server closed the connection");
     return is_there;

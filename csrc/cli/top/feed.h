@@ -10,6 +10,7 @@ struct vs_feed {
     int64_t tried_ms; /* of the clock since the boot; 0: never */
     char *event;      /* the last that was given */
     bool has_head;
+    int64_t length;   /* of what is behind the head; -1: it does not say */
     bool polls;        /* it has no stream, or none left: its state is asked for each second instead */
     bool is_refused;   /* the server answers, and does not give it: waiting is of no use */
     char trouble[256]; /* why there is nothing; "" while there is */

@@ -1,5 +1,6 @@
 /* wire.c -- a request over a plain socket that never blocks a screen; see wire.h. */
 #include "cli/top/wire.h"
+#include "cli/top/value.h"
 
 #include "base/error.h"
 #include "os/address.h"
@@ -89,6 +90,14 @@ size_t vs_wire_head(const struct vs_wire *wire, int *status) {
         for (int i = 9; i < 12; i++)
             *status = wire->buf[i] >= '0' && wire->buf[i] <= '9' ? *status * 10 + wire->buf[i] - '0' : 0;
     return (size_t)(end - wire->buf) + 4;
+}
+
+int64_t vs_wire_length(const struct vs_wire *wire, size_t head) {
+    static const char name[] = "\r\nContent-Length: ";
+    const char *at = memmem(wire->buf, head, name, sizeof name - 1);
+    if (!at) return -1;
+    at += sizeof name - 1;
+    return vs_value_number((struct vs_slice){at, (size_t)(wire->buf + head - at)});
 }
 
 void vs_wire_drop(struct vs_wire *wire, size_t bytes) {

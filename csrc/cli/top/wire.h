@@ -28,6 +28,8 @@ bool vs_wire_ask(struct vs_wire *wire, const struct vs_wire_to *to, const char *
 bool vs_wire_read(struct vs_wire *wire);
 /* Where the head is whole: its length with the empty line behind it, and the status, 0 if it is no HTTP; else 0. */
 size_t vs_wire_head(const struct vs_wire *wire, int *status);
+/* What the head, of so many bytes, says is the length of what is behind it; -1: it does not. */
+int64_t vs_wire_length(const struct vs_wire *wire, size_t head);
 void vs_wire_drop(struct vs_wire *wire, size_t bytes);
 /* Ends it; the memory stays for the next one until vs_wire_free. */
 void vs_wire_close(struct vs_wire *wire);

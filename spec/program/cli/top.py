@@ -1,5 +1,6 @@
 """top.py -- `vesta top` on real servers, in a terminal: what its views show, how it grows old and young again, how it
 ends; and before listeners that lie."""
+import itertools
 import json
 import re
 import signal
@@ -290,6 +291,21 @@ def _(w):
     # Only what is seen is asked for: at most one question a second of each kind, whatever came of it.
     same(set(liar.asked), {b"/admin/events", b"/admin/status", b"/v1/segments", b"/admin/workers?ns=old"})
     fails(w.run("top", "--admin", "unix:" + w.path("old"), "--view", "segments", "--json"), 1, "older than this program")
+
+
+@claim("an event that is empty and an answer that is cut take nothing away: what was seen stays until there is more")
+def _(w):
+    old, new = answer("200 OK", STATUS % 7), answer("200 OK", STATUS % 8)
+    head = old.index(b"{")
+    events = itertools.chain((HEAD + b"data: " + STATUS % 7 + b"\n\n", HEAD + b"data: \n\n"), itertools.repeat(NOT_FOUND))
+    states = itertools.chain((old[:head], old[:head + 30]), itertools.repeat(new))
+    liar = Liar(w.path("cuts"), lambda path: next(events if path == b"/admin/events" else states))
+    with Terminal(w, "top", "--admin", "unix:" + w.path("cuts"), "--view", "namespaces", TERM="xterm") as screen:
+        screen.until(r"pid 8(.*\n)+.*old: ready(.*\n)+.*q ends", frame=True)
+        frames = [plain(frame) for frame in screen.said.split("\x1b[H")[1:-1]]
+        seen = [i for i, frame in enumerate(frames) if "old: ready" in frame]
+        same(seen, list(range(seen[0], len(frames))))
+    same(liar.asked[:6], [b"/admin/events"] * 3 + [b"/admin/status"] * 3)
 
 
 @claim("what a server says is never obeyed: escapes, marks and half letters in every name and text, and answers that lie")
