@@ -42,6 +42,7 @@ struct fill {
     double rate;                        /* popped a second */
     unsigned troubles;                  /* one after another */
     bool was_full;
+    bool refills; /* it was below the low mark, and has not been up at the high one since */
     uint64_t pushed, burnt;
     int waiting;                           /* ids that were taken and not sent, or refused */
     char trouble[VS_SOURCE_WHY_MAX + 200]; /* as it was said last; "": all is well */
@@ -215,7 +216,8 @@ static bool look(struct fill *fill) {
 /* One look at the list, and up to the high mark where it is below the low one.  False: it did not come to its end. */
 static bool go_round(struct fill *fill) {
     if (!look(fill)) return false;
-    if ((uint64_t)fill->length >= fill->low && fill->was_full) {
+    if ((uint64_t)fill->length < fill->low) fill->refills = true;
+    if (!fill->refills) {
         fill->pushed_ms = boot_ms();
         say_well(fill);
         return true;
@@ -228,6 +230,7 @@ static bool go_round(struct fill *fill) {
     }
     if (!fill->was_full && !interrupted) vs_say("the list %s has %" PRId64 " ids", fill->list.name, fill->length);
     fill->was_full = true;
+    fill->refills = interrupted;
     return true;
 }
 
@@ -243,6 +246,7 @@ static int64_t rest_ms(struct fill *fill) {
 
 static int run(struct fill *fill) {
     fill->length = -1;
+    fill->refills = true;
     fill->said_ms = fill->look_ms = fill->pushed_ms = boot_ms();
     mind_signals();
     bool done = false;

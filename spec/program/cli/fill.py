@@ -412,12 +412,13 @@ def _(world):
     fails(world.run("fill", "--once", "--list", "ids", "--redis", "rediss://127.0.0.1:6379"), 2, "TLS is not offered", "tunnel")
 
 
-@claim("a tag's numbers, in their order, by flags and by a config; killed and restarted, none comes twice")
+@claim("a tag's numbers, in their order, by flags and by a config; killed, restarted and run out of, none comes twice")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     same(world.run("segments", "add", "orders", "--from", "5000", "--step", "300", "--store", uri).code, 0)
     with open(world.path("c.lua"), "w") as file:
-        file.write('return { stores = { a = { uri = "%s" } }, namespaces = { default = {} }, segments = { { store = "a", tags = { "orders" } } } }' % uri)
+        file.write('return { stores = { a = { uri = "%s" } }, namespaces = { default = {} },'
+                   ' segments = { { store = "a", tags = { "orders" }, step = 300, step_max = 300 } } }' % uri)
     with Redis(world) as redis:
         popped = []
         for round, flags in enumerate((("--store", uri), ("-c", world.path("c.lua")), ("--store", uri), ("-c", world.path("c.lua")))):
@@ -430,6 +431,17 @@ def _(world):
         distinct(ids)
         same(ids[:3], ["5000", "5001", "5002"])
         same(sorted(ids, key=int), ids)
+        redis("DEL", "ids")
+        with contextlib.closing(sqlite3.connect(world.path("v.db"), timeout=10, isolation_level=None)) as db, \
+                Fill(world, redis, "--tag", "orders", "-c", world.path("c.lua"), high=5000) as fill:
+            until(lambda: redis("LLEN", "ids") == 5000, "the list is full")
+            db.execute("BEGIN IMMEDIATE")
+            ids += redis("LPOP", "ids", 4850)
+            until(lambda: redis("LLEN", "ids") >= 200, "what is left of the last range, 100, brings it above the low mark")
+            fill.heard("no ids")
+            db.execute("ROLLBACK")
+            until(lambda: redis("LLEN", "ids") == 5000, "the refill goes on to the high mark")
+            distinct(ids + redis("LRANGE", "ids", 0, -1))
         redis("DEL", "ids")
         fails(once(world, redis, "--tag", "orders"), 2, "--tag is of a counter")
         for words, part in ((["--tag", "none", "--store", uri], "there is no tag 'none'"), (["--tag", "orders", "-c", world.path("none.lua")], "none.lua")):
